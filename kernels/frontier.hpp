@@ -1,0 +1,80 @@
+// Where the loop-free paths of a path type end, one step at a time.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "graph.hpp"
+
+namespace casegraph {
+
+// The entities between the start and the end of a path; -1 where there are fewer than three.
+using Inner = std::array<Id, 3>;
+
+inline bool passes(const Inner& inner, Id entity) {
+  return inner[0] == entity || inner[1] == entity || inner[2] == entity;
+}
+
+// The distinct ends of the loop-free paths of one path type from one entity.
+//
+// Whether a path can go on to w depends on the entities it has passed, so every end keeps some of the paths that lead to
+// it: enough of them that, whichever `ahead` entities the coming steps visit, one of the kept paths avoids them if any
+// path at all does (a representative family, Monien 1985). With one step ahead, what the paths have in common is enough;
+// with none, nothing has to be kept.
+struct Frontier {
+  struct Path {
+    Inner inner;
+    std::int32_t next;  // in `more`: another path to the same end, or -1
+  };
+  std::vector<Id> ends;
+  std::vector<Path> paths;  // one to each end
+  std::vector<Path> more;   // further ones
+
+  void clear() {
+    ends.clear();
+    paths.clear();
+    more.clear();
+  }
+  void start(Id entity) {
+    clear();
+    add(entity, {-1, -1, -1});
+  }
+  void add(Id end, const Inner& inner) {
+    ends.push_back(end);
+    paths.push_back({inner, -1});
+  }
+};
+
+// The marks by which a step knows what it has already reached.
+class Stamps {
+ public:
+  explicit Stamps(std::size_t entities) : epoch_(entities), slot_(entities) {}
+
+  void renew() {
+    if (++now_ == 0) {  // after four billion steps the old marks would count again
+      std::fill(epoch_.begin(), epoch_.end(), 0);
+      now_ = 1;
+    }
+  }
+  bool has(Id entity) const { return epoch_[entity] == now_; }
+  std::size_t slot(Id entity) const { return slot_[entity]; }
+  void set(Id entity) { epoch_[entity] = now_; }
+  void set(Id entity, std::size_t slot) {
+    epoch_[entity] = now_;
+    slot_[entity] = static_cast<std::uint32_t>(slot);
+  }
+
+ private:
+  std::vector<std::uint32_t> epoch_, slot_;
+  std::uint32_t now_ = 0;
+};
+
+// Follow `edges` from every end of `from`, which stands `length` steps away from `start`. Returns the edges looked at.
+//
+// ahead  how many steps may follow this one: how much the new ends must remember
+Count step(const Edges& edges, Id start, const Frontier& from, int length, int ahead, Stamps& stamps, Frontier& into);
+
+// The same for walks, which may pass an entity twice.
+Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Frontier& into);
+
+}  // namespace casegraph

@@ -1,0 +1,88 @@
+// The graph as the kernels see it: for every relation its edges, grouped by head, and all edges of an entity in one piece.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace casegraph {
+
+using Id = std::int32_t;
+using Count = std::int64_t;
+using Ids = std::span<const Id>;
+
+// The edges of one relation: row i holds the tails of heads[i], sorted, at tails[offsets[i]..offsets[i + 1]).
+//
+// `of` finds the row of an entity in constant time where the relation is common: one bit an entity, with the number of
+// bits before each word, so that the row is a population count. A rare relation is searched by bisection instead, so the
+// index never takes more than four bytes a row.
+class Edges {
+ public:
+  Edges(Ids heads, Ids offsets, Ids tails, std::shared_ptr<const void> owner);
+
+  Ids of(Id entity) const {
+    std::size_t row;
+    if (!index_.empty()) {
+      const auto word = static_cast<std::size_t>(entity) >> 6;
+      if (word >= index_.size()) return {};
+      const auto bit = std::uint64_t{1} << (entity & 63);
+      if (!(index_[word].bits & bit)) return {};
+      row = index_[word].before + static_cast<std::size_t>(std::popcount(index_[word].bits & (bit - 1)));
+    } else {
+      row = bisect(entity);
+      if (row == heads.size()) return {};
+    }
+    return tails.subspan(static_cast<std::size_t>(offsets[row]), static_cast<std::size_t>(offsets[row + 1] - offsets[row]));
+  }
+  bool holds(Id head, Id tail) const;
+
+  const Ids heads, offsets, tails;
+
+ private:
+  struct Word {
+    std::uint64_t bits = 0;
+    std::uint64_t before = 0;
+  };
+  std::size_t bisect(Id entity) const;
+
+  std::vector<Word> index_;
+  std::shared_ptr<const void> owner_;
+};
+
+// A relation `r` and its inverse are neighbours: 2k and 2k + 1.
+inline Id inverse(Id relation) { return relation ^ 1; }
+
+// All edges of every entity in one piece, sorted by (relation, tail): what path counting walks over.
+struct Adjacency {
+  std::vector<std::int64_t> offsets;  // (entities + 1)
+  std::vector<Id> relations, tails;   // (edges)
+};
+
+class Graph {
+ public:
+  Graph(Id entities_, std::vector<std::shared_ptr<const Edges>> relations_)
+      : entities(entities_), relations(std::move(relations_)) {}
+
+  Ids tails(Id entity, Id relation) const { return relations[relation]->of(entity); }
+  const Edges& edges(Id relation) const { return *relations[relation]; }
+  const Adjacency& adjacency() const;  // made when first asked for
+
+  const Id entities;
+  const std::vector<std::shared_ptr<const Edges>> relations;
+
+ private:
+  mutable std::once_flag made_;
+  mutable Adjacency adjacency_;
+};
+
+// The relations of each of `entities`, sorted: those of the i-th are relations[offsets[i] .. offsets[i + 1]).
+struct Profiles {
+  std::vector<std::int64_t> offsets;
+  std::vector<Id> relations;
+};
+Profiles profiles(const Graph& graph, Ids entities);
+
+}  // namespace casegraph

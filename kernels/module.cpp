@@ -1,0 +1,190 @@
+// The kernels as Python sees them: arrays in, arrays out, the interpreter free to do other things meanwhile.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "answers.hpp"
+#include "closed_paths.hpp"
+#include "graph.hpp"
+#include "linkage.hpp"
+#include "reach.hpp"
+#include "walks.hpp"
+
+namespace nb = nanobind;
+using namespace casegraph;
+
+template <class T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+template <class T>
+std::span<const T> span(const In<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+
+template <class T>
+Out<T> array(std::vector<T> values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Out<T>(kept->data(), {kept->size()}, owner);
+}
+
+template <class T, class Row, class Field>
+Out<T> column(const std::vector<Row>& rows, Field Row::* field) {
+  std::vector<T> values;
+  values.reserve(rows.size());
+  for (const Row& row : rows) values.push_back(static_cast<T>(row.*field));
+  return array(std::move(values));
+}
+
+using Counters = nb::ndarray<std::int64_t, nb::shape<2>, nb::c_contig, nb::device::cpu>;
+
+std::shared_ptr<const Edges> edges_of(In<Id> heads, In<Id> offsets, In<Id> tails) {
+  if (offsets.shape(0) != heads.shape(0) + 1) throw nb::value_error("offsets must be one longer than heads");
+  auto owner = std::make_shared<std::tuple<In<Id>, In<Id>, In<Id>>>(heads, offsets, tails);
+  return std::make_shared<const Edges>(span(heads), span(offsets), span(tails), owner);
+}
+
+Queries queries_of(Id relation, const In<Id>& entities, const In<Id>& lists, const In<Id>& left_out) {
+  return {relation, span(entities), span(lists), span(left_out)};
+}
+
+using WalkLists = std::tuple<In<PathType>, In<std::int64_t>, In<std::int32_t>, In<double>>;
+
+Lists lists_of(const WalkLists& given) {
+  return {span(std::get<0>(given)), span(std::get<1>(given)), span(std::get<2>(given)), span(std::get<3>(given))};
+}
+
+NB_MODULE(kernels, m) {
+  m.doc() = "The loops of casegraph that a profile named, as functions of arrays.";
+
+  nb::class_<Edges>(m, "Edges", "The edges of one relation, indexed by head.")
+      .def_static("of", &edges_of, nb::arg("heads"), nb::arg("offsets"), nb::arg("tails"));
+
+  nb::class_<Graph>(m, "Graph", "All relations, each with its inverse after it.")
+      .def(nb::init<Id, std::vector<std::shared_ptr<const Edges>>>(), nb::arg("entities"), nb::arg("relations"));
+
+  m.def("profiles",
+        [](const Graph& graph, In<Id> entities) {
+          Profiles found = profiles(graph, span(entities));
+          return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.relations)));
+        },
+        nb::arg("graph"), nb::arg("entities"));
+
+  m.def("closed_paths",
+        [](const Graph& graph, In<Id> entities, In<Id> clusters, In<bool> wanted, int max_length, int threads, Counters progress) {
+          std::vector<Hits> rows;
+          {
+            nb::gil_scoped_release free;
+            const std::vector<bool> chosen(wanted.data(), wanted.data() + wanted.shape(0));
+            rows = closed_paths(graph, span(entities), span(clusters), chosen, max_length, threads, Progress(progress.data()));
+          }
+          return nb::make_tuple(column<Id>(rows, &Hits::cluster), column<Id>(rows, &Hits::relation),
+                                column<PathType>(rows, &Hits::type), column<Count>(rows, &Hits::hits));
+        },
+        nb::arg("graph"), nb::arg("entities"), nb::arg("clusters"), nb::arg("wanted"), nb::arg("max_length"), nb::arg("threads"),
+        nb::arg("progress"));
+
+  m.def("walks",
+        [](const Graph& graph, In<Id> question_clusters, In<Id> relations, In<PathType> types, In<Id> clusters, int max_length,
+           int threads, Counters progress) {
+          std::vector<Count> tries;
+          {
+            nb::gil_scoped_release free;
+            std::vector<Question> questions(types.shape(0));
+            for (std::size_t at = 0; at < questions.size(); ++at)
+              questions[at] = {question_clusters.data()[at], relations.data()[at], types.data()[at]};
+            tries = walks(graph, questions, span(clusters), max_length, threads, Progress(progress.data()));
+          }
+          return array(std::move(tries));
+        },
+        nb::arg("graph"), nb::arg("question_clusters"), nb::arg("relations"), nb::arg("types"), nb::arg("clusters"),
+        nb::arg("max_length"), nb::arg("threads"), nb::arg("progress"));
+
+  m.def("reach",
+        [](const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types, int max_length, int threads, Counters progress) {
+          Reach sums;
+          {
+            nb::gil_scoped_release free;
+            std::vector<Use> uses(types.shape(0));
+            for (std::size_t at = 0; at < uses.size(); ++at) uses[at] = {relations.data()[at], types.data()[at]};
+            sums = reach(graph, span(entities), uses, max_length, threads, Progress(progress.data()));
+          }
+          return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)), sums.followed);
+        },
+        nb::arg("graph"), nb::arg("entities"), nb::arg("relations"), nb::arg("types"), nb::arg("max_length"), nb::arg("threads"),
+        nb::arg("progress"));
+
+  m.def("average_linkage",
+        [](In<std::int64_t> offsets, In<Id> relations, In<Count> members) {
+          Tree tree;
+          {
+            nb::gil_scoped_release free;
+            tree = average_linkage(span(offsets), span(relations), span(members));
+          }
+          return nb::make_tuple(array(std::move(tree.left)), array(std::move(tree.right)), array(std::move(tree.linkage)));
+        },
+        nb::arg("offsets"), nb::arg("relations"), nb::arg("members"));
+
+  nb::class_<Manner>(m, "Manner", "How evidence is gathered and combined.")
+      .def(nb::init<>())
+      .def_rw("max_length", &Manner::max_length)
+      .def_rw("loop_free", &Manner::loop_free)
+      .def_rw("walked", &Manner::walked)
+      .def_rw("precedents", &Manner::precedents)
+      .def_rw("doubt", &Manner::doubt)
+      .def_rw("support", &Manner::support)
+      .def_rw("habit", &Manner::habit)
+      .def_rw("sum", &Manner::sum)
+      .def_rw("discount", &Manner::discount)
+      .def_rw("best", &Manner::best);
+
+  m.def("answers",
+        [](const Graph& graph, Id relation, In<Id> entities, In<Id> lists, In<Id> left_out, const WalkLists& walk, const Manner& manner,
+           In<Id> rank, Count top, int threads) {
+          Answers found;
+          {
+            nb::gil_scoped_release free;
+            found = answers(graph, queries_of(relation, entities, lists, left_out), lists_of(walk), manner, span(rank), top, threads);
+          }
+          return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.entities)), array(std::move(found.scores)),
+                                found.followed);
+        },
+        nb::arg("graph"), nb::arg("relation"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("walk"),
+        nb::arg("manner"), nb::arg("rank"), nb::arg("top"), nb::arg("threads"));
+
+  m.def("standings",
+        [](const Graph& graph, Id relation, In<Id> entities, In<Id> lists, In<Id> left_out, const WalkLists& walk, const Manner& manner,
+           In<Id> rank, In<std::int64_t> target_offsets, In<Id> targets, In<std::int64_t> known_offsets, In<Id> known, int threads) {
+          Standing standing;
+          {
+            nb::gil_scoped_release free;
+            standing = standings(graph, queries_of(relation, entities, lists, left_out), lists_of(walk), manner, span(rank),
+                                 {span(target_offsets), span(targets), span(known_offsets), span(known)}, threads);
+          }
+          return nb::make_tuple(array(std::move(standing.score)), array(std::move(standing.better)), array(std::move(standing.equal)),
+                                array(std::move(standing.earlier)), array(std::move(standing.reached)));
+        },
+        nb::arg("graph"), nb::arg("relation"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("walk"),
+        nb::arg("manner"), nb::arg("rank"), nb::arg("target_offsets"), nb::arg("targets"), nb::arg("known_offsets"), nb::arg("known"),
+        nb::arg("threads"));
+
+  m.def("evidence",
+        [](const Graph& graph, Id relation, In<Id> entities, In<Id> lists, In<Id> left_out, const WalkLists& walk, const Manner& manner,
+           Id answer) {
+          std::vector<Evidence> pieces;
+          {
+            nb::gil_scoped_release free;
+            pieces = evidence(graph, queries_of(relation, entities, lists, left_out), lists_of(walk), manner, answer);
+          }
+          return nb::make_tuple(column<Id>(pieces, &Evidence::kind), column<Id>(pieces, &Evidence::relation),
+                                column<Id>(pieces, &Evidence::tail), column<Id>(pieces, &Evidence::walked),
+                                column<Count>(pieces, &Evidence::count), column<Count>(pieces, &Evidence::of),
+                                column<double>(pieces, &Evidence::value));
+        },
+        nb::arg("graph"), nb::arg("relation"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("walk"),
+        nb::arg("manner"), nb::arg("answer"));
+}

@@ -1,0 +1,32 @@
+// A path type as one integer: the relation of step i, plus one, stands in the i-th group of bits, the first step lowest.
+#pragma once
+
+#include <algorithm>
+
+#include "graph.hpp"
+
+namespace casegraph {
+
+using PathType = std::int64_t;
+
+// The groups are as wide as the longest path type allows, so that a path type keeps its number while relations are added.
+class Packing {
+ public:
+  explicit Packing(int max_length) : bits_(std::min(31, 62 / max_length)) {}
+
+  PathType step(Id relation, int place) const { return (static_cast<PathType>(relation) + 1) << (bits_ * place); }
+  PathType shift(PathType type, int places) const { return places == 0 ? type : type << (bits_ * places); }
+  Id relation(PathType type, int place) const { return static_cast<Id>((type >> (bits_ * place)) & mask()) - 1; }
+  PathType prefix(PathType type, int length) const { return type & ((PathType{1} << (bits_ * length)) - 1); }
+  int length(PathType type) const {
+    int steps = 0;
+    for (; type != 0; type >>= bits_) ++steps;
+    return steps;
+  }
+
+ private:
+  PathType mask() const { return (PathType{1} << bits_) - 1; }
+  int bits_;
+};
+
+}  // namespace casegraph

@@ -1,0 +1,217 @@
+"""
+Answering (§2.2.1, equation 1): gather path types, weigh them, walk them from the query entity, combine what they say.
+
+Whatever the settings, a query walks a list of path types in the order of their weight. By default the list is every path type
+known for the relation, the same for all queries; in the paper's setting it is gathered from the query's contextual entities and
+weighed by the counts of the query's cluster. The kernel walks, adds the precedents and combines.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from casegraph import kernels
+from casegraph.arrays import Counts, Floats, Ids, ids
+from casegraph.clusters.assignment import EVERYONE, clusters
+from casegraph.graph import Graph, Query
+from casegraph.paths import name_order
+from casegraph.profiles import NONE, Profiles
+from casegraph.retrieval import contextual_entities
+from casegraph.settings import Settings
+from casegraph.statistics import ClusterCounts, PathStatistics, share
+from casegraph.work import threads
+
+
+@dataclass(frozen=True)
+class Cases:
+    """All that queries are answered from: one state of the graph, and what is derived from it when needed."""
+
+    graph: Graph
+    profiles: Profiles
+    settings: Settings
+
+    @cached_property
+    def clusters(self) -> Ids:
+        """The cluster of each entity."""
+        return clusters(self.graph, self.profiles, self.settings)
+
+    @cached_property
+    def statistics(self) -> PathStatistics:
+        """What was counted for the relations asked about so far."""
+        return PathStatistics(self.graph, self.clusters, self.settings)
+
+
+@dataclass(frozen=True, slots=True)
+class WalkLists:
+    """The path types that queries of one relation walk: list i is `walked[offsets[i] : offsets[i + 1]]`, places in `types`."""
+
+    types: Counts
+    offsets: Counts
+    walked: Ids
+    weights: Floats
+    of_query: Ids
+
+    @property
+    def arrays(self) -> tuple[Counts, Counts, Ids, Floats]:
+        """As the kernels take them."""
+        return self.types, self.offsets, self.walked, self.weights
+
+
+def walk_lists(cases: Cases, relation: int, entities: Ids) -> WalkLists:
+    """What to walk for the queries (entity, relation), best first; equal weights in the order of `name_order`."""
+    if cases.settings.neighbours is None:
+        return _known_for_everyone(cases, relation, len(entities))
+    return _known_to_neighbours(cases, relation, entities)
+
+
+def answers(
+    cases: Cases, relation: int, entities: Ids, *, top: int, left_out: Ids | None = None
+) -> list[tuple[Ids, Floats]]:
+    """The best `top` answers of each query (entity, relation) with their scores; all of them if `top` is -1.
+
+    left_out  for each query a known answer to be treated as unknown, or -1
+    """
+    lists = walk_lists(cases, relation, entities)
+    offsets, found, scores, _ = kernels.answers(
+        cases.graph.kernel, relation, entities, lists.of_query, _left_out(entities, left_out), lists.arrays,
+        manner(cases.settings), cases.graph.entities.ranks(), top, threads(),
+    )  # fmt: skip
+    return [(found[start:end], scores[start:end]) for start, end in zip(offsets, offsets[1:], strict=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """How each target stands among the candidates that were reached and are not known; parallel arrays over all targets.
+
+    score    0 where the target was not reached
+    better   candidates that score more;  equal: as much;  earlier: those of the equal that were found before it
+    """
+
+    score: Floats
+    better: Counts
+    equal: Counts
+    earlier: Counts
+
+
+def standings(
+    cases: Cases, query: tuple[int, Ids], targets: tuple[Counts, Ids], known: tuple[Counts, Ids], left_out: Ids | None = None
+) -> Standings:
+    """Rank targets without listing all candidates.
+
+    query    the relation, and the entity of each query
+    targets  offsets and entities: which answers of each query to rank, sorted
+    known    offsets and entities: which answers of each query to pass over when another is ranked, sorted
+    """
+    relation, entities = query
+    lists = walk_lists(cases, relation, entities)
+    score, better, equal, earlier, _ = kernels.standings(
+        cases.graph.kernel, relation, entities, lists.of_query, _left_out(entities, left_out), lists.arrays,
+        manner(cases.settings), cases.graph.entities.ranks(), *targets, *known, threads(),
+    )  # fmt: skip
+    return Standings(score, better, equal, earlier)
+
+
+def manner(settings: Settings) -> kernels.Manner:
+    """The part of the settings that the kernels know."""
+    chosen = kernels.Manner()
+    chosen.max_length, chosen.loop_free = settings.max_length, settings.loop_free
+    chosen.walked = settings.path_types or 0
+    chosen.precedents, chosen.doubt = settings.precedents, settings.doubt
+    chosen.support, chosen.habit = settings.support, settings.habit
+    chosen.sum = settings.combination == "sum"
+    chosen.discount, chosen.best = settings.discount, settings.best
+    return chosen
+
+
+def _left_out(entities: Ids, left_out: Ids | None) -> Ids:
+    return np.full(len(entities), -1, dtype=np.int32) if left_out is None else left_out
+
+
+def _known_for_everyone(cases: Cases, relation: int, queries: int) -> WalkLists:
+    counts, settings = cases.statistics.everyone(relation), cases.settings
+    if settings.weight == "right":
+        weights = share(counts.right, counts.reached, settings.doubt)
+    else:
+        weights = _prior_times_precision(cases.statistics.clustered(relation), EVERYONE, counts.types)
+    order = _best_first(cases, counts.types, weights)
+    order = order[(weights[order] > 0) & (counts.types[order] != relation + 1)].astype(np.int32)
+    return WalkLists(
+        counts.types, np.array([0, len(order)]), order, weights[order], np.zeros(queries, dtype=np.int32)
+    )
+
+
+def _known_to_neighbours(cases: Cases, relation: int, entities: Ids) -> WalkLists:
+    neighbours = _neighbours(cases, relation, entities)
+    counts = cases.statistics.closed_path_types(relation, np.unique(np.concatenate([ids(), *neighbours])))
+    types = np.unique(counts.types)
+    types = types[types != relation + 1]
+    places = name_order(cases.graph, types, cases.settings.max_length)
+    lists: dict[tuple[bytes, int], int] = {}
+    walked, weights, of_query = [], [], []
+    for entity, near in zip(entities.tolist(), neighbours, strict=True):
+        cluster = int(cases.clusters[entity]) if entity >= 0 else EVERYONE
+        key = near.tobytes(), cluster
+        if key not in lists:
+            lists[key] = len(lists)
+            gathered, frequency = _gathered(counts, near, types)
+            weight = _weights(cases, relation, cluster, types[gathered], frequency)
+            order = np.lexsort((places[gathered], -weight))
+            order = order[weight[order] > 0]
+            walked.append(gathered[order].astype(np.int32))
+            weights.append(weight[order])
+        of_query.append(lists[key])
+    offsets = np.cumsum([0, *map(len, walked)], dtype=np.int64)
+    return WalkLists(types, offsets, np.concatenate([ids(), *walked]), np.concatenate([np.zeros(0), *weights]), ids(of_query))
+
+
+def _neighbours(cases: Cases, relation: int, entities: Ids) -> list[Ids]:
+    """The contextual entities of each query. Those of one profile have the same, but for themselves."""
+    k, found = cases.settings.neighbours or 0, {}
+    lists = []
+    for entity in entities.tolist():
+        profile = cases.profiles.of(entity) if entity >= 0 else NONE
+        if profile not in found:
+            one_more = contextual_entities(cases.profiles, cases.graph, Query(entity, relation), k) if profile != NONE else ids()
+            found[profile] = one_more
+        near = found[profile]
+        if profile != NONE and relation in cases.profiles.relations(profile):
+            near = contextual_entities(cases.profiles, cases.graph, Query(entity, relation), k)
+        lists.append(near)
+    return lists
+
+
+def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, Counts]:
+    """Which of `types` lead a neighbour to its answers, as places, and how often."""
+    rows = np.concatenate([np.arange(0), *(np.arange(len(counts.types))[counts.of(entity)] for entity in near.tolist())])
+    rows = rows[np.isin(counts.types[rows], types)]
+    places, which = np.unique(np.searchsorted(types, counts.types[rows]), return_inverse=True)
+    return places, np.bincount(which, weights=counts.hits[rows], minlength=len(places)).astype(np.int64)
+
+
+def _weights(cases: Cases, relation: int, cluster: int, types: Counts, frequency: Counts) -> Floats:
+    if cases.settings.weight == "frequency":
+        return share(frequency, int(frequency.sum()))
+    if cases.settings.weight == "right":
+        counts = cases.statistics.everyone(relation)
+        rows = np.searchsorted(counts.types, types)
+        return share(counts.right[rows], counts.reached[rows], cases.settings.doubt)
+    counted = cases.statistics.clustered(relation)
+    own = _prior_times_precision(counted, cluster, types)
+    return np.where(own > 0, own, _prior_times_precision(counted, EVERYONE, types))
+
+
+def _prior_times_precision(counts: ClusterCounts, cluster: int, types: Counts) -> Floats:
+    """The weight of each path type in a cluster (equations 2 and 3); 0 where it never led to an answer there."""
+    rows = counts.of(cluster)
+    known = counts.types[rows]
+    if not len(known):
+        return np.zeros(len(types))
+    places = np.minimum(np.searchsorted(known, types), len(known) - 1)
+    hits, tries = counts.hits[rows], counts.tries[rows]
+    weights = share(hits, int(hits.sum())) * share(hits, tries)
+    return np.where(known[places] == types, weights[places], 0.0)
+
+
+def _best_first(cases: Cases, types: Counts, weights: Floats) -> Counts:
+    return np.lexsort((name_order(cases.graph, types, cases.settings.max_length), -weights))

@@ -1,0 +1,76 @@
+"""
+Arrays of ids and counts, and the interner that turns names into ids.
+
+Strings become integers once, on the way in. An id is for ever: it depends on the order of arrival, so nothing that a user
+sees may depend on ids. Where an order is needed it is the order of names (`Interner.ranks`).
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int32]
+Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def ids(values: Iterable[int] = ()) -> Ids:
+    """An array of ids."""
+    return np.fromiter(values, dtype=np.int32)
+
+
+class Interner:
+    """Gives each new name the next integer, for ever."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._ids: dict[str, int] = {}
+        self._names: list[str] = []
+        self._sorted: list[str] = []
+        self._ranks = ids()
+        self.intern(names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, identity: int) -> str:
+        return self._names[identity]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._ids
+
+    @property
+    def names(self) -> list[str]:
+        """All names, by id; not to be changed."""
+        return self._names
+
+    def intern(self, names: Iterable[str]) -> Ids:
+        """The id of each name, new or known."""
+        known, of = self._ids, self._ids.get
+        found = []
+        for name in names:
+            identity = of(name)
+            if identity is None:
+                identity = known[name] = len(self._names)
+                self._names.append(name)
+            found.append(identity)
+        return np.array(found, dtype=np.int32)
+
+    def find(self, name: str) -> int | None:
+        """The id of a name, without adding it."""
+        return self._ids.get(name)
+
+    def ranks(self) -> Ids:
+        """The place of each id in the order of names (of code points): the order that does not depend on arrival."""
+        new = self._names[len(self._sorted) :]
+        if len(new) > max(64, len(self._sorted) // 64):
+            self._sorted = sorted(self._names)
+        else:
+            for name in new:
+                self._sorted.insert(bisect_left(self._sorted, name), name)
+        if new:
+            order = np.fromiter(map(self._ids.__getitem__, self._sorted), dtype=np.int32, count=len(self._sorted))
+            self._ranks = np.empty(len(order), dtype=np.int32)
+            self._ranks[order] = np.arange(len(order), dtype=np.int32)
+        return self._ranks

@@ -1,0 +1,276 @@
+"""
+What a user sees: answers, and for each answer the reasons that add up to its score and the precedents they rest on.
+
+A score is a sum of terms, one for each piece of evidence that counts, so every reason has its share of it. The shares are
+computed as the kernel computed them, in the same order: they add up to the score to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from html import escape
+from itertools import islice
+from math import log1p, sqrt
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from casegraph import kernels
+from casegraph.answering import Cases, manner, walk_lists
+from casegraph.arrays import ids
+from casegraph.clusters.assignment import EVERYONE
+from casegraph.graph import Graph, Query
+from casegraph.paths import PathType, in_words, paths_between, unpacked
+from casegraph.retrieval import contextual_entities
+
+Kind = Literal["path", "shared fact", "habit"]
+KINDS: tuple[Kind, ...] = ("path", "shared fact", "habit")
+PATHS_SHOWN = 3
+NEIGHBOURS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer: `entity` to the question (asked, relation, ?), or to (?, relation, asked) if `inverse`."""
+
+    asked: str
+    relation: str
+    inverse: bool
+    entity: str
+    score: float
+    rank: int
+    known: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Sequence[Answer]):
+    """The answers to one question, best first; `note` says why there are none, or is empty."""
+
+    asked: str
+    relation: str
+    inverse: bool
+    found: tuple[Answer, ...]
+    note: str = ""
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    @overload
+    def __getitem__(self, place: int) -> Answer: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Answer, ...]: ...
+    def __getitem__(self, place: int | slice) -> Answer | tuple[Answer, ...]:
+        return self.found[place]
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.found)
+
+    @property
+    def question(self) -> str:
+        """The question as a person writes it."""
+        return f"(?, {self.relation}, {self.asked})" if self.inverse else f"({self.asked}, {self.relation}, ?)"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        answers = [{"rank": a.rank, "entity": a.entity, "score": a.score, "known": a.known} for a in self.found]
+        return {"asked": self.asked, "relation": self.relation, "inverse": self.inverse, "note": self.note, "answers": answers}
+
+    def _repr_html_(self) -> str:
+        rows = [(str(a.rank), a.entity, f"{a.score:.4f}", "known" if a.known else "") for a in self.found]
+        return f"<p>{escape(self.question)} {escape(self.note)}</p>" + _table(("", "answer", "score", ""), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """An entity like the one asked about: how like it, what they share, and what it answers."""
+
+    entity: str
+    similarity: float
+    shared: tuple[str, ...]
+    answers: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, cases: Cases, entity: int, other: int, relation: int | None = None) -> Neighbour:
+        """How `other` is like `entity`; with a relation, also what it answers."""
+        graph, profiles = cases.graph, cases.profiles
+        own, theirs = profiles.relations(profiles.of(entity)), profiles.relations(profiles.of(other))
+        shared = sorted(graph.relation_name(label) for label in np.intersect1d(own, theirs).tolist())
+        answers = [] if relation is None else sorted(graph.entities[tail] for tail in graph.answers(other, relation).tolist())
+        return cls(graph.entities[other], len(shared) / sqrt(len(own) * len(theirs)), tuple(shared), tuple(answers))
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One piece of evidence for an answer, and its share of the score.
+
+    kind     "path": a path type leads there;  "shared fact": others that share a fact answer so;  "habit": everyone does
+    words    the path type ("works at → located in"), the shared fact, or the relation
+    worth    what the evidence says, before combination;  share: its part of the score
+    count, of   a path type reached `of` entities from all that have the relation, and `count` of them were answers; or so many of
+             so many others gave the answer
+    hits, tries, prior, precision   of a path type (equations 2 and 3), in the cluster whose counts weighed it
+    paths    some of the walked paths, each a tuple of entities and relations in turn; `more` if there are others
+    """
+
+    kind: Kind
+    words: str
+    worth: float
+    share: float
+    count: int
+    of: int
+    hits: int = 0
+    tries: int = 0
+    prior: float = 0.0
+    precision: float = 0.0
+    paths: tuple[tuple[str, ...], ...] = ()
+    more: bool = False
+
+    def sentence(self, answer: Answer) -> str:
+        """The reason as a person reads it."""
+        if self.kind == "path":
+            counted = f"right {self.count:,} of {self.of:,} times" if self.of else f"right on {self.hits:,} of {self.tries:,} walks"
+            return f"{self.words}: {counted}"
+        others = f"the {self.of:,} others that share “{self.words}”" if self.kind == "shared fact" else f"all {self.of:,} others asked “{self.words}”"
+        return f"{self.count:,} of {others} have the answer {answer.entity}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an answer was given. Iterating gives the reasons, the most important first."""
+
+    answer: Answer
+    reasons: tuple[Reason, ...]
+    neighbours: tuple[Neighbour, ...] = field(default=())
+
+    def __iter__(self) -> Iterator[Reason]:
+        return iter(self.reasons)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; the schema is in docs/explanations.md."""
+        return asdict(self)
+
+    def text(self) -> str:
+        """The explanation for a terminal."""
+        a = self.answer
+        lines = [f"{a.entity}  (score {a.score:.3f}{', known' if a.known else ''})"]
+        for reason in self.reasons:
+            lines.append(f"  {reason.share:6.3f}  {reason.sentence(a)}")
+            lines += [f"          {' '.join(_arrows(path))}" for path in reason.paths]
+        if self.neighbours:
+            lines.append(f"  like {a.asked}:")
+            lines += [f"          {n.entity} ({n.similarity:.2f}): {', '.join(n.answers)}" for n in self.neighbours]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        a = self.answer
+        reasons = [(f"{r.share:.3f}", r.sentence(a), "\n".join(" ".join(_arrows(path)) for path in r.paths)) for r in self.reasons]
+        near = [(n.entity, f"{n.similarity:.2f}", ", ".join(n.answers)) for n in self.neighbours]
+        return (
+            f"<p><b>{escape(a.entity)}</b> {a.score:.4f}</p>"
+            + _table(("share", "reason", "paths"), reasons)
+            + _table(("like " + a.asked, "similarity", "answers"), near)
+        )
+
+
+def named_answers(
+    graph: Graph, query: tuple[str, int], scored: Iterable[tuple[int, float]], own: set[int], *, exclude: bool
+) -> tuple[Answer, ...]:
+    """Answers by name, numbered, in the order given; `own` are those known already."""
+    asked, relation = query
+    name, inverse = graph.relations[relation >> 1], bool(relation & 1)
+    kept = [(entity, score) for entity, score in scored if not (exclude and entity in own)]
+    return tuple(
+        Answer(asked, name, inverse, graph.entities[entity], score, rank, entity in own)
+        for rank, (entity, score) in enumerate(kept, start=1)
+    )
+
+
+def explanation(cases: Cases, query: Query, answer: Answer, found: int) -> Explanation:
+    """All reasons for `found` as an answer to `query`, and who its contextual entities are."""
+    near = contextual_entities(cases.profiles, cases.graph, query, cases.settings.neighbours or NEIGHBOURS_SHOWN)
+    neighbours = tuple(Neighbour.of(cases, query.entity, other, query.relation) for other in near.tolist()[:NEIGHBOURS_SHOWN])
+    return Explanation(answer, tuple(_reasons(cases, query, found)), neighbours)
+
+
+def _reasons(cases: Cases, query: Query, found: int) -> Iterator[Reason]:
+    entity = ids([query.entity])
+    lists = walk_lists(cases, query.relation, entity)
+    columns = kernels.evidence(
+        cases.graph.kernel, query.relation, entity, lists.of_query, ids([-1]), lists.arrays, manner(cases.settings), found
+    )
+    pieces = list(zip(*(column.tolist() for column in columns), strict=True))
+    for (kind, label, tail, place, count, of, worth), part in _shares(cases, pieces):
+        if KINDS[kind] == "path":
+            yield _path_reason(cases, query, found, int(lists.types[lists.walked[place]]), worth, part)
+        elif KINDS[kind] == "shared fact":
+            yield Reason("shared fact", _fact_words(cases.graph, label, tail), worth, part, count, of)
+        else:
+            yield Reason("habit", cases.graph.relation_name(query.relation), worth, part, count, of)
+
+
+def _shares(cases: Cases, pieces: list[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], float]]:
+    """The pieces that count, each with its part of the score, in the order in which they are added up."""
+    settings = cases.settings
+    if settings.combination == "sum":
+        yield from ((piece, piece[-1]) for piece in pieces)
+        return
+
+    def order(piece: tuple[Any, ...]) -> tuple[float, int, int, str]:
+        kind, label, tail, place, *_, worth = piece
+        return -worth, kind, place, _fact_words(cases.graph, label, tail) if label >= 0 else ""
+
+    weight = 1.0
+    for piece in sorted(pieces, key=order)[: settings.best]:
+        yield piece, -weight * log1p(-piece[-1])
+        weight *= settings.discount
+
+
+def _path_reason(cases: Cases, query: Query, found: int, number: int, worth: float, part: float) -> Reason:
+    path_type = unpacked(number, cases.settings.max_length)
+    counts = cases.statistics.everyone(query.relation)
+    row = int(np.searchsorted(counts.types, number))
+    cluster, hits = EVERYONE, int(counts.hits[row])
+    total = int(counts.hits.sum())
+    if cases.settings.weight == "prior":
+        own = int(cases.clusters[query.entity])
+        if cases.statistics.hits(own, query.relation, path_type):
+            cluster, hits = own, cases.statistics.hits(own, query.relation, path_type)
+            clustered = cases.statistics.clustered(query.relation)
+            total = int(clustered.hits[clustered.of(own)].sum())
+    tries = cases.statistics.tries(cluster, query.relation, path_type)
+    paths = list(islice(_named_paths(cases, query.entity, path_type, found), PATHS_SHOWN + 1))
+    return Reason(
+        "path", in_words(cases.graph, path_type), worth, part, int(counts.right[row]), int(counts.reached[row]),
+        hits, tries, hits / total if total else 0.0, hits / tries if tries else 0.0,
+        tuple(paths[:PATHS_SHOWN]), len(paths) > PATHS_SHOWN,
+    )  # fmt: skip
+
+
+def _named_paths(cases: Cases, entity: int, path_type: PathType, found: int) -> Iterator[tuple[str, ...]]:
+    graph = cases.graph
+    for path in paths_between(graph, entity, path_type, found, loop_free=cases.settings.loop_free):
+        names = [graph.entities[path[0]]]
+        for relation, passed in zip(path_type, path[1:], strict=True):
+            names += [graph.relation_name(relation), graph.entities[passed]]
+        yield tuple(names)
+
+
+def _fact_words(graph: Graph, relation: int, tail: int) -> str:
+    return f"{graph.relation_name(relation)} {graph.entities[tail]}"
+
+
+def _arrows(path: tuple[str, ...]) -> list[str]:
+    """A path with its relations between arrows."""
+    return [part if place % 2 == 0 else f"—{part}→" for place, part in enumerate(path)]
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    def cells(row: tuple[str, ...], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
+
+    return "<table>" + cells(header, "th") + "".join(cells(row, "td") for row in rows) + "</table>"

@@ -1,0 +1,246 @@
+"""
+Facts as arrays, both directions (§2.1).
+
+Relation number k of the graph is two relations of the method: 2k from head to tail, 2k + 1 back. The edges of a relation
+are three arrays that are never written to: a change puts new arrays in their place. So a graph that is asked can't be
+changed under the question, `without` shares all that it does not touch, and a relation's version says whether anything
+derived from it still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from casegraph import kernels
+from casegraph.arrays import Counts, Ids, Interner, ids
+from casegraph.facts import Fact
+
+AT_ONCE = 1 << 16
+
+
+def inverse(relation: int) -> int:
+    """The same edges walked the other way."""
+    return relation ^ 1
+
+
+class Query(NamedTuple):
+    """(entity, relation, ?) as ids; a question about heads is a query of the inverse relation."""
+
+    entity: int
+    relation: int
+
+
+class Edges(NamedTuple):
+    """The edges of one relation: row i holds the tails of `heads[i]`, sorted, from `offsets[i]` to `offsets[i + 1]`."""
+
+    heads: Ids
+    offsets: Ids
+    tails: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became different: the facts that came and went, as rows (head, relation, tail) of ids, sorted."""
+
+    added: Ids
+    retracted: Ids
+    repeated: int
+    absent: int
+
+    @property
+    def entities(self) -> Ids:
+        """The entities whose edges changed, sorted."""
+        return np.unique(np.concatenate([self.added[:, [0, 2]].ravel(), self.retracted[:, [0, 2]].ravel()]))
+
+    @property
+    def relations(self) -> Ids:
+        """The relations whose edges changed, both directions, sorted."""
+        changed = np.unique(np.concatenate([self.added[:, 1], self.retracted[:, 1]]))
+        return np.concatenate([changed, changed + 1]).reshape(2, -1).T.ravel()
+
+
+class Graph:
+    """Interned names, and for each relation its edges grouped by head."""
+
+    def __init__(self) -> None:
+        self.entities = Interner()
+        self.relations = Interner()
+        self._edges: list[Edges] = []
+        self._indexed: list[kernels.Edges] = []
+        self._versions: list[int] = []
+        self._kernel: kernels.Graph | None = None
+
+    @classmethod
+    def of(cls, facts: Iterable[tuple[str, str, str]]) -> Self:
+        """A graph of these facts."""
+        graph = cls()
+        graph.add(facts)
+        return graph
+
+    def __len__(self) -> int:
+        return sum(len(edges.tails) for edges in self._edges[::2])
+
+    def __contains__(self, fact: tuple[str, str, str]) -> bool:
+        head, relation, tail = self.entities.find(fact[0]), self.relations.find(fact[1]), self.entities.find(fact[2])
+        if head is None or relation is None or tail is None:
+            return False
+        return bool(np.isin(tail, self.answers(head, 2 * relation)))
+
+    @property
+    def kernel(self) -> kernels.Graph:
+        """The same edges as the kernels read them."""
+        if self._kernel is None:
+            self._kernel = kernels.Graph(len(self.entities), self._indexed)
+        return self._kernel
+
+    def edges(self, relation: int) -> Edges:
+        """The edges of a relation, 2k or its inverse 2k + 1."""
+        return self._edges[relation]
+
+    def version(self, relation: int) -> int:
+        """A number that grows whenever the edges of the relation change."""
+        return self._versions[relation >> 1]
+
+    def answers(self, entity: int, relation: int) -> Ids:
+        """The entities that `relation` leads to from `entity`, sorted by id."""
+        heads, offsets, tails = self._edges[relation]
+        row = int(np.searchsorted(heads, entity))
+        return tails[offsets[row] : offsets[row + 1]] if row < len(heads) and heads[row] == entity else tails[:0]
+
+    def relation_name(self, relation: int) -> str:
+        """The name of a relation; that of an inverse ends in ⁻¹."""
+        return self.relations[relation >> 1] + ("⁻¹" if relation & 1 else "")
+
+    def facts(self) -> Iterator[Fact]:
+        """Every fact by name, sorted."""
+        entity_ranks, relation_ranks = self.entities.ranks(), self.relations.ranks()
+        for k in np.argsort(relation_ranks).tolist():
+            edges = self._edges[2 * k]
+            heads = np.repeat(edges.heads, np.diff(edges.offsets))
+            order = np.lexsort((entity_ranks[edges.tails], entity_ranks[heads]))
+            for head, tail in zip(heads[order].tolist(), edges.tails[order].tolist(), strict=True):
+                yield Fact(self.entities[head], self.relations[k], self.entities[tail])
+
+    def add(self, facts: Iterable[tuple[str, str, str]]) -> Change:
+        """Take in facts; those that are there already are counted, and change nothing."""
+        rows = self._interned(facts)
+        self._make_room()
+        added = self._replace(rows, add=True)
+        return Change(added, added[:0], repeated=len(rows) - len(added), absent=0)
+
+    def retract(self, facts: Iterable[tuple[str, str, str]]) -> Change:
+        """Take facts away; those that are not there are counted, and change nothing."""
+        rows, asked = self._found(facts)
+        retracted = self._replace(rows, add=False)
+        return Change(retracted[:0], retracted, repeated=0, absent=asked - len(retracted))
+
+    def without(self, facts: Iterable[tuple[str, str, str]]) -> Graph:
+        """The graph as if these facts were not known; this one stays as it is."""
+        view = Graph()
+        view.entities, view.relations = self.entities, self.relations
+        view._edges, view._indexed, view._versions = self._edges.copy(), self._indexed.copy(), self._versions.copy()
+        view.retract(facts)
+        return view
+
+    def compacted(self) -> Graph:
+        """The same facts under ids in the order of names, with no id for a name that no fact has: the canonical form."""
+        graph = Graph()
+        used = sorted({name for fact in self.facts() for name in (fact.head, fact.tail)})
+        graph.entities, graph.relations = Interner(used), Interner(sorted({fact.relation for fact in self.facts()}))
+        graph.add(self.facts())
+        return graph
+
+    def _interned(self, facts: Iterable[tuple[str, str, str]]) -> Ids:
+        columns: list[Ids] = []
+        for batch in _batches(facts):
+            heads, relations, tails = zip(*batch, strict=True)
+            entities = self.entities.intern(heads + tails)
+            columns.append(np.stack([entities[: len(heads)], 2 * self.relations.intern(relations), entities[len(heads) :]], axis=1))
+        return np.concatenate(columns) if columns else np.empty((0, 3), dtype=np.int32)
+
+    def _found(self, facts: Iterable[tuple[str, str, str]]) -> tuple[Ids, int]:
+        rows, asked = [], 0
+        for head, relation, tail in facts:
+            asked += 1
+            row = self.entities.find(head), self.relations.find(relation), self.entities.find(tail)
+            if None not in row:
+                rows.append(row)
+        found = np.array(rows, dtype=np.int32).reshape(-1, 3)
+        found[:, 1] *= 2
+        return found, asked
+
+    def _make_room(self) -> None:
+        none = Edges(ids(), np.zeros(1, dtype=np.int32), ids())
+        while len(self._edges) < 2 * len(self.relations):
+            self._edges.append(none)
+            self._indexed.append(kernels.Edges.of(*none))
+        self._versions += [0] * (len(self.relations) - len(self._versions))
+        self._kernel = None
+
+    def _replace(self, rows: Ids, *, add: bool) -> Ids:
+        """Put new arrays in the place of those of every relation that the rows change; returns the rows that did."""
+        changed = []
+        order = np.argsort(rows[:, 1], kind="stable")
+        for group in np.split(order, np.flatnonzero(np.diff(rows[order, 1])) + 1):
+            if not len(group):
+                continue
+            relation = int(rows[group[0], 1])
+            before = _keys(self._edges[relation])
+            asked = _sorted_unique(_key(rows[group, 0], rows[group, 2]))
+            known = _isin_sorted(asked, before)
+            keys = asked[~known] if add else asked[known]
+            if not len(keys):
+                continue
+            places = np.searchsorted(before, keys)
+            self._put(relation, np.insert(before, places, keys) if add else np.delete(before, places))
+            changed.append(np.stack([keys >> 32, np.full(len(keys), relation), keys & 0xFFFFFFFF], axis=1).astype(np.int32))
+        return np.concatenate(changed) if changed else rows[:0]
+
+    def _put(self, relation: int, keys: Counts) -> None:
+        back = _sorted_unique((keys << 32) | (keys >> 32))
+        for direction, sorted_keys in ((relation, keys), (inverse(relation), back)):
+            edges = _edges(sorted_keys)
+            self._edges[direction], self._indexed[direction] = edges, kernels.Edges.of(*edges)
+        self._versions[relation >> 1] += 1
+        self._kernel = None
+
+
+def _batches(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:
+    batch: list[tuple[str, str, str]] = []
+    for fact in facts:
+        batch.append(fact)
+        if len(batch) == AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _key(heads: Ids, tails: Ids) -> Counts:
+    return (heads.astype(np.int64) << 32) | tails
+
+
+def _keys(edges: Edges) -> Counts:
+    """(head, tail) of every edge as one number each, in order."""
+    return _key(np.repeat(edges.heads, np.diff(edges.offsets)), edges.tails)
+
+
+def _edges(keys: Counts) -> Edges:
+    heads = (keys >> 32).astype(np.int32)
+    first = np.flatnonzero(np.diff(heads, prepend=-1))
+    offsets = np.append(first, len(keys)).astype(np.int32)
+    return Edges(heads[first], offsets, (keys & 0xFFFFFFFF).astype(np.int32))
+
+
+def _sorted_unique(keys: Counts) -> Counts:
+    keys = np.sort(keys)
+    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+
+
+def _isin_sorted(keys: Counts, among: Counts) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
+    places = np.searchsorted(among, keys)
+    return np.append(among, -1)[places] == keys

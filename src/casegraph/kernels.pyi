@@ -1,0 +1,65 @@
+"""The loops of casegraph that a profile named, as functions of arrays; see `kernels/*.hpp` for what each array holds."""
+
+from casegraph.arrays import Counts, Floats, Ids
+import numpy as np
+import numpy.typing as npt
+
+_WalkLists = tuple[Counts, Counts, Ids, Floats]
+
+class Edges:
+    """The edges of one relation, indexed by head."""
+
+    @staticmethod
+    def of(heads: Ids, offsets: Ids, tails: Ids) -> Edges: ...
+
+class Graph:
+    """All relations, each with its inverse after it."""
+
+    def __init__(self, entities: int, relations: list[Edges]) -> None: ...
+
+class Manner:
+    """How evidence is gathered and combined."""
+
+    max_length: int
+    loop_free: bool
+    walked: int
+    precedents: bool
+    doubt: float
+    support: int
+    habit: float
+    sum: bool
+    discount: float
+    best: int
+
+def profiles(graph: Graph, entities: Ids) -> tuple[Counts, Ids]: ...
+def closed_paths(
+    graph: Graph, entities: Ids, clusters: Ids, wanted: npt.NDArray[np.bool], max_length: int, threads: int, progress: Counts
+) -> tuple[Ids, Ids, Counts, Counts]: ...
+def walks(
+    graph: Graph, question_clusters: Ids, relations: Ids, types: Counts, clusters: Ids, max_length: int, threads: int, progress: Counts
+) -> Counts: ...
+def reach(
+    graph: Graph, entities: Ids, relations: Ids, types: Counts, max_length: int, threads: int, progress: Counts
+) -> tuple[Counts, Counts, int]: ...
+def average_linkage(offsets: Counts, relations: Ids, members: Counts) -> tuple[Ids, Ids, Floats]: ...
+def answers(
+    graph: Graph, relation: int, entities: Ids, lists: Ids, left_out: Ids, walk: _WalkLists, manner: Manner, rank: Ids, top: int, threads: int
+) -> tuple[Counts, Ids, Floats, int]: ...
+def standings(
+    graph: Graph,
+    relation: int,
+    entities: Ids,
+    lists: Ids,
+    left_out: Ids,
+    walk: _WalkLists,
+    manner: Manner,
+    rank: Ids,
+    target_offsets: Counts,
+    targets: Ids,
+    known_offsets: Counts,
+    known: Ids,
+    threads: int,
+) -> tuple[Floats, Counts, Counts, Counts, Counts]: ...
+def evidence(
+    graph: Graph, relation: int, entities: Ids, lists: Ids, left_out: Ids, walk: _WalkLists, manner: Manner, answer: int
+) -> tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]: ...

@@ -1,0 +1,87 @@
+"""
+Paths and path types (§2.1).
+
+A *path* visits entities; its *type* is only the relations it follows. Inside, a path type is one integer: the relation of step i,
+plus one, in the i-th group of bits. The groups are as wide as the longest path type allows, so a path type keeps its number while
+relations are added.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from casegraph.arrays import Counts
+from casegraph.errors import InvalidSettings
+from casegraph.graph import Graph
+
+PathType = tuple[int, ...]
+
+
+def _bits(max_length: int) -> int:
+    return min(31, 62 // max_length)
+
+
+def packed(path_type: Sequence[int], max_length: int) -> int:
+    """A path type as one integer."""
+    bits = _bits(max_length)
+    return sum((relation + 1) << (bits * step) for step, relation in enumerate(path_type))
+
+
+def unpacked(number: int, max_length: int) -> PathType:
+    """The relations of a path type, first step first."""
+    bits, relations = _bits(max_length), []
+    while number:
+        relations.append((number & ((1 << bits) - 1)) - 1)
+        number >>= bits
+    return tuple(relations)
+
+
+def check_room(graph: Graph, max_length: int) -> None:
+    """Refuse a graph with more relations than path types of this length can name."""
+    most = (1 << _bits(max_length)) // 2 - 1
+    if len(graph.relations) > most:
+        raise InvalidSettings(
+            f"paths of length {max_length} are counted for up to {most} relations, and this graph has {len(graph.relations)};"
+            " choose a smaller max_length"
+        )
+
+
+def in_words(graph: Graph, path_type: Sequence[int]) -> str:
+    """A path type as a person reads it."""
+    return " → ".join(graph.relation_name(relation) for relation in path_type)
+
+
+def name_order(graph: Graph, types: Counts, max_length: int) -> Counts:
+    """A key for each path type that sorts shorter ones first and equally long ones by the names of their relations.
+
+    Ids depend on the order of arrival; this order does not. Relations are replaced by their rank, first step highest.
+    """
+    bits, ranks = _bits(max_length), graph.relations.ranks().astype(np.int64)
+    mask, key, length = (1 << bits) - 1, np.zeros_like(types), np.zeros_like(types)
+    rank_of = np.concatenate([[0], np.repeat(2 * ranks, 2) + np.tile([1, 2], len(ranks))])
+    for step in range(max_length):
+        relation = (types >> (bits * step)) & mask
+        key = (key << bits) | rank_of[relation]
+        length += relation > 0
+    return np.lexsort((key, length)).argsort()
+
+
+def paths_between(graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool) -> Iterator[tuple[int, ...]]:
+    """The paths of a type from `entity` to `goal`, entity by entity, in the order of their names.
+
+    Ends that can still be met are found first, walking back from the goal, so that no step is taken in vain.
+    """
+    allowed = [{goal}]
+    for relation in reversed(path_type[1:]):
+        allowed.insert(0, {int(head) for tail in allowed[0] for head in graph.answers(tail, relation ^ 1)})
+    ranks = graph.entities.ranks()
+
+    def go_on(path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if len(path) > len(path_type):
+            yield path
+            return
+        for tail in sorted(graph.answers(path[-1], path_type[len(path) - 1]).tolist(), key=ranks.__getitem__):
+            if tail in allowed[len(path) - 1] and not (loop_free and tail in path):
+                yield from go_on((*path, tail))
+
+    return go_on((entity,))

@@ -1,0 +1,105 @@
+"""
+Settings: everything that can be chosen about reasoning, in one frozen value.
+
+The paper's letters are `neighbours` (K), `path_types` (N), `max_length` (n) and `threshold` (λ, here always a similarity: the
+paper's value is a distance, so `threshold = 1 - λ`). `Settings()` is the default, chosen on validation data and the same for every
+graph; `Settings.paper(name)` are the paper's own; the others are its baselines. All run through the same code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from casegraph.errors import InvalidSettings
+
+Clustering = Literal["hac", "entity", "everyone"]
+Weight = Literal["right", "prior", "frequency"]
+
+PAPER = {
+    "WN18RR": {"neighbours": 40, "path_types": 60, "max_length": 5, "threshold": 0.75},
+    "FB122": {"neighbours": 10, "path_types": 80, "max_length": 3, "threshold": 0.4},
+    "NELL-995": {"neighbours": 15, "path_types": 25, "max_length": 3, "threshold": 0.05},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How to reason; `replace` and the constructors below make variants.
+
+    max_length  longest path, 1 to 5 (n)
+    neighbours  contextual entities whose path types are walked (K); none: every path type known for the relation
+    path_types  how many path types that lead anywhere are walked (N); none: all
+    support     a path type, or an answer of others that share a fact, counts from so many times on
+    weight      what a path type is worth: "right" / (reached + doubt), "prior" × precision (equations 2 and 3), or its
+                "frequency" among the contextual entities
+    combination "noisy-or": the `best` pieces of evidence, each worth `discount` of the one before; "sum": equation 1
+    loop_free   paths that pass no entity twice, or any walk
+    precedents  whether to ask what entities that share a fact, and all entities (at `habit` of its weight), answer
+    clustering  whose counts are a query's: those of its cluster ("hac"), its own ("entity") or "everyone"'s
+    threshold   mean similarity above which a node of the hierarchy is one cluster (Algorithm 1)
+    """
+
+    max_length: int = 3
+    neighbours: int | None = None
+    path_types: int | None = 300
+    support: int = 2
+    weight: Weight = "right"
+    doubt: float = 5.0
+    combination: Literal["noisy-or", "sum"] = "noisy-or"
+    discount: float = 0.15
+    best: int = 5
+    loop_free: bool = True
+    precedents: bool = True
+    habit: float = 0.1
+    clustering: Clustering = "everyone"
+    threshold: float = 0.75
+
+    def __post_init__(self) -> None:
+        _check("max_length", self.max_length, 1, 5)
+        _check("neighbours", self.neighbours, 1, None)
+        _check("path_types", self.path_types, 1, None)
+        _check("support", self.support, 1, None)
+        _check("doubt", self.doubt, 0, None)
+        _check("discount", self.discount, 0, 1)
+        _check("best", self.best, 1, 8)
+        _check("habit", self.habit, 0, 1)
+        _check("threshold", self.threshold, -1, 1)
+        _choose("weight", self.weight, "right", "prior", "frequency")
+        _choose("combination", self.combination, "noisy-or", "sum")
+        _choose("clustering", self.clustering, "hac", "entity", "everyone")
+
+    @classmethod
+    def paper(cls, dataset: str = "WN18RR") -> Settings:
+        """The paper's settings for a data set (reproducibility checklist): Σ prior × precision per cluster."""
+        if dataset not in PAPER:
+            raise InvalidSettings(f"the paper has no settings for {dataset!r}; it has them for {', '.join(sorted(PAPER))}")
+        paper: dict[str, Any] = PAPER[dataset]
+        return cls(
+            **paper, support=1, weight="prior", combination="sum", loop_free=False, precedents=False, clustering="hac"
+        )
+
+    @classmethod
+    def cbr(cls, dataset: str = "WN18RR") -> Settings:
+        """CBR (Das et al. 2020): path types by their frequency among the contextual entities, not weighed further."""
+        return cls.paper(dataset).but(weight="frequency", clustering="everyone")
+
+    def but(self, **changes: Any) -> Settings:
+        """These settings with some changed."""
+        return replace(self, **changes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def _check(name: str, value: float | None, least: float, most: float | None) -> None:
+    if value is None or (least <= value and (most is None or value <= most)):
+        return
+    wanted = f"at least {least}" if most is None else f"from {least} to {most}"
+    raise InvalidSettings(f"{name} must be {wanted}, not {value!r}")
+
+
+def _choose(name: str, value: str, *choices: str) -> None:
+    if value not in choices:
+        raise InvalidSettings(f"{name} must be one of {', '.join(choices)}, not {value!r}")

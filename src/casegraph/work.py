@@ -1,0 +1,44 @@
+"""Running kernels: how many threads, progress while they run, and stopping them."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
+
+import numpy as np
+
+from casegraph.arrays import Counts
+
+T = TypeVar("T")
+Show = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
+POLL = 0.1  # seconds between looks at how far a kernel is
+
+
+def quiet(doing: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+def threads() -> int:
+    """As many threads as this process may use processors; `CASEGRAPH_THREADS` says otherwise."""
+    chosen = os.environ.get("CASEGRAPH_THREADS", "")
+    return max(1, int(chosen)) if chosen.isdigit() else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(kernel: Callable[[Counts], T], doing: str, total: int, show: Show) -> T:
+    """Run a kernel that counts how far it is, and show that; an interrupt stops it at once.
+
+    The kernel gets two counters: what it has done, which it writes, and whether to stop, which it reads.
+    """
+    counters = np.zeros(2, dtype=np.int64)
+    if show is quiet:
+        return kernel(counters)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(kernel, counters)
+        try:
+            while not wait([running], timeout=POLL).done:
+                show(doing, int(counters[0]), total)
+        except BaseException:
+            counters[1] = 1
+            raise
+        show(doing, total, total)
+        return running.result()

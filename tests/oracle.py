@@ -1,0 +1,161 @@
+"""The paper's definitions, transcribed as plainly as possible. Slow on purpose.
+
+A graph is a set of (head, relation, tail); `both_ways` adds the inverse of every fact, which the paper calls r⁻¹ and we write
+as a relation (r, -1). Entities and relations are any values that can be compared.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from math import log1p, sqrt
+from typing import Any
+
+Facts = set[tuple[Any, Any, Any]]
+PathType = tuple[Any, ...]
+
+
+def inverse(relation: Any) -> Any:
+    return relation[0] if isinstance(relation, tuple) else (relation, -1)
+
+
+def both_ways(facts: Iterable[tuple[Any, Any, Any]]) -> Facts:
+    """Every fact and its inverse (§2.1)."""
+    facts = set(facts)
+    return facts | {(tail, inverse(relation), head) for head, relation, tail in facts}
+
+
+def entities(facts: Facts) -> set[Any]:
+    return {entity for head, _, tail in facts for entity in (head, tail)}
+
+
+def answers(facts: Facts, entity: Any, relation: Any) -> set[Any]:
+    """S: the entities connected to `entity` by `relation` (§2.1)."""
+    return {tail for head, label, tail in facts if (head, label) == (entity, relation)}
+
+
+def walks(facts: Facts, entity: Any, path_type: PathType) -> list[tuple[Any, ...]]:
+    """Every walk of `path_type` from `entity`, as a tuple of entities (§2.1)."""
+    if not path_type:
+        return [(entity,)]
+    first, *rest = path_type
+    return [(entity, *walk) for tail in answers(facts, entity, first) for walk in walks(facts, tail, tuple(rest))]
+
+
+def paths(facts: Facts, entity: Any, path_type: PathType) -> list[tuple[Any, ...]]:
+    """The walks that pass no entity twice."""
+    return [walk for walk in walks(facts, entity, path_type) if len(set(walk)) == len(walk)]
+
+
+def closed_paths(facts: Facts, entity: Any, relation: Any, n: int) -> Counter[PathType]:
+    """P_n(e, r): how many loop-free paths of each type, up to length n, lead from `entity` to one of its answers (§2.1)."""
+    goals = answers(facts, entity, relation)
+    found: Counter[PathType] = Counter()
+    edges: dict[Any, list[tuple[Any, Any]]] = {}
+    for head, label, tail in facts:
+        edges.setdefault(head, []).append((label, tail))
+
+    def go_on(visited: tuple[Any, ...], path_type: PathType) -> None:
+        if path_type and visited[-1] in goals:
+            found[path_type] += 1
+        if len(path_type) < n:
+            for label, tail in edges.get(visited[-1], []):
+                if tail not in visited:
+                    go_on((*visited, tail), (*path_type, label))
+
+    go_on((entity,), ())
+    return found
+
+
+def having(facts: Facts, cluster: Iterable[Any], relation: Any) -> list[Any]:
+    return [entity for entity in cluster if answers(facts, entity, relation)]
+
+
+def hits(facts: Facts, cluster: Iterable[Any], relation: Any, n: int) -> Counter[PathType]:
+    """The numerator of equations 2 and 3, for every path type."""
+    return sum((closed_paths(facts, entity, relation, n) for entity in cluster), Counter())
+
+
+def prior(facts: Facts, cluster: Iterable[Any], relation: Any, path_type: PathType, n: int) -> float:
+    """Equation 2."""
+    found = hits(facts, cluster, relation, n)
+    return found[path_type] / found.total() if found else 0.0
+
+
+def tries(facts: Facts, cluster: Iterable[Any], relation: Any, path_type: PathType) -> int:
+    """The denominator of equation 3, over the entities that have the relation."""
+    return sum(len(walks(facts, entity, path_type)) for entity in having(facts, cluster, relation))
+
+
+def precision(facts: Facts, cluster: Iterable[Any], relation: Any, path_type: PathType, n: int) -> float:
+    """Equation 3."""
+    cluster = list(cluster)
+    tried = tries(facts, cluster, relation, path_type)
+    return hits(facts, cluster, relation, n)[path_type] / tried if tried else 0.0
+
+
+def ends(facts: Facts, entity: Any, path_type: PathType) -> set[Any]:
+    return {path[-1] for path in paths(facts, entity, path_type)}
+
+
+def reached(facts: Facts, cluster: Iterable[Any], relation: Any, path_type: PathType) -> int:
+    """The distinct ends of loop-free paths from each entity that has the relation."""
+    return sum(len(ends(facts, entity, path_type)) for entity in having(facts, cluster, relation))
+
+
+def right(facts: Facts, cluster: Iterable[Any], relation: Any, path_type: PathType) -> int:
+    """Those of the reached that are answers."""
+    return sum(
+        len(ends(facts, entity, path_type) & answers(facts, entity, relation)) for entity in having(facts, cluster, relation)
+    )
+
+
+def profile(facts: Facts, entity: Any) -> frozenset[Any]:
+    """The edge types that leave an entity (§2.2.1)."""
+    return frozenset(label for head, label, _ in facts if head == entity)
+
+
+def similarity(facts: Facts, one: Any, other: Any) -> float:
+    """The cosine of two profiles (§2.2.1)."""
+    a, b = profile(facts, one), profile(facts, other)
+    return len(a & b) / sqrt(len(a) * len(b)) if a and b else 0.0
+
+
+def contextual_entities(facts: Facts, entity: Any, relation: Any, k: int) -> list[Any]:
+    """The k entities most similar to `entity` that have the relation (§2.2.1); equal ones in the order of their names."""
+    others = having(facts, entities(facts) - {entity}, relation)
+    return sorted(others, key=lambda other: (-round(similarity(facts, entity, other), 12), other))[:k]
+
+
+def average_linkage(facts: Facts, a: Iterable[Any], b: Iterable[Any]) -> float:
+    """The linkage of the appendix (A.1)."""
+    pairs = [(one, other) for one in a for other in b]
+    return sum(similarity(facts, one, other) for one, other in pairs) / len(pairs)
+
+
+def cut(root: Any, children: dict[Any, tuple[Any, Any]], linkage: dict[Any, float], threshold: float) -> set[Any]:
+    """Algorithm 1: the nodes at which a search from the root stops. A leaf has no children and is always a stop."""
+    frontier, result = [root], set()
+    while frontier:
+        node = frontier.pop()
+        if node not in children or linkage[node] > threshold:
+            result.add(node)
+        else:
+            frontier.extend(children[node])
+    return result
+
+
+def discounted_noisy_or(pieces: Iterable[float], discount: float, best: int) -> float:
+    """What several pieces of evidence are worth together: the best in full, each further one discounted once more."""
+    top = sorted(pieces, reverse=True)[:best]
+    return -sum(discount**place * log1p(-piece) for place, piece in enumerate(top))
+
+
+def shared_fact(facts: Facts, entity: Any, relation: Any, fact: tuple[Any, Any]) -> tuple[Counter[Any], int]:
+    """Of the others that have the fact (relation, tail) too and have the query relation: what they answer, and how many they are."""
+    others = having(facts, answers(facts, fact[1], inverse(fact[0])) - {entity}, relation)
+    return Counter(answer for other in others for answer in answers(facts, other, relation)), len(others)
+
+
+def habit(facts: Facts, entity: Any, relation: Any) -> tuple[Counter[Any], int]:
+    """What all others that have the query relation answer, and how many they are."""
+    others = having(facts, entities(facts) - {entity}, relation)
+    return Counter(answer for other in others for answer in answers(facts, other, relation)), len(others)

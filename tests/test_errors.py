@@ -1,0 +1,83 @@
+import copy
+import time
+
+import pytest
+
+from casegraph.errors import (
+    CasegraphError,
+    IncompatibleFile,
+    InvalidSettings,
+    MalformedFact,
+    NotABenchmark,
+    UnknownName,
+    UnreadableFile,
+)
+
+ERRORS = [
+    (UnknownName("entity", "durham", []), "no entity is named 'durham'"),
+    (MalformedFact("facts.tsv", 17, "the head is empty"), "facts.tsv:17: the head is empty"),
+    (UnreadableFile("facts.tsv", "permission denied"), "facts.tsv: permission denied"),
+    (IncompatibleFile("nell.case", "has format 9"), "nell.case: has format 9"),
+    (InvalidSettings("threshold", 2, "a similarity from 0 to 1"), "threshold is 2; expected a similarity from 0 to 1"),
+    (NotABenchmark("nell", "found nothing"), "nell: found nothing"),
+]
+
+
+@pytest.mark.parametrize(("error", "message"), ERRORS, ids=[type(error).__name__ for error, _ in ERRORS])
+def test_every_error_is_one_of_ours_and_has_a_message(error: CasegraphError, message: str) -> None:
+    assert isinstance(error, CasegraphError)
+    assert str(error) == message
+
+
+@pytest.mark.parametrize("error", [error for error, _ in ERRORS], ids=lambda error: type(error).__name__)
+def test_an_error_survives_being_copied_to_another_process(error: CasegraphError) -> None:
+    copied = copy.copy(error)
+    assert (type(copied), str(copied), vars(copied)) == (type(error), str(error), vars(error))
+
+
+def test_every_error_class_is_drawn_in_the_module_docstring() -> None:
+    import casegraph.errors
+
+    for error in CasegraphError.__subclasses__():
+        assert error.__name__ in (casegraph.errors.__doc__ or "")
+
+
+def test_an_unknown_name_comes_with_names_that_are_close() -> None:
+    error = UnknownName("entity", "melinda_gate", ["durham", "melinda_gates", "duke_university"])
+    assert str(error) == "no entity is named 'melinda_gate'; did you mean 'melinda_gates'?"
+    assert (error.kind, error.name) == ("entity", "melinda_gate")
+
+
+def test_at_most_three_close_names_are_offered_the_closest_first() -> None:
+    error = UnknownName("relation", "works_in", ["works", "works_inn", "work_in", "works_in_x"])
+    assert str(error) == ("no relation is named 'works_in'; did you mean 'works_inn' or 'work_in' or 'works_in_x'?")
+
+
+def test_a_close_name_is_found_among_a_hundred_thousand() -> None:
+    known = [*(f"concept_company_{number}" for number in range(100_000)), "melinda_gates"]
+    assert "'melinda_gates'" in str(UnknownName("entity", "melinda_gate", known))
+
+
+def test_among_very_many_names_only_another_spelling_is_offered() -> None:
+    known = [*(f"entity_{number}" for number in range(200_000)), "Melinda_Gates"]
+    assert str(UnknownName("entity", "melinda gates", known)).endswith("did you mean 'Melinda_Gates'?")
+    assert str(UnknownName("entity", "melinda_gate", known)) == "no entity is named 'melinda_gate'"
+
+
+def test_names_are_taken_from_any_iterable_once() -> None:
+    assert "'durham'" in str(UnknownName("entity", "Durham", iter(["durham"])))
+    assert "'durham'" in str(UnknownName("entity", "Durham", (n for n in [*map(str, range(200_001)), "durham"])))
+
+
+@pytest.mark.parametrize("length", [1_000, 1_000_000])
+def test_a_long_name_is_cut_and_searched_quickly(length: int) -> None:
+    start = time.perf_counter()
+    error = UnknownName("entity", "x" * length, ["y" * length, "X" * length])
+    assert str(error) == f"no entity is named '{'x' * 80}…'; did you mean '{'X' * 80}…'?"
+    assert time.perf_counter() - start < 5  # letter by letter, a million letters take hours
+
+
+def test_a_value_that_is_long_is_cut() -> None:
+    assert (
+        str(InvalidSettings("columns", "x" * 1000, "three names")) == f"columns is '{'x' * 79}…; expected three names"
+    )
