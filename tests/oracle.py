@@ -159,3 +159,78 @@ def habit(facts: Facts, entity: Any, relation: Any) -> tuple[Counter[Any], int]:
     """What all others that have the query relation answer, and how many they are."""
     others = having(facts, entities(facts) - {entity}, relation)
     return Counter(answer for other in others for answer in answers(facts, other, relation)), len(others)
+
+
+def walks_by_type(facts: Facts, entity: Any, n: int) -> dict[PathType, list[tuple[Any, ...]]]:
+    """Every walk of one to n steps from `entity`, by its type: all that `walks` gives, for all path types at once."""
+    found: dict[PathType, list[tuple[Any, ...]]] = {}
+    longest: list[tuple[PathType, tuple[Any, ...]]] = [((), (entity,))]
+    for _ in range(n):
+        longest = [
+            ((*path_type, label), (*walk, tail)) for path_type, walk in longest for head, label, tail in facts if head == walk[-1]
+        ]
+        for path_type, walk in longest:
+            found.setdefault(path_type, []).append(walk)
+    return found
+
+
+def grow(facts: Facts) -> tuple[list[tuple[frozenset[Any], frozenset[Any], float]], bool]:
+    """Average linkage by the book: join the two most similar clusters until one is left (A.1).
+
+    Entities of the same profile are together from the start. Returns the joins, and whether ever two pairs were equally similar.
+    """
+    together: dict[frozenset[Any], set[Any]] = {}
+    for entity in entities(facts):
+        together.setdefault(profile(facts, entity), set()).add(entity)
+    clusters, joins, is_tied = [frozenset(cluster) for cluster in together.values()], [], False
+    while len(clusters) > 1:
+        pairs = [(a, b) for place, a in enumerate(clusters) for b in clusters[:place]]
+        linked = sorted(((average_linkage(facts, a, b), a, b) for a, b in pairs), key=lambda pair: -pair[0])
+        similarity_of_best, a, b = linked[0]
+        is_tied = is_tied or (len(linked) > 1 and similarity_of_best - linked[1][0] < 1e-9)
+        joins.append((a, b, similarity_of_best))
+        clusters = [cluster for cluster in clusters if cluster not in (a, b)] + [a | b]
+    return joins, is_tied
+
+
+def left_after(facts: Facts, fact: tuple[Any, Any, Any]) -> Facts:
+    """The facts, both ways, as if one of them were not known."""
+    head, relation, tail = fact
+    return facts - {fact, (tail, inverse(relation), head)}
+
+
+def default_weights(facts: Facts, relation: Any, n: int, support: int, doubt: float) -> dict[PathType, float]:
+    """Every path type that led to answers `support` times, other than the relation itself: right / (reached + doubt)."""
+    everyone = entities(facts)
+    known = [path_type for path_type, found in hits(facts, everyone, relation, n).items() if found >= support]
+    return {
+        path_type: right(facts, everyone, relation, path_type) / (reached(facts, everyone, relation, path_type) + doubt)
+        for path_type in known
+        if path_type != (relation,)
+    }
+
+
+def paper_weights(facts: Facts, entity: Any, relation: Any, k: int, n: int, cluster: Iterable[Any]) -> dict[PathType, float]:
+    """The path types of the k contextual entities: prior × precision in the cluster, or over everyone if the cluster has no hits."""
+    near, own, everyone = contextual_entities(facts, entity, relation, k), list(cluster), entities(facts)
+    gathered = {path_type for other in near for path_type in closed_paths(facts, other, relation, n)} - {(relation,)}
+    in_cluster = hits(facts, own, relation, n)
+    return {
+        path_type: prior(facts, counted, relation, path_type, n) * precision(facts, counted, relation, path_type, n)
+        for path_type in gathered
+        for counted in [own if in_cluster[path_type] else everyone]
+    }
+
+
+def precedents(facts: Facts, entity: Any, relation: Any, support: int, doubt: float, habit_weight: float) -> dict[Any, list[float]]:
+    """What the others that share a fact with `entity` say for each answer, and what everyone does."""
+    pieces: dict[Any, list[float]] = {}
+    for fact in sorted(((label, tail) for head, label, tail in facts if head == entity), key=str):
+        counts, others = shared_fact(facts, entity, relation, fact)
+        for answer, count in counts.items():
+            if count >= support:
+                pieces.setdefault(answer, []).append(count / (others + doubt))
+    counts, others = habit(facts, entity, relation)
+    for answer, count in counts.items():
+        pieces.setdefault(answer, []).append(habit_weight * count / (others + doubt))
+    return pieces

@@ -59,7 +59,14 @@ REFUSED_LINES = {
     "carriage return within": (b"a\rz\tr\tb\n", f"{CR}: 'a\\rz\\tr\\tb'"),
     "carriage returns for newlines": (b"a\tr\tb\rc\tr\td\n", f"{CR}: 'a\\tr\\tb\\rc\\tr\\td'"),
     "long line is cut": (b"x" * 999 + b"\n", f"{TSV}, found 1 field: '{'x' * 80}…'"),
-    "endless line": (b"x" * (LONGEST + 9) + b"\n", f"expected one fact a line, found more than 16 MiB: '{'x' * 80}…'"),
+    "line a little too long": (
+        b"x" * LONGEST + b"\n",
+        f"expected one fact a line, found more than 16 MiB: '{'x' * 80}…'",
+    ),
+    "endless line": (
+        b"x" * (LONGEST + 1_000_000) + b"\n",
+        f"expected one fact a line, found more than 16 MiB: '{'x' * 80}…'",
+    ),
     "endless name": (
         b"a\tr\t" + b"x" * LONGEST + b"\n",
         f"expected one fact a line, found more than 16 MiB: 'a\\tr\\t{'x' * 76}…'",
@@ -162,6 +169,12 @@ def test_a_record_of_csv_is_skipped_alone(content: bytes, expected: str) -> None
     refused = io.BytesIO()
     source = read_facts(io.BytesIO(content + b"a,r,b\n"), format="csv", on_error="skip", refused=refused)
     assert (list(source), source.skipped, refused.getvalue()) == ([("a", "r", "b")], 1, content)
+
+
+def test_lines_within_quotes_are_counted() -> None:
+    with pytest.raises(MalformedFact) as raised:
+        list(read_facts(io.BytesIO(b'"a\n\nb",r,c\n\nbad\n'), format="csv"))
+    assert str(raised.value) == "<stream>:5: expected 'head,relation,tail', found 1 field: 'bad'"
 
 
 def test_a_quote_that_is_not_closed_takes_the_rest_with_it() -> None:

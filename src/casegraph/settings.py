@@ -47,7 +47,7 @@ class Settings:
     weight: Weight = "right"
     doubt: float = 5.0
     combination: Literal["noisy-or", "sum"] = "noisy-or"
-    discount: float = 0.15
+    discount: float = 0.1
     best: int = 5
     loop_free: bool = True
     precedents: bool = True

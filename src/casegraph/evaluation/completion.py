@@ -1,0 +1,310 @@
+"""
+The closed-world experiment (§3.3): hide one end of every fact of a split, ask for it, and rank it.
+
+A fact is two questions, (head, relation, ?) and (tail, relation⁻¹, ?); those that ask the same are asked once. Every other answer
+that a file of the benchmark has is passed over (filtered). Facts and questions are rows of places in sorted lists of names, so that
+nothing depends on the order of lines; they become ids of the graph, beyond its own for a name it has not seen, when it is asked.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from casegraph.answering import Cases, standings
+from casegraph.arrays import Ids, Interner, ids
+from casegraph.casebase import CaseBase
+from casegraph.errors import InvalidSettings, NotABenchmark
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.ranking import TIES, Flags, Ranks, metrics, ranks, unreached
+from casegraph.facts import Fact, Facts, read_facts
+from casegraph.settings import Settings
+from casegraph.work import Show, quiet
+
+AT_ONCE = 1 << 16  # facts that become rows together
+
+Sides = Literal["both", "head", "tail"]
+
+
+def evaluate(
+    benchmark: Benchmark,
+    settings: Settings,
+    *,
+    split: str = "test",
+    graph_split: str | Path | None = None,
+    sides: Sides = "both",
+    limit: int | None = None,
+    show: Show = quiet,
+) -> Evaluation:
+    """Ask for every fact of a split, and rank the answers.
+
+    graph_split  the split to answer from, or the path of a file of facts; by default the benchmark says
+    sides        which end of a fact to ask for
+    limit        ask for so many facts, spread evenly over the sorted split
+    """
+    _check(sides, limit)
+    source, phases = graph_split or benchmark.graph, dict[str, Phase]()
+    with _phase(phases, "read"):
+        files = _read(benchmark, split, source, show)
+        questions, known = _questions(files, split, sides, limit), _directed(files.known, sides)
+    with _phase(phases, "build"):
+        cases = _case_base(files, source, settings).cases
+    with _phase(phases, "count"):
+        cases.statistics.prepare(_relations(cases, questions), show)
+    with _phase(phases, "rank"):
+        ranked = _ranked(cases, questions, known, show)
+    names = benchmark.folder.resolve().name, split, Path(source).name, sides
+    return Evaluation(*names, settings, len(cases.graph), questions, ranked, phases)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What a part of an experiment took.
+
+    peak_memory  the most bytes that the process has held up to the end of the phase; 0 where the system does not say
+    """
+
+    seconds: float
+    peak_memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What was asked, sorted: rows (relation, entity, target) of places in the names.
+
+    Relation number k is two: 2k asks for the tail of a fact, 2k + 1 for its head.
+    """
+
+    entities: list[str]
+    relations: list[str]
+    rows: Ids
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def is_head(self) -> Flags:
+        """Whether the head of the fact was asked for."""
+        return self.rows[:, 0] % 2 == 1
+
+    @property
+    def distinct(self) -> int:
+        """How many there are, whatever the target."""
+        return len(_distinct(self.rows[:, :2]))
+
+    def fact(self, row: int) -> Fact:
+        """The fact whose head or tail was asked for."""
+        relation, entity, target = self.rows[row].tolist()
+        head, tail = (target, entity) if relation % 2 else (entity, target)
+        return Fact(self.entities[head], self.relations[relation // 2], self.entities[tail])
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well the questions of a benchmark were answered; `ranks` is parallel to `questions`.
+
+    graph   the split or file that was answered from;  facts: how many facts it has
+    phases  read the files, build the graph and its profiles, count path types, rank the targets
+    """
+
+    benchmark: str
+    split: str
+    graph: str
+    sides: str
+    settings: Settings
+    facts: int
+    questions: Questions
+    ranks: Ranks
+    phases: dict[str, Phase]
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """Every metric by its flat name: side, ties, metric."""
+        return metrics(self.ranks, self.questions.is_head)
+
+    @cached_property
+    def by_relation(self) -> dict[str, dict[str, float]]:
+        """The metrics of each relation that was asked about, in the order of names."""
+        relation = self.questions.rows[:, 0] // 2
+        return {self.questions.relations[k]: self.of(relation == k) for k in np.unique(relation).tolist()}
+
+    def of(self, chosen: Flags) -> dict[str, float]:
+        """The metrics of some of the questions."""
+        return metrics(self.ranks[chosen], self.questions.is_head[chosen])
+
+    @property
+    def queries_per_second(self) -> float:
+        """Distinct queries ranked in a second."""
+        return self.questions.distinct / max(self.phases["rank"].seconds, 1e-9)
+
+    def as_dict(self, *, by_relation: bool = False) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "benchmark": self.benchmark,
+            "split": self.split,
+            "graph": self.graph,
+            "sides": self.sides,
+            "settings": self.settings.as_dict(),
+            "facts": self.facts,
+            "entities": len(self.questions.entities),
+            "queries": len(self.questions),
+            "distinct_queries": self.questions.distinct,
+            "ties": dict(TIES),
+            "metrics": dict(self.metrics),
+            **({"by_relation": dict(self.by_relation)} if by_relation else {}),
+            "phases": {name: asdict(phase) for name, phase in self.phases.items()},
+            "queries_per_second": self.queries_per_second,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Sorted names, and the facts of each file as sorted rows (relation, head, tail) of places in them."""
+
+    entities: list[str]
+    relations: list[str]
+    rows: dict[str | Path, Ids]
+
+    @property
+    def known(self) -> Ids:
+        return _distinct(np.concatenate(list(self.rows.values())))
+
+
+def _check(sides: str, limit: int | None) -> None:
+    if sides not in get_args(Sides):
+        raise InvalidSettings("sides", sides, "'both', 'head' or 'tail'")
+    if limit is not None and limit < 1:
+        raise InvalidSettings("limit", limit, "at least 1")
+
+
+@contextmanager
+def _phase(phases: dict[str, Phase], name: str) -> Iterator[None]:
+    start = perf_counter()
+    yield
+    phases[name] = Phase(perf_counter() - start, _peak_memory())
+
+
+def _peak_memory() -> int:
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def _read(benchmark: Benchmark, split: str, source: str | Path, show: Show) -> _Files:
+    entities, relations, arrived = Interner(), Interner(), dict[str | Path, Ids]()
+    names = list(dict.fromkeys([split, source, *benchmark.splits]))
+    files = {name: read_facts(name) if isinstance(name, Path) else benchmark.facts(name) for name in names}
+    for done, (name, facts) in enumerate(files.items()):
+        show("reading facts", done, len(files))
+        arrived[name] = _interned(facts, entities, relations)
+    show("reading facts", len(files), len(files))
+    if not len(arrived[split]):
+        raise NotABenchmark(str(benchmark.folder), f"expected facts in the split {split!r}, found none")
+    place, relation_place = entities.ranks(), relations.ranks()
+    rows = {
+        name: _distinct(np.stack([relation_place[row[:, 0]], place[row[:, 1]], place[row[:, 2]]], axis=1))
+        for name, row in arrived.items()
+    }
+    return _Files(sorted(entities.names), sorted(relations.names), rows)
+
+
+def _interned(facts: Facts, entities: Interner, relations: Interner) -> Ids:
+    """Rows (relation, head, tail) of ids, in the order of arrival."""
+    parts, arriving = [np.empty((0, 3), dtype=np.int32)], iter(facts)
+    while batch := list(islice(arriving, AT_ONCE)):
+        heads, labels, tails = zip(*batch, strict=True)
+        parts.append(np.stack([relations.intern(labels), entities.intern(heads), entities.intern(tails)], axis=1))
+    return np.concatenate(parts)
+
+
+def _distinct(rows: Ids) -> Ids:
+    """The rows, sorted and each once."""
+    rows = rows[np.lexsort(rows.T[::-1])]
+    return rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)]]
+
+
+def _questions(files: _Files, split: str, sides: Sides, limit: int | None) -> Questions:
+    facts = files.rows[split]
+    kept = min(limit or len(facts), len(facts))
+    spread = np.arange(kept) * len(facts) // kept
+    return Questions(files.entities, files.relations, _directed(facts[spread], sides))
+
+
+def _directed(facts: Ids, sides: Sides) -> Ids:
+    """Facts as sorted rows (relation, entity, target): once for each side."""
+    tails, heads = facts * [2, 1, 1], (facts * [2, 1, 1] + [1, 0, 0])[:, [0, 2, 1]]
+    chosen = {"both": [tails, heads], "head": [heads], "tail": [tails]}[sides]
+    return _distinct(np.concatenate(chosen).astype(np.int32))
+
+
+def _case_base(files: _Files, source: str | Path, settings: Settings) -> CaseBase:
+    cases = CaseBase(settings)
+    entities, relations = files.entities, files.relations
+    cases.update(
+        add=((entities[head], relations[label], entities[tail]) for label, head, tail in files.rows[source].tolist())
+    )
+    return cases
+
+
+def _relations(cases: Cases, questions: Questions) -> list[int]:
+    """The relations of the questions that the graph has, as its ids."""
+    found = (_relation(cases, questions, relation) for relation in np.unique(questions.rows[:, 0]).tolist())
+    return [relation for relation in found if relation is not None]
+
+
+def _relation(cases: Cases, questions: Questions, relation: int) -> int | None:
+    found = cases.graph.relations.find(questions.relations[relation // 2])
+    return None if found is None else 2 * found + relation % 2
+
+
+def _ranked(cases: Cases, questions: Questions, known: Ids, show: Show) -> Ranks:
+    """The rank of each target, relation by relation."""
+    parts, done, entities = [], 0, _entity_ids(cases, questions.entities)
+    for relation in np.unique(questions.rows[:, 0]).tolist():
+        show("ranking answers", done, len(questions))
+        asked, passed = entities[_of(questions.rows, relation)], entities[_of(known, relation)]
+        parts.append(_ranks(cases, _relation(cases, questions, relation), asked, passed, among=len(entities)))
+        done += len(asked)
+    show("ranking answers", done, done)
+    return Ranks.joined(parts)
+
+
+def _entity_ids(cases: Cases, names: list[str]) -> Ids:
+    """The id of each name in the graph; one beyond all of the graph's for a name it has not seen."""
+    known, beyond = cases.graph.entities, iter(range(len(cases.graph.entities), len(cases.graph.entities) + len(names)))
+    return ids(next(beyond) if (entity := known.find(name)) is None else entity for name in names)
+
+
+def _of(rows: Ids, relation: int) -> Ids:
+    """The (entity, target) of the rows of a relation."""
+    return rows[slice(*np.searchsorted(rows[:, 0], [relation, relation + 1]).tolist()), 1:]
+
+
+def _ranks(cases: Cases, relation: int | None, asked: Ids, known: Ids, *, among: int) -> Ranks:
+    """The ranks of the targets of one relation; none for a relation that the graph does not have.
+
+    asked, known  rows (entity, target) of ids: what to rank, and what to pass over when another is ranked, which has all asked
+    among         how many entities there are
+    """
+    order, known = np.lexsort(asked.T[::-1]), _distinct(known[np.isin(known[:, 0], asked[:, 0])])
+    entities, starts = np.unique(asked[order, 0], return_index=True)
+    offsets = np.append(starts, len(asked))
+    known_offsets = np.append(np.searchsorted(known[:, 0], entities), len(known))
+    others = np.repeat(among - np.diff(known_offsets), np.diff(offsets))
+    if relation is None:
+        return unreached(others)[np.argsort(order)]
+    seen = np.where(entities < len(cases.graph.entities), entities, -1).astype(np.int32)
+    targets, passed = (offsets, asked[order, 1].copy()), (known_offsets, known[:, 1].copy())
+    return ranks(standings(cases, (relation, seen), targets, passed), others)[np.argsort(order)]

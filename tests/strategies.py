@@ -1,0 +1,113 @@
+"""What the properties are tried on: small graphs, histories of adds and retracts, settings; and names as the oracle has them.
+
+Small is enough: eight entities and three relations hold every shape that a path of five steps can take, with self-loops and parallel
+edges among them, and ties everywhere.
+"""
+
+from collections.abc import Iterable
+from random import Random
+from typing import Any, Literal, TypeAlias
+
+import hypothesis
+from hypothesis import strategies as st
+
+from casegraph.graph import Graph
+from casegraph.paths import unpacked
+from casegraph.profiles import Profiles
+from casegraph.settings import Settings
+
+hypothesis.settings.register_profile("casegraph", deadline=None)  # time is not what is asserted here
+hypothesis.settings.load_profile("casegraph")
+
+Fact: TypeAlias = tuple[str, str, str]
+Step: TypeAlias = tuple[Literal["add", "retract"], list[Fact]]
+
+ENTITIES = [f"e{number}" for number in range(8)]
+RELATIONS = [f"r{number}" for number in range(3)]
+
+entities = st.sampled_from(ENTITIES)
+relations = st.sampled_from(RELATIONS)
+facts = st.tuples(entities, relations, entities)
+
+
+def fact_lists(least: int = 0, most: int = 14) -> st.SearchStrategy[list[Fact]]:
+    """Facts in any order, none twice; few entities, so that self-loops and parallel edges are common."""
+    return st.lists(facts, min_size=least, max_size=most, unique=True)
+
+
+def histories() -> st.SearchStrategy[list[Step]]:
+    """Adds and retracts in turn: of the same fact again, of facts that are not there, of nothing."""
+    return st.lists(st.tuples(st.sampled_from(["add", "add", "retract"]), st.lists(facts, max_size=6)), max_size=8)  # type: ignore[arg-type]
+
+
+def some_settings() -> st.SearchStrategy[Settings]:
+    """The default, the paper's, and what lies between; paths of up to three steps."""
+    chosen = st.fixed_dictionaries(
+        {
+            "max_length": st.integers(1, 3),
+            "neighbours": st.sampled_from([None, 1, 3, 40]),
+            "path_types": st.sampled_from([None, 1, 3, 300]),
+            "support": st.integers(1, 3),
+            "weight": st.sampled_from(["right", "prior", "frequency"]),
+            "combination": st.sampled_from(["noisy-or", "sum"]),
+            "discount": st.sampled_from([0.0, 0.15, 1.0]),
+            "best": st.integers(1, 8),
+            "loop_free": st.booleans(),
+            "precedents": st.booleans(),
+            "clustering": st.sampled_from(["hac", "entity", "everyone"]),
+            "threshold": st.sampled_from([-1.0, 0.3, 0.75, 1.0]),
+        }
+    )
+    return chosen.map(lambda values: Settings(**values))
+
+
+def random_facts(random: Random, entities: int = 8, relations: int = 3, facts: int = 14) -> list[Fact]:
+    """Up to so many distinct facts, in random order."""
+    drawn = {
+        (f"e{random.randrange(entities)}", f"r{random.randrange(relations)}", f"e{random.randrange(entities)}")
+        for _ in range(random.randint(1, facts))
+    }
+    return shuffled(random, sorted(drawn))
+
+
+def shuffled(random: Random, facts: Iterable[Fact]) -> list[Fact]:
+    """The same facts in another order."""
+    return random.sample(kept := list(facts), len(kept))
+
+
+def surviving(history: list[Step]) -> set[Fact]:
+    """The facts that are there after a history."""
+    left: set[Fact] = set()
+    for doing, named in history:
+        left = left | set(named) if doing == "add" else left - set(named)
+    return left
+
+
+def played(history: list[Step], graph: Graph) -> Graph:
+    """The graph after a history."""
+    for doing, named in history:
+        _ = graph.add(named) if doing == "add" else graph.retract(named)
+    return graph
+
+
+def profiles_of(graph: Graph) -> Profiles:
+    """The profiles of a graph, made at once."""
+    profiles = Profiles()
+    profiles.refresh(graph, graph.entities.intern(graph.entities.names))
+    return profiles
+
+
+def relation_in_oracle(graph: Graph, relation: int) -> Any:
+    """A relation as the oracle names it: r, or (r, -1) for its inverse."""
+    name = graph.relations[relation >> 1]
+    return (name, -1) if relation & 1 else name
+
+
+def path_type_in_oracle(graph: Graph, number: int, max_length: int) -> tuple[Any, ...]:
+    """A path type as the oracle names it."""
+    return tuple(relation_in_oracle(graph, relation) for relation in unpacked(number, max_length))
+
+
+def by_name(path_type: tuple[Any, ...]) -> tuple[int, list[tuple[str, int]]]:
+    """Shorter path types first, equally long ones by the names of their relations, a relation before its inverse."""
+    return len(path_type), [(step[0], 1) if isinstance(step, tuple) else (step, 0) for step in path_type]

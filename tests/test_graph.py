@@ -1,0 +1,205 @@
+from collections.abc import Iterator
+from random import Random
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casegraph.graph import Change, Graph, inverse
+from tests import oracle
+from tests.strategies import Fact, Step, fact_lists, facts, histories, played, shuffled, surviving
+
+
+def assert_equal(graph: Graph, other: Graph) -> None:
+    """The same names under the same ids, and the same edges, array for array."""
+    assert graph.entities.names == other.entities.names
+    assert graph.relations.names == other.relations.names
+    for relation in range(2 * len(graph.relations)):
+        for array, expected in zip(graph.edges(relation), other.edges(relation), strict=True):
+            assert array.dtype == np.int32
+            np.testing.assert_array_equal(array, expected)
+
+
+def with_names_of(graph: Graph, named: list[Fact]) -> Graph:
+    """A graph of facts in which the names of another were interned first, in its order."""
+    other = Graph()
+    other.entities.intern(graph.entities.names)
+    other.relations.intern(graph.relations.names)
+    other.add(named)
+    return other
+
+
+@given(histories())
+def test_any_history_leaves_the_graph_of_the_facts_that_survive_it(history: list[Step]) -> None:
+    assert_equal(played(history, Graph()).compacted(), Graph.of(surviving(history)).compacted())
+
+
+@given(histories())
+def test_any_history_leaves_the_arrays_of_one_add_under_the_same_names(history: list[Step]) -> None:
+    graph = played(history, Graph())
+    assert_equal(graph, with_names_of(graph, sorted(surviving(history))))
+
+
+@given(fact_lists(), st.lists(st.integers(0, 14)), st.randoms(use_true_random=False))
+def test_any_order_and_any_batches_give_the_same_graph(added: list[Fact], cuts: list[int], random: Random) -> None:
+    split, order = Graph(), shuffled(random, added)
+    for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(order)], strict=True):
+        split.add(order[start:end])
+    assert_equal(split.compacted(), Graph.of(added).compacted())
+
+
+@given(histories())
+def test_the_canonical_form_is_its_own_canonical_form(history: list[Step]) -> None:
+    graph = played(history, Graph()).compacted()
+    assert_equal(graph, graph.compacted())
+    assert graph.entities.names == sorted(oracle.entities(surviving(history)))
+    assert graph.relations.names == sorted({relation for _, relation, _ in surviving(history)})
+
+
+@given(fact_lists(), st.lists(facts, max_size=8))
+def test_without_is_the_graph_of_the_other_facts_and_leaves_the_original_as_it_is(
+    added: list[Fact], left_out: list[Fact]
+) -> None:
+    graph, untouched = Graph.of(added), Graph.of(added)
+    view = graph.without(left_out)
+    assert_equal(view, with_names_of(graph, sorted(set(added) - set(left_out))))
+    assert_equal(graph, untouched)
+    assert [graph.version(2 * k) for k in range(len(graph.relations))] == [1] * len(graph.relations)
+    view.retract(added)
+    assert_equal(graph, untouched)
+
+
+@given(fact_lists(), fact_lists())
+def test_a_graph_and_its_view_can_each_go_on(added: list[Fact], more: list[Fact]) -> None:
+    graph = Graph.of(added)
+    view = graph.without(added[:2])
+    view.add([(head, f"new {relation}", f"new {tail}") for head, relation, tail in more])
+    assert sorted(graph.facts(), key=by_relation) == sorted(added, key=by_relation)
+    graph.add([(f"other {head}", f"other {relation}", tail) for head, relation, tail in more])
+    assert len(list(view.facts())) == len(added[2:]) + len(more)
+
+
+@given(histories(), facts)
+def test_the_version_of_a_relation_grows_exactly_when_its_edges_change(history: list[Step], _: Fact) -> None:
+    graph = Graph()
+    graph.add([("e0", f"r{k}", "e0") for k in range(3)])
+    for doing, named in history:
+        before = [(graph.version(relation), graph.edges(relation)) for relation in range(6)]
+        change = graph.add(named) if doing == "add" else graph.retract(named)
+        for relation, (version, edges) in enumerate(before):
+            differs = any(not np.array_equal(*pair) for pair in zip(edges, graph.edges(relation), strict=True))
+            assert (graph.version(relation) > version) == differs == (relation in change.relations)
+            assert graph.version(relation) >= version
+
+
+@given(histories())
+def test_a_change_tells_what_came_and_went_and_counts_the_rest(history: list[Step]) -> None:
+    graph, known = Graph(), set[Fact]()
+    for doing, named in history:
+        if doing == "add":
+            change, new = graph.add(named), set(named) - known
+            assert (set(names(graph, change.added)), change.repeated, change.absent) == (new, len(named) - len(new), 0)
+            assert len(change.added) == len(new)
+            assert not len(change.retracted)
+        else:
+            change, gone = graph.retract(named), set(named) & known
+            assert (set(names(graph, change.retracted)), change.repeated) == (gone, 0)
+            assert (len(change.retracted), change.absent) == (len(gone), len(named) - len(gone))
+            assert not len(change.added)
+        assert_sorted_and_touched(graph, change)
+        known = surviving([("add", sorted(known)), (doing, named)])
+        assert len(graph) == len(known)
+
+
+def assert_sorted_and_touched(graph: Graph, change: Change) -> None:
+    rows = [*change.added.tolist(), *change.retracted.tolist()]
+    assert rows == sorted(rows, key=lambda row: (row[1], row[0], row[2]))
+    assert change.entities.tolist() == sorted({entity for head, _, tail in rows for entity in (head, tail)})
+    assert change.relations.tolist() == sorted({label for _, relation, _ in rows for label in (relation, relation + 1)})
+
+
+def names(graph: Graph, rows: np.ndarray[tuple[int, int], np.dtype[np.int32]]) -> Iterator[Fact]:
+    for head, relation, tail in rows.tolist():
+        yield graph.entities[head], graph.relations[relation >> 1], graph.entities[tail]
+
+
+@given(fact_lists())
+def test_every_edge_is_there_in_both_directions(added: list[Fact]) -> None:
+    graph = Graph.of(added)
+    found = {
+        (graph.entities[entity], graph.relation_name(relation), graph.entities[tail])
+        for relation in range(2 * len(graph.relations))
+        for entity in range(len(graph.entities))
+        for tail in graph.answers(entity, relation).tolist()
+    }
+    assert found == {*added, *((tail, f"{relation}⁻¹", head) for head, relation, tail in added)}
+    assert all(inverse(inverse(relation)) == relation != inverse(relation) for relation in range(6))
+
+
+@given(fact_lists())
+def test_edges_are_grouped_by_head_and_sorted(added: list[Fact]) -> None:
+    graph = Graph.of(added)
+    for relation in range(2 * len(graph.relations)):
+        heads, offsets, tails = graph.edges(relation)
+        assert heads.tolist() == sorted(set(heads.tolist()))
+        assert (offsets[0], offsets[-1], len(offsets)) == (0, len(tails), len(heads) + 1)
+        for head, start, end in zip(heads.tolist(), offsets.tolist(), offsets[1:].tolist(), strict=False):
+            assert tails[start:end].tolist() == sorted(set(tails[start:end].tolist()))
+            assert start < end
+            assert graph.answers(head, relation).tolist() == tails[start:end].tolist()
+
+
+@given(histories(), facts)
+def test_a_fact_is_in_the_graph_while_it_survives(history: list[Step], fact: Fact) -> None:
+    graph = played(history, Graph())
+    assert (fact in graph) == (fact in surviving(history))
+    assert ("never seen", *fact[1:]) not in graph
+    assert (fact[0], "never seen", fact[2]) not in graph
+
+
+@given(histories())
+def test_facts_are_sorted_and_make_the_graph_again(history: list[Step]) -> None:
+    graph = played(history, Graph())
+    listed = list(graph.facts())
+    assert listed == sorted(surviving(history), key=by_relation)
+    assert_equal(Graph.of(listed).compacted(), graph.compacted())
+
+
+def by_relation(fact: Fact) -> Fact:
+    head, relation, tail = fact
+    return relation, head, tail
+
+
+def test_reading_a_graph_changes_nothing_in_it() -> None:
+    graph = Graph.of([("a", "r", "b")])
+    assert ("c", "s", "d") not in graph
+    graph.retract([("c", "s", "d")])
+    graph.without([("c", "s", "d"), ("a", "r", "b")])
+    assert_equal(graph, Graph.of([("a", "r", "b")]))
+
+
+def test_a_hundred_thousand_facts_in_odd_batches_are_the_graph_of_one_bulk_add() -> None:
+    random = Random(7)
+    many = [(f"e{random.randrange(20_000)}", f"r{random.randrange(11)}", f"e{random.randrange(20_000)}") for _ in range(100_000)]
+    bulk, batched, start = Graph.of(iter(many)), Graph(), 0
+    while start < len(many):
+        size = random.choice([1, 3, 37, 999, 2_501, 30_011])
+        batched.add(many[start : start + size])
+        start += size
+    assert_equal(batched, with_names_of(batched, many))
+    assert_equal(batched.compacted(), bulk.compacted())
+    assert len(bulk) == len(set(many))
+
+
+def test_a_failed_add_leaves_a_graph_that_can_be_read() -> None:
+    def broken() -> Iterator[Fact]:
+        yield "a", "new", "b"
+        raise OSError
+
+    graph = Graph.of([("a", "r", "b")])
+    try:
+        graph.add(broken())
+    except OSError:
+        assert list(graph.facts()) == [("a", "r", "b")]
+    graph.add([("a", "r", "c")])
+    assert len(graph) == 2

@@ -1,0 +1,100 @@
+from random import Random
+
+import pytest
+from hypothesis import given
+
+from casegraph.graph import Graph
+from casegraph.profiles import NONE, Profiles
+from tests import oracle
+from tests.strategies import Fact, Step, fact_lists, histories, profiles_of, random_facts, relation_in_oracle, surviving
+
+
+def kept_up_to_date(history: list[Step], graph: Graph) -> Profiles:
+    """Profiles that followed a history step by step, looking only at the entities that changed."""
+    profiles = Profiles()
+    for doing, named in history:
+        change = graph.add(named) if doing == "add" else graph.retract(named)
+        profiles.refresh(graph, change.entities)
+    return profiles
+
+
+def by_relations(graph: Graph, profiles: Profiles) -> dict[frozenset[object], set[str]]:
+    """Who has which set of relations, in names."""
+    return {
+        frozenset(relation_in_oracle(graph, relation) for relation in profiles.relations(profile).tolist()): {
+            graph.entities[entity] for entity in profiles.members(profile).tolist()
+        }
+        for profile in profiles.living()
+    }
+
+
+def expected(facts: oracle.Facts) -> dict[frozenset[object], set[str]]:
+    found: dict[frozenset[object], set[str]] = {}
+    for entity in oracle.entities(facts):
+        found.setdefault(oracle.profile(facts, entity), set()).add(entity)
+    return found
+
+
+@given(histories())
+def test_profiles_after_any_history_are_those_of_the_facts_that_survive_it(history: list[Step]) -> None:
+    graph = Graph()
+    profiles = kept_up_to_date(history, graph)
+    fresh = Graph.of(surviving(history))
+    assert by_relations(graph, profiles) == by_relations(fresh, profiles_of(fresh))
+    assert by_relations(graph, profiles) == expected(oracle.both_ways(surviving(history)))
+    assert len(profiles) == len(list(profiles.living()))
+
+
+@pytest.mark.parametrize("entities", [30, 63, 64, 200])
+def test_profiles_of_few_and_of_many_entities_at_once_are_the_oracles(entities: int) -> None:
+    facts = random_facts(Random(entities), entities=entities, relations=5, facts=3 * entities)
+    graph = Graph.of(facts)
+    assert by_relations(graph, profiles_of(graph)) == expected(oracle.both_ways(facts))
+
+
+@given(histories())
+def test_every_entity_is_a_member_of_its_own_profile_and_of_no_other(history: list[Step]) -> None:
+    graph = Graph()
+    profiles = kept_up_to_date(history, graph)
+    member_of = {entity: profile for profile in profiles.living() for entity in profiles.members(profile).tolist()}
+    assert [profiles.of(entity) for entity in range(len(graph.entities))] == [
+        member_of.get(entity, NONE) for entity in range(len(graph.entities))
+    ]
+    assert sum(len(profiles.members(profile)) for profile in profiles.living()) == len(member_of)
+    assert profiles.of(len(graph.entities)) == NONE
+
+
+@given(histories())
+def test_refresh_names_the_entities_whose_profile_changed(history: list[Step]) -> None:
+    graph, profiles, before = Graph(), Profiles(), oracle.both_ways([])
+    for doing, named in history:
+        change = graph.add(named) if doing == "add" else graph.retract(named)
+        after = oracle.both_ways(graph.facts())
+        reshaped = profiles.refresh(graph, change.entities)
+        seen = sorted(range(len(graph.entities)), key=int)
+        names = graph.entities.names
+        assert reshaped.tolist() == [
+            entity for entity in seen if oracle.profile(before, names[entity]) != oracle.profile(after, names[entity])
+        ]
+        before = after
+
+
+@given(fact_lists(least=1))
+def test_similarity_is_the_cosine_of_the_oracle(added: list[Fact]) -> None:
+    graph, facts = Graph.of(added), oracle.both_ways(added)
+    profiles = profiles_of(graph)
+    for one, name in enumerate(graph.entities.names):
+        for other, other_name in enumerate(graph.entities.names):
+            assert profiles.similarity(profiles.of(one), profiles.of(other)) == oracle.similarity(facts, name, other_name)
+
+
+@given(fact_lists(least=1))
+def test_what_profiles_have_in_common_is_counted_for_all_at_once(added: list[Fact]) -> None:
+    graph = Graph.of(added)
+    profiles = profiles_of(graph)
+    sets = [set(profiles.relations(profile).tolist()) for profile in profiles.living()]
+    assert profiles.sizes().tolist() == list(map(len, sets))
+    for profile in profiles.living():
+        assert profiles.common(profile).tolist() == [len(sets[profile] & other) for other in sets]
+    for relation in range(2 * len(graph.relations)):
+        assert profiles.having(relation).tolist() == [profile for profile, own in enumerate(sets) if relation in own]

@@ -1,0 +1,85 @@
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casegraph.graph import Graph, Query
+from casegraph.profiles import Profiles
+from casegraph.retrieval import contextual_entities, similar_entities
+from tests import oracle
+from tests.strategies import (
+    Fact,
+    Step,
+    fact_lists,
+    histories,
+    profiles_of,
+    random_facts,
+    relation_in_oracle,
+    shuffled,
+    surviving,
+)
+
+
+def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int) -> None:
+    """The contextual entities of every query are the oracle's, in its order."""
+    for entity in sorted(oracle.entities(facts)):
+        for relation in range(2 * len(graph.relations)):
+            query = Query(graph.entities.names.index(entity), relation)
+            near = [graph.entities[other] for other in contextual_entities(profiles, graph, query, k).tolist()]
+            assert near == oracle.contextual_entities(facts, entity, relation_in_oracle(graph, relation), k)
+
+
+@given(fact_lists(least=1), st.integers(0, 9))
+def test_contextual_entities_are_the_most_similar_that_have_the_relation_ties_by_name(added: list[Fact], k: int) -> None:
+    graph = Graph.of(added)
+    assert_agrees(graph, profiles_of(graph), oracle.both_ways(added), k)
+
+
+@given(histories(), st.integers(1, 9))
+def test_contextual_entities_depend_on_the_surviving_facts_alone(history: list[Step], k: int) -> None:
+    graph, profiles = Graph(), Profiles()
+    for doing, named in history:
+        change = graph.add(named) if doing == "add" else graph.retract(named)
+        profiles.refresh(graph, change.entities)
+    assert_agrees(graph, profiles, oracle.both_ways(surviving(history)), k)
+
+
+def test_contextual_entities_do_not_depend_on_the_order_of_facts_in_graphs_of_many_ties() -> None:
+    random = Random(11)
+    for _ in range(20):
+        facts = random_facts(random, entities=30, relations=4, facts=60)
+        graph, other = Graph.of(facts), Graph.of(shuffled(random, facts))
+        assert in_names(graph, k=7) == in_names(other, k=7)
+
+
+def in_names(graph: Graph, k: int) -> dict[tuple[str, str], list[str]]:
+    profiles = profiles_of(graph)
+    return {
+        (name, graph.relation_name(relation)): [
+            graph.entities[other] for other in contextual_entities(profiles, graph, Query(entity, relation), k).tolist()
+        ]
+        for entity, name in enumerate(graph.entities.names)
+        for relation in range(2 * len(graph.relations))
+    }
+
+
+@given(fact_lists(least=1), st.integers(0, 9))
+def test_similar_entities_are_the_most_similar_of_all_ties_by_name(added: list[Fact], k: int) -> None:
+    graph, facts = Graph.of(added), oracle.both_ways(added)
+    profiles = profiles_of(graph)
+    for entity, name in enumerate(graph.entities.names):
+        others = oracle.entities(facts) - {name}
+        ranked = sorted(others, key=lambda other: (-round(oracle.similarity(facts, name, other), 12), other))
+        near = similar_entities(profiles, graph, entity, k).tolist()
+        assert [graph.entities[other] for other in near] == ranked[:k]
+
+
+@given(fact_lists(least=1))
+def test_an_entity_without_facts_has_no_contextual_entities(added: list[Fact]) -> None:
+    graph = Graph.of([*added, ("lonely", "r0", "e0")])
+    graph.retract([("lonely", "r0", "e0")])
+    lonely = graph.entities.names.index("lonely")
+    profiles = profiles_of(graph)
+    for relation in range(2 * len(graph.relations)):
+        assert not len(contextual_entities(profiles, graph, Query(lonely, relation), 5))
+    assert not len(similar_entities(profiles, graph, lonely, 5))
