@@ -65,7 +65,7 @@ def random_facts(random: Random, entities: int = 8, relations: int = 3, facts: i
     """Up to so many distinct facts, in random order."""
     drawn = {
         (f"e{random.randrange(entities)}", f"r{random.randrange(relations)}", f"e{random.randrange(entities)}")
-        for _ in range(random.randint(1, facts))
+        for _ in range(random.randint(facts // 2, facts))
     }
     return shuffled(random, sorted(drawn))
 

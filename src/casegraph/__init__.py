@@ -2,24 +2,53 @@
 Complete knowledge graphs by precedent: answers with reasons, no training, facts that come and go.
 
 >>> from casegraph import CaseBase, world
->>> cases = world()
->>> cases.similar("Richard Feynman", top=1)[0].similarity > 0.8
-True
+>>> cases = CaseBase()
+>>> cases.update(add=world.facts()).added
+3766
+>>> cases.ask("Albert Einstein", "citizen of", known="exclude")[0].entity
+'Germany'
+
+A name is imported from its module when it is first used, so that `import casegraph` takes no time.
 """
 
-from casegraph.casebase import CaseBase, Update
-from casegraph.errors import (
-    CasegraphError,
-    IncompatibleFile,
-    InvalidSettings,
-    MalformedFact,
-    NotABenchmark,
-    UnknownName,
-    UnreadableFile,
-)
-from casegraph.explanation import Answer, Answers, Explanation, Neighbour, Reason
-from casegraph.facts import Fact, read_facts, write_facts
-from casegraph.settings import Settings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from casegraph.casebase import CaseBase, Update
+    from casegraph.errors import (
+        CasegraphError,
+        IncompatibleFile,
+        InvalidSettings,
+        MalformedFact,
+        NotABenchmark,
+        UnknownName,
+        UnreadableFile,
+    )
+    from casegraph.explanation import Answer, Answers, Explanation, Neighbour, Reason
+    from casegraph.facts import Fact, read_facts, write_facts
+    from casegraph.settings import Settings
+else:
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        for module, names in _PUBLIC.items():
+            if name in names.split():
+                value = globals()[name] = getattr(import_module(f"casegraph.{module}"), name)
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted([*globals(), *__all__])
+
+
+_PUBLIC = {
+    "casebase": "CaseBase Update",
+    "errors": "CasegraphError IncompatibleFile InvalidSettings MalformedFact NotABenchmark UnknownName UnreadableFile",
+    "explanation": "Answer Answers Explanation Neighbour Reason",
+    "facts": "Fact read_facts write_facts",
+    "settings": "Settings",
+}
 
 __version__ = "0.1.0"
 __all__ = [

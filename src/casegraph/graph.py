@@ -81,6 +81,17 @@ class Graph:
         graph.add(facts)
         return graph
 
+    @classmethod
+    def of_rows(cls, entities: Interner, relations: Interner, rows: Ids) -> Self:
+        """A graph of facts given as rows (head, relation, tail) of ids, a relation being 2k."""
+        graph = cls()
+        graph.entities, graph.relations = entities, relations
+        if rows.ndim != 2 or rows.shape[1] != 3 or (rows < 0).any() or (rows >= [len(entities), 2 * len(relations), len(entities)]).any():
+            raise ValueError("facts name entities or relations that do not exist")
+        graph._make_room()
+        graph._replace(rows.astype(np.int32), add=True)
+        return graph
+
     def __len__(self) -> int:
         return sum(len(edges.tails) for edges in self._edges[::2])
 
@@ -124,6 +135,12 @@ class Graph:
             order = np.lexsort((entity_ranks[edges.tails], entity_ranks[heads]))
             for head, tail in zip(heads[order].tolist(), edges.tails[order].tolist(), strict=True):
                 yield Fact(self.entities[head], self.relations[k], self.entities[tail])
+
+    def rows(self, relation: int) -> Ids:
+        """The edges of a relation as rows (head, relation, tail), sorted."""
+        edges = self._edges[relation]
+        heads = np.repeat(edges.heads, np.diff(edges.offsets))
+        return np.stack([heads, np.full_like(heads, relation), edges.tails], axis=1)
 
     def add(self, facts: Iterable[tuple[str, str, str]]) -> Change:
         """Take in facts; those that are there already are counted, and change nothing."""

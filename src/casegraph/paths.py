@@ -40,10 +40,7 @@ def check_room(graph: Graph, max_length: int) -> None:
     """Refuse a graph with more relations than path types of this length can name."""
     most = (1 << _bits(max_length)) // 2 - 1
     if len(graph.relations) > most:
-        raise InvalidSettings(
-            f"paths of length {max_length} are counted for up to {most} relations, and this graph has {len(graph.relations)};"
-            " choose a smaller max_length"
-        )
+        raise InvalidSettings("max_length", max_length, f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)")
 
 
 def in_words(graph: Graph, path_type: Sequence[int]) -> str:

@@ -73,7 +73,7 @@ class Settings:
     def paper(cls, dataset: str = "WN18RR") -> Settings:
         """The paper's settings for a data set (reproducibility checklist): Σ prior × precision per cluster."""
         if dataset not in PAPER:
-            raise InvalidSettings(f"the paper has no settings for {dataset!r}; it has them for {', '.join(sorted(PAPER))}")
+            raise InvalidSettings("dataset", dataset, f"one of {', '.join(sorted(PAPER))}")
         paper: dict[str, Any] = PAPER[dataset]
         return cls(
             **paper, support=1, weight="prior", combination="sum", loop_free=False, precedents=False, clustering="hac"
@@ -97,9 +97,9 @@ def _check(name: str, value: float | None, least: float, most: float | None) -> 
     if value is None or (least <= value and (most is None or value <= most)):
         return
     wanted = f"at least {least}" if most is None else f"from {least} to {most}"
-    raise InvalidSettings(f"{name} must be {wanted}, not {value!r}")
+    raise InvalidSettings(name, value, wanted)
 
 
 def _choose(name: str, value: str, *choices: str) -> None:
     if value not in choices:
-        raise InvalidSettings(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+        raise InvalidSettings(name, value, f"one of {', '.join(choices)}")

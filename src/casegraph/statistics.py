@@ -60,21 +60,21 @@ class PathStatistics:
     def __init__(self, graph: Graph, clusters: Ids, settings: Settings) -> None:
         check_room(graph, settings.max_length)
         self._graph, self._clusters, self._settings = graph, clusters, settings
-        self._everyone: dict[int, PathCounts] = {}
+        self.counted: dict[int, PathCounts] = {}  # for everyone
         self._clustered: dict[int, ClusterCounts] = {}
         self.followed = 0  # edges looked at for `reached`, so that work can be compared
 
     def prepare(self, relations: Iterable[int], show: Show = quiet) -> None:
         """Count for these relations, all at once, what the settings will ask for."""
         relations = sorted(set(relations))
-        self._count_everyone([relation for relation in relations if relation not in self._everyone], show)
+        self._count_everyone([relation for relation in relations if relation not in self.counted], show)
         if self._settings.weight == "prior":
             self._count_clusters([relation for relation in relations if relation not in self._clustered], show)
 
     def everyone(self, relation: int) -> PathCounts:
         """What all entities that have the relation say."""
-        self._count_everyone([] if relation in self._everyone else [relation], quiet)
-        return self._everyone[relation]
+        self._count_everyone([] if relation in self.counted else [relation], quiet)
+        return self.counted[relation]
 
     def clustered(self, relation: int) -> ClusterCounts:
         """What the entities of each cluster say; the rows of `EVERYONE` come first."""
@@ -125,17 +125,17 @@ class PathStatistics:
             reached[used], right[used] = self._reach(label[used], types[used], show)
         for relation in relations:
             rows = slice(*np.searchsorted(label, [relation, relation + 1]).tolist())
-            self._everyone[relation] = PathCounts(types[rows], hits[rows], reached[rows], right[rows])
+            self.counted[relation] = PathCounts(types[rows], hits[rows], reached[rows], right[rows])
 
     def _count_clusters(self, relations: list[int], show: Show) -> None:
         if not relations:
             return
-        self._count_everyone([relation for relation in relations if relation not in self._everyone], show)
+        self._count_everyone([relation for relation in relations if relation not in self.counted], show)
         cluster, label, types, hits = self._closed_paths(relations, self._having(relations), self._clusters, show)
         inside = cluster != EVERYONE
         cluster, label, types, hits = cluster[inside], label[inside], types[inside], hits[inside]
         for relation in relations:
-            everyone = self._everyone[relation]
+            everyone = self.counted[relation]
             cluster = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), cluster])
             label = np.concatenate([np.full(len(everyone.types), relation, dtype=np.int32), label])
             types, hits = np.concatenate([everyone.types, types]), np.concatenate([everyone.hits, hits])

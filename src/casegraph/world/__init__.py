@@ -1,1 +1,25 @@
-"""The bundled example graph: scientists, where they lived and worked, and the countries around them."""
+"""The bundled example graph: scientists, where they lived and worked, and the countries around them.
+
+>>> from casegraph import world
+>>> world.questions()[0]
+Fact(head='Barbara Liskov', relation='award', tail='Turing Award')
+"""
+
+from importlib.resources import files
+
+from casegraph.facts import Fact, read_facts
+
+
+def facts() -> list[Fact]:
+    """The facts of the bundled graph."""
+    return _read("facts.tsv")
+
+
+def questions() -> list[Fact]:
+    """True facts that are held back from the bundled graph, to ask for."""
+    return _read("questions.tsv")
+
+
+def _read(name: str) -> list[Fact]:
+    with files(__name__).joinpath(name).open("rb") as stream:
+        return list(read_facts(stream, header=False))

@@ -1,0 +1,126 @@
+"""
+A case base as one file: facts, settings and counts, as arrays in an uncompressed `.npz` with a format version.
+
+Names are UTF-8 bytes with offsets, facts are rows of ids, settings are JSON. Nothing in the file is code. The file is written
+beside its destination and moved into place when it is whole, so a crash leaves the old one or the new one.
+"""
+
+import json
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from casegraph.answering import Cases
+from casegraph.arrays import Interner
+from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
+from casegraph.graph import Graph
+from casegraph.profiles import Profiles
+from casegraph.settings import Settings
+from casegraph.statistics import PathCounts
+
+FORMAT = 1
+COLUMNS = ("types", "hits", "reached", "right")
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def save(cases: Cases, path: Path) -> None:
+    """Write `cases` to `path`, all or nothing."""
+    arrays = {"format": np.array([FORMAT]), **_settings_out(cases.settings), **_graph_out(cases.graph), **_counts_out(cases)}
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise UnreadableFile(str(path), f"cannot be written ({error.strerror}); choose another place") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def load(path: Path) -> Cases:
+    """Read what `save` wrote; the answers are those of the case base that was saved."""
+    arrays = _arrays(path)
+    version = arrays.get("format", np.array([0]))
+    if version.shape != (1,) or version[0] != FORMAT:
+        found = version.ravel()[0] if version.size else "none"
+        raise IncompatibleFile(str(path), f"has format {found}, this casegraph reads format {FORMAT}; build it again from its facts")
+    try:
+        settings = Settings(**json.loads(arrays["settings"].tobytes()))
+        graph = _graph_in(arrays)
+        cases = Cases(graph, Profiles(), settings)
+        cases.profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
+        _counts_in(cases, arrays)
+    except (KeyError, ValueError, TypeError, IndexError, CasegraphError) as error:
+        raise _damaged(path, error) from error
+    return cases
+
+
+def _arrays(path: Path) -> Arrays:
+    try:
+        if not zipfile.is_zipfile(path):
+            path.open("rb").close()
+            raise IncompatibleFile(str(path), "is not a saved case base, or only a part of one; build it again from its facts")
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except OSError as error:
+        raise UnreadableFile(str(path), f"cannot be read ({error.strerror}); check the name") from error
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> IncompatibleFile:
+    return IncompatibleFile(str(path), f"is damaged ({error}); build it again from its facts")
+
+
+def _settings_out(settings: Settings) -> Arrays:
+    return {"settings": np.frombuffer(json.dumps(settings.as_dict()).encode(), dtype=np.uint8)}
+
+
+def _graph_out(graph: Graph) -> Arrays:
+    facts = np.concatenate([np.empty((0, 3), dtype=np.int32), *(graph.rows(2 * k) for k in range(len(graph.relations)))])
+    return {"facts": facts, **_names_out("entity", graph.entities), **_names_out("relation", graph.relations)}
+
+
+def _graph_in(arrays: Arrays) -> Graph:
+    facts = arrays["facts"]
+    return Graph.of_rows(_names_in("entity", arrays), _names_in("relation", arrays), facts)
+
+
+def _names_out(kind: str, names: Interner) -> Arrays:
+    encoded = [name.encode() for name in names.names]
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    return {f"{kind}_names": np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{kind}_offsets": offsets}
+
+
+def _names_in(kind: str, arrays: Arrays) -> Interner:
+    content, offsets = arrays[f"{kind}_names"].tobytes(), arrays[f"{kind}_offsets"].tolist()
+    names = Interner(content[start:end].decode() for start, end in zip(offsets, offsets[1:], strict=False))
+    if len(names) != len(offsets) - 1:
+        raise ValueError(f"{kind} names repeat")
+    return names
+
+
+def _counts_out(cases: Cases) -> Arrays:
+    counted = cases.statistics.counted
+    relations = np.array(sorted(counted), dtype=np.int32)
+    sizes = np.cumsum([0, *(len(counted[relation].types) for relation in relations.tolist())], dtype=np.int64)
+    columns = {
+        column: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(counted[relation], column) for relation in relations.tolist())])
+        for column in COLUMNS
+    }
+    return {"counted": relations, "counted_offsets": sizes, **columns}
+
+
+def _counts_in(cases: Cases, arrays: Arrays) -> None:
+    offsets = arrays["counted_offsets"].tolist()
+    for place, relation in enumerate(arrays["counted"].tolist()):
+        rows = slice(offsets[place], offsets[place + 1])
+        cases.statistics.counted[relation] = PathCounts(*(arrays[column][rows] for column in COLUMNS))

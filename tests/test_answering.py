@@ -1,0 +1,243 @@
+from collections import Counter
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import settings as example_settings
+from hypothesis import strategies as st
+
+from casegraph.answering import standings, walk_lists
+from casegraph.arrays import ids
+from casegraph.casebase import CaseBase
+from casegraph.explanation import Answers
+from casegraph.settings import Settings
+from tests import oracle
+from tests.strategies import Fact, by_name, fact_lists, facts, path_type_in_oracle, random_facts, relation_in_oracle
+
+PAPER = Settings.paper("WN18RR").but(max_length=3)
+Weights = dict[oracle.PathType, float]
+
+
+def case_base(added: list[Fact], settings: Settings | None = None) -> CaseBase:
+    cases = CaseBase(settings)
+    cases.update(add=added)
+    return cases
+
+
+def best_first(weights: Weights) -> list[tuple[oracle.PathType, float]]:
+    """The path types that are worth anything, best first, equal ones by name."""
+    return sorted(((kind, weight) for kind, weight in weights.items() if weight > 0), key=lambda pair: (-pair[1], by_name(pair[0])))
+
+
+def default_scores(
+    seen: oracle.Facts, counted: oracle.Facts, entity: str, relation: Any, settings: Settings
+) -> dict[str, float]:
+    """Slow and plain: what `ask` says under the default settings. The entity sees `seen`; path types are weighed by `counted`."""
+    weights = oracle.default_weights(counted, relation, settings.max_length, settings.support, settings.doubt)
+    pieces, walked = oracle.precedents(seen, entity, relation, settings.support, settings.doubt, settings.habit), 0
+    for path_type, weight in best_first(weights):
+        ends = oracle.ends(seen, entity, path_type)
+        walked += bool(ends)
+        if settings.path_types is not None and walked > settings.path_types:
+            break
+        for end in ends:
+            pieces.setdefault(end, []).append(weight)
+    return {
+        answer: oracle.discounted_noisy_or(said, settings.discount, settings.best) for answer, said in pieces.items()
+    }
+
+
+def paper_scores(seen: oracle.Facts, entity: str, relation: Any, cluster: list[str], settings: Settings) -> dict[str, float]:
+    """Equation 1: the sum over path types of prior × precision, for every end of a walk."""
+    weights = oracle.paper_weights(seen, entity, relation, settings.neighbours or 0, settings.max_length, cluster)
+    scores, walked = Counter[str](), 0
+    for path_type, weight in best_first(weights):
+        ends = {walk[-1] for walk in oracle.walks(seen, entity, path_type)}
+        walked += bool(ends)
+        if settings.path_types is not None and walked > settings.path_types:
+            break
+        for end in ends:
+            scores[end] += weight  # type: ignore[assignment]
+    return dict(scores)
+
+
+def assert_ranked(answers: Answers, expected: dict[str, float]) -> None:
+    """The same candidates, the same scores, best first and equal ones by name, numbered from one."""
+    assert {answer.entity: answer.score for answer in answers} == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    ranked = sorted(expected, key=lambda name: (-round(expected[name], 13), name))
+    assert [answer.entity for answer in answers] == ranked
+    assert [answer.rank for answer in answers] == list(range(1, len(ranked) + 1))
+
+
+def asked_both_ways(cases: CaseBase, entity: str, relation: str) -> list[tuple[Any, Answers]]:
+    return [
+        (relation, cases.ask(entity, relation, top=-1)),
+        ((relation, -1), cases.ask_head(relation, entity, top=-1)),
+    ]
+
+
+def assert_default_answers(added: list[Fact], entity: str, relation: str, settings: Settings) -> int:
+    cases, seen, found = case_base(added, settings), oracle.both_ways(added), 0
+    for label, answers in asked_both_ways(cases, entity, relation):
+        assert_ranked(answers, default_scores(seen, seen, entity, label, settings))
+        assert all(answer.known == (answer.entity in oracle.answers(seen, entity, label)) for answer in answers)
+        found += len(answers)
+    return found
+
+
+def assert_paper_answers(added: list[Fact], entity: str, relation: str, settings: Settings) -> int:
+    cases, seen, found = case_base(added, settings), oracle.both_ways(added), 0
+    of = dict(zip(cases.graph.entities.names, cases.cases.clusters.tolist(), strict=True))
+    cluster = [name for name, node in of.items() if node == of[entity]]
+    for label, answers in asked_both_ways(cases, entity, relation):
+        assert_ranked(answers, paper_scores(seen, entity, label, cluster, settings))
+        found += len(answers)
+    return found
+
+
+def random_question(random: Random, **sizes: int) -> tuple[list[Fact], str, str]:
+    added = random_facts(random, **sizes)
+    fact = random.choice(added)
+    return added, random.choice([fact[0], fact[2]]), random.choice(added)[1]
+
+
+def test_answers_under_the_default_settings_are_those_of_the_plain_version() -> None:
+    random, found = Random(21), 0
+    for _ in range(150):
+        found += assert_default_answers(*random_question(random, entities=7, relations=3, facts=14), Settings())
+    assert found > 600
+
+
+@pytest.mark.parametrize("change", [{"path_types": 1}, {"path_types": 2}, {"support": 1}, {"best": 1}, {"discount": 1.0},
+                                    {"doubt": 0.5}, {"max_length": 1}, {"max_length": 2}, {"habit": 1.0}])  # fmt: skip
+def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, float]) -> None:
+    random = Random(str(change))
+    for _ in range(30):
+        question = random_question(random, entities=6, relations=2, facts=12)
+        assert_default_answers(*question, Settings(path_types=None).but(**change))
+
+
+@example_settings(max_examples=40)
+@given(fact_lists(least=1, most=10), st.integers(0, 9), st.integers(0, 9))
+def test_any_question_is_answered_as_in_the_plain_version(added: list[Fact], asked: int, about: int) -> None:
+    entity, relation = added[asked % len(added)][0], added[about % len(added)][1]
+    assert_default_answers(added, entity, relation, Settings())
+    assert_paper_answers(added, entity, relation, PAPER)
+
+
+def test_answers_under_the_papers_settings_are_those_of_equation_1() -> None:
+    random, found = Random(22), 0
+    for _ in range(100):
+        found += assert_paper_answers(*random_question(random, entities=7, relations=3, facts=13), PAPER)
+    assert found > 150
+
+
+@pytest.mark.parametrize("change", [{"neighbours": 1}, {"neighbours": 2}, {"path_types": 1}, {"path_types": 3}, {"max_length": 2},
+                                    {"threshold": 0.4}, {"threshold": 1.0}, {"clustering": "entity"}, {"clustering": "everyone"}])  # fmt: skip
+def test_equation_1_holds_for_every_choice_of_the_papers_letters(change: dict[str, Any]) -> None:
+    random = Random(str(change))
+    for _ in range(25):
+        assert_paper_answers(*random_question(random, entities=7, relations=2, facts=12), PAPER.but(**change))
+
+
+def test_only_path_types_that_lead_anywhere_count_towards_their_limit() -> None:
+    """b → is worth more than c →, but the asked entity has no b; one path type that leads somewhere is still walked."""
+    added = [(f"{letter}{k}", letter, f"x{k}") for letter in "bc" for k in range(4)]
+    added += [(f"{letter}{k}", "goal", f"x{k}") for letter in "bc" for k in range(4)]
+    added += [("c9", "goal", "elsewhere"), ("c9", "c", "x9"), ("asked", "c", "here")]
+    alone = Settings(path_types=1, precedents=False)
+    cases = case_base(added, alone)
+    walked = walk_lists(cases.cases, 2 * cases.graph.relations.names.index("goal"), ids([0]))
+    best = path_type_in_oracle(cases.graph, int(walked.types[walked.walked[0]]), 3)
+    assert best == ("b",)
+    assert [answer.entity for answer in cases.ask("asked", "goal")] == ["here"]
+
+
+@given(fact_lists(least=1), st.integers(1, 3))
+def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) -> None:
+    for settings in (Settings(support=support), PAPER):
+        cases = case_base(added, settings)
+        everyone = cases.graph.entities.intern(cases.graph.entities.names)
+        for relation in range(2 * len(cases.graph.relations)):
+            lists = walk_lists(cases.cases, relation, everyone)
+            walked = {path_type_in_oracle(cases.graph, int(lists.types[place]), 3) for place in lists.walked}
+            assert (relation_in_oracle(cases.graph, relation),) not in walked
+            for start, end in zip(lists.offsets, lists.offsets[1:], strict=False):
+                assert (np.diff(lists.weights[start:end]) <= 0).all()
+                assert (lists.weights[start:end] > 0).all()
+
+
+def assert_scored_as_unknown(added: list[Fact], fact: Fact, settings: Settings) -> None:
+    """The score of a fact is what the plain version says when the entity does not see the fact; counts still hold it."""
+    counted = oracle.both_ways(added)
+    seen = oracle.left_after(counted, fact)
+    expected = default_scores(seen, counted, fact[0], fact[1], settings).get(fact[2], 0.0)
+    assert case_base(added, settings).score([fact]) == pytest.approx([expected], rel=1e-12, abs=1e-12)
+
+
+def test_a_fact_scores_as_if_the_entity_did_not_know_it() -> None:
+    random = Random(23)
+    for _ in range(150):
+        added = random_facts(random, entities=6, relations=3, facts=14)
+        fact = next((fact for fact in added if fact[0] != fact[2]), None)
+        if fact is not None:
+            assert_scored_as_unknown(added, fact, Settings())
+
+
+@example_settings(max_examples=40)
+@given(fact_lists(least=1, most=10), facts)
+def test_a_fact_that_is_not_there_scores_as_it_is_answered(added: list[Fact], fact: Fact) -> None:
+    head, relation, tail = fact
+    assume(fact not in added and relation in {label for _, label, _ in added})
+    for settings in (Settings(), PAPER):
+        cases = case_base(added, settings)
+        answers = {answer.entity: answer.score for answer in cases.ask(head, relation, top=-1)}
+        assert cases.score([fact]) == [answers.get(tail, 0.0)]
+
+
+def test_a_fact_from_an_entity_to_itself_scores_as_if_the_entity_did_not_know_it() -> None:
+    """The fact is seen from both its ends, and both are the entity: others that are reached from it share it too."""
+    added = [("e", "r", "e"), ("e", "r", "a"), ("e", "r", "b"), ("a", "r", "e"), ("b", "r", "e")]
+    assert_scored_as_unknown(added, ("e", "r", "e"), Settings())
+
+
+def test_a_walk_may_not_come_back_and_use_the_fact_that_is_scored() -> None:
+    """Under the paper's settings asked → x → asked → b would use the fact asked → b, which is to be treated as unknown."""
+    added = [("o", "s", "z"), ("p", "s", "z"), ("o", "r", "t"), ("p", "r", "t"), ("asked", "s", "x"), ("asked", "r", "b")]
+    cases = case_base(added, PAPER)
+    assert cases.score([("asked", "r", "b")]) == [0.0]
+
+
+@example_settings(max_examples=40)
+@given(fact_lists(least=1, most=12), st.sampled_from([Settings(), PAPER, Settings.cbr().but(max_length=3)]))
+def test_standings_count_who_is_better_and_who_is_equal(added: list[Fact], settings: Settings) -> None:
+    cases = case_base(added, settings)
+    everyone = cases.graph.entities.intern(cases.graph.entities.names)
+    for relation, name in enumerate(cases.graph.relations.names):
+        for entity in cases.graph.entities.names:
+            answers = cases.ask(entity, name, top=-1)
+            scores = {answer.entity: answer.score for answer in answers}
+            known = np.sort(cases.graph.answers(cases.graph.entities.names.index(entity), 2 * relation))
+            standing = standings(
+                cases.cases, (2 * relation, ids([cases.graph.entities.names.index(entity)])),
+                (np.array([0, len(everyone)]), everyone), (np.array([0, len(known)]), known),
+            )  # fmt: skip
+            passed = {cases.graph.entities[other] for other in known.tolist()}
+            for place, target in enumerate(cases.graph.entities.names):
+                own = scores.get(target, 0.0)
+                rest = [scores[other] for other in scores if other != target and other not in passed]
+                assert standing.score[place] == own
+                assert standing.better[place] == sum(score > own for score in rest)
+                assert standing.equal[place] == sum(score == own for score in rest)
+                assert 0 <= standing.earlier[place] <= standing.equal[place]
+
+
+@example_settings(max_examples=40)
+@given(fact_lists(least=1), st.integers(0, 5))
+def test_the_best_few_are_the_first_of_all(added: list[Fact], top: int) -> None:
+    for settings in (Settings(), PAPER):
+        cases = case_base(added, settings)
+        for head, relation, _ in added[:4]:
+            assert cases.ask(head, relation, top=top).found == cases.ask(head, relation, top=-1).found[:top]
