@@ -46,10 +46,54 @@ class Combination {
   const int best_;
 };
 
+// What all entities that have the query relation answer, most frequent first. Nearly every possible answer has this evidence and
+// no other; such a candidate is never made, since its place in this list is all there is to know about it.
+class Habit {
+ public:
+  struct Given {
+    Count count;
+    Id answer;
+  };
+
+  Habit(const Graph& graph, Id relation, const Manner& manner, Ids rank) : manner_(manner), rank_(rank) {
+    if (!manner.precedents || manner.habit == 0) return;
+    entities_ = static_cast<Count>(graph.edges(relation).heads.size());
+    const Edges& given = graph.edges(inverse(relation));
+    for (std::size_t row = 0; row < given.heads.size(); ++row)
+      list_.push_back({static_cast<Count>(given.row(row).size()), given.heads[row]});
+    std::sort(list_.begin(), list_.end(), [&](const Given& a, const Given& b) {
+      return a.count != b.count ? a.count > b.count : rank[a.answer] < rank[b.answer];
+    });
+  }
+
+  bool empty() const { return list_.empty(); }
+  std::span<const Given> list() const { return list_; }
+  Count others(bool has_own) const { return entities_ - has_own; }
+  double worth(Count count, Count others) const {
+    return manner_.habit * static_cast<double>(count) / (static_cast<double>(others) + manner_.doubt);
+  }
+  double score(Count count, Count others) const {
+    const double worth_ = worth(count, others);
+    return manner_.sum ? worth_ : 0.0 - std::log1p(-worth_);
+  }
+  // How many of the list come before the first for which `ends` holds; it must hold for all after that.
+  template <class Ends>
+  Count before(const Ends& ends) const {
+    return std::partition_point(list_.begin(), list_.end(), [&](const Given& given) { return !ends(given); }) - list_.begin();
+  }
+  Id rank(Id entity) const { return rank_[entity]; }
+
+ private:
+  const Manner& manner_;
+  const Ids rank_;
+  Count entities_ = 0;
+  std::vector<Given> list_;
+};
+
 class Answerer {
  public:
-  Answerer(const Graph& graph, const Queries& queries, const Lists& lists, const Trie& trie, const Manner& manner)
-      : graph_(graph), queries_(queries), lists_(lists), trie_(trie), manner_(manner), combination_(manner),
+  Answerer(const Graph& graph, const Queries& queries, const Lists& lists, const Trie& trie, const Habit& habit, const Manner& manner)
+      : graph_(graph), queries_(queries), lists_(lists), trie_(trie), habit_(habit), manner_(manner), combination_(manner),
         places_(graph.entities), stamps_(graph.entities), tally_(graph.entities), walks_(graph.entities),
         visited_(trie.nodes.size()), frontier_of_(trie.nodes.size()) {}
 
@@ -61,13 +105,21 @@ class Answerer {
     places_.renew();
     if (entity_ < 0) return candidates_;
     walk(queries_.lists[query]);
-    if (manner_.precedents) {
-      share();
-      follow_habit();
-    }
+    if (manner_.precedents) share();
+    if (!habit_.empty()) follow_habit();
     for (Candidate& candidate : candidates_) combination_.finish(candidate);
     return candidates_;
   }
+
+  // Of all others that have the query relation: how many answer so, and how many they are.
+  std::pair<Count, Count> habit_of(Id answer) const {
+    const Ids own = graph_.tails(entity_, queries_.relation);
+    return {given(answer) - std::binary_search(own.begin(), own.end(), answer), others()};
+  }
+  Count given(Id answer) const { return static_cast<Count>(graph_.tails(answer, inverse(queries_.relation)).size()); }
+  Count others() const { return habit_.others(!graph_.tails(entity_, queries_.relation).empty()); }
+  bool asked() const { return entity_ >= 0; }
+  bool in_graph(Id entity) const { return entity >= 0 && entity < graph_.entities; }
 
   void record(Id answer) { recorded_ = answer; }
   const Candidate* find(Id entity) const {
@@ -81,7 +133,7 @@ class Answerer {
   void add(Id answer, const Evidence& piece, Count paths = 0) {
     if (!places_.has(answer)) {
       places_.set(answer, candidates_.size());
-      candidates_.push_back({answer, piece.walked, paths, 0, {}, 0});
+      candidates_.push_back({answer, piece.kind == Evidence::path ? piece.walked : INT32_MAX, paths, 0, {}, 0});
     }
     combination_.add(candidates_[places_.slot(answer)], piece.value);
     if (answer == recorded_) record_.push_back(piece);
@@ -120,7 +172,7 @@ class Answerer {
       into.start(entity_);
     } else {
       const Edges& edges = graph_.edges(at.relation);
-      followed += manner_.loop_free ? step(edges, entity_, *from, at.length - 1, at.ahead, stamps_, into)
+      followed += manner_.loop_free ? step(edges, entity_, *from, nullptr, at.length - 1, at.ahead, stamps_, into)
                                     : step_freely(edges, *from, stamps_, into);
       if (at.length == 1 && at.relation == queries_.relation && left_out_ >= 0) leave_out(into);
     }
@@ -195,23 +247,26 @@ class Answerer {
     }
   }
 
-  // Of all others that have the query relation, how many give which answer.
+  // Candidates have the habit as one more piece of evidence. The entity's own answers become candidates, since others give them
+  // less often than the list says; whoever is asked for is one too.
   void follow_habit() {
-    const Edges& given = graph_.edges(inverse(queries_.relation));
-    const Ids own = graph_.tails(entity_, queries_.relation);
-    const Count others = static_cast<Count>(graph_.edges(queries_.relation).heads.size()) - !own.empty();
-    for (std::size_t row = 0; row < given.heads.size(); ++row) {
-      const Count count = given.offsets[row + 1] - given.offsets[row] - std::binary_search(own.begin(), own.end(), given.heads[row]);
-      if (count == 0) continue;
-      add(given.heads[row], {Evidence::habit, -1, -1, -1, count, others,
-                             manner_.habit * static_cast<double>(count) / (static_cast<double>(others) + manner_.doubt)});
-    }
+    const auto candidates = candidates_.size();
+    for (std::size_t at = 0; at < candidates; ++at) add_habit(candidates_[at].entity);
+    for (Id answer : graph_.tails(entity_, queries_.relation))
+      if (!places_.has(answer)) add_habit(answer);
+    if (recorded_ >= 0 && !places_.has(recorded_)) add_habit(recorded_);
+  }
+
+  void add_habit(Id answer) {
+    const auto [count, others] = habit_of(answer);
+    if (count > 0) add(answer, {Evidence::habit, -1, -1, -1, count, others, habit_.worth(count, others)});
   }
 
   const Graph& graph_;
   const Queries& queries_;
   const Lists& lists_;
   const Trie& trie_;
+  const Habit& habit_;
   const Manner& manner_;
   const Combination combination_;
   Stamps places_, stamps_;
@@ -227,30 +282,131 @@ class Answerer {
 };
 
 template <class Use>
-void ask_all(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, int threads, const Use& use) {
+void ask_all(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Ids rank, int threads, const Use& use) {
   const Trie trie(lists.types, manner.max_length);
-  std::vector<Answerer> answerers(std::min<std::size_t>(threads, queries.entities.size()), Answerer(graph, queries, lists, trie, manner));
+  const Habit habit(graph, queries.relation, manner, rank);
+  std::vector<Answerer> answerers(std::min<std::size_t>(threads, queries.entities.size()),
+                                  Answerer(graph, queries, lists, trie, habit, manner));
   constexpr std::size_t at_once = 4;
   parallel(threads, (queries.entities.size() + at_once - 1) / at_once, [&](int thread, std::size_t task) {
     for (std::size_t query = task * at_once; query < std::min(queries.entities.size(), (task + 1) * at_once); ++query)
-      use(answerers[thread], query);
+      use(answerers[thread], habit, query);
   });
 }
+
+struct Scored {
+  Id entity;
+  double score;
+};
+
+// The candidates, and of those that have the habit only the `top` best; all of them if `top` < 0.
+std::vector<Scored> with_habit(const Answerer& answerer, const Habit& habit, const std::vector<Candidate>& candidates, Count top) {
+  std::vector<Scored> all;
+  for (const Candidate& candidate : candidates) all.push_back({candidate.entity, candidate.score});
+  for (const Habit::Given& given : habit.list()) {
+    if (top >= 0 && static_cast<Count>(all.size() - candidates.size()) >= top) break;
+    if (answerer.find(given.answer) == nullptr) {
+      const auto [count, others] = answerer.habit_of(given.answer);
+      all.push_back({given.answer, habit.score(count, others)});
+    }
+  }
+  return all;
+}
+
+// How one target stands among the candidates and those that have the habit only, less those that are known.
+class Comparison {
+ public:
+  Comparison(const Answerer& answerer, const Habit& habit, Id target) : answerer_(answerer), habit_(habit), target_(answerer.find(target)) {
+    if (target_ != nullptr) {
+      score = target_->score;
+      found_ = {target_->found_by, -target_->paths, habit.rank(target)};
+    } else if (!habit.empty() && answerer.asked() && answerer.in_graph(target) && answerer.habit_of(target).first > 0) {
+      const auto [count, others] = answerer.habit_of(target);
+      score = habit.score(count, others);
+      found_ = {INT32_MAX, 0, habit.rank(target)};
+    }
+    self_ = target;
+  }
+
+  void among(const std::vector<Candidate>& candidates, Ids known) {
+    for (const Candidate& other : candidates) compare(other.entity, other.score, {other.found_by, -other.paths, habit_.rank(other.entity)}, 1);
+    if (!habit_.empty() && answerer_.asked()) {
+      count_habit();
+      for (const Candidate& other : candidates) compare_habit(other.entity, -1);
+    }
+    for (Id entity : known) {
+      if (const Candidate* other = answerer_.find(entity))
+        compare(entity, other->score, {other->found_by, -other->paths, habit_.rank(entity)}, -1);
+      else if (!habit_.empty() && answerer_.asked() && answerer_.in_graph(entity))
+        compare_habit(entity, -1);
+    }
+  }
+
+  double score = 0;
+  Count better = 0, equal = 0, earlier = 0;
+
+ private:
+  using Found = std::tuple<std::int32_t, Count, Id>;
+
+  void compare(Id other, double others_score, const Found& found, Count sign) {
+    if (other == self_ || others_score < score) return;
+    if (others_score > score) {
+      better += sign;
+    } else {
+      equal += sign;
+      if (score > 0 && found < found_) earlier += sign;
+    }
+  }
+  // As if `other` had the habit only, and as often as the list says.
+  void compare_habit(Id other, Count sign) {
+    const auto count = answerer_.given(other);
+    if (count > 0) compare(other, habit_.score(count, answerer_.others()), {INT32_MAX, 0, habit_.rank(other)}, sign);
+  }
+  // The whole list at once: it is sorted by score.
+  void count_habit() {
+    const Count others = answerer_.others();
+    const Count more = habit_.before([&](const Habit::Given& given) { return habit_.score(given.count, others) <= score; });
+    const Count as_much = habit_.before([&](const Habit::Given& given) { return habit_.score(given.count, others) < score; });
+    const Count sooner = score > 0 ? habit_.before([&](const Habit::Given& given) {
+      const double others_score = habit_.score(given.count, others);
+      return others_score < score || (others_score == score && !(Found{INT32_MAX, 0, habit_.rank(given.answer)} < found_));
+    }) : as_much;
+    better += more;
+    equal += as_much - more;
+    earlier += score > 0 ? sooner - more : 0;
+    if (answerer_.in_graph(self_) && answerer_.given(self_) > 0) {  // the target itself is in the list
+      const double own = habit_.score(answerer_.given(self_), others);
+      if (own > score) {
+        --better;
+      } else if (own == score) {
+        --equal;
+        if (score > 0 && Found{INT32_MAX, 0, habit_.rank(self_)} < found_) --earlier;
+      }
+    }
+  }
+
+  const Answerer& answerer_;
+  const Habit& habit_;
+  const Candidate* target_;
+  Id self_ = -1;
+  Found found_{};
+};
 
 }  // namespace
 
 Answers answers(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Ids rank, Count top, int threads) {
-  std::vector<std::vector<std::pair<Id, double>>> found(queries.entities.size());
+  std::vector<std::vector<Scored>> found(queries.entities.size());
   std::atomic<Count> followed{0};
-  ask_all(graph, queries, lists, manner, threads, [&](Answerer& answerer, std::size_t query) {
+  ask_all(graph, queries, lists, manner, rank, threads, [&](Answerer& answerer, const Habit& habit, std::size_t query) {
     const Count before = answerer.followed;
-    std::vector<Candidate> best = answerer.ask(query);
-    const auto first = [&](const Candidate& a, const Candidate& b) {
-      return a.score != b.score ? a.score > b.score : rank[a.entity] < rank[b.entity];
-    };
+    const std::vector<Candidate>& candidates = answerer.ask(query);
+    if (!answerer.asked()) return;
+    std::vector<Scored>& best = found[query] = with_habit(answerer, habit, candidates, top);
     const auto kept = top < 0 ? best.size() : std::min(best.size(), static_cast<std::size_t>(top));
-    std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(kept), best.end(), first);
-    for (std::size_t at = 0; at < kept; ++at) found[query].emplace_back(best[at].entity, best[at].score);
+    std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(kept), best.end(), [&](const Scored& a, const Scored& b) {
+      return a.score != b.score ? a.score > b.score : rank[a.entity] < rank[b.entity];
+    });
+    best.resize(kept);
     followed += answerer.followed - before;
   });
   Answers result;
@@ -269,39 +425,26 @@ Answers answers(const Graph& graph, const Queries& queries, const Lists& lists, 
 Standing standings(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Ids rank,
                    const Targets& targets, int threads) {
   const std::size_t all = targets.entities.size();
-  Standing standing{std::vector<double>(all), std::vector<Count>(all), std::vector<Count>(all), std::vector<Count>(all),
-                    std::vector<Count>(all)};
-  ask_all(graph, queries, lists, manner, threads, [&](Answerer& answerer, std::size_t query) {
+  Standing standing{std::vector<double>(all), std::vector<Count>(all), std::vector<Count>(all), std::vector<Count>(all)};
+  ask_all(graph, queries, lists, manner, rank, threads, [&](Answerer& answerer, const Habit& habit, std::size_t query) {
     const std::vector<Candidate>& candidates = answerer.ask(query);
     const Ids known = targets.known.subspan(targets.known_offsets[query], targets.known_offsets[query + 1] - targets.known_offsets[query]);
-    Count open = static_cast<Count>(candidates.size());
-    for (Id entity : known) open -= answerer.find(entity) != nullptr;
     for (std::int64_t at = targets.offsets[query]; at < targets.offsets[query + 1]; ++at) {
-      const Candidate* target = answerer.find(targets.entities[at]);
-      standing.score[at] = target == nullptr ? 0 : target->score;
-      const auto compare = [&](const Candidate& other, Count sign) {
-        if (other.score < standing.score[at] || &other == target) return;
-        if (other.score > standing.score[at]) {
-          standing.better[at] += sign;
-          return;
-        }
-        standing.equal[at] += sign;
-        if (target != nullptr && std::tuple(other.found_by, -other.paths, rank[other.entity]) <
-                                     std::tuple(target->found_by, -target->paths, rank[target->entity]))
-          standing.earlier[at] += sign;
-      };
-      for (const Candidate& other : candidates) compare(other, 1);
-      for (Id entity : known)
-        if (const Candidate* other = answerer.find(entity)) compare(*other, -1);
-      standing.reached[at] = open + (target != nullptr && std::binary_search(known.begin(), known.end(), targets.entities[at]));
+      Comparison comparison(answerer, habit, targets.entities[at]);
+      comparison.among(candidates, known);
+      standing.score[at] = comparison.score;
+      standing.better[at] = comparison.better;
+      standing.equal[at] = comparison.equal;
+      standing.earlier[at] = comparison.earlier;
     }
   });
   return standing;
 }
 
-std::vector<Evidence> evidence(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Id answer) {
+std::vector<Evidence> evidence(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Ids rank, Id answer) {
   const Trie trie(lists.types, manner.max_length);
-  Answerer answerer(graph, queries, lists, trie, manner);
+  const Habit habit(graph, queries.relation, manner, rank);
+  Answerer answerer(graph, queries, lists, trie, habit, manner);
   answerer.record(answer);
   answerer.ask(0);
   return answerer.record_;

@@ -47,8 +47,8 @@ struct Targets {
 
 // How a target stands among the candidates that were reached and are not passed over.
 struct Standing {
-  std::vector<double> score;                           // 0 where it was not reached
-  std::vector<Count> better, equal, earlier, reached;  // earlier: the equal ones that were found before it
+  std::vector<double> score;                  // 0 where it was not reached
+  std::vector<Count> better, equal, earlier;  // earlier: the equal ones that were found before it
 };
 
 struct Answers {
@@ -76,6 +76,7 @@ Standing standings(const Graph& graph, const Queries& queries, const Lists& list
                    const Targets& targets, int threads);
 
 // All evidence for one answer of the one query given, in the order it was found.
-std::vector<Evidence> evidence(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Id answer);
+std::vector<Evidence> evidence(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Ids rank,
+                               Id answer);
 
 }  // namespace casegraph

@@ -5,28 +5,18 @@ namespace {
 
 using Path = Frontier::Path;
 
-const Path* another(const Frontier& frontier, const Path& path) {
-  return path.next < 0 ? nullptr : &frontier.more[path.next];
-}
-
-bool can_go_on(const Frontier& from, const Path& first, Id entity) {
-  for (const Path* path = &first; path != nullptr; path = another(from, *path))
-    if (!passes(path->inner, entity)) return true;
-  return false;
-}
-
 // Whether up to `ahead` entities outside of `inner` can meet `path` and every path after it; `blocked` are those chosen.
 bool can_be_blocked(const Frontier& frontier, const Path* path, const Inner& inner, int ahead, std::array<Id, 3>& blocked) {
   const auto met = [&](const Path& kept) {
     return std::any_of(blocked.begin(), blocked.end(), [&](Id entity) { return entity >= 0 && passes(kept.inner, entity); });
   };
-  while (path != nullptr && met(*path)) path = another(frontier, *path);
+  while (path != nullptr && met(*path)) path = frontier.after(*path);
   if (path == nullptr) return true;
   if (ahead == 0) return false;
   for (Id entity : path->inner) {
     if (entity < 0 || passes(inner, entity)) continue;
     blocked[ahead - 1] = entity;
-    if (can_be_blocked(frontier, another(frontier, *path), inner, ahead - 1, blocked)) return true;
+    if (can_be_blocked(frontier, frontier.after(*path), inner, ahead - 1, blocked)) return true;
     blocked[ahead - 1] = -1;
   }
   return false;
@@ -45,37 +35,23 @@ void keep(Frontier& into, std::size_t slot, const Inner& inner, int ahead) {
   into.paths[slot].next = static_cast<std::int32_t>(into.more.size()) - 1;
 }
 
-// The last step: only the ends matter.
-Count last_step(const Edges& edges, Id start, const Frontier& from, Stamps& stamps, Frontier& into) {
-  Count followed = 0;
-  for (std::size_t end = 0; end < from.ends.size(); ++end) {
-    const Ids tails = edges.of(from.ends[end]);
-    followed += static_cast<Count>(tails.size());
-    for (Id tail : tails) {
-      if (stamps.has(tail) || tail == start || tail == from.ends[end] || !can_go_on(from, from.paths[end], tail)) continue;
-      stamps.set(tail);
-      into.ends.push_back(tail);
-    }
-  }
-  return followed;
-}
-
 }  // namespace
 
-Count step(const Edges& edges, Id start, const Frontier& from, int length, int ahead, Stamps& stamps, Frontier& into) {
+Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length, int ahead, Stamps& stamps,
+           Frontier& into) {
   into.clear();
+  if (ahead == 0) return last_step(edges, start, from, where, stamps, [&](Id tail) { into.ends.push_back(tail); });
   stamps.renew();
-  if (ahead == 0) return last_step(edges, start, from, stamps, into);
   Count followed = 0;
-  for (std::size_t end = 0; end < from.ends.size(); ++end) {
-    const Ids tails = edges.of(from.ends[end]);
+  each_end(edges, from, where, [&](std::size_t end, Ids tails) {
     followed += static_cast<Count>(tails.size());
+    const Id self = from.ends[end];
     for (Id tail : tails) {
-      if (tail == start || tail == from.ends[end]) continue;
-      for (const Path* path = &from.paths[end]; path != nullptr; path = another(from, *path)) {
+      if (tail == start || tail == self) continue;
+      for (const Path* path = &from.paths[end]; path != nullptr; path = from.after(*path)) {
         if (passes(path->inner, tail)) continue;
         Inner inner = path->inner;
-        if (length > 0) inner[length - 1] = from.ends[end];
+        if (length > 0) inner[length - 1] = self;
         if (stamps.has(tail)) {
           keep(into, stamps.slot(tail), inner, ahead);
         } else {
@@ -84,7 +60,7 @@ Count step(const Edges& edges, Id start, const Frontier& from, int length, int a
         }
       }
     }
-  }
+  });
   return followed;
 }
 
@@ -92,15 +68,14 @@ Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Fron
   into.clear();
   stamps.renew();
   Count followed = 0;
-  for (Id end : from.ends) {
-    const Ids tails = edges.of(end);
+  each_end(edges, from, nullptr, [&](std::size_t, Ids tails) {
     followed += static_cast<Count>(tails.size());
     for (Id tail : tails) {
       if (stamps.has(tail)) continue;
       stamps.set(tail);
       into.ends.push_back(tail);
     }
-  }
+  });
   return followed;
 }
 

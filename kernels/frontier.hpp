@@ -43,6 +43,12 @@ struct Frontier {
     ends.push_back(end);
     paths.push_back({inner, -1});
   }
+  const Path* after(const Path& path) const { return path.next < 0 ? nullptr : &more[path.next]; }
+  bool other_path_avoids(const Path& first, Id entity) const {
+    for (const Path* path = after(first); path != nullptr; path = after(*path))
+      if (!passes(path->inner, entity)) return true;
+    return false;
+  }
 };
 
 // The marks by which a step knows what it has already reached.
@@ -69,12 +75,48 @@ class Stamps {
   std::uint32_t now_ = 0;
 };
 
+// Call `visit(place of the end in `from`, its tails)` for every end of `from` that `edges` leave.
+//
+// where  the place of each end, if known: then a relation with fewer heads than there are ends is gone through instead
+template <class Visit>
+void each_end(const Edges& edges, const Frontier& from, const Stamps* where, const Visit& visit) {
+  if (where != nullptr && edges.heads.size() < from.ends.size()) {
+    for (std::size_t row = 0; row < edges.heads.size(); ++row)
+      if (where->has(edges.heads[row])) visit(where->slot(edges.heads[row]), edges.row(row));
+  } else {
+    for (std::size_t end = 0; end < from.ends.size(); ++end) {
+      const Ids tails = edges.of(from.ends[end]);
+      if (!tails.empty()) visit(end, tails);
+    }
+  }
+}
+
 // Follow `edges` from every end of `from`, which stands `length` steps away from `start`. Returns the edges looked at.
 //
-// ahead  how many steps may follow this one: how much the new ends must remember
-Count step(const Edges& edges, Id start, const Frontier& from, int length, int ahead, Stamps& stamps, Frontier& into);
+// ahead   how many steps may follow this one: how much the new ends must remember
+// stamps  afterwards hold the place of each new end
+Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length, int ahead, Stamps& stamps,
+           Frontier& into);
 
 // The same for walks, which may pass an entity twice.
 Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Frontier& into);
+
+// The last step of a path type: call `arrive(tail)` once for every distinct end. Returns the edges looked at.
+template <class Arrive>
+Count last_step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, Stamps& stamps, const Arrive& arrive) {
+  stamps.renew();
+  Count followed = 0;
+  each_end(edges, from, where, [&](std::size_t end, Ids tails) {
+    followed += static_cast<Count>(tails.size());
+    const Id self = from.ends[end];
+    const Frontier::Path& path = from.paths[end];
+    for (Id tail : tails) {
+      if (stamps.has(tail) || tail == start || tail == self || (passes(path.inner, tail) && !from.other_path_avoids(path, tail))) continue;
+      stamps.set(tail);
+      arrive(tail);
+    }
+  });
+  return followed;
+}
 
 }  // namespace casegraph

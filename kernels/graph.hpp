@@ -35,7 +35,10 @@ class Edges {
       row = bisect(entity);
       if (row == heads.size()) return {};
     }
-    return tails.subspan(static_cast<std::size_t>(offsets[row]), static_cast<std::size_t>(offsets[row + 1] - offsets[row]));
+    return this->row(row);
+  }
+  Ids row(std::size_t at) const {
+    return {tails.data() + offsets[at], static_cast<std::size_t>(offsets[at + 1] - offsets[at])};
   }
   bool holds(Id head, Id tail) const;
 

@@ -166,7 +166,7 @@ NB_MODULE(kernels, m) {
                                  {span(target_offsets), span(targets), span(known_offsets), span(known)}, threads);
           }
           return nb::make_tuple(array(std::move(standing.score)), array(std::move(standing.better)), array(std::move(standing.equal)),
-                                array(std::move(standing.earlier)), array(std::move(standing.reached)));
+                                array(std::move(standing.earlier)));
         },
         nb::arg("graph"), nb::arg("relation"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("walk"),
         nb::arg("manner"), nb::arg("rank"), nb::arg("target_offsets"), nb::arg("targets"), nb::arg("known_offsets"), nb::arg("known"),
@@ -174,11 +174,11 @@ NB_MODULE(kernels, m) {
 
   m.def("evidence",
         [](const Graph& graph, Id relation, In<Id> entities, In<Id> lists, In<Id> left_out, const WalkLists& walk, const Manner& manner,
-           Id answer) {
+           In<Id> rank, Id answer) {
           std::vector<Evidence> pieces;
           {
             nb::gil_scoped_release free;
-            pieces = evidence(graph, queries_of(relation, entities, lists, left_out), lists_of(walk), manner, answer);
+            pieces = evidence(graph, queries_of(relation, entities, lists, left_out), lists_of(walk), manner, span(rank), answer);
           }
           return nb::make_tuple(column<Id>(pieces, &Evidence::kind), column<Id>(pieces, &Evidence::relation),
                                 column<Id>(pieces, &Evidence::tail), column<Id>(pieces, &Evidence::walked),
@@ -186,5 +186,5 @@ NB_MODULE(kernels, m) {
                                 column<double>(pieces, &Evidence::value));
         },
         nb::arg("graph"), nb::arg("relation"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("walk"),
-        nb::arg("manner"), nb::arg("answer"));
+        nb::arg("manner"), nb::arg("rank"), nb::arg("answer"));
 }

@@ -55,7 +55,7 @@ class Reacher {
  public:
   Reacher(const Graph& graph, const Plan& plan, int max_length)
       : sums{std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size())}, graph_(graph), plan_(plan),
-        frontiers_(max_length + 1), stamps_(graph.entities), is_answer_(graph.entities), has_(graph.relations.size()) {}
+        frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)), is_answer_(graph.entities), has_(graph.relations.size()) {}
 
   void count(Id entity) {
     entity_ = entity;
@@ -79,36 +79,48 @@ class Reacher {
  private:
   void descend(std::int32_t parent) {
     const auto& nodes = plan_.trie.nodes;
-    const Frontier& from = frontiers_[nodes[parent].length];
+    const int length = nodes[parent].length;
+    const Frontier& from = frontiers_[length];
+    const Stamps* where = length == 0 ? nullptr : &stamps_[length];
     for (std::int32_t node = parent + 1; node < nodes[parent].after; node = nodes[node].after) {
       if (!meet(plan_.below[node], relations_)) continue;
-      Frontier& into = frontiers_[nodes[node].length];
-      sums.followed += step(graph_.edges(nodes[node].relation), entity_, from, nodes[parent].length, nodes[node].ahead, stamps_, into);
-      if (into.ends.empty()) continue;
-      add(node, into.ends);
-      if (nodes[node].ahead > 0) descend(node);
+      const Edges& edges = graph_.edges(nodes[node].relation);
+      right_.clear();
+      if (nodes[node].ahead == 0) {
+        Count ends = 0;
+        sums.followed += last_step(edges, entity_, from, where, stamps_[length + 1], [&](Id end) {
+          ++ends;
+          if (is_answer_[end]) right_.push_back(end);
+        });
+        add(node, ends);
+      } else {
+        Frontier& into = frontiers_[length + 1];
+        sums.followed += step(edges, entity_, from, where, length, nodes[node].ahead, stamps_[length + 1], into);
+        if (into.ends.empty()) continue;
+        for (Id end : into.ends)
+          if (is_answer_[end]) right_.push_back(end);
+        add(node, static_cast<Count>(into.ends.size()));
+        descend(node);
+      }
     }
   }
 
-  void add(std::int32_t node, const std::vector<Id>& ends) {
-    const auto uses = plan_.at(node);
-    bool any = false;
-    for (std::int32_t use : uses)
-      if (has_[plan_.uses[use].relation]) {
-        sums.reached[use] += static_cast<Count>(ends.size());
-        any = true;
-      }
-    if (!any) return;
-    for (Id end : ends)
-      if (is_answer_[end])
-        for (std::int32_t use : uses)
-          if (has_[plan_.uses[use].relation]) sums.right[use] += graph_.edges(plan_.uses[use].relation).holds(entity_, end);
+  // Count for every use of the node that is the entity's: what was reached, and those of `right_` that answer the relation.
+  void add(std::int32_t node, Count ends) {
+    if (ends == 0) return;
+    for (std::int32_t use : plan_.at(node)) {
+      const Id relation = plan_.uses[use].relation;
+      if (!has_[relation]) continue;
+      sums.reached[use] += ends;
+      for (Id end : right_) sums.right[use] += graph_.edges(relation).holds(entity_, end);
+    }
   }
 
   const Graph& graph_;
   const Plan& plan_;
   std::vector<Frontier> frontiers_;  // one for each length
-  Stamps stamps_;
+  std::vector<Stamps> stamps_;
+  std::vector<Id> right_;            // answers that the step at hand reached
   std::vector<char> is_answer_;      // of any relation of the entity
   std::vector<char> has_;            // the relations of the entity
   Signature relations_{};

@@ -1,19 +1,20 @@
 """The paper's definitions, transcribed as plainly as possible. Slow on purpose.
 
-A graph is a set of (head, relation, tail); `both_ways` adds the inverse of every fact, which the paper calls r⁻¹ and we write
-as a relation (r, -1). Entities and relations are any values that can be compared.
+A graph is a set of (head, relation, tail); `both_ways` adds the inverse of every fact, which the paper calls r⁻¹ and we
+write as a relation (r, -1). Entities and relations are any values that can be compared.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 from math import log1p, sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
+Name: TypeAlias = Any  # of an entity or a relation
 Facts = set[tuple[Any, Any, Any]]
 PathType = tuple[Any, ...]
 
 
-def inverse(relation: Any) -> Any:
+def inverse(relation: Name) -> Name:
     return relation[0] if isinstance(relation, tuple) else (relation, -1)
 
 
@@ -27,12 +28,12 @@ def entities(facts: Facts) -> set[Any]:
     return {entity for head, _, tail in facts for entity in (head, tail)}
 
 
-def answers(facts: Facts, entity: Any, relation: Any) -> set[Any]:
+def answers(facts: Facts, entity: Name, relation: Name) -> set[Any]:
     """S: the entities connected to `entity` by `relation` (§2.1)."""
     return {tail for head, label, tail in facts if (head, label) == (entity, relation)}
 
 
-def walks(facts: Facts, entity: Any, path_type: PathType) -> list[tuple[Any, ...]]:
+def walks(facts: Facts, entity: Name, path_type: PathType) -> list[tuple[Any, ...]]:
     """Every walk of `path_type` from `entity`, as a tuple of entities (§2.1)."""
     if not path_type:
         return [(entity,)]
@@ -40,13 +41,13 @@ def walks(facts: Facts, entity: Any, path_type: PathType) -> list[tuple[Any, ...
     return [(entity, *walk) for tail in answers(facts, entity, first) for walk in walks(facts, tail, tuple(rest))]
 
 
-def paths(facts: Facts, entity: Any, path_type: PathType) -> list[tuple[Any, ...]]:
+def paths(facts: Facts, entity: Name, path_type: PathType) -> list[tuple[Any, ...]]:
     """The walks that pass no entity twice."""
     return [walk for walk in walks(facts, entity, path_type) if len(set(walk)) == len(walk)]
 
 
-def closed_paths(facts: Facts, entity: Any, relation: Any, n: int) -> Counter[PathType]:
-    """P_n(e, r): how many loop-free paths of each type, up to length n, lead from `entity` to one of its answers (§2.1)."""
+def closed_paths(facts: Facts, entity: Name, relation: Name, n: int) -> Counter[PathType]:
+    """P_n(e, r): how many loop-free paths of each type, up to length n, lead `entity` to one of its answers (§2.1)."""
     goals = answers(facts, entity, relation)
     found: Counter[PathType] = Counter()
     edges: dict[Any, list[tuple[Any, Any]]] = {}
@@ -65,62 +66,63 @@ def closed_paths(facts: Facts, entity: Any, relation: Any, n: int) -> Counter[Pa
     return found
 
 
-def having(facts: Facts, cluster: Iterable[Any], relation: Any) -> list[Any]:
+def having(facts: Facts, cluster: Iterable[Any], relation: Name) -> list[Any]:
     return [entity for entity in cluster if answers(facts, entity, relation)]
 
 
-def hits(facts: Facts, cluster: Iterable[Any], relation: Any, n: int) -> Counter[PathType]:
+def hits(facts: Facts, cluster: Iterable[Any], relation: Name, n: int) -> Counter[PathType]:
     """The numerator of equations 2 and 3, for every path type."""
     return sum((closed_paths(facts, entity, relation, n) for entity in cluster), Counter())
 
 
-def prior(facts: Facts, cluster: Iterable[Any], relation: Any, path_type: PathType, n: int) -> float:
+def prior(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType, n: int) -> float:
     """Equation 2."""
     found = hits(facts, cluster, relation, n)
     return found[path_type] / found.total() if found else 0.0
 
 
-def tries(facts: Facts, cluster: Iterable[Any], relation: Any, path_type: PathType) -> int:
+def tries(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType) -> int:
     """The denominator of equation 3, over the entities that have the relation."""
     return sum(len(walks(facts, entity, path_type)) for entity in having(facts, cluster, relation))
 
 
-def precision(facts: Facts, cluster: Iterable[Any], relation: Any, path_type: PathType, n: int) -> float:
+def precision(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType, n: int) -> float:
     """Equation 3."""
     cluster = list(cluster)
     tried = tries(facts, cluster, relation, path_type)
     return hits(facts, cluster, relation, n)[path_type] / tried if tried else 0.0
 
 
-def ends(facts: Facts, entity: Any, path_type: PathType) -> set[Any]:
+def ends(facts: Facts, entity: Name, path_type: PathType) -> set[Any]:
     return {path[-1] for path in paths(facts, entity, path_type)}
 
 
-def reached(facts: Facts, cluster: Iterable[Any], relation: Any, path_type: PathType) -> int:
+def reached(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType) -> int:
     """The distinct ends of loop-free paths from each entity that has the relation."""
     return sum(len(ends(facts, entity, path_type)) for entity in having(facts, cluster, relation))
 
 
-def right(facts: Facts, cluster: Iterable[Any], relation: Any, path_type: PathType) -> int:
+def right(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType) -> int:
     """Those of the reached that are answers."""
     return sum(
-        len(ends(facts, entity, path_type) & answers(facts, entity, relation)) for entity in having(facts, cluster, relation)
+        len(ends(facts, entity, path_type) & answers(facts, entity, relation))
+        for entity in having(facts, cluster, relation)
     )
 
 
-def profile(facts: Facts, entity: Any) -> frozenset[Any]:
+def profile(facts: Facts, entity: Name) -> frozenset[Any]:
     """The edge types that leave an entity (§2.2.1)."""
     return frozenset(label for head, label, _ in facts if head == entity)
 
 
-def similarity(facts: Facts, one: Any, other: Any) -> float:
+def similarity(facts: Facts, one: Name, other: Name) -> float:
     """The cosine of two profiles (§2.2.1)."""
     a, b = profile(facts, one), profile(facts, other)
     return len(a & b) / sqrt(len(a) * len(b)) if a and b else 0.0
 
 
-def contextual_entities(facts: Facts, entity: Any, relation: Any, k: int) -> list[Any]:
-    """The k entities most similar to `entity` that have the relation (§2.2.1); equal ones in the order of their names."""
+def contextual_entities(facts: Facts, entity: Name, relation: Name, k: int) -> list[Any]:
+    """The k entities most similar to `entity` that have the relation (§2.2.1); equal ones in order of their names."""
     others = having(facts, entities(facts) - {entity}, relation)
     return sorted(others, key=lambda other: (-round(similarity(facts, entity, other), 12), other))[:k]
 
@@ -131,7 +133,7 @@ def average_linkage(facts: Facts, a: Iterable[Any], b: Iterable[Any]) -> float:
     return sum(similarity(facts, one, other) for one, other in pairs) / len(pairs)
 
 
-def cut(root: Any, children: dict[Any, tuple[Any, Any]], linkage: dict[Any, float], threshold: float) -> set[Any]:
+def cut(root: Name, children: dict[Any, tuple[Any, Any]], linkage: dict[Any, float], threshold: float) -> set[Any]:
     """Algorithm 1: the nodes at which a search from the root stops. A leaf has no children and is always a stop."""
     frontier, result = [root], set()
     while frontier:
@@ -149,25 +151,28 @@ def discounted_noisy_or(pieces: Iterable[float], discount: float, best: int) -> 
     return -sum(discount**place * log1p(-piece) for place, piece in enumerate(top))
 
 
-def shared_fact(facts: Facts, entity: Any, relation: Any, fact: tuple[Any, Any]) -> tuple[Counter[Any], int]:
-    """Of the others that have the fact (relation, tail) too and have the query relation: what they answer, and how many they are."""
+def shared_fact(facts: Facts, entity: Name, relation: Name, fact: tuple[Any, Any]) -> tuple[Counter[Any], int]:
+    """Of the others that have the fact (relation, tail) too and have the query relation: what they answer; how many."""
     others = having(facts, answers(facts, fact[1], inverse(fact[0])) - {entity}, relation)
     return Counter(answer for other in others for answer in answers(facts, other, relation)), len(others)
 
 
-def habit(facts: Facts, entity: Any, relation: Any) -> tuple[Counter[Any], int]:
+def habit(facts: Facts, entity: Name, relation: Name) -> tuple[Counter[Any], int]:
     """What all others that have the query relation answer, and how many they are."""
     others = having(facts, entities(facts) - {entity}, relation)
     return Counter(answer for other in others for answer in answers(facts, other, relation)), len(others)
 
 
-def walks_by_type(facts: Facts, entity: Any, n: int) -> dict[PathType, list[tuple[Any, ...]]]:
+def walks_by_type(facts: Facts, entity: Name, n: int) -> dict[PathType, list[tuple[Any, ...]]]:
     """Every walk of one to n steps from `entity`, by its type: all that `walks` gives, for all path types at once."""
     found: dict[PathType, list[tuple[Any, ...]]] = {}
     longest: list[tuple[PathType, tuple[Any, ...]]] = [((), (entity,))]
     for _ in range(n):
         longest = [
-            ((*path_type, label), (*walk, tail)) for path_type, walk in longest for head, label, tail in facts if head == walk[-1]
+            ((*path_type, label), (*walk, tail))
+            for path_type, walk in longest
+            for head, label, tail in facts
+            if head == walk[-1]
         ]
         for path_type, walk in longest:
             found.setdefault(path_type, []).append(walk)
@@ -177,7 +182,7 @@ def walks_by_type(facts: Facts, entity: Any, n: int) -> dict[PathType, list[tupl
 def grow(facts: Facts) -> tuple[list[tuple[frozenset[Any], frozenset[Any], float]], bool]:
     """Average linkage by the book: join the two most similar clusters until one is left (A.1).
 
-    Entities of the same profile are together from the start. Returns the joins, and whether ever two pairs were equally similar.
+    Entities of the same profile are together from the start. Returns the joins, and whether ever two pairs were tied.
     """
     together: dict[frozenset[Any], set[Any]] = {}
     for entity in entities(facts):
@@ -199,7 +204,7 @@ def left_after(facts: Facts, fact: tuple[Any, Any, Any]) -> Facts:
     return facts - {fact, (tail, inverse(relation), head)}
 
 
-def default_weights(facts: Facts, relation: Any, n: int, support: int, doubt: float) -> dict[PathType, float]:
+def default_weights(facts: Facts, relation: Name, n: int, support: int, doubt: float) -> dict[PathType, float]:
     """Every path type that led to answers `support` times, other than the relation itself: right / (reached + doubt)."""
     everyone = entities(facts)
     known = [path_type for path_type, found in hits(facts, everyone, relation, n).items() if found >= support]
@@ -210,8 +215,10 @@ def default_weights(facts: Facts, relation: Any, n: int, support: int, doubt: fl
     }
 
 
-def paper_weights(facts: Facts, entity: Any, relation: Any, k: int, n: int, cluster: Iterable[Any]) -> dict[PathType, float]:
-    """The path types of the k contextual entities: prior × precision in the cluster, or over everyone if the cluster has no hits."""
+def paper_weights(
+    facts: Facts, entity: Name, relation: Name, k: int, n: int, cluster: Iterable[Any]
+) -> dict[PathType, float]:
+    """The path types of the k contextual entities: prior × precision in the cluster, or everyone's if it has no hits."""
     near, own, everyone = contextual_entities(facts, entity, relation, k), list(cluster), entities(facts)
     gathered = {path_type for other in near for path_type in closed_paths(facts, other, relation, n)} - {(relation,)}
     in_cluster = hits(facts, own, relation, n)
@@ -222,7 +229,9 @@ def paper_weights(facts: Facts, entity: Any, relation: Any, k: int, n: int, clus
     }
 
 
-def precedents(facts: Facts, entity: Any, relation: Any, support: int, doubt: float, habit_weight: float) -> dict[Any, list[float]]:
+def precedents(
+    facts: Facts, entity: Name, relation: Name, support: int, doubt: float, habit_weight: float
+) -> dict[Any, list[float]]:
     """What the others that share a fact with `entity` say for each answer, and what everyone does."""
     pieces: dict[Any, list[float]] = {}
     for fact in sorted(((label, tail) for head, label, tail in facts if head == entity), key=str):

@@ -7,16 +7,38 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
+from tests import oracle
+from tests.strategies import Fact, by_name, fact_lists, facts, path_type_in_oracle, random_facts, relation_in_oracle
 
 from casegraph.answering import standings, walk_lists
 from casegraph.arrays import ids
 from casegraph.casebase import CaseBase
 from casegraph.explanation import Answers
 from casegraph.settings import Settings
-from tests import oracle
-from tests.strategies import Fact, by_name, fact_lists, facts, path_type_in_oracle, random_facts, relation_in_oracle
 
 PAPER = Settings.paper("WN18RR").but(max_length=3)
+DEFAULTS: list[dict[str, float]] = [
+    {"path_types": 1},
+    {"path_types": 2},
+    {"support": 1},
+    {"best": 1},
+    {"discount": 1.0},
+    {"doubt": 0.5},
+    {"max_length": 1},
+    {"max_length": 2},
+    {"habit": 1.0},
+]
+LETTERS: list[dict[str, Any]] = [
+    {"neighbours": 1},
+    {"neighbours": 2},
+    {"path_types": 1},
+    {"path_types": 3},
+    {"max_length": 2},
+    {"threshold": 0.4},
+    {"threshold": 1.0},
+    {"clustering": "entity"},
+    {"clustering": "everyone"},
+]
 Weights = dict[oracle.PathType, float]
 
 
@@ -28,13 +50,16 @@ def case_base(added: list[Fact], settings: Settings | None = None) -> CaseBase:
 
 def best_first(weights: Weights) -> list[tuple[oracle.PathType, float]]:
     """The path types that are worth anything, best first, equal ones by name."""
-    return sorted(((kind, weight) for kind, weight in weights.items() if weight > 0), key=lambda pair: (-pair[1], by_name(pair[0])))
+    return sorted(
+        ((kind, weight) for kind, weight in weights.items() if weight > 0),
+        key=lambda pair: (-pair[1], by_name(pair[0])),
+    )
 
 
 def default_scores(
-    seen: oracle.Facts, counted: oracle.Facts, entity: str, relation: Any, settings: Settings
+    seen: oracle.Facts, counted: oracle.Facts, entity: str, relation: oracle.Name, settings: Settings
 ) -> dict[str, float]:
-    """Slow and plain: what `ask` says under the default settings. The entity sees `seen`; path types are weighed by `counted`."""
+    """What `ask` says under the default settings. The entity sees `seen`; path types are weighed by `counted`."""
     weights = oracle.default_weights(counted, relation, settings.max_length, settings.support, settings.doubt)
     pieces, walked = oracle.precedents(seen, entity, relation, settings.support, settings.doubt, settings.habit), 0
     for path_type, weight in best_first(weights):
@@ -49,7 +74,9 @@ def default_scores(
     }
 
 
-def paper_scores(seen: oracle.Facts, entity: str, relation: Any, cluster: list[str], settings: Settings) -> dict[str, float]:
+def paper_scores(
+    seen: oracle.Facts, entity: str, relation: oracle.Name, cluster: list[str], settings: Settings
+) -> dict[str, float]:
     """Equation 1: the sum over path types of prior × precision, for every end of a walk."""
     weights = oracle.paper_weights(seen, entity, relation, settings.neighbours or 0, settings.max_length, cluster)
     scores, walked = Counter[str](), 0
@@ -110,8 +137,7 @@ def test_answers_under_the_default_settings_are_those_of_the_plain_version() -> 
     assert found > 600
 
 
-@pytest.mark.parametrize("change", [{"path_types": 1}, {"path_types": 2}, {"support": 1}, {"best": 1}, {"discount": 1.0},
-                                    {"doubt": 0.5}, {"max_length": 1}, {"max_length": 2}, {"habit": 1.0}])  # fmt: skip
+@pytest.mark.parametrize("change", DEFAULTS, ids=str)
 def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, float]) -> None:
     random = Random(str(change))
     for _ in range(30):
@@ -134,8 +160,7 @@ def test_answers_under_the_papers_settings_are_those_of_equation_1() -> None:
     assert found > 150
 
 
-@pytest.mark.parametrize("change", [{"neighbours": 1}, {"neighbours": 2}, {"path_types": 1}, {"path_types": 3}, {"max_length": 2},
-                                    {"threshold": 0.4}, {"threshold": 1.0}, {"clustering": "entity"}, {"clustering": "everyone"}])  # fmt: skip
+@pytest.mark.parametrize("change", LETTERS, ids=str)
 def test_equation_1_holds_for_every_choice_of_the_papers_letters(change: dict[str, Any]) -> None:
     random = Random(str(change))
     for _ in range(25):
@@ -143,7 +168,7 @@ def test_equation_1_holds_for_every_choice_of_the_papers_letters(change: dict[st
 
 
 def test_only_path_types_that_lead_anywhere_count_towards_their_limit() -> None:
-    """b → is worth more than c →, but the asked entity has no b; one path type that leads somewhere is still walked."""
+    """b is worth more than c, but the asked entity has no b."""
     added = [(f"{letter}{k}", letter, f"x{k}") for letter in "bc" for k in range(4)]
     added += [(f"{letter}{k}", "goal", f"x{k}") for letter in "bc" for k in range(4)]
     added += [("c9", "goal", "elsewhere"), ("c9", "c", "x9"), ("asked", "c", "here")]
@@ -170,7 +195,7 @@ def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) ->
 
 
 def assert_scored_as_unknown(added: list[Fact], fact: Fact, settings: Settings) -> None:
-    """The score of a fact is what the plain version says when the entity does not see the fact; counts still hold it."""
+    """The plain version for an entity that does not see the fact; the counts still hold it."""
     counted = oracle.both_ways(added)
     seen = oracle.left_after(counted, fact)
     expected = default_scores(seen, counted, fact[0], fact[1], settings).get(fact[2], 0.0)
@@ -204,8 +229,15 @@ def test_a_fact_from_an_entity_to_itself_scores_as_if_the_entity_did_not_know_it
 
 
 def test_a_walk_may_not_come_back_and_use_the_fact_that_is_scored() -> None:
-    """Under the paper's settings asked → x → asked → b would use the fact asked → b, which is to be treated as unknown."""
-    added = [("o", "s", "z"), ("p", "s", "z"), ("o", "r", "t"), ("p", "r", "t"), ("asked", "s", "x"), ("asked", "r", "b")]
+    """Under the paper's settings asked → x → asked → b would use the very fact that is to be treated as unknown."""
+    added = [
+        ("o", "s", "z"),
+        ("p", "s", "z"),
+        ("o", "r", "t"),
+        ("p", "r", "t"),
+        ("asked", "s", "x"),
+        ("asked", "r", "b"),
+    ]
     cases = case_base(added, PAPER)
     assert cases.score([("asked", "r", "b")]) == [0.0]
 

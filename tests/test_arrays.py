@@ -2,9 +2,9 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import strategies as _  # noqa: F401  (its Hypothesis profile)
 
 from casegraph.arrays import Interner, ids
-from tests import strategies as _  # noqa: F401  (its Hypothesis profile)
 
 batches = st.lists(st.lists(st.text(max_size=3), max_size=5), max_size=6)
 

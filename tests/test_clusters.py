@@ -1,11 +1,14 @@
 from collections.abc import Iterable
+from itertools import pairwise
 from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-untyped]
+from tests import oracle
+from tests.strategies import Fact, fact_lists, profiles_of, random_facts, shuffled
 
 from casegraph.arrays import ids
 from casegraph.clusters.assignment import EVERYONE, clusters
@@ -13,8 +16,6 @@ from casegraph.clusters.hac import grow
 from casegraph.clusters.tree import ClusterTree
 from casegraph.graph import Graph
 from casegraph.settings import Settings
-from tests import oracle
-from tests.strategies import Fact, fact_lists, profiles_of, random_facts, shuffled
 
 THRESHOLDS = [-1.0, 0.0, 0.2, 0.3333333, 0.5, 0.66, 0.75, 0.9, 1.0]
 
@@ -58,7 +59,7 @@ def test_without_ties_the_clusters_are_those_of_scipys_average_linkage() -> None
         if is_tied or len(joins) < 2:
             continue
         linkages = [1.0, *(similarity for *_, similarity in joins), -1.0]
-        thresholds = [(above + below) / 2 for above, below in zip(linkages, linkages[1:], strict=False) if above - below > 1e-6]
+        thresholds = [(above + below) / 2 for above, below in pairwise(linkages) if above - below > 1e-6]
         for threshold in thresholds:
             assert partition(Graph.of(added), threshold) == scipy_partition(facts, 1 - threshold)
         compared, joined = compared + 1, joined + len(joins)
@@ -95,11 +96,14 @@ def test_every_node_joins_two_that_are_nearest_to_each_other(added: list[Fact]) 
     graph, facts = Graph.of(added), oracle.both_ways(added)
     tree = grow(graph, profiles_of(graph))
     leaves = len(tree.profiles)
-    order = sorted(range(len(tree.left)), key=lambda join: (-round(tree.linkage[join], 9), join))
+    order = sorted(range(len(tree.left)), key=lambda join: (-round(float(tree.linkage[join]), 9), join))
     standing = {leaf: members(graph, tree, leaf) for leaf in range(leaves)}
     for join in order:
         most = max(
-            oracle.average_linkage(facts, a, b) for one, a in standing.items() for other, b in standing.items() if one < other
+            oracle.average_linkage(facts, a, b)
+            for one, a in standing.items()
+            for other, b in standing.items()
+            if one < other
         )
         assert tree.linkage[join] == pytest.approx(most, abs=1e-9)
         joined = standing.pop(int(tree.left[join])) | standing.pop(int(tree.right[join]))
@@ -146,7 +150,10 @@ def test_the_cut_of_any_tree_covers_every_leaf_once_however_linkages_go_up_and_d
 def test_the_clusters_lie_between_everyone_together_and_every_profile_apart(added: list[Fact]) -> None:
     graph = Graph.of(added)
     profiles = profiles_of(graph)
-    together = {frozenset(graph.entities[entity] for entity in profiles.members(profile).tolist()) for profile in profiles.living()}
+    together = {
+        frozenset(graph.entities[entity] for entity in profiles.members(profile).tolist())
+        for profile in profiles.living()
+    }
     assert partition(graph, -1.0) == {frozenset(graph.entities.names)}
     assert partition(graph, 1.0) == together
 

@@ -2,12 +2,13 @@ from collections.abc import Iterator
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from casegraph.graph import Change, Graph, inverse
 from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, facts, histories, played, shuffled, surviving
+
+from casegraph.graph import AT_ONCE, Change, Graph, inverse
 
 
 def assert_equal(graph: Graph, other: Graph) -> None:
@@ -79,8 +80,8 @@ def test_a_graph_and_its_view_can_each_go_on(added: list[Fact], more: list[Fact]
     assert len(list(view.facts())) == len(added[2:]) + len(more)
 
 
-@given(histories(), facts)
-def test_the_version_of_a_relation_grows_exactly_when_its_edges_change(history: list[Step], _: Fact) -> None:
+@given(histories())
+def test_the_version_of_a_relation_grows_exactly_when_its_edges_change(history: list[Step]) -> None:
     graph = Graph()
     graph.add([("e0", f"r{k}", "e0") for k in range(3)])
     for doing, named in history:
@@ -180,7 +181,10 @@ def test_reading_a_graph_changes_nothing_in_it() -> None:
 
 def test_a_hundred_thousand_facts_in_odd_batches_are_the_graph_of_one_bulk_add() -> None:
     random = Random(7)
-    many = [(f"e{random.randrange(20_000)}", f"r{random.randrange(11)}", f"e{random.randrange(20_000)}") for _ in range(100_000)]
+    many = [
+        (f"e{random.randrange(20_000)}", f"r{random.randrange(11)}", f"e{random.randrange(20_000)}")
+        for _ in range(100_000)
+    ]
     bulk, batched, start = Graph.of(iter(many)), Graph(), 0
     while start < len(many):
         size = random.choice([1, 3, 37, 999, 2_501, 30_011])
@@ -193,13 +197,11 @@ def test_a_hundred_thousand_facts_in_odd_batches_are_the_graph_of_one_bulk_add()
 
 def test_a_failed_add_leaves_a_graph_that_can_be_read() -> None:
     def broken() -> Iterator[Fact]:
-        yield "a", "new", "b"
+        yield from ((f"new {k}", "new", "b") for k in range(AT_ONCE))
         raise OSError
 
     graph = Graph.of([("a", "r", "b")])
-    try:
+    with pytest.raises(OSError):  # noqa: PT011
         graph.add(broken())
-    except OSError:
-        assert list(graph.facts()) == [("a", "r", "b")]
-    graph.add([("a", "r", "c")])
-    assert len(graph) == 2
+    assert list(graph.facts()) == [("a", "r", "b")]
+    assert len(graph.without([("a", "r", "b")])) == 0

@@ -2,11 +2,11 @@ from random import Random
 
 import pytest
 from hypothesis import given
+from tests import oracle
+from tests.strategies import Fact, Step, fact_lists, histories, profiles_of, random_facts, relation_in_oracle, surviving
 
 from casegraph.graph import Graph
 from casegraph.profiles import NONE, Profiles
-from tests import oracle
-from tests.strategies import Fact, Step, fact_lists, histories, profiles_of, random_facts, relation_in_oracle, surviving
 
 
 def kept_up_to_date(history: list[Step], graph: Graph) -> Profiles:
@@ -85,7 +85,9 @@ def test_similarity_is_the_cosine_of_the_oracle(added: list[Fact]) -> None:
     profiles = profiles_of(graph)
     for one, name in enumerate(graph.entities.names):
         for other, other_name in enumerate(graph.entities.names):
-            assert profiles.similarity(profiles.of(one), profiles.of(other)) == oracle.similarity(facts, name, other_name)
+            assert profiles.similarity(profiles.of(one), profiles.of(other)) == oracle.similarity(
+                facts, name, other_name
+            )
 
 
 @given(fact_lists(least=1))

@@ -2,10 +2,6 @@ from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from casegraph.graph import Graph, Query
-from casegraph.profiles import Profiles
-from casegraph.retrieval import contextual_entities, similar_entities
 from tests import oracle
 from tests.strategies import (
     Fact,
@@ -19,6 +15,10 @@ from tests.strategies import (
     surviving,
 )
 
+from casegraph.graph import Graph, Query
+from casegraph.profiles import Profiles
+from casegraph.retrieval import contextual_entities, similar_entities
+
 
 def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int) -> None:
     """The contextual entities of every query are the oracle's, in its order."""
@@ -30,7 +30,9 @@ def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int)
 
 
 @given(fact_lists(least=1), st.integers(0, 9))
-def test_contextual_entities_are_the_most_similar_that_have_the_relation_ties_by_name(added: list[Fact], k: int) -> None:
+def test_contextual_entities_are_the_most_similar_that_have_the_relation_ties_by_name(
+    added: list[Fact], k: int
+) -> None:
     graph = Graph.of(added)
     assert_agrees(graph, profiles_of(graph), oracle.both_ways(added), k)
 

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
+from tests import oracle
+from tests.strategies import Fact, fact_lists, path_type_in_oracle, profiles_of, random_facts, relation_in_oracle
 
 from casegraph import kernels
 from casegraph.arrays import Counts, ids
 from casegraph.clusters.assignment import EVERYONE, clusters
 from casegraph.graph import Graph
 from casegraph.paths import packed, unpacked
-from casegraph.settings import Settings
+from casegraph.settings import Clustering, Settings, Weight
 from casegraph.statistics import TOO_MANY, PathStatistics, share
-from tests import oracle
-from tests.strategies import Fact, fact_lists, path_type_in_oracle, profiles_of, random_facts, relation_in_oracle
 
 Numbers = dict[oracle.PathType, tuple[int, ...]]
 
@@ -40,13 +40,18 @@ class Expected:
 
     def __init__(self, added: list[Fact], n: int) -> None:
         self.facts = oracle.both_ways(added)
-        self.walks = {entity: oracle.walks_by_type(self.facts, entity, n) for entity in sorted(oracle.entities(self.facts))}
+        self.walks = {
+            entity: oracle.walks_by_type(self.facts, entity, n) for entity in sorted(oracle.entities(self.facts))
+        }
         self.paths = {
-            entity: {path_type: [walk for walk in found if len(set(walk)) == len(walk)] for path_type, found in by_type.items()}
+            entity: {
+                path_type: [walk for walk in found if len(set(walk)) == len(walk)]
+                for path_type, found in by_type.items()
+            }
             for entity, by_type in self.walks.items()
         }
 
-    def everyone(self, relation: Any, support: int) -> Numbers:
+    def everyone(self, relation: oracle.Name, support: int) -> Numbers:
         """Hits, and for the path types in use reached and right."""
         hits, reached, right = Counter[Any](), Counter[Any](), Counter[Any]()
         for entity, by_type in self.paths.items():
@@ -63,7 +68,7 @@ class Expected:
             if found
         }
 
-    def clustered(self, members: list[str], relation: Any) -> Numbers:
+    def clustered(self, members: list[str], relation: oracle.Name) -> Numbers:
         """Hits and tries of a cluster."""
         hits, tries = Counter[Any](), Counter[Any]()
         for entity in members:
@@ -130,7 +135,7 @@ def test_loop_free_ends_are_found_behind_every_knot_of_paths_of_five_steps(seed:
 
 
 @given(fact_lists(), st.integers(1, 3), st.integers(1, 2), st.sampled_from(["hac", "entity", "everyone"]))
-def test_all_counts_are_the_oracles(added: list[Fact], n: int, support: int, clustering: Any) -> None:
+def test_all_counts_are_the_oracles(added: list[Fact], n: int, support: int, clustering: Clustering) -> None:
     assert_counts_agree(added, Settings(max_length=n, support=support, clustering=clustering, threshold=0.5))
 
 
@@ -175,7 +180,9 @@ def test_the_path_types_of_each_entity_are_the_closed_paths_of_the_oracle(added:
 
 
 @given(fact_lists(least=1), st.sampled_from(["right", "prior"]))
-def test_what_is_counted_for_all_relations_at_once_is_what_is_counted_for_each(added: list[Fact], weight: Any) -> None:
+def test_what_is_counted_for_all_relations_at_once_is_what_is_counted_for_each(
+    added: list[Fact], weight: Weight
+) -> None:
     settings = Settings(weight=weight, clustering="hac", threshold=0.5)
     graph, at_once = counted(added, settings)
     _, one_by_one = counted(added, settings)
@@ -228,7 +235,13 @@ def walks(graph: kernels.Graph, clusters: list[int], *, asked: int, steps: int) 
 
 def test_a_number_of_walks_that_does_not_fit_is_too_many_and_never_a_wrong_number() -> None:
     graph = knot(entities=1, loops=2**13)
-    assert [walks(graph, [0], asked=0, steps=steps) for steps in (1, 2, 3, 4, 5)] == [2**13, 2**26, 2**39, 2**52, TOO_MANY]
+    assert [walks(graph, [0], asked=0, steps=steps) for steps in (1, 2, 3, 4, 5)] == [
+        2**13,
+        2**26,
+        2**39,
+        2**52,
+        TOO_MANY,
+    ]
 
 
 def test_a_sum_over_entities_that_does_not_fit_is_too_many() -> None:

@@ -105,7 +105,7 @@ def standings(
     """
     relation, entities = query
     lists = walk_lists(cases, relation, entities)
-    score, better, equal, earlier, _ = kernels.standings(
+    score, better, equal, earlier = kernels.standings(
         cases.graph.kernel, relation, entities, lists.of_query, _left_out(entities, left_out), lists.arrays,
         manner(cases.settings), cases.graph.entities.ranks(), *targets, *known, threads(),
     )  # fmt: skip

@@ -1,39 +1,58 @@
 """
-The `casegraph` command: each command parses, makes a public call, and hands back what to print.
+The `casegraph` command: each command parses, makes a public call, and returns what to print.
 
 Everything heavy is imported inside the commands, so that `--help` is instant. Our own errors become one line and exit
 code 1 in one place, the group; commands never catch.
 """
+# ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterable
 from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import click
 
 from casegraph import __version__
-from casegraph.errors import CasegraphError, UnknownName
-from casegraph.printing import Format, Result, counted, demo_text, note, print_result, progress
+from casegraph.errors import CasegraphError
+from casegraph.printing import (
+    ALL,
+    TIES,
+    Format,
+    Result,
+    answered,
+    counted,
+    demo_text,
+    evaluated,
+    explained,
+    note,
+    print_result,
+    progress,
+    reasons,
+)
 
 if TYPE_CHECKING:
-    from casegraph.casebase import CaseBase
-    from casegraph.explanation import Answers
-    from casegraph.settings import Settings
-    from casegraph.work import Show
+    from collections.abc import Callable
 
-Command = Callable[..., Result]
+    from casegraph.settings import Settings
+
+    Chosen = Callable[[str], Settings | None]
+
 SETTINGS = ("default", "paper", "cbr", "no-clusters", "one-cluster")
-DATASETS = ("WN18RR", "FB122", "NELL-995")  # those the paper has settings for
-TIES = {"mean": "realistic", "original": "original"}
-METRICS = {"mrr": "inverse_harmonic_mean_rank", **{f"hits_at_{k}": f"hits_at_{k}" for k in (1, 3, 5, 10)}}
-SHOWN = ("John von Neumann", "Albert Einstein", "Marie Curie", "Kyoto", "Emmy Noether", "Portugal")
+DATASETS = ("WN18RR", "FB122", "NELL-995")
+TOLD = ("John von Neumann", "Albert Einstein", "Marie Curie", "Kyoto", "Emmy Noether", "Ernest Rutherford")
+
+
+def main() -> None:
+    """The entry point; what is printed is UTF-8 wherever it goes."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    cli(prog_name="casegraph")
 
 
 class Commands(click.Group):
@@ -47,52 +66,62 @@ class Commands(click.Group):
             _fail(ctx, str(error), 1)
         except KeyboardInterrupt:
             _fail(ctx, "interrupted", 130)
+        except click.FileError as error:
+            _fail(ctx, f"{error.ui_filename}: {error.message.lower()}", 1)
         except OSError as error:
             if error.filename is None or error.errno == errno.EPIPE:
                 raise
             _fail(ctx, f"{error.filename}: {(error.strerror or '').lower()}", 1)
 
 
-def in_format(command: Command) -> Callable[..., None]:
+def choice(name: str, choices: tuple[str, ...], text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """An option whose default is the first choice."""
+    return click.option(name, type=click.Choice(choices), default=choices[0], show_default=True, help=text)
+
+
+def with_format(command: Callable[..., Result]) -> Callable[..., None]:
     """Give a command the option `--format`, and print what it returns."""
 
-    @click.option(
-        "--format", "form", type=click.Choice(get_args(Format)), default="table", show_default=True, help="How to print."
-    )
+    @choice("--format", get_args(Format), "How to print.")
     @wraps(command)
-    def printing(form: Format, **options: object) -> None:
-        print_result(command(**options), form)
+    def printing(format: Format, **options: object) -> None:  # noqa: A002
+        print_result(command(**options), format)
 
     return printing
 
 
-def with_settings(command: Command) -> Command:
-    """Give a command the options that choose settings, as one function of the source; it gives None for none chosen."""
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that choose settings, as one function of the source."""
 
     @click.option("--settings", type=click.Choice(SETTINGS), help="Ours (default), the paper's, or a baseline's.")
-    @click.option("--dataset", type=click.Choice(DATASETS), help="Whose settings of the paper; else the name tells.")
-    @click.option("--max-length", type=int, metavar="N", help="Longest path, 1 to 5.")
+    @click.option("--dataset", type=click.Choice(DATASETS), help="Whose settings in the paper; else by the folder.")
+    @click.option("--max-length", type=int, metavar="N", help="The longest path, from 1 to 5.")
     @wraps(command)
-    def choosing(settings: str | None, dataset: str | None, max_length: int | None, **options: object) -> Result:
+    def choosing(settings: str | None, dataset: str | None, max_length: int | None, **options: object) -> None:
         def chosen(source: str) -> Settings | None:
-            if settings is None and max_length is None:
-                return None
-            named = _settings(settings or "default", dataset or _dataset(source))
-            return named if max_length is None else named.but(max_length=max_length)
+            from casegraph.sources import settings_named
 
-        return command(chosen=chosen, **options)
+            return settings_named(settings, dataset, max_length, source)
+
+        command(chosen=chosen, **options)
 
     return choosing
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--threads", type=click.IntRange(min=1), envvar="CASEGRAPH_THREADS", help="Threads to use; else all there are.")
+top = click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many to print.")
+head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, RELATION, ENTITY).")
+
+
+@click.group(cls=Commands, context_settings={"max_content_width": 100})
+@click.option(
+    "--threads", type=click.IntRange(min=1), envvar="CASEGRAPH_THREADS", help="How many; else all processors."
+)
 @click.version_option(__version__)
 def cli(threads: int | None) -> None:
     """Complete knowledge graphs by precedent: answers with reasons.
 
     A SOURCE is a file of facts (.tsv or .csv, packed by gzip or not; - for standard input), the folder of a benchmark,
-    a case base written by save, or the word world for the bundled graph.
+    a case base that was saved, or the word world for the bundled graph.
 
     \b
     Example:
@@ -103,7 +132,7 @@ def cli(threads: int | None) -> None:
 
 
 @cli.command()
-@in_format
+@with_format
 def demo() -> Result:
     """Ask the bundled graph for facts that were held back from it.
 
@@ -112,36 +141,171 @@ def demo() -> Result:
         casegraph demo
     """
     from casegraph import world
+    from casegraph.sources import case_base
 
-    cases, questions = _cases("world", None), world.questions()
-    found = [cases.ask(fact.head, fact.relation, top=-1, known="exclude") for fact in questions]
-    ranks = [
-        next((answer.rank for answer in answers if answer.entity == fact.tail), None)
-        for fact, answers in zip(questions, found, strict=True)
-    ]
-    rows = [
-        (*fact, rank, answers[0].entity, answers[0].score)
-        for fact, rank, answers in zip(questions, ranks, found, strict=True)
-    ]
-    text = demo_text(cases, SHOWN, list(zip(questions, found, ranks, strict=True)))
-    return Result(("asked", "relation", "held_back", "rank", "best", "score"), rows, text=text)
+    cases, rows = case_base("world"), []
+    for fact in world.questions():
+        answers = cases.ask(fact.head, fact.relation, top=-1, known="exclude")
+        rank = next((answer.rank for answer in answers if answer.entity == fact.tail), None)
+        rows.append((*fact, rank, answers[0].entity, answers[0].score))
+    columns = ("asked", "relation", "held_back", "rank", "best", "score")
+    return Result(columns, rows, text=lambda: demo_text(cases, rows, TOLD))
 
 
 @cli.command()
 @click.argument("source")
 @click.argument("entity")
 @click.argument("relation")
-@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many answers.")
-@click.option("--head", is_flag=True, help="Ask (?, RELATION, ENTITY) instead.")
-@click.option("--known", type=click.Choice(["mark", "exclude"]), default="mark", show_default=True, help="What to do with facts that are there already.")
-@click.option("--candidates", type=click.File("rb"), help="A file of the only answers to consider, one a line.")
-@click.option("--explain", is_flag=True, help="Say why, for each answer.")
+@top
+@head
+@choice("--known", ("mark", "exclude"), "What to do with answers that are facts already.")
+@click.option("--candidates", type=click.File("rb"), help="The only answers to consider, one a line.")
+@click.option("--explain", is_flag=True, help="Say why, for every answer.")
 @with_settings
-@in_format
-def ask(source: str, entity: str, relation: str, **options: Any) -> Result:
+@with_format
+def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
     """Answer the question (ENTITY, RELATION, ?).
 
     \b
     Example:
         casegraph ask world "John von Neumann" "died in" --known exclude --top 3
     """
+    from casegraph.sources import case_base
+
+    cases, is_explained = case_base(source, chosen(source), relation, [entity]), asked.pop("explain")
+    if only := asked["candidates"]:
+        asked["candidates"] = only.read().decode(errors="surrogateescape").splitlines()
+    answers = cases.ask_head(relation, entity, **asked) if asked.pop("head") else cases.ask(entity, relation, **asked)
+    if answers.note:
+        note(answers.note)
+    return explained(answers, map(cases.explain, answers)) if is_explained else answered(answers)
+
+
+@cli.command()
+@click.argument("source")
+@click.argument("entity")
+@click.argument("relation")
+@click.argument("answer")
+@head
+@with_settings
+@with_format
+def explain(source: str, entity: str, relation: str, answer: str, *, head: bool, chosen: Chosen) -> Result:
+    """Say why ANSWER is an answer to (ENTITY, RELATION, ?).
+
+    \b
+    Example:
+        casegraph explain world "John von Neumann" "died in" "Washington, D.C."
+    """
+    from casegraph.sources import case_base
+
+    cases = case_base(source, chosen(source), relation, [entity, answer])
+    answers = cases.ask_head(relation, entity, top=-1) if head else cases.ask(entity, relation, top=-1)
+    found = [one for one in answers if one.entity == answer]
+    if not found:
+        raise CasegraphError(f"{answer!r} was not reached by {answers.question}: no path type or precedent leads there")
+    return reasons(cases.explain(found[0]))
+
+
+@cli.command()
+@click.argument("source")
+@click.argument("entity")
+@click.argument("relation", required=False)
+@top
+@with_format
+def similar(source: str, entity: str, relation: str | None, top: int) -> Result:
+    """List the entities most like ENTITY; with RELATION, of those that have it.
+
+    \b
+    Example:
+        casegraph similar world "John von Neumann" "died in" --top 5
+    """
+    from casegraph.sources import case_base
+
+    near = case_base(source).similar(entity, relation, top)
+    return Result(("entity", "similarity", "shared"), [(one.entity, one.similarity, one.shared) for one in near])
+
+
+@cli.command()
+@click.argument("folder")
+@click.option("--split", default="test", show_default=True, help="The facts to ask for.")
+@click.option("--graph", metavar="FILE", help="The facts to answer from, a file or a split; else graph or train.")
+@choice("--sides", ("both", "head", "tail"), "Which end of a fact to ask for.")
+@choice("--ties", tuple(TIES), "The rank among equal scores: the mean, or as in the paper's own code.")
+@click.option("--limit", type=int, metavar="N", help="Ask for so many facts only, spread evenly over the split.")
+@click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
+@with_settings
+@with_format
+def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
+    """Ask for the facts of a benchmark's split, and rank the answers.
+
+    \b
+    Example:
+        casegraph evaluate WN18RR --settings paper --max-length 3 --ties original
+    """
+    from casegraph.evaluation.completion import evaluate as experiment
+    from casegraph.evaluation.datasets import SPLITS, Benchmark
+    from casegraph.settings import Settings
+
+    per_relation, source = asked.pop("per_relation"), graph if graph is None or graph in SPLITS else Path(graph)
+    with progress() as show:
+        done = experiment(Benchmark.open(folder), chosen(folder) or Settings(), graph_split=source, show=show, **asked)
+    took = ", ".join(f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items())
+    note(f"{took}; {done.queries_per_second:,.0f} queries/s; {done.phases['rank'].peak_memory / 1e6:,.0f} MB at most")
+    return evaluated(done, ties, by_relation=per_relation)
+
+
+@cli.command()
+@click.argument("sources", nargs=-1, required=True)
+@click.option("--columns", metavar="A,B,C", help="The names in the header of the columns to read.")
+@click.option("--header/--no-header", default=None, help="Whether the first line is a header; else by its words.")
+@choice("--on-error", ("stop", "skip"), "At a line that is no fact.")
+@click.option("--refused", type=click.File("wb"), metavar="FILE", help="Where to write the lines that are skipped.")
+@with_format
+def facts(sources: tuple[str, ...], columns: str | None, **options: Any) -> Result:  # noqa: ANN401
+    """Read files of facts and count what each adds to those before it.
+
+    \b
+    Example:
+        casegraph facts people.tsv places.csv --on-error skip --refused refused.tsv
+    """
+    from casegraph.facts import read_facts
+    from casegraph.graph import Graph
+
+    graph, rows = Graph(), list[tuple[Any, ...]]()
+    for source in sources:
+        entities, relations = len(graph.entities), len(graph.relations)
+        reading = read_facts(source, columns=columns.split(",") if columns is not None else None, **options)
+        with progress() as show:
+            change = graph.add(counted(reading, show))
+        new = len(graph.entities) - entities, len(graph.relations) - relations
+        rows.append((source, len(change.added), change.repeated, reading.skipped, *new))
+    if len(rows) > 1:
+        rows.append((ALL, *(sum(row[place] for row in rows) for place in range(1, 6))))
+    return Result(("source", "facts", "duplicates", "skipped", "entities", "relations"), rows)
+
+
+@cli.command()
+@click.argument("source")
+@click.argument("file")
+@with_settings
+@with_format
+def save(source: str, file: str, chosen: Chosen) -> Result:
+    """Count everything that questions need, and write it to FILE as a case base.
+
+    \b
+    Example:
+        casegraph save world world.case
+    """
+    from casegraph.sources import case_base
+
+    cases = case_base(source, chosen(source))
+    with progress() as show:
+        cases.prepare(show=show)
+    cases.save(file)
+    size = len(cases.graph), len(cases.graph.entities), len(cases.graph.relations)
+    return Result(("file", "facts", "entities", "relations"), [(file, *size)])
+
+
+def _fail(ctx: click.Context, problem: str, code: int) -> NoReturn:
+    note(problem)
+    ctx.exit(code)

@@ -20,7 +20,7 @@ from casegraph import kernels
 from casegraph.answering import Cases, manner, walk_lists
 from casegraph.arrays import ids
 from casegraph.clusters.assignment import EVERYONE
-from casegraph.graph import Graph, Query
+from casegraph.graph import INVERSE, Graph, Query
 from casegraph.paths import PathType, in_words, paths_between, unpacked
 from casegraph.retrieval import contextual_entities
 
@@ -28,6 +28,7 @@ Kind = Literal["path", "shared fact", "habit"]
 KINDS: tuple[Kind, ...] = ("path", "shared fact", "habit")
 PATHS_SHOWN = 3
 NEIGHBOURS_SHOWN = 5
+LEAST_SHOWN = 0.005  # of the score: smaller reasons are only counted in the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,19 +157,21 @@ class Explanation:
 
     def text(self) -> str:
         """The explanation for a terminal."""
-        a = self.answer
+        a, seen = self.answer, [reason for reason in self.reasons if reason.share >= LEAST_SHOWN * self.answer.score]
         lines = [f"{a.entity}  (score {a.score:.3f}{', known' if a.known else ''})"]
-        for reason in self.reasons:
-            lines.append(f"  {reason.share:6.3f}  {reason.sentence(a)}")
-            lines += [f"          {' '.join(_arrows(path))}" for path in reason.paths]
+        for reason in seen:
+            lines.append(f"  {reason.share / a.score:4.0%}  {reason.sentence(a)}")
+            lines += [f"          {_with_arrows(path)}" for path in reason.paths]
+        if len(seen) < len(self.reasons):
+            lines.append(f"        and {len(self.reasons) - len(seen)} more reasons of less than {LEAST_SHOWN:.1%} each")
         if self.neighbours:
-            lines.append(f"  like {a.asked}:")
+            lines.append(f"  entities like {a.asked}, and what they answer:")
             lines += [f"          {n.entity} ({n.similarity:.2f}): {', '.join(n.answers)}" for n in self.neighbours]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         a = self.answer
-        reasons = [(f"{r.share:.3f}", r.sentence(a), "\n".join(" ".join(_arrows(path)) for path in r.paths)) for r in self.reasons]
+        reasons = [(f"{r.share:.3f}", r.sentence(a), "\n".join(map(_with_arrows, r.paths))) for r in self.reasons]
         near = [(n.entity, f"{n.similarity:.2f}", ", ".join(n.answers)) for n in self.neighbours]
         return (
             f"<p><b>{escape(a.entity)}</b> {a.score:.4f}</p>"
@@ -201,8 +204,9 @@ def _reasons(cases: Cases, query: Query, found: int) -> Iterator[Reason]:
     entity = ids([query.entity])
     lists = walk_lists(cases, query.relation, entity)
     columns = kernels.evidence(
-        cases.graph.kernel, query.relation, entity, lists.of_query, ids([-1]), lists.arrays, manner(cases.settings), found
-    )
+        cases.graph.kernel, query.relation, entity, lists.of_query, ids([-1]), lists.arrays, manner(cases.settings),
+        cases.graph.entities.ranks(), found,
+    )  # fmt: skip
     pieces = list(zip(*(column.tolist() for column in columns), strict=True))
     for (kind, label, tail, place, count, of, worth), part in _shares(cases, pieces):
         if KINDS[kind] == "path":
@@ -264,9 +268,13 @@ def _fact_words(graph: Graph, relation: int, tail: int) -> str:
     return f"{graph.relation_name(relation)} {graph.entities[tail]}"
 
 
-def _arrows(path: tuple[str, ...]) -> list[str]:
-    """A path with its relations between arrows."""
-    return [part if place % 2 == 0 else f"—{part}→" for place, part in enumerate(path)]
+def _with_arrows(path: tuple[str, ...]) -> str:
+    """A path with its relations as arrows, an inverse one pointing back."""
+    return " ".join(part if place % 2 == 0 else _arrow(part) for place, part in enumerate(path))
+
+
+def _arrow(relation: str) -> str:
+    return f"←{relation.removesuffix(INVERSE)}—" if relation.endswith(INVERSE) else f"—{relation}→"
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

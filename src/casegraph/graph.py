@@ -19,7 +19,8 @@ from casegraph import kernels
 from casegraph.arrays import Counts, Ids, Interner, ids
 from casegraph.facts import Fact
 
-AT_ONCE = 1 << 16
+AT_ONCE = 1 << 16  # facts that become ids together
+INVERSE = "⁻¹"
 
 
 def inverse(relation: int) -> int:
@@ -124,7 +125,7 @@ class Graph:
 
     def relation_name(self, relation: int) -> str:
         """The name of a relation; that of an inverse ends in ⁻¹."""
-        return self.relations[relation >> 1] + ("⁻¹" if relation & 1 else "")
+        return self.relations[relation >> 1] + (INVERSE if relation & 1 else "")
 
     def facts(self) -> Iterator[Fact]:
         """Every fact by name, sorted."""

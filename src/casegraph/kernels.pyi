@@ -59,7 +59,7 @@ def standings(
     known_offsets: Counts,
     known: Ids,
     threads: int,
-) -> tuple[Floats, Counts, Counts, Counts, Counts]: ...
+) -> tuple[Floats, Counts, Counts, Counts]: ...
 def evidence(
-    graph: Graph, relation: int, entities: Ids, lists: Ids, left_out: Ids, walk: _WalkLists, manner: Manner, answer: int
+    graph: Graph, relation: int, entities: Ids, lists: Ids, left_out: Ids, walk: _WalkLists, manner: Manner, rank: Ids, answer: int
 ) -> tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]: ...

@@ -1,31 +1,29 @@
 """
 The closed-world experiment (§3.3): hide one end of every fact of a split, ask for it, and rank it.
 
-A fact is two questions, (head, relation, ?) and (tail, relation⁻¹, ?); those that ask the same are asked once. Every other answer
-that a file of the benchmark has is passed over (filtered). Facts and questions are rows of places in sorted lists of names, so that
-nothing depends on the order of lines; they become ids of the graph, beyond its own for a name it has not seen, when it is asked.
+A fact is two questions, (head, relation, ?) and (tail, relation⁻¹, ?); those that ask the same are asked once. Every
+other answer that a file of the benchmark has is passed over (filtered). Facts and questions are rows of places in
+sorted lists of names, so that nothing depends on the order of lines; they become ids of the graph when it is asked.
 """
-
-from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from casegraph.answering import Cases, standings
+from casegraph.answering import Cases
 from casegraph.arrays import Ids, Interner, ids
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.evaluation.ranking import TIES, Flags, Ranks, metrics, ranks, unreached
+from casegraph.evaluation.ranking import TIES, Flags, Ranks, distinct, filtered_ranks, metrics
 from casegraph.facts import Fact, Facts, read_facts
 from casegraph.settings import Settings
 from casegraph.work import Show, quiet
@@ -44,7 +42,7 @@ def evaluate(
     sides: Sides = "both",
     limit: int | None = None,
     show: Show = quiet,
-) -> Evaluation:
+) -> "Evaluation":
     """Ask for every fact of a split, and rank the answers.
 
     graph_split  the split to answer from, or the path of a file of facts; by default the benchmark says
@@ -57,9 +55,9 @@ def evaluate(
         files = _read(benchmark, split, source, show)
         questions, known = _questions(files, split, sides, limit), _directed(files.known, sides)
     with _phase(phases, "build"):
-        cases = _case_base(files, source, settings).cases
+        cases = _cases(files.facts(source), settings)
     with _phase(phases, "count"):
-        cases.statistics.prepare(_relations(cases, questions), show)
+        _prepare(cases, questions, show)
     with _phase(phases, "rank"):
         ranked = _ranked(cases, questions, known, show)
     names = benchmark.folder.resolve().name, split, Path(source).name, sides
@@ -94,12 +92,12 @@ class Questions:
     @property
     def is_head(self) -> Flags:
         """Whether the head of the fact was asked for."""
-        return self.rows[:, 0] % 2 == 1
+        return np.asarray(self.rows[:, 0] % 2 == 1)
 
     @property
     def distinct(self) -> int:
         """How many there are, whatever the target."""
-        return len(_distinct(self.rows[:, :2]))
+        return len(distinct(self.rows[:, :2]))
 
     def fact(self, row: int) -> Fact:
         """The fact whose head or tail was asked for."""
@@ -176,7 +174,11 @@ class _Files:
 
     @property
     def known(self) -> Ids:
-        return _distinct(np.concatenate(list(self.rows.values())))
+        return distinct(np.concatenate(list(self.rows.values())))
+
+    def facts(self, name: str | Path) -> Iterator[Fact]:
+        for relation, head, tail in self.rows[name].tolist():
+            yield Fact(self.entities[head], self.relations[relation], self.entities[tail])
 
 
 def _check(sides: str, limit: int | None) -> None:
@@ -214,7 +216,7 @@ def _read(benchmark: Benchmark, split: str, source: str | Path, show: Show) -> _
         raise NotABenchmark(str(benchmark.folder), f"expected facts in the split {split!r}, found none")
     place, relation_place = entities.ranks(), relations.ranks()
     rows = {
-        name: _distinct(np.stack([relation_place[row[:, 0]], place[row[:, 1]], place[row[:, 2]]], axis=1))
+        name: distinct(np.stack([relation_place[row[:, 0]], place[row[:, 1]], place[row[:, 2]]], axis=1))
         for name, row in arrived.items()
     }
     return _Files(sorted(entities.names), sorted(relations.names), rows)
@@ -229,12 +231,6 @@ def _interned(facts: Facts, entities: Interner, relations: Interner) -> Ids:
     return np.concatenate(parts)
 
 
-def _distinct(rows: Ids) -> Ids:
-    """The rows, sorted and each once."""
-    rows = rows[np.lexsort(rows.T[::-1])]
-    return rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)]]
-
-
 def _questions(files: _Files, split: str, sides: Sides, limit: int | None) -> Questions:
     facts = files.rows[split]
     kept = min(limit or len(facts), len(facts))
@@ -246,36 +242,35 @@ def _directed(facts: Ids, sides: Sides) -> Ids:
     """Facts as sorted rows (relation, entity, target): once for each side."""
     tails, heads = facts * [2, 1, 1], (facts * [2, 1, 1] + [1, 0, 0])[:, [0, 2, 1]]
     chosen = {"both": [tails, heads], "head": [heads], "tail": [tails]}[sides]
-    return _distinct(np.concatenate(chosen).astype(np.int32))
+    return distinct(np.concatenate(chosen).astype(np.int32))
 
 
-def _case_base(files: _Files, source: str | Path, settings: Settings) -> CaseBase:
-    cases = CaseBase(settings)
-    entities, relations = files.entities, files.relations
-    cases.update(
-        add=((entities[head], relations[label], entities[tail]) for label, head, tail in files.rows[source].tolist())
-    )
-    return cases
+def _cases(facts: Iterator[Fact], settings: Settings) -> Cases:
+    case_base = CaseBase(settings)
+    case_base.update(add=facts)
+    return case_base.cases
 
 
-def _relations(cases: Cases, questions: Questions) -> list[int]:
-    """The relations of the questions that the graph has, as its ids."""
-    found = (_relation(cases, questions, relation) for relation in np.unique(questions.rows[:, 0]).tolist())
-    return [relation for relation in found if relation is not None]
+def _prepare(cases: Cases, questions: Questions, show: Show) -> None:
+    """Count what the questions will ask for, all at once."""
+    relations = _relations(cases, questions).values()
+    cases.statistics.prepare([relation for relation in relations if relation is not None], show)
 
 
-def _relation(cases: Cases, questions: Questions, relation: int) -> int | None:
-    found = cases.graph.relations.find(questions.relations[relation // 2])
-    return None if found is None else 2 * found + relation % 2
+def _relations(cases: Cases, questions: Questions) -> dict[int, int | None]:
+    """The id in the graph of each relation asked about; none where it has no such relation."""
+    asked = np.unique(questions.rows[:, 0]).tolist()
+    found = {relation: cases.graph.relations.find(questions.relations[relation // 2]) for relation in asked}
+    return {relation: None if k is None else 2 * k + relation % 2 for relation, k in found.items()}
 
 
 def _ranked(cases: Cases, questions: Questions, known: Ids, show: Show) -> Ranks:
     """The rank of each target, relation by relation."""
     parts, done, entities = [], 0, _entity_ids(cases, questions.entities)
-    for relation in np.unique(questions.rows[:, 0]).tolist():
+    for relation, identity in _relations(cases, questions).items():
         show("ranking answers", done, len(questions))
         asked, passed = entities[_of(questions.rows, relation)], entities[_of(known, relation)]
-        parts.append(_ranks(cases, _relation(cases, questions, relation), asked, passed, among=len(entities)))
+        parts.append(filtered_ranks(cases, identity, asked, passed, among=len(entities)))
         done += len(asked)
     show("ranking answers", done, done)
     return Ranks.joined(parts)
@@ -283,28 +278,10 @@ def _ranked(cases: Cases, questions: Questions, known: Ids, show: Show) -> Ranks
 
 def _entity_ids(cases: Cases, names: list[str]) -> Ids:
     """The id of each name in the graph; one beyond all of the graph's for a name it has not seen."""
-    known, beyond = cases.graph.entities, iter(range(len(cases.graph.entities), len(cases.graph.entities) + len(names)))
-    return ids(next(beyond) if (entity := known.find(name)) is None else entity for name in names)
+    found, beyond = map(cases.graph.entities.find, names), count(len(cases.graph.entities))
+    return ids(next(beyond) if entity is None else entity for entity in found)
 
 
 def _of(rows: Ids, relation: int) -> Ids:
     """The (entity, target) of the rows of a relation."""
     return rows[slice(*np.searchsorted(rows[:, 0], [relation, relation + 1]).tolist()), 1:]
-
-
-def _ranks(cases: Cases, relation: int | None, asked: Ids, known: Ids, *, among: int) -> Ranks:
-    """The ranks of the targets of one relation; none for a relation that the graph does not have.
-
-    asked, known  rows (entity, target) of ids: what to rank, and what to pass over when another is ranked, which has all asked
-    among         how many entities there are
-    """
-    order, known = np.lexsort(asked.T[::-1]), _distinct(known[np.isin(known[:, 0], asked[:, 0])])
-    entities, starts = np.unique(asked[order, 0], return_index=True)
-    offsets = np.append(starts, len(asked))
-    known_offsets = np.append(np.searchsorted(known[:, 0], entities), len(known))
-    others = np.repeat(among - np.diff(known_offsets), np.diff(offsets))
-    if relation is None:
-        return unreached(others)[np.argsort(order)]
-    seen = np.where(entities < len(cases.graph.entities), entities, -1).astype(np.int32)
-    targets, passed = (offsets, asked[order, 1].copy()), (known_offsets, known[:, 1].copy())
-    return ranks(standings(cases, (relation, seen), targets, passed), others)[np.argsort(order)]

@@ -6,6 +6,7 @@ Fact(head='Barbara Liskov', relation='award', tail='Turing Award')
 """
 
 from importlib.resources import files
+from io import BytesIO
 
 from casegraph.facts import Fact, read_facts
 
@@ -21,5 +22,4 @@ def questions() -> list[Fact]:
 
 
 def _read(name: str) -> list[Fact]:
-    with files(__name__).joinpath(name).open("rb") as stream:
-        return list(read_facts(stream, header=False))
+    return list(read_facts(BytesIO(files(__name__).joinpath(name).read_bytes()), header=False))

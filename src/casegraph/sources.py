@@ -1,0 +1,81 @@
+"""What the commands are given: a source of facts and the name of settings become a case base."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from casegraph.casebase import CaseBase
+from casegraph.errors import UnknownName
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.facts import read_facts
+from casegraph.printing import counted, progress
+from casegraph.settings import PAPER, Settings
+from casegraph.world import facts as world_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from casegraph.facts import Fact
+    from casegraph.work import Show
+
+
+def case_base(
+    source: str, settings: Settings | None = None, relation: str | None = None, entities: Sequence[str] = ()
+) -> CaseBase:
+    """The case base of a source, in which the entities are known, and the relation, if one is named, is counted."""
+    with progress() as show:
+        cases = _read(source, settings, show)
+        for name in entities:
+            if cases.graph.entities.find(name) is None:
+                raise UnknownName("entity", name, cases.graph.entities.names)
+        if relation is not None:
+            cases.prepare([relation], show)
+    return cases
+
+
+def settings_named(name: str | None, dataset: str | None, max_length: int | None, source: str) -> Settings | None:
+    """The settings that were chosen for a source; None if none were."""
+    if name is None and max_length is None:
+        return None
+    paper, cbr = Settings.paper(dataset or _dataset(source)), Settings.cbr(dataset or _dataset(source))
+    named = {
+        "default": Settings(),
+        "paper": paper,
+        "cbr": cbr,
+        "no-clusters": paper.but(clustering="entity"),
+        "one-cluster": paper.but(clustering="everyone"),
+    }[name or "default"]
+    return named if max_length is None else named.but(max_length=max_length)
+
+
+def _read(source: str, settings: Settings | None, show: Show) -> CaseBase:
+    found: Iterable[Fact] = read_facts(source)
+    if source == "world":
+        found = world_facts()
+    elif Path(source).is_dir():
+        benchmark = Benchmark.open(source)
+        found = benchmark.facts(benchmark.graph)
+    elif _is_saved(Path(source)):
+        saved = CaseBase.load(source)
+        if settings in (None, saved.settings):
+            return saved
+        found = saved.graph.facts()
+    cases = CaseBase(settings)
+    cases.update(add=counted(found, show))
+    return cases
+
+
+def _is_saved(path: Path) -> bool:
+    """Whether a file is called a case base, or begins like one."""
+    if path.suffix == ".case" or not path.is_file():
+        return path.suffix == ".case"
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\3\4"
+
+
+def _dataset(source: str) -> str:
+    """The data set of the paper that a folder, or the folder around it, is named for."""
+    path = Path(source).resolve()
+    named = (name for part in (path.name, path.parent.name) for name in PAPER if part.startswith(name))
+    return next(named, "WN18RR")

@@ -1,0 +1,124 @@
+"""Data flows one way: a module may import only modules named before it. And what the package promises about itself."""
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import casegraph
+from casegraph import kernels
+
+LAYERS = """errors settings arrays kernels work facts graph profiles clusters paths statistics retrieval answering
+            explanation saving casebase store evaluation scaling printing sources cli service""".split()  # noqa: SIM905
+DATA = {"world"}  # a graph that comes with the package, not a layer
+ROOT = Path(casegraph.__file__).parent
+FILES = sorted(file for file in ROOT.rglob("*.py") if not DATA & set(file.relative_to(ROOT).parts))
+EXTRAS = ["click", "rich", "apsw", "fastapi", "pyarrow", "rdflib", "dask", "scipy"]
+PUBLIC = """Answer Answers CaseBase CasegraphError Explanation Fact IncompatibleFile InvalidSettings MalformedFact
+            Neighbour NotABenchmark Reason Settings UnknownName UnreadableFile Update read_facts
+            write_facts""".split()  # noqa: SIM905
+
+
+def name_of(file: Path) -> str:
+    return str(file.relative_to(ROOT))
+
+
+def layer_of(file: Path) -> str:
+    return file.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported_layers(source: str) -> set[str]:
+    """Our layers that a module imports, at the top or late."""
+    modules: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "our own names are imported by their full name"
+            modules += (
+                [f"casegraph.{name.name}" for name in node.names] if node.module == "casegraph" else [node.module or ""]
+            )
+        elif isinstance(node, ast.Import):
+            modules += [name.name for name in node.names]
+    ours = {module.split(".")[1] for module in modules if module.startswith("casegraph.")}
+    return {name for name in ours - DATA if not name.startswith("__")}
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if file.name != "__init__.py" or file.parent != ROOT], ids=name_of
+)
+def test_imports_point_upstream(file: Path) -> None:
+    assert imported_layers(file.read_text()) <= set(LAYERS[: LAYERS.index(layer_of(file)) + 1])
+
+
+def test_the_layers_of_an_import_are_seen_however_it_is_written() -> None:
+    late = "def late():\n    from casegraph import graph\n    from casegraph.service.app import x\n"
+    source = f"import os\nimport casegraph.cli\n{late}"
+    assert imported_layers(source) == {"cli", "graph", "service"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_nothing_is_pickled_or_evaluated(file: Path) -> None:
+    tree = ast.parse(file.read_text())
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert not called & {"eval", "exec", "compile", "__import__"}
+    modules = {
+        name.name for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for name in node.names
+    }
+    modules |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert not {module.split(".")[0] for module in modules} & {
+        "pickle",
+        "cPickle",
+        "marshal",
+        "shelve",
+        "dill",
+        "joblib",
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            assert isinstance(node.value, ast.Constant)
+            assert node.value.value is False
+
+
+def test_only_our_own_modules_are_there() -> None:
+    assert {layer_of(file) for file in FILES} - {"__init__"} <= set(LAYERS)
+
+
+def test_importing_casegraph_imports_none_of_the_extras() -> None:
+    program = f"import sys, casegraph; print(*(name for name in {EXTRAS} if name in sys.modules))"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
+
+
+def test_the_public_names_are_these() -> None:
+    assert casegraph.__all__ == sorted(PUBLIC)
+    assert all(inspect.getdoc(getattr(casegraph, name)) for name in PUBLIC)
+
+
+def stub() -> dict[str, ast.ClassDef | ast.FunctionDef]:
+    tree = ast.parse((ROOT / "kernels.pyi").read_text())
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+
+
+def test_the_stub_names_exactly_what_the_kernels_have() -> None:
+    assert set(stub()) == {name for name in dir(kernels) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", [name for name, node in stub().items() if isinstance(node, ast.ClassDef)])
+def test_the_stub_of_a_class_names_exactly_its_members(name: str) -> None:
+    node = stub()[name]
+    members = {
+        part.target.id for part in node.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+    }
+    members |= {part.name for part in node.body if isinstance(part, ast.FunctionDef) and part.name != "__init__"}
+    assert members == {member for member in dir(getattr(kernels, name)) if not member.startswith("_")}
+
+
+@pytest.mark.parametrize("name", [name for name, node in stub().items() if isinstance(node, ast.FunctionDef)])
+def test_the_stub_of_a_function_names_its_arguments_in_their_order(name: str) -> None:
+    node = stub()[name]
+    assert isinstance(node, ast.FunctionDef)
+    written = (getattr(kernels, name).__doc__ or "").split("->")[0]
+    assert re.findall(r"[(,] ?([a-z_]+): ", written) == [argument.arg for argument in node.args.args]

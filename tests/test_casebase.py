@@ -1,0 +1,247 @@
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as example_settings
+from hypothesis import strategies as st
+from tests import oracle
+from tests.strategies import Fact, Step, fact_lists, histories, surviving
+
+from casegraph.casebase import CaseBase, Update
+from casegraph.errors import UnknownName
+from casegraph.profiles import NONE
+from casegraph.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PAPER = Settings.paper("WN18RR").but(max_length=3)
+FAMILY = [
+    ("ann", "parent of", "bob"),
+    ("ann", "mother of", "bob"),
+    ("cid", "parent of", "dan"),
+    ("cid", "father of", "dan"),
+    ("eve", "parent of", "fay"),
+    ("eve", "mother of", "fay"),
+    ("gus", "parent of", "hal"),
+]
+
+
+def case_base(added: list[Fact], settings: Settings | None = None) -> CaseBase:
+    cases = CaseBase(settings)
+    cases.update(add=added)
+    return cases
+
+
+def names(cases: CaseBase, head: str, relation: str) -> list[str]:
+    return [answer.entity for answer in cases.ask(head, relation, top=-1)]
+
+
+@pytest.mark.parametrize("ask", ["ask", "ask_many", "ask_head", "score", "similar", "prepare"])
+def test_an_unknown_relation_is_an_error_that_offers_the_name_that_is_close(ask: str) -> None:
+    cases = case_base(FAMILY)
+    ways: dict[str, Callable[[], object]] = {
+        "ask": lambda: cases.ask("ann", "mother off"),
+        "ask_many": lambda: cases.ask_many([("ann", "mother of"), ("ann", "mother off")]),
+        "ask_head": lambda: cases.ask_head("mother off", "bob"),
+        "score": lambda: cases.score([("ann", "mother off", "bob")]),
+        "similar": lambda: cases.similar("ann", "mother off"),
+        "prepare": lambda: cases.prepare(["mother off"]),
+    }
+    with pytest.raises(UnknownName, match=r"no relation is named 'mother off'; did you mean 'mother of'") as raised:
+        ways[ask]()
+    assert (raised.value.kind, raised.value.name) == ("relation", "mother off")
+
+
+def test_entities_similar_to_one_never_seen_are_an_error_that_offers_the_name_that_is_close() -> None:
+    with pytest.raises(UnknownName, match="no entity is named 'anne'; did you mean 'ann'"):
+        case_base(FAMILY).similar("anne")
+
+
+@pytest.mark.parametrize("settings", [Settings(), PAPER], ids=["default", "paper"])
+def test_an_entity_never_seen_has_no_answers_and_a_note_that_says_so(settings: Settings) -> None:
+    cases = case_base(FAMILY, settings)
+    for answers in (cases.ask("zoe", "mother of"), cases.ask_head("mother of", "zoe")):
+        assert len(answers) == 0
+        assert answers.note == "'zoe' has never been seen; add facts about it first"
+    assert cases.ask("ann", "parent of").note == ""
+    assert "zoe" not in cases.graph.entities
+
+
+@pytest.mark.parametrize("settings", [Settings(), PAPER], ids=["default", "paper"])
+def test_an_entity_about_which_all_was_retracted_has_no_answers_and_a_note_that_says_so(settings: Settings) -> None:
+    cases = case_base(FAMILY, settings)
+    cases.update(retract=[fact for fact in FAMILY if fact[0] == "ann"])
+    answers = cases.ask("ann", "mother of")
+    assert list(answers) == []
+    assert answers.note == "nothing is known about 'ann' any more; add facts about it first"
+
+
+def test_a_relation_that_no_entity_has_any_more_has_no_answers_and_a_note_that_says_so() -> None:
+    cases = case_base(FAMILY)
+    cases.update(retract=[fact for fact in FAMILY if fact[1] == "mother of"])
+    for note in (cases.ask("ann", "mother of").note, cases.ask_head("mother of", "bob").note):
+        assert note.startswith("no entity has 'mother of")
+
+
+def test_a_question_that_nothing_speaks_to_has_a_note_that_says_so() -> None:
+    answers = case_base([("a", "r", "b")]).ask("a", "r")
+    assert (len(answers), answers.note) == (0, "no path type and no precedent leads to an answer")
+
+
+def test_known_answers_are_marked_or_excluded() -> None:
+    cases = case_base(FAMILY)
+    marked = cases.ask("ann", "parent of", top=-1)
+    assert {answer.entity for answer in marked if answer.known} == {"bob"}
+    excluded = cases.ask("ann", "parent of", top=-1, known="exclude")
+    assert [answer.entity for answer in excluded] == [answer.entity for answer in marked if not answer.known]
+    assert [answer.rank for answer in excluded] == list(range(1, len(excluded) + 1))
+
+
+@example_settings(max_examples=50)
+@given(fact_lists(least=1), st.integers(1, 4), st.lists(st.sampled_from(["e0", "e1", "e2", "e3", "never seen"])))
+def test_few_answers_without_the_known_or_among_candidates_are_the_first_of_all_such(
+    added: list[Fact], top: int, candidates: list[str]
+) -> None:
+    cases = case_base(added)
+    for head, relation, _ in added[:3]:
+        every = cases.ask(head, relation, top=-1)
+        unknown = [(answer.entity, answer.score) for answer in every if not answer.known]
+        found = cases.ask(head, relation, top=top, known="exclude")
+        assert [(answer.entity, answer.score) for answer in found] == unknown[:top]
+        among = [(answer.entity, answer.score) for answer in every if answer.entity in candidates]
+        found = cases.ask(head, relation, top=top, candidates=iter(candidates))
+        assert [(answer.entity, answer.score) for answer in found] == among[:top]
+        assert [answer.rank for answer in found] == list(range(1, len(found) + 1))
+        both = [pair for pair in unknown if pair[0] in candidates]
+        found = cases.ask(head, relation, top=top, candidates=candidates, known="exclude")
+        assert [(answer.entity, answer.score) for answer in found] == both[:top]
+
+
+@example_settings(max_examples=50)
+@given(fact_lists(least=1), st.sampled_from([Settings(), PAPER]), st.sampled_from(["mark", "exclude"]))
+def test_many_questions_at_once_are_answered_as_one_by_one(added: list[Fact], settings: Settings, known: str) -> None:
+    cases = case_base(added, settings)
+    questions = [(tail, relation) for _, relation, tail in added] + [("never seen", added[0][1])] + [added[0][:2]] * 2
+    at_once = cases.ask_many(questions, top=3, known=known)  # type: ignore[arg-type]
+    assert at_once == [cases.ask(*question, top=3, known=known) for question in questions]  # type: ignore[arg-type]
+    assert cases.ask_many([]) == []
+
+
+@example_settings(max_examples=50)
+@given(fact_lists(least=1))
+def test_a_question_about_heads_is_the_question_about_tails_of_the_reversed_facts(added: list[Fact]) -> None:
+    cases = case_base(added)
+    turned = case_base([(tail, relation, head) for head, relation, tail in added])
+    for _, relation, tail in added[:5]:
+        heads, tails = cases.ask_head(relation, tail, top=-1), turned.ask(tail, relation, top=-1)
+        assert [(a.entity, a.score, a.rank, a.known) for a in heads] == [
+            (a.entity, a.score, a.rank, a.known) for a in tails
+        ]
+        assert (heads.inverse, tails.inverse) == (True, False)
+        assert heads.question == f"(?, {relation}, {tail})"
+        assert tails.question == f"({tail}, {relation}, ?)"
+
+
+@given(histories())
+def test_an_update_tells_what_it_did(history: list[Step]) -> None:
+    cases, known, entities, relations = CaseBase(), set[Fact](), set[str](), set[str]()
+    for doing, named in history:
+        new = set(named) - known if doing == "add" else set()
+        gone = set(named) & known if doing == "retract" else set()
+        after = (known | new) - gone
+        shape = [oracle.both_ways(facts) for facts in (known, after)]
+        seen = {name for head, _, tail in known | after for name in (head, tail)}
+        reshaped = [name for name in seen if oracle.profile(shape[0], name) != oracle.profile(shape[1], name)]
+        update = cases.update(add=named) if doing == "add" else cases.update(retract=named)
+        assert update == Update(
+            added=len(new),
+            retracted=len(gone),
+            repeated=len(named) - len(new) if doing == "add" else 0,
+            absent=len(named) - len(gone) if doing == "retract" else 0,
+            new_entities=len({name for head, _, tail in new for name in (head, tail)} - entities),
+            new_relations=len({relation for _, relation, _ in new} - relations),
+            reshaped=len(reshaped),
+        )
+        known = after
+        entities |= {name for head, _, tail in new for name in (head, tail)}
+        relations |= {relation for _, relation, _ in new}
+
+
+def test_an_update_retracts_before_it_adds() -> None:
+    cases = case_base(FAMILY)
+    update = cases.update(add=[FAMILY[0], ("ann", "parent of", "ida")], retract=[FAMILY[0], FAMILY[1]])
+    assert update == Update(added=2, retracted=2, repeated=0, absent=0, new_entities=1, new_relations=0, reshaped=3)
+    assert FAMILY[0] in cases.graph
+    assert FAMILY[1] not in cases.graph
+
+
+@example_settings(max_examples=50)
+@given(histories(), st.sampled_from([Settings(), PAPER]))
+def test_after_any_history_the_answers_are_those_of_the_facts_that_survive(
+    history: list[Step], settings: Settings
+) -> None:
+    cases, left = CaseBase(settings), sorted(surviving(history))
+    for doing, named in history:
+        cases.update(**{doing: named})
+        for head, relation, _ in named[:1] if doing == "add" else []:
+            cases.ask(head, relation)  # what this counts must not be what a later question is answered from
+    fresh = case_base(left, settings)
+    for head, relation, tail in left:
+        assert cases.ask(head, relation, top=-1) == fresh.ask(head, relation, top=-1)
+        assert cases.ask_head(relation, tail, top=-1) == fresh.ask_head(relation, tail, top=-1)
+    assert cases.score(left) == fresh.score(left)
+
+
+def test_an_update_that_fails_changes_nothing() -> None:
+    cases = case_base(FAMILY)
+    with pytest.raises(ZeroDivisionError):
+        cases.update(add=(("ann", "knows", str(1 // left)) for left in (2, 1, 0)), retract=FAMILY[:2])
+    assert sorted(cases.graph.facts()) == sorted(FAMILY)
+    ann = cases.graph.entities.names.index("ann")
+    assert (cases.cases.profiles.of(ann) == NONE) == (not any("ann" in fact for fact in cases.graph.facts()))
+
+
+def test_reading_changes_nothing() -> None:
+    cases = case_base(FAMILY)
+    before = names(cases, "ann", "mother of")
+    cases.ask("zoe", "mother of")
+    cases.score([("zoe", "mother of", "yan"), ("ann", "mother of", "bob"), ("ann", "parent of", "fay")])
+    cases.explain(cases.ask("gus", "mother of")[0])
+    cases.similar("ann", "mother of")
+    assert names(cases, "ann", "mother of") == before
+    assert sorted(cases.graph.facts()) == sorted(FAMILY)
+    assert sorted(cases.graph.entities.names) == sorted(oracle.entities(set(FAMILY)))
+
+
+def test_facts_are_scored_in_the_order_given_and_unknown_entities_score_nothing() -> None:
+    cases = case_base(FAMILY)
+    facts = [
+        ("gus", "mother of", "hal"),
+        ("zoe", "mother of", "hal"),
+        ("ann", "parent of", "bob"),
+        ("gus", "mother of", "zoe"),
+    ]
+    assert cases.score(facts) == [cases.score([fact])[0] for fact in facts]
+    assert cases.score(facts)[1::2] == [0.0, 0.0]
+    assert cases.score(facts)[0] > 0 < cases.score(facts)[2]
+
+
+def test_a_relation_is_learnt_from_precedent() -> None:
+    assert names(case_base(FAMILY), "gus", "mother of")[0] == "hal"
+
+
+def test_similar_entities_say_what_they_share() -> None:
+    nearest = case_base(FAMILY).similar("ann", top=1)[0]
+    assert (nearest.entity, nearest.shared) == ("eve", ("mother of", "parent of"))
+    assert nearest.similarity == pytest.approx(1.0)
+
+
+def test_an_empty_case_base_can_be_asked_for_nothing() -> None:
+    cases = CaseBase()
+    assert cases.update() == Update(0, 0, 0, 0, 0, 0, 0)
+    cases.prepare()
+    assert cases.score([]) == []
+    assert cases.ask_many([]) == []
+    with pytest.raises(UnknownName):
+        cases.ask("a", "r")

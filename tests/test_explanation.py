@@ -1,0 +1,220 @@
+import json
+from functools import reduce
+from operator import add
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as example_settings
+from tests import oracle
+from tests.strategies import Fact, fact_lists, random_facts, some_settings
+
+from casegraph.casebase import CaseBase
+from casegraph.errors import CasegraphError
+from casegraph.explanation import PATHS_SHOWN, Answer, Explanation, Reason
+from casegraph.settings import Settings
+
+PAPER = Settings.paper("WN18RR").but(max_length=3)
+
+
+def case_base(added: list[Fact], settings: Settings | None = None) -> CaseBase:
+    cases = CaseBase(settings)
+    cases.update(add=added)
+    return cases
+
+
+def explained(cases: CaseBase, entities: int = 100) -> list[Explanation]:
+    """Every answer to every question about so many entities, as head or as tail, with its explanation."""
+    return [
+        cases.explain(answer)
+        for name in cases.graph.entities.names[:entities]
+        for relation in cases.graph.relations.names
+        for answers in (cases.ask(name, relation, top=-1), cases.ask_head(relation, name, top=-1))
+        for answer in answers
+    ]
+
+
+def query_relation(answer: Answer) -> oracle.Name:
+    """The relation that was asked, as the oracle names it."""
+    return (answer.relation, -1) if answer.inverse else answer.relation
+
+
+def in_oracle(name: str) -> oracle.Name:
+    """A relation as the oracle names it, from its name in an explanation."""
+    return (name.removesuffix("⁻¹"), -1) if name.endswith("⁻¹") else name
+
+
+def path_type(reason: Reason) -> tuple[Any, ...]:
+    return tuple(in_oracle(name) for name in reason.words.split(" → "))
+
+
+def added_up(explanation: Explanation) -> float:
+    """One after the other, without the compensation that `sum` has."""
+    return reduce(add, (reason.share for reason in explanation), 0.0)
+
+
+@example_settings(max_examples=60)
+@given(fact_lists(least=1, most=10), some_settings())
+def test_the_shares_of_the_reasons_add_up_to_the_score_to_the_last_bit(added: list[Fact], settings: Settings) -> None:
+    for explanation in explained(case_base(added, settings), entities=2):
+        assert added_up(explanation) == explanation.answer.score
+        assert explanation.reasons
+
+
+@pytest.mark.parametrize(
+    "settings", [Settings(), PAPER, Settings.cbr().but(max_length=3)], ids=["default", "paper", "cbr"]
+)
+def test_the_shares_add_up_on_larger_graphs(settings: Settings) -> None:
+    for seed in range(2):
+        explanations = explained(
+            case_base(random_facts(Random(seed), entities=12, relations=3, facts=30), settings), entities=5
+        )
+        assert len(explanations) > 25
+        assert all(added_up(explanation) == explanation.answer.score for explanation in explanations)
+
+
+@pytest.mark.parametrize("change", [{"doubt": 0.0}, {"weight": "prior"}, {"doubt": 0.0, "discount": 0.0}], ids=str)
+def test_evidence_that_was_never_wrong_still_gives_a_score_that_can_be_added_up(change: dict[str, Any]) -> None:
+    added = [("a", "r", "b"), ("a", "s", "b"), ("c", "r", "d"), ("c", "s", "d")]
+    for explanation in explained(case_base(added, Settings(support=1).but(**change))):
+        json.dumps(explanation.as_dict(), allow_nan=False)
+        assert added_up(explanation) == explanation.answer.score
+
+
+@example_settings(max_examples=50)
+@given(fact_lists(least=1, most=10), some_settings())
+def test_no_more_reasons_count_than_the_settings_allow_the_most_important_first(
+    added: list[Fact], settings: Settings
+) -> None:
+    for explanation in explained(case_base(added, settings), entities=2):
+        worths = [reason.worth for reason in explanation]
+        assert worths == sorted(worths, reverse=True) or settings.combination == "sum"
+        assert len(worths) <= settings.best or settings.combination == "sum"
+
+
+@example_settings(max_examples=40)
+@given(fact_lists(least=1, most=12), some_settings())
+def test_every_path_shown_is_in_the_graph_edge_by_edge_and_of_the_type_named(
+    added: list[Fact], settings: Settings
+) -> None:
+    facts = oracle.both_ways(added)
+    for explanation in explained(case_base(added, settings), entities=2):
+        for reason in (reason for reason in explanation if reason.kind == "path"):
+            assert reason.paths
+            for path in reason.paths:
+                visited, relations = path[::2], [in_oracle(name) for name in path[1::2]]
+                assert tuple(relations) == path_type(reason)
+                assert (visited[0], visited[-1]) == (explanation.answer.asked, explanation.answer.entity)
+                assert set(zip(visited, relations, visited[1:], strict=False)) <= facts
+                assert len(set(visited)) == len(visited) or not settings.loop_free
+
+
+@pytest.mark.parametrize("settings", [Settings(support=1), PAPER], ids=["paths", "walks"])
+def test_the_first_paths_by_name_are_shown_and_whether_there_are_more(settings: Settings) -> None:
+    random, more = Random(31), 0
+    for _ in range(8):
+        added = random_facts(random, entities=7, relations=2, facts=20)
+        facts = oracle.both_ways(added)
+        for explanation in explained(case_base(added, settings), entities=2):
+            for reason in (reason for reason in explanation if reason.kind == "path"):
+                found = (oracle.paths if settings.loop_free else oracle.walks)(
+                    facts, explanation.answer.asked, path_type(reason)
+                )
+                leading = sorted(path for path in found if path[-1] == explanation.answer.entity)
+                assert [path[::2] for path in reason.paths] == leading[:PATHS_SHOWN]
+                assert reason.more == (len(leading) > PATHS_SHOWN)
+                more += reason.more
+    assert more
+
+
+@example_settings(max_examples=30)
+@given(fact_lists(least=1, most=9))
+def test_the_numbers_of_a_reason_are_those_of_the_oracle(added: list[Fact]) -> None:
+    facts = oracle.both_ways(added)
+    everyone = sorted(oracle.entities(facts))
+    for explanation in explained(case_base(added)):
+        answer, relation = explanation.answer, query_relation(explanation.answer)
+        for reason in explanation:
+            if reason.kind == "path":
+                kind = path_type(reason)
+                assert reason.hits == oracle.hits(facts, everyone, relation, 3)[kind]
+                assert reason.tries == oracle.tries(facts, everyone, relation, kind)
+                assert reason.prior == oracle.prior(facts, everyone, relation, kind, 3)
+                assert reason.precision == oracle.precision(facts, everyone, relation, kind, 3)
+                assert reason.count == oracle.right(facts, everyone, relation, kind)
+                assert reason.of == oracle.reached(facts, everyone, relation, kind)
+            elif reason.kind == "shared fact":
+                label, tail = reason.words.rsplit(" ", 1)
+                assert (answer.asked, in_oracle(label), tail) in facts
+                counts, others = oracle.shared_fact(facts, answer.asked, relation, (in_oracle(label), tail))
+                assert (reason.count, reason.of) == (counts[answer.entity], others)
+            else:
+                counts, others = oracle.habit(facts, answer.asked, relation)
+                assert (reason.count, reason.of) == (counts[answer.entity], others)
+
+
+@example_settings(max_examples=20)
+@given(fact_lists(least=1, most=10))
+def test_the_numbers_of_a_cluster_are_those_that_weighed_the_path_type(added: list[Fact]) -> None:
+    cases, facts = case_base(added, PAPER), oracle.both_ways(added)
+    of = dict(zip(cases.graph.entities.names, cases.cases.clusters.tolist(), strict=True))
+    for explanation in explained(cases):
+        answer, relation = explanation.answer, query_relation(explanation.answer)
+        own = [name for name in of if of[name] == of[answer.asked]]
+        for reason in explanation:
+            kind = path_type(reason)
+            counted = own if oracle.hits(facts, own, relation, 3)[kind] else list(of)
+            assert reason.hits == oracle.hits(facts, counted, relation, 3)[kind]
+            assert reason.tries == oracle.tries(facts, counted, relation, kind)
+            assert reason.worth == reason.prior * reason.precision == reason.share
+
+
+@example_settings(max_examples=50)
+@given(fact_lists(least=1, most=10), some_settings())
+def test_neighbours_have_the_relation_and_their_answers_are_facts(added: list[Fact], settings: Settings) -> None:
+    facts = oracle.both_ways(added)
+    for explanation in explained(case_base(added, settings), entities=1):
+        asked, relation = explanation.answer.asked, query_relation(explanation.answer)
+        near = oracle.contextual_entities(facts, asked, relation, settings.neighbours or 5)[:5]
+        assert [neighbour.entity for neighbour in explanation.neighbours] == near
+        for neighbour in explanation.neighbours:
+            assert list(neighbour.answers) == sorted(oracle.answers(facts, neighbour.entity, relation)) != []
+            assert neighbour.similarity == oracle.similarity(facts, asked, neighbour.entity)
+            shared = oracle.profile(facts, asked) & oracle.profile(facts, neighbour.entity)
+            assert {in_oracle(name) for name in neighbour.shared} == shared
+
+
+@example_settings(max_examples=50)
+@given(fact_lists(least=1, most=10), some_settings())
+def test_an_explanation_is_json_and_text_that_names_the_answer(added: list[Fact], settings: Settings) -> None:
+    for explanation in explained(case_base(added, settings), entities=1):
+        plain = json.loads(json.dumps(explanation.as_dict(), allow_nan=False))
+        assert plain["answer"]["entity"] == explanation.answer.entity
+        assert [reason["share"] for reason in plain["reasons"]] == [reason.share for reason in explanation]
+        assert explanation.answer.entity in explanation.text().splitlines()[0]
+        assert all(reason.sentence(explanation.answer) in explanation.text() for reason in explanation)
+
+
+def test_names_are_escaped_in_html() -> None:
+    bad = "<script>alert('&\"')</script>"
+    added = [
+        (f"{bad}{who}", f"{bad}{how}", f"{bad}{k}") for k in range(3) for who in ("a", "b", "c") for how in ("r", "s")
+    ]
+    cases, kinds = case_base(added, Settings(best=8, path_types=1)), set()
+    pages = [cases.ask(f"{bad}a", f"{bad}r")._repr_html_(), cases.ask(bad, f"{bad}r")._repr_html_()]
+    for explanation in explained(cases):
+        pages.append(explanation._repr_html_())
+        kinds |= {reason.kind for reason in explanation}
+    assert kinds == {"path", "shared fact", "habit"}
+    for page in pages:
+        assert "&lt;script&gt;" in page
+        assert "<script" not in page
+        assert "</script" not in page
+
+
+def test_an_answer_of_another_case_base_is_refused() -> None:
+    cases = case_base([("a", "r", "b")])
+    for foreign in (("x", "r", "b"), ("a", "x", "b"), ("a", "r", "x")):
+        with pytest.raises(CasegraphError, match="did not give the answer"):
+            cases.explain(Answer(foreign[0], foreign[1], False, foreign[2], 1.0, 1, False))
