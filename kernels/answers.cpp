@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <deque>
+#include <tuple>
 
 #include "frontier.hpp"
 #include "trie.hpp"
@@ -56,9 +57,12 @@ class Habit {
   };
 
   Habit(const Graph& graph, Id relation, const Manner& manner, Ids rank) : manner_(manner), rank_(rank) {
-    if (!manner.precedents || manner.habit == 0) return;
-    entities_ = static_cast<Count>(graph.edges(relation).heads.size());
+    if (!manner.precedents) return;
     const Edges& given = graph.edges(inverse(relation));
+    for (std::size_t row = 0; row < given.heads.size() && !reflexive_; ++row)
+      reflexive_ = std::binary_search(given.row(row).begin(), given.row(row).end(), given.heads[row]);
+    if (manner.habit == 0) return;
+    entities_ = static_cast<Count>(graph.edges(relation).heads.size());
     for (std::size_t row = 0; row < given.heads.size(); ++row)
       list_.push_back({static_cast<Count>(given.row(row).size()), given.heads[row]});
     std::sort(list_.begin(), list_.end(), [&](const Given& a, const Given& b) {
@@ -67,6 +71,7 @@ class Habit {
   }
 
   bool empty() const { return list_.empty(); }
+  bool some_answer_themselves() const { return reflexive_; }
   std::span<const Given> list() const { return list_; }
   Count others(bool has_own) const { return entities_ - has_own; }
   double worth(Count count, Count others) const {
@@ -87,6 +92,7 @@ class Habit {
   const Manner& manner_;
   const Ids rank_;
   Count entities_ = 0;
+  bool reflexive_ = false;
   std::vector<Given> list_;
 };
 
@@ -119,6 +125,9 @@ class Answerer {
   Count given(Id answer) const { return static_cast<Count>(graph_.tails(answer, inverse(queries_.relation)).size()); }
   Count others() const { return habit_.others(!graph_.tails(entity_, queries_.relation).empty()); }
   bool asked() const { return entity_ >= 0; }
+  // Whether precedents may speak for this answer: the entity itself is one only if some entity does answer itself.
+  bool may_answer(Id answer) const { return answer != entity_ || habit_.some_answer_themselves(); }
+  Id entity() const { return entity_; }
   bool in_graph(Id entity) const { return entity >= 0 && entity < graph_.entities; }
 
   void record(Id answer) { recorded_ = answer; }
@@ -131,12 +140,14 @@ class Answerer {
 
  private:
   void add(Id answer, const Evidence& piece, Count paths = 0) {
-    if (!places_.has(answer)) {
-      places_.set(answer, candidates_.size());
-      candidates_.push_back({answer, piece.kind == Evidence::path ? piece.walked : INT32_MAX, paths, 0, {}, 0});
-    }
+    if (!places_.has(answer)) place(answer, piece.kind == Evidence::path ? piece.walked : INT32_MAX, paths);
     combination_.add(candidates_[places_.slot(answer)], piece.value);
     if (answer == recorded_) record_.push_back(piece);
+  }
+
+  void place(Id answer, std::int32_t found_by, Count paths) {
+    places_.set(answer, candidates_.size());
+    candidates_.push_back({answer, found_by, paths, 0, {}, 0});
   }
 
   void walk(Id list) {
@@ -240,21 +251,25 @@ class Answerer {
     }
     followed += static_cast<Count>(sharing.size());
     for (Id answer : given_) {
-      if (tally_[answer] >= manner_.support)
+      const bool is_the_fact = relation == queries_.relation && answer == tail;
+      if (tally_[answer] >= manner_.support && !is_the_fact && may_answer(answer))
         add(answer, {Evidence::shared_fact, relation, tail, -1, tally_[answer], others,
                      static_cast<double>(tally_[answer]) / (static_cast<double>(others) + manner_.doubt)});
       tally_[answer] = 0;
     }
   }
 
-  // Candidates have the habit as one more piece of evidence. The entity's own answers become candidates, since others give them
-  // less often than the list says; whoever is asked for is one too.
+  // Candidates have the habit as one more piece of evidence. The entity's own answers become candidates, even with no evidence
+  // left, since others give them less often than the list says; whoever is asked for is one too.
   void follow_habit() {
     const auto candidates = candidates_.size();
     for (std::size_t at = 0; at < candidates; ++at) add_habit(candidates_[at].entity);
     for (Id answer : graph_.tails(entity_, queries_.relation))
-      if (!places_.has(answer)) add_habit(answer);
-    if (recorded_ >= 0 && !places_.has(recorded_)) add_habit(recorded_);
+      if (!places_.has(answer)) {
+        place(answer, INT32_MAX, 0);
+        add_habit(answer);
+      }
+    if (recorded_ >= 0 && !places_.has(recorded_) && may_answer(recorded_)) add_habit(recorded_);
   }
 
   void add_habit(Id answer) {
@@ -302,13 +317,14 @@ struct Scored {
 // The candidates, and of those that have the habit only the `top` best; all of them if `top` < 0.
 std::vector<Scored> with_habit(const Answerer& answerer, const Habit& habit, const std::vector<Candidate>& candidates, Count top) {
   std::vector<Scored> all;
-  for (const Candidate& candidate : candidates) all.push_back({candidate.entity, candidate.score});
+  for (const Candidate& candidate : candidates)
+    if (candidate.score > 0) all.push_back({candidate.entity, candidate.score});
+  const Count others = answerer.others();
   for (const Habit::Given& given : habit.list()) {
-    if (top >= 0 && static_cast<Count>(all.size() - candidates.size()) >= top) break;
-    if (answerer.find(given.answer) == nullptr) {
-      const auto [count, others] = answerer.habit_of(given.answer);
-      all.push_back({given.answer, habit.score(count, others)});
-    }
+    if (top == 0) break;
+    if (answerer.find(given.answer) != nullptr || !answerer.may_answer(given.answer)) continue;
+    all.push_back({given.answer, habit.score(given.count, others)});
+    --top;
   }
   return all;
 }
@@ -320,7 +336,8 @@ class Comparison {
     if (target_ != nullptr) {
       score = target_->score;
       found_ = {target_->found_by, -target_->paths, habit.rank(target)};
-    } else if (!habit.empty() && answerer.asked() && answerer.in_graph(target) && answerer.habit_of(target).first > 0) {
+    } else if (!habit.empty() && answerer.asked() && answerer.in_graph(target) && answerer.may_answer(target) &&
+               answerer.habit_of(target).first > 0) {
       const auto [count, others] = answerer.habit_of(target);
       score = habit.score(count, others);
       found_ = {INT32_MAX, 0, habit.rank(target)};
@@ -329,15 +346,16 @@ class Comparison {
   }
 
   void among(const std::vector<Candidate>& candidates, Ids known) {
-    for (const Candidate& other : candidates) compare(other.entity, other.score, {other.found_by, -other.paths, habit_.rank(other.entity)}, 1);
+    for (const Candidate& other : candidates) compare(other, 1);
     if (!habit_.empty() && answerer_.asked()) {
       count_habit();
       for (const Candidate& other : candidates) compare_habit(other.entity, -1);
+      if (answerer_.find(answerer_.entity()) == nullptr && !answerer_.may_answer(answerer_.entity())) compare_habit(answerer_.entity(), -1);
     }
     for (Id entity : known) {
       if (const Candidate* other = answerer_.find(entity))
-        compare(entity, other->score, {other->found_by, -other->paths, habit_.rank(entity)}, -1);
-      else if (!habit_.empty() && answerer_.asked() && answerer_.in_graph(entity))
+        compare(*other, -1);
+      else if (!habit_.empty() && answerer_.asked() && answerer_.in_graph(entity) && answerer_.may_answer(entity))
         compare_habit(entity, -1);
     }
   }
@@ -356,6 +374,9 @@ class Comparison {
       equal += sign;
       if (score > 0 && found < found_) earlier += sign;
     }
+  }
+  void compare(const Candidate& other, Count sign) {
+    if (other.score > 0) compare(other.entity, other.score, {other.found_by, -other.paths, habit_.rank(other.entity)}, sign);
   }
   // As if `other` had the habit only, and as often as the list says.
   void compare_habit(Id other, Count sign) {

@@ -205,7 +205,7 @@ def left_after(facts: Facts, fact: tuple[Any, Any, Any]) -> Facts:
 
 
 def default_weights(facts: Facts, relation: Name, n: int, support: int, doubt: float) -> dict[PathType, float]:
-    """Every path type that led to answers `support` times, other than the relation itself: right / (reached + doubt)."""
+    """Every path type that led to answers `support` times, not the relation itself: right / (reached + doubt)."""
     everyone = entities(facts)
     known = [path_type for path_type, found in hits(facts, everyone, relation, n).items() if found >= support]
     return {
@@ -218,7 +218,7 @@ def default_weights(facts: Facts, relation: Name, n: int, support: int, doubt: f
 def paper_weights(
     facts: Facts, entity: Name, relation: Name, k: int, n: int, cluster: Iterable[Any]
 ) -> dict[PathType, float]:
-    """The path types of the k contextual entities: prior × precision in the cluster, or everyone's if it has no hits."""
+    """The path types of the k contextual entities: prior × precision in the cluster, or of everyone if it has none."""
     near, own, everyone = contextual_entities(facts, entity, relation, k), list(cluster), entities(facts)
     gathered = {path_type for other in near for path_type in closed_paths(facts, other, relation, n)} - {(relation,)}
     in_cluster = hits(facts, own, relation, n)
@@ -230,16 +230,19 @@ def paper_weights(
 
 
 def precedents(
-    facts: Facts, entity: Name, relation: Name, support: int, doubt: float, habit_weight: float
+    facts: Facts, entity: Name, relation: Name, support: int, doubt: float, habit_weight: float, *, reflexive: bool
 ) -> dict[Any, list[float]]:
-    """What the others that share a fact with `entity` say for each answer, and what everyone does."""
+    """What the others that share a fact with `entity` say for each answer, and what everyone does.
+
+    A shared fact does not speak for itself; the entity itself is no answer unless some entity answers itself.
+    """
     pieces: dict[Any, list[float]] = {}
     for fact in sorted(((label, tail) for head, label, tail in facts if head == entity), key=str):
         counts, others = shared_fact(facts, entity, relation, fact)
         for answer, count in counts.items():
-            if count >= support:
+            if count >= support and fact != (relation, answer):
                 pieces.setdefault(answer, []).append(count / (others + doubt))
     counts, others = habit(facts, entity, relation)
     for answer, count in counts.items():
         pieces.setdefault(answer, []).append(habit_weight * count / (others + doubt))
-    return pieces
+    return {answer: said for answer, said in pieces.items() if answer != entity or reflexive}

@@ -62,9 +62,13 @@ def some_settings() -> st.SearchStrategy[Settings]:
             "threshold": st.sampled_from([-1.0, 0.3, 0.75, 1.0]),
         }
     )
-    return chosen.map(lambda values: values if values["weight"] == "right" else values | {"combination": "sum"}).map(
-        lambda values: Settings(**values)  # type: ignore[arg-type]
-    )
+    return chosen.map(_allowed).map(lambda values: Settings(**values))
+
+
+def _allowed(values: dict[str, Any]) -> dict[str, Any]:
+    if values["weight"] != "right":
+        values = values | {"combination": "sum"}
+    return values | {"neighbours": values["neighbours"] or 5} if values["weight"] == "frequency" else values
 
 
 def random_facts(random: Random, entities: int = 8, relations: int = 3, facts: int = 14) -> list[Fact]:

@@ -61,6 +61,12 @@ class Interner:
         """The id of a name, without adding it."""
         return self._ids.get(name)
 
+    def forget_after(self, count: int) -> None:
+        """Take back all names but the first `count`; only right while nobody has used their ids."""
+        for name in self._names[count:]:
+            del self._ids[name]
+        del self._names[count:]
+
     def ranks(self) -> Ids:
         """The place of each id in the order of names (of code points): the order that does not depend on arrival."""
         new = self._names[len(self._sorted) :]

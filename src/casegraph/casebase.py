@@ -72,8 +72,8 @@ class CaseBase:
     def update(
         self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[tuple[str, str, str]] = ()
     ) -> Update:
-        """Retract facts, then take in facts, and bring everything up to date with them (§2.3)."""
-        graph, profiles = self.graph, self._cases.profiles
+        """Retract facts, then take in facts, and bring everything up to date with them (§2.3); all or nothing."""
+        graph, profiles = self.graph.copy(), self._cases.profiles.copy()
         entities, relations = len(graph.entities), len(graph.relations)
         gone, come = graph.retract(retract), graph.add(add)
         reshaped = profiles.refresh(graph, np.union1d(gone.entities, come.entities))
@@ -85,7 +85,7 @@ class CaseBase:
 
     def prepare(self, relations: Iterable[str] | None = None, show: Show = quiet) -> None:
         """Count now what questions about these relations (all, if none are named) would count when first asked."""
-        chosen = range(len(self.graph.relations)) if relations is None else map(self._relation, relations)
+        chosen = range(self.graph.directions // 2) if relations is None else map(self._relation, relations)
         self._cases.statistics.prepare([direction for k in chosen for direction in (2 * k, 2 * k + 1)], show)
 
     def ask(
@@ -138,7 +138,11 @@ class CaseBase:
         return [Neighbour.of(self._cases, own, other) for other in near.tolist()]
 
     def score(self, facts: Sequence[tuple[str, str, str]]) -> list[float]:
-        """What each fact would score as an answer to (head, relation, ?), as if it were not known."""
+        """What each fact would score as an answer to (head, relation, ?), as if it were not known.
+
+        The fact is not walked and is no precedent; the counts that weigh path types include it. (A setting whose walks may pass an
+        entity twice can come back over it.)
+        """
         scores = [0.0] * len(facts)
         rows = [self._found(fact) for fact in facts]
         for relation in sorted({row[1] for row in rows if row is not None}):

@@ -14,7 +14,7 @@ import sys
 from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -23,17 +23,17 @@ from casegraph.errors import CasegraphError
 from casegraph.printing import (
     ALL,
     TIES,
-    Format,
     Result,
     answered,
+    choice,
     counted,
     demo_text,
     evaluated,
     explained,
     note,
-    print_result,
     progress,
     reasons,
+    with_format,
 )
 
 if TYPE_CHECKING:
@@ -72,22 +72,6 @@ class Commands(click.Group):
             if error.filename is None or error.errno == errno.EPIPE:
                 raise
             _fail(ctx, f"{error.filename}: {(error.strerror or '').lower()}", 1)
-
-
-def choice(name: str, choices: tuple[str, ...], text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """An option whose default is the first choice."""
-    return click.option(name, type=click.Choice(choices), default=choices[0], show_default=True, help=text)
-
-
-def with_format(command: Callable[..., Result]) -> Callable[..., None]:
-    """Give a command the option `--format`, and print what it returns."""
-
-    @choice("--format", get_args(Format), "How to print.")
-    @wraps(command)
-    def printing(format: Format, **options: object) -> None:  # noqa: A002
-        print_result(command(**options), format)
-
-    return printing
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:

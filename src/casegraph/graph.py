@@ -2,9 +2,8 @@
 Facts as arrays, both directions (§2.1).
 
 Relation number k of the graph is two relations of the method: 2k from head to tail, 2k + 1 back. The edges of a relation
-are three arrays that are never written to: a change puts new arrays in their place. So a graph that is asked can't be
-changed under the question, `without` shares all that it does not touch, and a relation's version says whether anything
-derived from it still holds.
+are three arrays that are never written to: a change puts new arrays in their place. So a `copy` is cheap and shares all that
+stays the same, whoever holds one keeps it as it was, and a relation's version says whether anything derived from it still holds.
 """
 
 from __future__ import annotations
@@ -103,6 +102,11 @@ class Graph:
         return bool(np.isin(tail, self.answers(head, 2 * relation)))
 
     @property
+    def directions(self) -> int:
+        """How many relations there are, counting each direction."""
+        return len(self._edges)
+
+    @property
     def kernel(self) -> kernels.Graph:
         """The same edges as the kernels read them."""
         if self._kernel is None:
@@ -130,7 +134,7 @@ class Graph:
     def facts(self) -> Iterator[Fact]:
         """Every fact by name, sorted."""
         entity_ranks, relation_ranks = self.entities.ranks(), self.relations.ranks()
-        for k in np.argsort(relation_ranks).tolist():
+        for k in np.argsort(relation_ranks[: self.directions // 2]).tolist():
             edges = self._edges[2 * k]
             heads = np.repeat(edges.heads, np.diff(edges.offsets))
             order = np.lexsort((entity_ranks[edges.tails], entity_ranks[heads]))
@@ -156,11 +160,16 @@ class Graph:
         retracted = self._replace(rows, add=False)
         return Change(retracted[:0], retracted, repeated=0, absent=asked - len(retracted))
 
+    def copy(self) -> Graph:
+        """A graph of the same facts that can go its own way; arrays and names are shared."""
+        other = Graph()
+        other.entities, other.relations, other._kernel = self.entities, self.relations, self._kernel
+        other._edges, other._indexed, other._versions = self._edges.copy(), self._indexed.copy(), self._versions.copy()
+        return other
+
     def without(self, facts: Iterable[tuple[str, str, str]]) -> Graph:
         """The graph as if these facts were not known; this one stays as it is."""
-        view = Graph()
-        view.entities, view.relations = self.entities, self.relations
-        view._edges, view._indexed, view._versions = self._edges.copy(), self._indexed.copy(), self._versions.copy()
+        view = self.copy()
         view.retract(facts)
         return view
 
@@ -173,12 +182,20 @@ class Graph:
         return graph
 
     def _interned(self, facts: Iterable[tuple[str, str, str]]) -> Ids:
-        columns: list[Ids] = []
-        for batch in _batches(facts):
-            heads, relations, tails = zip(*batch, strict=True)
-            entities = self.entities.intern(heads + tails)
-            columns.append(np.stack([entities[: len(heads)], 2 * self.relations.intern(relations), entities[len(heads) :]], axis=1))
-        return np.concatenate(columns) if columns else np.empty((0, 3), dtype=np.int32)
+        """Facts as rows of ids. If the facts break off, the names that came with them are forgotten again."""
+        known, columns = (len(self.entities), len(self.relations)), [np.empty((0, 3), dtype=np.int32)]
+        try:
+            for batch in _batches(facts):
+                heads, relations, tails = zip(*batch, strict=True)
+                entities = self.entities.intern(heads + tails)
+                columns.append(
+                    np.stack([entities[: len(heads)], 2 * self.relations.intern(relations), entities[len(heads) :]], axis=1)
+                )
+        except BaseException:
+            self.entities.forget_after(known[0])
+            self.relations.forget_after(known[1])
+            raise
+        return np.concatenate(columns)
 
     def _found(self, facts: Iterable[tuple[str, str, str]]) -> tuple[Ids, int]:
         rows, asked = [], 0

@@ -39,7 +39,7 @@ def unpacked(number: int, max_length: int) -> PathType:
 def check_room(graph: Graph, max_length: int) -> None:
     """Refuse a graph with more relations than path types of this length can name."""
     most = (1 << _bits(max_length)) // 2 - 1
-    if len(graph.relations) > most:
+    if graph.directions > 2 * most:
         raise InvalidSettings("max_length", max_length, f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)")
 
 

@@ -11,8 +11,9 @@ import json
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -53,6 +54,22 @@ class Result:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
+def choice(name: str, choices: tuple[str, ...], text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """An option whose default is the first choice."""
+    return click.option(name, type=click.Choice(choices), default=choices[0], show_default=True, help=text)
+
+
+def with_format(command: Callable[..., Result]) -> Callable[..., None]:
+    """Give a command the option `--format`, and print what it returns."""
+
+    @choice("--format", get_args(Format), "How to print.")
+    @wraps(command)
+    def printing(format: Format, **options: object) -> None:  # noqa: A002
+        print_result(command(**options), format)
+
+    return printing
+
+
 def print_result(result: Result, form: Format) -> None:
     """Write a result to standard output."""
     if lines := "\n".join(_LINES[form](result)):
@@ -72,10 +89,8 @@ def escaped(text: str, *, kept: str = "") -> str:
 @contextmanager
 def progress() -> Iterator[Show]:
     """A function that shows how far the work is, as a bar on standard error if that is a terminal."""
-    from casegraph.work import quiet
-
     if not sys.stderr.isatty():
-        yield quiet
+        yield lambda _doing, _done, _total: None  # not `quiet`: work that is watched can be interrupted
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -181,14 +196,18 @@ def _why(cases: CaseBase, answer: Answer) -> list[str]:
     lines = [f"  why {answer.entity}?"]
     for reason in cases.explain(answer):
         if reason.share >= TELLING * answer.score:
-            lines.append(f"    {reason.share:.3f}  {reason.sentence(answer)}")
-            lines += [click.style(f"           {path_text(path)}", dim=True) for path in reason.paths[:1]]
+            lines.append(f"    {reason.share / answer.score:4.0%}  {reason.sentence(answer)}")
+            lines += [click.style(f"          {_path(path)}", dim=True) for path in reason.paths[:1]]
     return lines
 
 
-def path_text(path: tuple[str, ...]) -> str:
-    """A path with its relations between arrows."""
-    return " ".join(part if place % 2 == 0 else f"—{part}→" for place, part in enumerate(path))
+def _path(names: tuple[str, ...]) -> str:
+    """A path with its relations as arrows, an inverse one pointing back."""
+    return " ".join(name if place % 2 == 0 else _arrow(name) for place, name in enumerate(names))
+
+
+def _arrow(relation: str) -> str:
+    return f"←{relation.removesuffix('⁻¹')}—" if relation.endswith("⁻¹") else f"—{relation}→"
 
 
 def _found(rows: list[tuple[Any, ...]]) -> list[str]:

@@ -7,6 +7,7 @@ everything that compares entities (retrieval, clustering) compares profiles and 
 
 from collections.abc import Iterator
 from math import sqrt
+from typing import Self
 
 import numpy as np
 
@@ -29,6 +30,13 @@ class Profiles:
 
     def __len__(self) -> int:
         return sum(1 for _ in self.living())
+
+    def copy(self) -> Self:
+        """The same profiles, to go their own way; the sets themselves are shared."""
+        other = type(self)()
+        other._ids, other._sets, other._members = self._ids.copy(), self._sets.copy(), self._members.copy()
+        other._having, other._of = {label: having.copy() for label, having in self._having.items()}, self._of.copy()
+        return other
 
     def living(self) -> Iterator[int]:
         """The profiles that some entity has."""

@@ -15,7 +15,7 @@ from casegraph.profiles import NONE, Profiles
 def contextual_entities(profiles: Profiles, graph: Graph, query: Query, k: int) -> Ids:
     """The `k` entities with the largest cosine to the query entity that have the query relation; best first, ties by name.
 
-    The query entity itself is never among them. Takes the profiles that share a relation with the query entity's.
+    The query entity itself is never among them; entities that share nothing with it come last, but they come.
     """
     return _nearest(profiles, graph, query.entity, profiles.having(query.relation), k)
 

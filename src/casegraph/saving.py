@@ -19,6 +19,7 @@ from casegraph.answering import Cases
 from casegraph.arrays import Interner
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
+from casegraph.paths import unpacked
 from casegraph.profiles import Profiles
 from casegraph.settings import Settings
 from casegraph.statistics import PathCounts
@@ -120,7 +121,9 @@ def _counts_out(cases: Cases) -> Arrays:
 
 
 def _counts_in(cases: Cases, arrays: Arrays) -> None:
-    offsets = arrays["counted_offsets"].tolist()
+    offsets, n = arrays["counted_offsets"].tolist(), cases.settings.max_length
+    if any(relation >= cases.graph.directions for number in arrays["types"].tolist() for relation in unpacked(number, n)):
+        raise ValueError("a path type names a relation that does not exist")
     for place, relation in enumerate(arrays["counted"].tolist()):
         rows = slice(offsets[place], offsets[place + 1])
         cases.statistics.counted[relation] = PathCounts(*(arrays[column][rows] for column in COLUMNS))

@@ -47,7 +47,7 @@ class Settings:
     weight: Weight = "right"
     doubt: float = 5.0
     combination: Literal["noisy-or", "sum"] = "noisy-or"
-    discount: float = 0.1
+    discount: float = 0.02
     best: int = 5
     loop_free: bool = True
     precedents: bool = True
@@ -57,10 +57,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         _check("max_length", self.max_length, 1, 5)
-        _check("neighbours", self.neighbours, 1, None)
-        _check("path_types", self.path_types, 1, None)
+        if self.neighbours is not None:
+            _check("neighbours", self.neighbours, 1, None)
+        if self.path_types is not None:
+            _check("path_types", self.path_types, 1, None)
         _check("support", self.support, 1, None)
-        _check("doubt", self.doubt, 0, None)
+        _check("doubt", self.doubt, 0.001, None)
         _check("discount", self.discount, 0, 1)
         _check("best", self.best, 1, 8)
         _check("habit", self.habit, 0, 1)
@@ -68,6 +70,8 @@ class Settings:
         _choose("weight", self.weight, "right", "prior", "frequency")
         _choose("combination", self.combination, "noisy-or", "sum")
         _choose("clustering", self.clustering, "hac", "entity", "everyone")
+        if self.weight == "frequency" and self.neighbours is None:
+            raise InvalidSettings("neighbours", None, "a number, since frequency is counted among the contextual entities")
 
     @classmethod
     def paper(cls, dataset: str = "WN18RR") -> Settings:
@@ -93,8 +97,8 @@ class Settings:
         return asdict(self)
 
 
-def _check(name: str, value: float | None, least: float, most: float | None) -> None:
-    if value is None or (least <= value and (most is None or value <= most)):
+def _check(name: str, value: float, least: float, most: float | None) -> None:
+    if isinstance(value, int | float) and least <= value and (most is None or value <= most):
         return
     wanted = f"at least {least}" if most is None else f"from {least} to {most}"
     raise InvalidSettings(name, value, wanted)

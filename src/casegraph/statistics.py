@@ -154,7 +154,7 @@ class PathStatistics:
         return np.flatnonzero(has).astype(np.int32)
 
     def _closed_paths(self, relations: list[int], entities: Ids, clusters: Ids, show: Show) -> tuple[Ids, Ids, Counts, Counts]:
-        wanted = np.zeros(2 * len(self._graph.relations), dtype=np.bool)
+        wanted = np.zeros(self._graph.directions, dtype=np.bool)
         wanted[relations] = True
         n = self._settings.max_length
         return run(

@@ -1,0 +1,138 @@
+"""
+What the paper's sampling does to its prior: an experiment, not a part of casegraph.
+
+Equation 2 counts paths. The published code counts what it has sampled: from every entity a number of loop-free random walks of
+full length, repeated ones dropped, and for each of them every beginning that ends at an answer. So a path is counted in proportion
+to the chance that a random walk takes it, times the ways it goes on: short path types through few edges weigh more, long ones
+through hubs less, than by counting paths. `SampledStatistics` weighs path types by such samples and is otherwise the same machine:
+precision stays exact, and so does everything after it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from casegraph import answering
+from casegraph.arrays import Counts, Floats, Ids
+from casegraph.clusters.assignment import EVERYONE
+from casegraph.graph import Graph
+from casegraph.paths import packed
+from casegraph.settings import Settings
+from casegraph.statistics import ClusterCounts, PathStatistics
+
+TRIES_PER_STEP = 8  # how often a walk draws another edge when the first leads back
+AT_ONCE = 2_000_000  # walks
+
+
+class SampledStatistics(PathStatistics):
+    """Path statistics whose prior is sampled, as the published code samples it."""
+
+    walks = 1000
+    seed = 0
+
+    def __init__(self, graph: Graph, clusters: Ids, settings: Settings) -> None:
+        super().__init__(graph, clusters, settings)
+        self._sampled = sampled_closed_paths(graph, settings.max_length, self.walks, np.random.default_rng(self.seed))
+        self._weighed: dict[int, ClusterCounts] = {}
+
+    def clustered(self, relation: int) -> ClusterCounts:
+        """Sampled hits, and tries such that hits / tries is the exact precision."""
+        if relation not in self._weighed:
+            exact = super().clustered(relation)
+            entities, types = self._of(relation)
+            clusters = np.concatenate([np.full(len(entities), EVERYONE), self._clusters[entities]])
+            rows, hits = np.unique(np.stack([clusters, np.tile(types, 2)], axis=1), axis=0, return_counts=True)
+            precision = _looked_up(exact, rows)
+            tries = np.divide(hits, precision, out=np.full(len(hits), np.inf), where=precision > 0)
+            self._weighed[relation] = _counts(rows, hits.astype(np.float64), tries)
+        return self._weighed[relation]
+
+    def closed_path_types(self, relation: int, entities: Ids) -> ClusterCounts:
+        """The path types that were sampled for each of these entities."""
+        whose, types = self._of(relation)
+        chosen = np.isin(whose, entities)
+        rows, hits = np.unique(np.stack([whose[chosen], types[chosen]], axis=1), axis=0, return_counts=True)
+        return _counts(rows, hits, np.zeros_like(hits))
+
+    def _of(self, relation: int) -> tuple[Counts, Counts]:
+        entities, relations, types = self._sampled
+        chosen = relations == relation
+        return entities[chosen], types[chosen]
+
+
+@contextmanager
+def sampling(walks: int, seed: int = 0) -> Iterator[None]:
+    """Within this, case bases use sampled statistics."""
+    SampledStatistics.walks, SampledStatistics.seed = walks, seed
+    answering.PathStatistics = SampledStatistics  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        answering.PathStatistics = PathStatistics  # type: ignore[misc]
+
+
+def sampled_closed_paths(graph: Graph, n: int, walks: int, random: np.random.Generator) -> tuple[Counts, Counts, Counts]:
+    """Entity, query relation and path type of every beginning of a sampled walk that ends at an answer."""
+    rows = np.concatenate([graph.rows(relation) for relation in range(graph.directions)]).astype(np.int64)
+    rows = rows[np.lexsort((rows[:, 2], rows[:, 0]))]
+    pairs = (rows[:, 0] << 32) | rows[:, 2]
+    at_once = max(1, AT_ONCE // walks)
+    found = []
+    for first in range(0, len(graph.entities), at_once):
+        starts = np.repeat(np.arange(first, min(first + at_once, len(graph.entities))), walks)
+        edges = _walk(rows, starts, n, random)
+        starts, edges = starts[:, None], edges
+        distinct = np.unique(np.concatenate([starts, edges], axis=1), axis=0)
+        found += list(_closed(rows, pairs, distinct, n))
+    return tuple(np.concatenate(column) for column in zip(*found, strict=True))  # type: ignore[return-value]
+
+
+def _walk(rows: Counts, starts: Counts, n: int, random: np.random.Generator) -> Counts:
+    """The edges (places in `rows`) that each walk takes; -1 after it has ended."""
+    offsets = np.searchsorted(rows[:, 0], np.arange(rows[:, [0, 2]].max() + 2))
+    at, visited, edges = starts, [starts], []
+    for _ in range(n):
+        edge = np.full(len(at), -1)
+        for _ in range(TRIES_PER_STEP):
+            open_ = np.flatnonzero((edge < 0) & (at >= 0))
+            degree = offsets[at[open_] + 1] - offsets[at[open_]]
+            drawn = offsets[at[open_]] + (random.random(len(open_)) * degree).astype(np.int64)
+            new = degree > 0
+            for passed in visited:
+                new[new] = passed[open_][new] != rows[drawn[new], 2]
+            edge[open_[new]] = drawn[new]
+        at = np.where(edge >= 0, rows[edge, 2], -1)
+        visited.append(at)
+        edges.append(edge)
+    return np.stack(edges, axis=1)
+
+
+def _closed(rows: Counts, pairs: Counts, walks: Counts, n: int) -> Iterator[tuple[Counts, Counts, Counts]]:
+    """For every beginning of the walks that ends at an answer: entity, query relation, path type."""
+    number = np.zeros(len(walks), dtype=np.int64)
+    shift = int(np.log2(packed((0, 0), n) - 1)) if n > 1 else 0
+    for step in range(n):
+        alive = walks[:, step + 1] >= 0
+        walks, number = walks[alive], number[alive]
+        edge = walks[:, step + 1]
+        number = number | ((rows[edge, 1] + 1) << (shift * step))
+        key = (walks[:, 0] << 32) | rows[edge, 2]
+        first, last = np.searchsorted(pairs, key), np.searchsorted(pairs, key, side="right")
+        size = last - first
+        which = np.repeat(np.arange(len(walks)), size)
+        answers = np.repeat(first - (size.cumsum() - size), size) + np.arange(size.sum())
+        yield walks[which, 0], rows[answers, 1], number[which]
+
+
+def _looked_up(exact: ClusterCounts, rows: Counts) -> Floats:
+    """hits / tries of each (cluster, type)."""
+    known = np.stack([exact.clusters.astype(np.int64), exact.types], axis=1)
+    both, place = np.unique(np.concatenate([known, rows]), axis=0, return_inverse=True)
+    precision = np.zeros(len(both))
+    precision[place[: len(known)]] = exact.hits / np.maximum(exact.tries, 1)
+    return precision[place[len(known) :]]
+
+
+def _counts(rows: Counts, hits: Counts | Floats, tries: Counts | Floats) -> ClusterCounts:
+    return ClusterCounts(rows[:, 0].astype(np.int32), rows[:, 1], hits, tries)  # type: ignore[arg-type]

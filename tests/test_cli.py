@@ -1,0 +1,233 @@
+"""The command line: formats, exit codes, one line for every error, and nothing heavy before it is needed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import casegraph
+from casegraph import CaseBase, world, write_facts
+from casegraph.cli import cli
+
+ASK = ["ask", "world", "John von Neumann", "died in", "--known", "exclude", "--top", "3"]
+EXPLAIN = ["explain", "world", "John von Neumann", "died in", "Washington, D.C."]
+SIMILAR = ["similar", "world", "John von Neumann", "died in"]
+BEST = ["Princeton", "Berlin", "Washington, D.C."]
+
+
+def run(*arguments: str, given: str | None = None) -> Result:
+    return CliRunner().invoke(cli, list(arguments), input=given)
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", "from casegraph.cli import main; main()", *arguments]
+
+
+def records(arguments: list[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run(*arguments, "--format", "jsonl").stdout.splitlines()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small benchmark: countries."""
+    countries = tmp_path / "countries"
+    countries.mkdir()
+    relations = ("borders", "continent", "capital")
+    write_facts([fact for fact in world.facts() if fact.relation in relations], countries / "train.txt")
+    write_facts([fact for fact in world.questions() if fact.relation in relations], countries / "test.txt")
+    return countries
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    assert all(hasattr(casegraph, name) for name in casegraph.__all__)
+    assert set(casegraph.__all__) <= set(dir(casegraph))
+    assert not hasattr(casegraph, "nothing")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = "[name for name in ('numpy', 'rich', 'apsw', 'casegraph.kernels') if name in sys.modules]"
+    code = f"import sys, casegraph, casegraph.cli; casegraph.cli.cli(['--help'], standalone_mode=False); print({heavy})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_demo_finds_most_of_what_was_held_back() -> None:
+    ranks = [row["rank"] for row in records(["demo"])]
+    assert len(ranks) == len(world.questions())
+    assert sum(rank == 1 for rank in ranks) > len(ranks) / 2
+
+
+def test_the_demo_tells_the_same_story_every_time() -> None:
+    first, again = run("demo"), run("demo")
+    assert first.exit_code == 0
+    assert first.stdout == again.stdout
+    assert first.stdout.count("← true, held back") >= 5
+    assert "(John von Neumann, died in, ?)" in first.stdout
+    assert "\x1b" not in first.stdout
+
+
+@pytest.mark.parametrize("arguments", [ASK, EXPLAIN, SIMILAR, [*ASK, "--explain"], ["demo"]], ids=" ".join)
+def test_every_format_has_the_same_rows(arguments: list[str]) -> None:
+    lines = records(arguments)
+    table = run(*arguments, "--format", "tsv").stdout.splitlines()
+    rows = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert lines
+    assert [list(row) for row in rows] == [list(line) for line in lines]
+    key = next(iter(lines[0]))
+    assert [row[key] for row in rows] == [str(line[key]) for line in lines]
+    assert json.loads(run(*arguments, "--format", "json").stdout)
+    assert run(*arguments).exit_code == 0
+
+
+def test_ask_prints_what_the_case_base_answers() -> None:
+    cases = CaseBase()
+    cases.update(add=world.facts())
+    answers = cases.ask("John von Neumann", "died in", top=3, known="exclude")
+    assert [answer.entity for answer in answers] == BEST
+    assert [(line["entity"], line["score"]) for line in records(ASK)] == [(one.entity, one.score) for one in answers]
+
+
+def test_ask_can_ask_for_heads_among_candidates(tmp_path: Path) -> None:
+    (tmp_path / "some.txt").write_text("Kurt Gödel\nAlonzo Church\nnobody\n", encoding="utf-8")
+    given = ["ask", "world", "Princeton", "died in", "--head", "--candidates", str(tmp_path / "some.txt")]
+    assert {line["entity"] for line in records(given)} <= {"Kurt Gödel", "Alonzo Church"}
+
+
+def test_a_saved_case_base_answers_as_its_source_does(tmp_path: Path) -> None:
+    file = str(tmp_path / "world.case")
+    assert run("save", "world", file).exit_code == 0
+    assert records([ASK[0], file, *ASK[2:]]) == records(ASK)
+    assert records([ASK[0], file, *ASK[2:], "--max-length", "2"]) == records([*ASK, "--max-length", "2"])
+
+
+def test_facts_come_from_standard_input_too() -> None:
+    text = "".join("\t".join(fact) + "\n" for fact in world.facts())
+    assert run("ask", "-", *ASK[2:], given=text).stdout == run(*ASK).stdout
+
+
+def test_facts_counts_what_each_source_adds(tmp_path: Path) -> None:
+    first, second, refused = tmp_path / "a.tsv", tmp_path / "b.csv", tmp_path / "refused"
+    first.write_text("a\tr\tb\na\tr\tb\n", encoding="utf-8")
+    second.write_text("a,r,b\nb,r,c\nbad\n", encoding="utf-8")
+    rows = records(["facts", str(first), str(second), "--on-error", "skip", "--refused", str(refused)])
+    counts = [tuple(row.values())[1:] for row in rows]
+    assert counts == [(1, 1, 0, 2, 1), (1, 1, 1, 1, 0), (2, 2, 1, 3, 1)]
+    assert refused.read_text(encoding="utf-8") == "bad\n"
+
+
+def test_evaluate_prints_metrics_by_either_rule_for_ties(folder: Path) -> None:
+    for ties in ("mean", "original"):
+        document = json.loads(run("evaluate", str(folder), "--ties", ties, "--format", "json").stdout)
+        name = {"mean": "realistic", "original": "original"}[ties]
+        assert document["summary"]["mrr"] == document["metrics"][f"both.{name}.inverse_harmonic_mean_rank"]
+    rows = records(["evaluate", str(folder), "--per-relation", "--sides", "tail", "--limit", "5"])
+    assert [row["side"] for row in rows] == ["tail"] * len(rows)
+    assert [row["relation"] for row in rows] == ["(all)", "borders", "continent"]
+
+
+@pytest.mark.parametrize("settings", ["paper", "cbr", "no-clusters", "one-cluster"])
+def test_evaluate_knows_the_settings_by_name(folder: Path, settings: str) -> None:
+    given = ["--settings", settings, "--dataset", "FB122", "--format", "json"]
+    document = json.loads(run("evaluate", str(folder), *given).stdout)
+    assert document["settings"]["neighbours"] == 10
+    assert document["settings"]["precedents"] is False
+
+
+ERRORS = {
+    "unknown relation": (["ask", "world", "Kyoto", "cityin"], "no relation is named 'cityin'; did you mean 'city in'"),
+    "unknown entity": (["ask", "world", "Kyotto", "city in"], "no entity is named 'Kyotto'; did you mean 'Kyoto'"),
+    "unknown similar": (["similar", "world", "Kyotto"], "no entity is named 'Kyotto'; did you mean 'Kyoto'"),
+    "unknown answer": (["explain", "world", "Kyoto", "city in", "Japn"], "no entity is named 'Japn'"),
+    "not reached": (["explain", "world", "Kyoto", "city in", "Turing Award"], "'Turing Award' was not reached"),
+    "max length": (["ask", "world", "Kyoto", "city in", "--max-length", "7"], "max_length"),
+    "missing file": (["ask", "missing.tsv", "a", "r"], "missing.tsv: no such file or directory"),
+    "missing case base": (["ask", "missing.case", "a", "r"], "missing.case: "),
+    "malformed line": (["facts", "bad.tsv"], "bad.tsv:2: expected 'head<TAB>relation<TAB>tail', found 2 fields"),
+    "no train file": (["evaluate", "empty"], "empty: expected a train file"),
+    "no test file": (["evaluate", "train only"], "train only: expected a file for the split 'test'"),
+    "truncated case base": (["ask", "cut.case", "a", "r"], "cut.case: "),
+    "truncated, by another name": (["ask", "cut", "a", "r"], "cut: "),
+    "another version": (["ask", "other.case", "a", "r"], "other.case: has format 99"),
+    "no place to save": (["save", "bad-folder.tsv", "nowhere/x.case"], "nowhere/x.case: "),
+    "no place for refused lines": (["facts", "good.tsv", "--refused", "nowhere/x"], "nowhere/x: no such file"),
+    "no such column": (["facts", "good.tsv", "--columns", "a,b,x"], "columns is "),
+}
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_bad_input_is_one_line_and_exit_code_1(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    monkeypatch.chdir(tmp_path)
+    cases = CaseBase()
+    cases.update(add=[("a", "r", "b")])
+    cases.save("whole.case")
+    for name in ("cut.case", "cut"):
+        Path(name).write_bytes(Path("whole.case").read_bytes()[:-200])
+    np.savez("other", format=np.array([99]))
+    Path("other.npz").rename("other.case")
+    for name in ("good.tsv", "bad-folder.tsv"):
+        Path(name).write_text("a\tr\tb\n", encoding="utf-8")
+    Path("bad.tsv").write_text("a\tr\tb\na\tr\n", encoding="utf-8")
+    for name in ("empty", "train only"):
+        Path(name).mkdir()
+    Path("train only/train.txt").write_text("a\tr\tb\n", encoding="utf-8")
+    before = sorted(tmp_path.rglob("*"))
+    arguments, message = ERRORS[kind]
+    done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"casegraph: {message}")
+    assert done.stderr.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("arguments", [["ask"], ["nothing"], ["demo", "--format", "xml"], ["--threads", "0", "demo"]])
+def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_an_interrupt_is_one_line_and_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("casegraph.world.questions", interrupt)
+    done = run("demo")
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "casegraph: interrupted\n")
+
+
+def test_names_cannot_steer_the_terminal_or_break_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "facts.csv"
+    file.write_text('a,r,"x\ty\x1b[31m"\nb,r,"x\ty\x1b[31m"\na,s,c\nb,s,c\n', encoding="utf-8")
+    for form in ("table", "tsv"):
+        done = run("ask", str(file), "a", "r", "--format", form)
+        assert "x\\ty\\x1b[31m" in done.stdout
+    assert records(["ask", str(file), "a", "r"])[0]["entity"] == "x\ty\x1b[31m"
+
+
+def test_results_and_errors_go_to_their_own_streams() -> None:
+    good = subprocess.run(command(*ASK, "--format", "tsv"), capture_output=True, check=False)
+    assert (good.returncode, good.stderr) == (0, b"")
+    assert [line.split("\t")[1] for line in good.stdout.decode().splitlines()[1:]] == BEST
+    bad = subprocess.run(command("facts", "nowhere.tsv"), capture_output=True, check=False)
+    assert (bad.returncode, bad.stdout) == (1, b"")
+    assert bad.stderr.decode() == "casegraph: nowhere.tsv: no such file or directory\n"
+
+
+def test_a_broken_pipe_is_silent() -> None:
+    with subprocess.Popen(command("demo"), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CASEGRAPH_THREADS", "1")
+    assert run("--threads", "2", *ASK).stdout == run("--threads", "1", *ASK).stdout
