@@ -1,14 +1,14 @@
 """
 What the paper's sampling does to its prior: an experiment, not a part of casegraph.
 
-Equation 2 counts paths. The published code counts what it has sampled: from every entity a number of loop-free random walks of
-full length, repeated ones dropped, and for each of them every beginning that ends at an answer. So a path is counted in proportion
-to the chance that a random walk takes it, times the ways it goes on: short path types through few edges weigh more, long ones
-through hubs less, than by counting paths. `SampledStatistics` weighs path types by such samples and is otherwise the same machine:
-precision stays exact, and so does everything after it.
+Equation 2 counts paths. The published code counts what it has sampled: from every entity a number of loop-free random
+walks of full length, repeated ones dropped, and for each of them every beginning that ends at an answer. So a path is
+counted in proportion to the chance that a random walk takes it, times the ways it goes on: short path types through few
+edges weigh more, long ones through hubs less, than by counting paths. `SampledStatistics` weighs path types by such
+samples and is otherwise the same machine: precision stays exact, and so does everything after it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -31,7 +31,7 @@ class SampledStatistics(PathStatistics):
     walks = 1000
     seed = 0
 
-    def __init__(self, graph: Graph, clusters: Ids, settings: Settings) -> None:
+    def __init__(self, graph: Graph, clusters: Callable[[], Ids], settings: Settings) -> None:
         super().__init__(graph, clusters, settings)
         self._sampled = sampled_closed_paths(graph, settings.max_length, self.walks, np.random.default_rng(self.seed))
         self._weighed: dict[int, ClusterCounts] = {}
@@ -41,7 +41,7 @@ class SampledStatistics(PathStatistics):
         if relation not in self._weighed:
             exact = super().clustered(relation)
             entities, types = self._of(relation)
-            clusters = np.concatenate([np.full(len(entities), EVERYONE), self._clusters[entities]])
+            clusters = np.concatenate([np.full(len(entities), EVERYONE), self._clusters()[entities]])
             rows, hits = np.unique(np.stack([clusters, np.tile(types, 2)], axis=1), axis=0, return_counts=True)
             precision = _looked_up(exact, rows)
             tries = np.divide(hits, precision, out=np.full(len(hits), np.inf), where=precision > 0)
@@ -65,14 +65,21 @@ class SampledStatistics(PathStatistics):
 def sampling(walks: int, seed: int = 0) -> Iterator[None]:
     """Within this, case bases use sampled statistics."""
     SampledStatistics.walks, SampledStatistics.seed = walks, seed
-    answering.PathStatistics = SampledStatistics  # type: ignore[misc]
+    _use(SampledStatistics)
     try:
         yield
     finally:
-        answering.PathStatistics = PathStatistics  # type: ignore[misc]
+        _use(PathStatistics)
 
 
-def sampled_closed_paths(graph: Graph, n: int, walks: int, random: np.random.Generator) -> tuple[Counts, Counts, Counts]:
+def _use(statistics: type[PathStatistics]) -> None:
+    # By name, since answering has the class for itself and does not offer it to others.
+    setattr(answering, "PathStatistics", statistics)  # noqa: B010
+
+
+def sampled_closed_paths(
+    graph: Graph, n: int, walks: int, random: np.random.Generator
+) -> tuple[Counts, Counts, Counts]:
     """Entity, query relation and path type of every beginning of a sampled walk that ends at an answer."""
     rows = np.concatenate([graph.rows(relation) for relation in range(graph.directions)]).astype(np.int64)
     rows = rows[np.lexsort((rows[:, 2], rows[:, 0]))]
@@ -82,8 +89,7 @@ def sampled_closed_paths(graph: Graph, n: int, walks: int, random: np.random.Gen
     for first in range(0, len(graph.entities), at_once):
         starts = np.repeat(np.arange(first, min(first + at_once, len(graph.entities))), walks)
         edges = _walk(rows, starts, n, random)
-        starts, edges = starts[:, None], edges
-        distinct = np.unique(np.concatenate([starts, edges], axis=1), axis=0)
+        distinct = np.unique(np.concatenate([starts[:, None], edges], axis=1), axis=0)
         found += list(_closed(rows, pairs, distinct, n))
     return tuple(np.concatenate(column) for column in zip(*found, strict=True))  # type: ignore[return-value]
 

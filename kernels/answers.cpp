@@ -183,9 +183,10 @@ class Answerer {
       into.start(entity_);
     } else {
       const Edges& edges = graph_.edges(at.relation);
+      const auto allowed = [&](Id head, Id tail) { return left_out_ < 0 || !is_left_out(head, at.relation, tail); };
       followed += manner_.loop_free ? step(edges, entity_, *from, nullptr, at.length - 1, at.ahead, stamps_, into)
-                                    : step_freely(edges, *from, stamps_, into);
-      if (at.length == 1 && at.relation == queries_.relation && left_out_ >= 0) leave_out(into);
+                                    : step_freely(edges, *from, stamps_, into, allowed);
+      if (manner_.loop_free && at.length == 1 && at.relation == queries_.relation && left_out_ >= 0) leave_out(into);
     }
     if (into.ends.empty()) {
       --in_use_;
@@ -217,6 +218,7 @@ class Answerer {
       stamps_.renew();
       for (const auto& [end, walks] : now)
         for (Id tail : graph_.tails(end, packing.relation(type, place))) {
+          if (left_out_ >= 0 && is_left_out(end, packing.relation(type, place), tail)) continue;
           if (!stamps_.has(tail)) {
             stamps_.set(tail, next.size());
             next.emplace_back(tail, 0);
@@ -233,7 +235,13 @@ class Answerer {
   void share() {
     for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation)
       for (Id tail : graph_.tails(entity_, static_cast<Id>(relation)))
-        if (static_cast<Id>(relation) != queries_.relation || tail != left_out_) share(static_cast<Id>(relation), tail);
+        if (!is_left_out(entity_, static_cast<Id>(relation), tail)) share(static_cast<Id>(relation), tail);
+  }
+
+  // Whether an edge is the known answer that is treated as unknown, in either direction.
+  bool is_left_out(Id head, Id relation, Id tail) const {
+    return (relation == queries_.relation && head == entity_ && tail == left_out_) ||
+           (relation == inverse(queries_.relation) && head == left_out_ && tail == entity_);
   }
 
   void share(Id relation, Id tail) {

@@ -18,7 +18,7 @@ struct Manner {
   Count support = 2;         // a shared fact speaks for an answer that at least so many others gave
   double habit = 0.1;        // the weight of what all entities answer
   bool sum = false;          // add the evidence up, or combine it as a discounted noisy-or
-  double discount = 0.02;    // what the next best piece of evidence is worth
+  double discount = 0.05;    // what the next best piece of evidence is worth
   int best = 5;              // how many pieces count
 };
 

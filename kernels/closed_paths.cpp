@@ -90,13 +90,51 @@ class Layer {
   std::vector<std::uint32_t> begin_, size_;
 };
 
+// The edges of an entity, all in one piece: for counting everywhere.
+class Gathered {
+ public:
+  explicit Gathered(const Graph& graph) : all_(graph.adjacency()) {}
+  template <class Visit>
+  void each(Id entity, const Visit& visit) const {
+    for (std::int64_t edge = all_.offsets[entity]; edge < all_.offsets[entity + 1]; ++edge) visit(all_.relations[edge], all_.tails[edge]);
+  }
+
+ private:
+  const Adjacency& all_;
+};
+
+// The same, looked up relation by relation: for counting around a few entities.
+class LookedUp {
+ public:
+  explicit LookedUp(const Graph& graph) : graph_(graph) {}
+  template <class Visit>
+  void each(Id entity, const Visit& visit) const {
+    for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation)
+      for (Id tail : graph_.tails(entity, static_cast<Id>(relation))) visit(static_cast<Id>(relation), tail);
+  }
+
+ private:
+  const Graph& graph_;
+};
+
+template <class Neighbours>
 class Counter {
  public:
-  Counter(const Adjacency& adjacency, std::size_t relations, const std::vector<bool>& wanted, int max_length)
-      : adjacency_(adjacency), wanted_(wanted), packing_(max_length), max_length_(max_length), tallies_(relations),
-        layers_(static_cast<std::size_t>((max_length + 1) / 2), Layer(adjacency.offsets.size() - 1)) {}
+  Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length)
+      : neighbours_(graph), wanted_(wanted), packing_(max_length), max_length_(max_length), tallies_(graph.relations.size()),
+        layers_((max_length + 1) / 2, Layer(graph.entities)) {}
 
-  void count(Id entity, Id cluster) {
+  // Count the paths from `entity` to `answer` as if `relation` led there.
+  void count_between(Id entity, Id relation, Id answer) {
+    answers_.assign(1, {answer, relation});
+    entity_ = entity;
+    forward(entity, Half{0, {-1, -1}}, 0);
+    for (Layer& layer : layers_) layer.group();
+    questions_ = answers_;
+    backward(answer, -1, 0, 0);
+  }
+
+  void count(Id entity, Id cluster, Progress progress) {
     if (cluster != cluster_) flush();
     cluster_ = cluster;
     if (!find_answers(entity)) return;
@@ -106,6 +144,7 @@ class Counter {
     for (std::size_t begin = 0, end; begin < answers_.size(); begin = end) {
       for (end = begin; end < answers_.size() && answers_[end].first == answers_[begin].first; ++end) {}
       questions_ = std::span(answers_).subspan(begin, end - begin);
+      progress.done(0);  // one entity can be long work
       backward(answers_[begin].first, -1, 0, 0);
     }
     for (Layer& layer : layers_) layer.clear();
@@ -122,29 +161,25 @@ class Counter {
   std::vector<Hits> rows;
 
  private:
-  std::size_t first(Id entity) const { return static_cast<std::size_t>(adjacency_.offsets[entity]); }
-  std::size_t last(Id entity) const { return first(entity + 1); }
-
   // The answers of the entity with the relations they answer, grouped by answer.
   bool find_answers(Id entity) {
     answers_.clear();
-    for (std::size_t edge = first(entity); edge < last(entity); ++edge)
-      if (adjacency_.tails[edge] != entity && (wanted_.empty() || wanted_[adjacency_.relations[edge]]))
-        answers_.emplace_back(adjacency_.tails[edge], adjacency_.relations[edge]);
+    neighbours_.each(entity, [&](Id relation, Id tail) {
+      if (tail != entity && (wanted_.empty() || wanted_[relation])) answers_.emplace_back(tail, relation);
+    });
     std::sort(answers_.begin(), answers_.end());
     return !answers_.empty();
   }
 
   void forward(Id at, const Half& half, int length) {
-    for (std::size_t edge = first(at); edge < last(at); ++edge) {
-      const Id next = adjacency_.tails[edge];
-      if (next == at || next == entity_ || next == half.inner[0] || next == half.inner[1]) continue;
-      Half longer{half.type | packing_.step(adjacency_.relations[edge], length), half.inner};
+    neighbours_.each(at, [&](Id relation, Id next) {
+      if (next == at || next == entity_ || next == half.inner[0] || next == half.inner[1]) return;
+      Half longer{half.type | packing_.step(relation, length), half.inner};
       layers_[length].add(next, longer);
-      if (length + 1 == static_cast<int>(layers_.size()) || length == 2) continue;
+      if (length + 1 == static_cast<int>(layers_.size()) || length == 2) return;
       longer.inner[length] = next;
       forward(next, longer, length + 1);
-    }
+    });
   }
 
   // `at` is where the steps back from the answer stand, `between` the entity they passed, `type` what they spell.
@@ -158,15 +193,13 @@ class Counter {
         for (const auto& [tail, relation] : questions_) tallies_[relation].add(whole, 1);
       }
     if (2 * (length + 1) > max_length_) return;
-    for (std::size_t edge = first(at); edge < last(at); ++edge) {
-      const Id next = adjacency_.tails[edge];
-      if (next == entity_ || next == answer || next == at) continue;
-      const PathType step = packing_.step(inverse(adjacency_.relations[edge]), 0);
-      backward(next, at, step | packing_.shift(type, 1), length + 1);
-    }
+    neighbours_.each(at, [&](Id relation, Id next) {
+      if (next == entity_ || next == answer || next == at) return;
+      backward(next, at, packing_.step(inverse(relation), 0) | packing_.shift(type, 1), length + 1);
+    });
   }
 
-  const Adjacency& adjacency_;
+  const Neighbours neighbours_;
   const std::vector<bool>& wanted_;
   const Packing packing_;
   const int max_length_;
@@ -177,13 +210,8 @@ class Counter {
   Id entity_ = -1, cluster_ = -1;
 };
 
-std::vector<Hits> merged(std::vector<Counter>& counters) {
-  std::vector<Hits> rows;
-  for (Counter& counter : counters) {
-    counter.flush();
-    rows.insert(rows.end(), counter.rows.begin(), counter.rows.end());
-    std::vector<Hits>().swap(counter.rows);
-  }
+// Sorted, rows that say the same added up.
+std::vector<Hits> merged(std::vector<Hits> rows) {
   const auto key = [](const Hits& row) { return std::tie(row.cluster, row.relation, row.type); };
   std::sort(rows.begin(), rows.end(), [&](const Hits& a, const Hits& b) { return key(a) < key(b); });
   std::size_t kept = 0;
@@ -200,20 +228,56 @@ std::vector<Hits> merged(std::vector<Counter>& counters) {
 
 std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, const std::vector<bool>& wanted,
                                int max_length, int threads, Progress progress) {
-  const Adjacency& adjacency = graph.adjacency();
   std::vector<Id> order(entities.begin(), entities.end());
   std::sort(order.begin(), order.end(), [&](Id a, Id b) {
     return std::pair(clusters[a], a) < std::pair(clusters[b], b);
   });
-  std::vector<Counter> counters(static_cast<std::size_t>(threads), Counter(adjacency, graph.relations.size(), wanted, max_length));
+  std::vector<Counter<Gathered>> counters(threads, Counter<Gathered>(graph, wanted, max_length));
   constexpr std::size_t at_once = 16;
   parallel(threads, (order.size() + at_once - 1) / at_once, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(order.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place)
-      counters[thread].count(order[place], clusters[order[place]]);
+      counters[thread].count(order[place], clusters[order[place]], progress);
     progress.done(static_cast<std::int64_t>(end - task * at_once));
   });
-  return merged(counters);
+  std::vector<Hits> rows;
+  for (Counter<Gathered>& counter : counters) {
+    counter.flush();
+    rows.insert(rows.end(), counter.rows.begin(), counter.rows.end());
+    std::vector<Hits>().swap(counter.rows);
+  }
+  return merged(std::move(rows));
+}
+
+std::vector<Hits> cycles_through(const Graph& graph, Id head, Id relation, Id tail, int max_length) {
+  if (head == tail) return {};
+  const std::vector<bool> all;
+  Counter<LookedUp> counter(graph, all, max_length);
+  counter.count_between(head, relation, tail);
+  counter.flush();
+  const Packing packing(max_length);
+  std::vector<Hits> rows;
+  for (const Hits& found : counter.rows) {
+    const int length = packing.length(found.type);
+    if (length == 1 && packing.relation(found.type, 0) == relation) {  // the edge itself, asked from either end
+      rows.push_back({-1, relation, packing.step(relation, 0), found.hits});
+      rows.push_back({-1, inverse(relation), packing.step(inverse(relation), 0), found.hits});
+      continue;
+    }
+    std::vector<Id> cycle;  // from head along the path to tail, and back over the edge
+    for (int place = 0; place < length; ++place) cycle.push_back(packing.relation(found.type, place));
+    cycle.push_back(inverse(relation));
+    for (int direction = 0; direction < 2; ++direction) {
+      for (int start = 0; start <= length; ++start) {
+        PathType type = 0;
+        for (int place = 0; place < length; ++place) type |= packing.step(cycle[(start + place) % (length + 1)], place);
+        rows.push_back({-1, inverse(cycle[(start + length) % (length + 1)]), type, found.hits});
+      }
+      std::reverse(cycle.begin(), cycle.end());
+      for (Id& step : cycle) step = inverse(step);
+    }
+  }
+  return merged(std::move(rows));
 }
 
 }  // namespace casegraph

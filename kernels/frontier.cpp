@@ -64,19 +64,4 @@ Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* whe
   return followed;
 }
 
-Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Frontier& into) {
-  into.clear();
-  stamps.renew();
-  Count followed = 0;
-  each_end(edges, from, nullptr, [&](std::size_t, Ids tails) {
-    followed += static_cast<Count>(tails.size());
-    for (Id tail : tails) {
-      if (stamps.has(tail)) continue;
-      stamps.set(tail);
-      into.ends.push_back(tail);
-    }
-  });
-  return followed;
-}
-
 }  // namespace casegraph

@@ -98,8 +98,22 @@ void each_end(const Edges& edges, const Frontier& from, const Stamps* where, con
 Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length, int ahead, Stamps& stamps,
            Frontier& into);
 
-// The same for walks, which may pass an entity twice.
-Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Frontier& into);
+// The same for walks, which may pass an entity twice, over the edges for which `allowed(head, tail)` holds.
+template <class Allowed>
+Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Frontier& into, const Allowed& allowed) {
+  into.clear();
+  stamps.renew();
+  Count followed = 0;
+  each_end(edges, from, nullptr, [&](std::size_t end, Ids tails) {
+    followed += static_cast<Count>(tails.size());
+    for (Id tail : tails) {
+      if (stamps.has(tail) || !allowed(from.ends[end], tail)) continue;
+      stamps.set(tail);
+      into.ends.push_back(tail);
+    }
+  });
+  return followed;
+}
 
 // The last step of a path type: call `arrive(tail)` once for every distinct end. Returns the edges looked at.
 template <class Arrive>

@@ -42,6 +42,8 @@ class Edges {
   }
   bool holds(Id head, Id tail) const;
 
+  std::size_t index_bytes() const { return index_.size() * sizeof(Word); }
+
   const Ids heads, offsets, tails;
 
  private:
@@ -87,5 +89,8 @@ struct Profiles {
   std::vector<Id> relations;
 };
 Profiles profiles(const Graph& graph, Ids entities);
+
+// The entities that lie at most `steps` edges from one of `entities`, these included, sorted.
+std::vector<Id> around(const Graph& graph, Ids entities, int steps);
 
 }  // namespace casegraph

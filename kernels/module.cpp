@@ -65,7 +65,12 @@ NB_MODULE(kernels, m) {
       .def_static("of", &edges_of, nb::arg("heads"), nb::arg("offsets"), nb::arg("tails"));
 
   nb::class_<Graph>(m, "Graph", "All relations, each with its inverse after it.")
-      .def(nb::init<Id, std::vector<std::shared_ptr<const Edges>>>(), nb::arg("entities"), nb::arg("relations"));
+      .def(nb::init<Id, std::vector<std::shared_ptr<const Edges>>>(), nb::arg("entities"), nb::arg("relations"))
+      .def("index_bytes", [](const Graph& graph) {
+        std::size_t bytes = 0;
+        for (const auto& edges : graph.relations) bytes += edges->index_bytes();
+        return bytes;
+      });
 
   m.def("profiles",
         [](const Graph& graph, In<Id> entities) {
@@ -73,6 +78,9 @@ NB_MODULE(kernels, m) {
           return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.relations)));
         },
         nb::arg("graph"), nb::arg("entities"));
+
+  m.def("around", [](const Graph& graph, In<Id> entities, int steps) { return array(around(graph, span(entities), steps)); },
+        nb::arg("graph"), nb::arg("entities"), nb::arg("steps"));
 
   m.def("closed_paths",
         [](const Graph& graph, In<Id> entities, In<Id> clusters, In<bool> wanted, int max_length, int threads, Counters progress) {
@@ -87,6 +95,17 @@ NB_MODULE(kernels, m) {
         },
         nb::arg("graph"), nb::arg("entities"), nb::arg("clusters"), nb::arg("wanted"), nb::arg("max_length"), nb::arg("threads"),
         nb::arg("progress"));
+
+  m.def("cycles_through",
+        [](const Graph& graph, Id head, Id relation, Id tail, int max_length) {
+          std::vector<Hits> rows;
+          {
+            nb::gil_scoped_release free;
+            rows = cycles_through(graph, head, relation, tail, max_length);
+          }
+          return nb::make_tuple(column<Id>(rows, &Hits::relation), column<PathType>(rows, &Hits::type), column<Count>(rows, &Hits::hits));
+        },
+        nb::arg("graph"), nb::arg("head"), nb::arg("relation"), nb::arg("tail"), nb::arg("max_length"));
 
   m.def("walks",
         [](const Graph& graph, In<Id> question_clusters, In<Id> relations, In<PathType> types, In<Id> clusters, int max_length,

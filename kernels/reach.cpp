@@ -57,7 +57,8 @@ class Reacher {
       : sums{std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size())}, graph_(graph), plan_(plan),
         frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)), is_answer_(graph.entities), has_(graph.relations.size()) {}
 
-  void count(Id entity) {
+  void count(Id entity, Progress progress) {
+    progress_ = progress;
     entity_ = entity;
     relations_ = {};
     for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) {
@@ -84,6 +85,7 @@ class Reacher {
     const Stamps* where = length == 0 ? nullptr : &stamps_[length];
     for (std::int32_t node = parent + 1; node < nodes[parent].after; node = nodes[node].after) {
       if (!meet(plan_.below[node], relations_)) continue;
+      if (length == 0) progress_.done(0);  // one entity can be long work
       const Edges& edges = graph_.edges(nodes[node].relation);
       right_.clear();
       if (nodes[node].ahead == 0) {
@@ -124,6 +126,7 @@ class Reacher {
   std::vector<char> is_answer_;      // of any relation of the entity
   std::vector<char> has_;            // the relations of the entity
   Signature relations_{};
+  Progress progress_;
   Id entity_ = -1;
 };
 
@@ -135,7 +138,7 @@ Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, int max
   constexpr std::size_t at_once = 8;
   parallel(threads, (entities.size() + at_once - 1) / at_once, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(entities.size(), (task + 1) * at_once);
-    for (std::size_t place = task * at_once; place < end; ++place) reachers[thread].count(entities[place]);
+    for (std::size_t place = task * at_once; place < end; ++place) reachers[thread].count(entities[place], progress);
     progress.done(static_cast<std::int64_t>(end - task * at_once));
   });
   Reach total = std::move(reachers[0].sums);

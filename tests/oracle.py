@@ -122,9 +122,16 @@ def similarity(facts: Facts, one: Name, other: Name) -> float:
 
 
 def contextual_entities(facts: Facts, entity: Name, relation: Name, k: int) -> list[Any]:
-    """The k entities most similar to `entity` that have the relation (§2.2.1); equal ones in order of their names."""
-    others = having(facts, entities(facts) - {entity}, relation)
-    return sorted(others, key=lambda other: (-round(similarity(facts, entity, other), 12), other))[:k]
+    """The k entities most similar to `entity` that have the relation (§2.2.1).
+
+    Of equally similar ones those with more facts come first, then the order of names decides.
+    """
+
+    def closest_first(other: Name) -> tuple[float, int, Name]:
+        known = sum(head == other for head, _, _ in facts)
+        return -round(similarity(facts, entity, other), 12), -known, other
+
+    return sorted(having(facts, entities(facts) - {entity}, relation), key=closest_first)[:k]
 
 
 def average_linkage(facts: Facts, a: Iterable[Any], b: Iterable[Any]) -> float:
@@ -216,16 +223,19 @@ def default_weights(facts: Facts, relation: Name, n: int, support: int, doubt: f
 
 
 def paper_weights(
-    facts: Facts, entity: Name, relation: Name, k: int, n: int, cluster: Iterable[Any]
+    facts: Facts, entity: Name, relation: Name, k: int, n: int, cluster: Iterable[Any], *, fallback: bool = True
 ) -> dict[PathType, float]:
-    """The path types of the k contextual entities: prior × precision in the cluster, or of everyone if it has none."""
+    """The path types of the k contextual entities: prior × precision in the cluster.
+
+    One that never led to an answer there is worth what it is worth to everyone, or nothing without the fallback.
+    """
     near, own, everyone = contextual_entities(facts, entity, relation, k), list(cluster), entities(facts)
     gathered = {path_type for other in near for path_type in closed_paths(facts, other, relation, n)} - {(relation,)}
     in_cluster = hits(facts, own, relation, n)
     return {
         path_type: prior(facts, counted, relation, path_type, n) * precision(facts, counted, relation, path_type, n)
         for path_type in gathered
-        for counted in [own if in_cluster[path_type] else everyone]
+        for counted in [everyone if fallback and not in_cluster[path_type] else own]
     }
 
 

@@ -54,12 +54,13 @@ def some_settings() -> st.SearchStrategy[Settings]:
             "support": st.integers(1, 3),
             "weight": st.sampled_from(["right", "prior", "frequency"]),
             "combination": st.sampled_from(["noisy-or", "sum"]),
-            "discount": st.sampled_from([0.0, 0.15, 1.0]),
+            "discount": st.sampled_from([0.0, 0.05, 1.0]),
             "best": st.integers(1, 8),
             "loop_free": st.booleans(),
             "precedents": st.booleans(),
             "clustering": st.sampled_from(["hac", "entity", "everyone"]),
             "threshold": st.sampled_from([-1.0, 0.3, 0.75, 1.0]),
+            "fallback": st.booleans(),
         }
     )
     return chosen.map(_allowed).map(lambda values: Settings(**values))

@@ -38,6 +38,10 @@ LETTERS: list[dict[str, Any]] = [
     {"threshold": 1.0},
     {"clustering": "entity"},
     {"clustering": "everyone"},
+    {"fallback": False},
+    {"fallback": False, "threshold": 1.0},
+    {"fallback": False, "clustering": "entity"},
+    {"fallback": False, "clustering": "everyone"},
 ]
 Weights = dict[oracle.PathType, float]
 
@@ -84,7 +88,8 @@ def paper_scores(
     seen: oracle.Facts, entity: str, relation: oracle.Name, cluster: list[str], settings: Settings
 ) -> dict[str, float]:
     """Equation 1: the sum over path types of prior × precision, for every end of a walk."""
-    weights = oracle.paper_weights(seen, entity, relation, settings.neighbours or 0, settings.max_length, cluster)
+    k, n = settings.neighbours or 0, settings.max_length
+    weights = oracle.paper_weights(seen, entity, relation, k, n, cluster, fallback=settings.fallback)
     scores, walked = Counter[str](), 0
     for path_type, weight in best_first(weights):
         ends = {walk[-1] for walk in oracle.walks(seen, entity, path_type)}
@@ -171,6 +176,17 @@ def test_equation_1_holds_for_every_choice_of_the_papers_letters(change: dict[st
     random = Random(str(change))
     for _ in range(25):
         assert_paper_answers(*random_question(random, entities=7, relations=2, facts=12), PAPER.but(**change))
+
+
+def test_a_path_type_that_the_cluster_has_no_count_of_is_worth_what_it_is_to_everyone_or_nothing() -> None:
+    """Alone in its cluster and without the relation, the asked entity has no count of its own."""
+    added = [(f"a{k}", relation, f"b{k}") for k in range(3) for relation in ("r", "s")] + [("asked", "s", "here")]
+    alone = PAPER.but(clustering="entity")
+    assert [answer.entity for answer in case_base(added, alone).ask("asked", "r")] == ["here"]
+    assert list(case_base(added, alone.but(fallback=False)).ask("asked", "r")) == []
+    assert assert_paper_answers(added, "asked", "r", alone) > assert_paper_answers(
+        added, "asked", "r", alone.but(fallback=False)
+    )
 
 
 def test_only_path_types_that_lead_anywhere_count_towards_their_limit() -> None:

@@ -44,6 +44,17 @@ def test_ranks_are_the_order_of_names_whether_few_or_many_are_new() -> None:
         assert_ranks_are_the_order_of_names(interner)
 
 
+@given(st.lists(st.text(max_size=3), unique=True, max_size=8), st.integers(0, 8), batches)
+def test_names_that_are_forgotten_might_never_have_come(names: list[str], count: int, after: list[list[str]]) -> None:
+    interner, kept = Interner(names), Interner(names[:count])
+    interner.forget_after(count)
+    assert interner.names == kept.names
+    assert all((name in interner) == (name in kept) for name in names)
+    for batch in after:
+        assert interner.intern(batch).tolist() == kept.intern(batch).tolist()
+        assert_ranks_are_the_order_of_names(interner)
+
+
 def test_names_are_ordered_by_code_points() -> None:
     names = ["é", "z", "a", "Z", "𝔸", "￿", ""]
     assert ranked(Interner(names)) == sorted(names) == ["", "Z", "a", "z", "é", "￿", "𝔸"]

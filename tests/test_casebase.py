@@ -1,4 +1,4 @@
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from hypothesis import given
@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, histories, surviving
 
-from casegraph.casebase import CaseBase, Update
-from casegraph.errors import UnknownName
+from casegraph.answering import MANY
+from casegraph.casebase import CaseBase, Known, Update
+from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.profiles import NONE
 from casegraph.settings import Settings
 
@@ -98,6 +99,19 @@ def test_known_answers_are_marked_or_excluded() -> None:
     assert [answer.rank for answer in excluded] == list(range(1, len(excluded) + 1))
 
 
+@pytest.mark.parametrize("known", ["all", "", None, True])
+def test_what_to_do_with_known_answers_is_one_of_two_things(known: object) -> None:
+    cases, chosen = case_base(FAMILY), cast("Known", known)
+    for ask in (
+        lambda: cases.ask("ann", "parent of", known=chosen),
+        lambda: cases.ask_head("parent of", "bob", known=chosen),
+        lambda: cases.ask_many([], known=chosen),
+    ):
+        with pytest.raises(InvalidSettings) as raised:
+            ask()
+        assert str(raised.value) == f"known is {known!r}; expected 'mark' or 'exclude'"
+
+
 @example_settings(max_examples=50)
 @given(fact_lists(least=1), st.integers(1, 4), st.lists(st.sampled_from(["e0", "e1", "e2", "e3", "never seen"])))
 def test_few_answers_without_the_known_or_among_candidates_are_the_first_of_all_such(
@@ -162,16 +176,25 @@ def test_an_update_tells_what_it_did(history: list[Step]) -> None:
             new_entities=len({name for head, _, tail in new for name in (head, tail)} - entities),
             new_relations=len({relation for _, relation, _ in new} - relations),
             reshaped=len(reshaped),
+            recounted=False,
         )
         known = after
         entities |= {name for head, _, tail in new for name in (head, tail)}
         relations |= {relation for _, relation, _ in new}
 
 
+def test_an_update_of_many_facts_says_that_counts_are_made_anew() -> None:
+    many = [(f"a{k}", "parent of", f"b{k}") for k in range(MANY + 1)]
+    cases = case_base(FAMILY)
+    assert [cases.update(add=many).recounted, cases.update(retract=many[1:]).recounted] == [True, False]
+    assert names(cases, "gus", "mother of") == names(case_base([*FAMILY, many[0]]), "gus", "mother of")
+
+
 def test_an_update_retracts_before_it_adds() -> None:
     cases = case_base(FAMILY)
     update = cases.update(add=[FAMILY[0], ("ann", "parent of", "ida")], retract=[FAMILY[0], FAMILY[1]])
-    assert update == Update(added=2, retracted=2, repeated=0, absent=0, new_entities=1, new_relations=0, reshaped=3)
+    assert (update.added, update.retracted, update.repeated, update.absent) == (2, 2, 0, 0)
+    assert (update.new_entities, update.new_relations, update.reshaped) == (1, 0, 3)
     assert FAMILY[0] in cases.graph
     assert FAMILY[1] not in cases.graph
 
@@ -239,7 +262,7 @@ def test_similar_entities_say_what_they_share() -> None:
 
 def test_an_empty_case_base_can_be_asked_for_nothing() -> None:
     cases = CaseBase()
-    assert cases.update() == Update(0, 0, 0, 0, 0, 0, 0)
+    assert cases.update() == Update(0, 0, 0, 0, 0, 0, 0, recounted=False)
     cases.prepare()
     assert cases.score([]) == []
     assert cases.ask_many([]) == []

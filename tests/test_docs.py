@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+import casegraph.casebase
 from casegraph import world, write_facts
 from casegraph.cli import cli
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import click
 
 ROOT = Path(__file__).parents[1]
@@ -90,6 +93,12 @@ def test_every_python_session_in_the_docs_is_true(page: Path, workplace: Path) -
     runner, report = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS), list[str]()
     runner.run(example, out=report.append)
     assert not runner.failures, "".join(report)
+
+
+@pytest.mark.parametrize("module", [casegraph, casegraph.casebase], ids=lambda module: module.__name__)
+def test_every_example_in_a_docstring_is_true(module: ModuleType) -> None:
+    failed, tried = doctest.testmod(module)
+    assert (failed, tried > 0) == (0, True)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -205,6 +205,27 @@ def test_an_explanation_is_json_and_text_that_names_the_answer(added: list[Fact]
         assert shown
 
 
+def test_a_path_is_drawn_with_its_relations_as_arrows_that_point_the_way_of_the_fact() -> None:
+    added = [("a", "r", "m"), ("b", "s", "m"), ("a", "t", "b"), ("c", "r", "n"), ("d", "s", "n"), ("c", "t", "d")]
+    added += [("e", "r", "o"), ("f", "s", "o")]
+    best = case_base(added).ask("e", "t")[0]
+    reason = case_base(added).explain(best).reasons[0]
+    assert reason.paths == (("e", "r", "o", "s⁻¹", "f"),)
+    assert reason.drawn() == ["e —r→ o ←s— f"]
+
+
+@example_settings(max_examples=30)
+@given(fact_lists(least=1, most=10), some_settings())
+def test_every_path_is_drawn_and_every_drawing_is_in_the_text(added: list[Fact], settings: Settings) -> None:
+    for explanation in explained(case_base(added, settings), entities=1):
+        text = explanation.text()
+        for reason in explanation:
+            assert len(reason.drawn()) == len(reason.paths)
+            for drawing, path in zip(reason.drawn(), reason.paths, strict=True):
+                assert drawing.split(" ")[::2] == list(path[::2])
+                assert drawing in text or reason.share < LEAST_SHOWN * explanation.answer.score
+
+
 def test_names_are_escaped_in_html() -> None:
     bad = "<script>alert('&\"')</script>"
     added = [

@@ -1,5 +1,7 @@
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, facts, histories, played, shuffled, surviving
 
+from casegraph.arrays import Interner
 from casegraph.graph import AT_ONCE, Change, Graph, inverse
 
 
@@ -78,6 +81,54 @@ def test_a_graph_and_its_view_can_each_go_on(added: list[Fact], more: list[Fact]
     assert sorted(graph.facts(), key=by_relation) == sorted(added, key=by_relation)
     graph.add([(f"other {head}", f"other {relation}", tail) for head, relation, tail in more])
     assert len(list(view.facts())) == len(added[2:]) + len(more)
+
+
+@given(histories(), fact_lists())
+def test_a_graph_and_its_copy_can_each_go_on(history: list[Step], more: list[Fact]) -> None:
+    graph = played(history, Graph())
+    copy, left = graph.copy(), surviving(history)
+    assert_equal(copy, graph)
+    assert all(copy.version(relation) == graph.version(relation) for relation in range(graph.directions))
+    copy.add(more)
+    copy.retract(more[:1])
+    assert set(graph.facts()) == left
+    graph.retract(sorted(left))
+    assert set(copy.facts()) == (left | set(more)) - set(more[:1])
+    assert len(graph) == 0
+
+
+@given(histories())
+def test_rows_are_the_edges_of_a_relation_and_make_the_graph_again(history: list[Step]) -> None:
+    graph = played(history, Graph())
+    assert graph.directions == 2 * len(graph.relations)
+    for relation in range(graph.directions):
+        rows = graph.rows(relation).tolist()
+        assert rows == sorted(
+            [entity, relation, tail]
+            for entity in range(len(graph.entities))
+            for tail in graph.answers(entity, relation).tolist()
+        )
+    forward = [np.empty((0, 3), dtype=np.int32), *(graph.rows(2 * k) for k in range(len(graph.relations)))]
+    again = Graph.of_rows(Interner(graph.entities.names), Interner(graph.relations.names), np.concatenate(forward))
+    assert_equal(again, graph)
+
+
+@pytest.mark.parametrize(
+    "rows", [[[0, 0, 2]], [[2, 0, 0]], [[0, 2, 1]], [[0, -2, 1]], [[-1, 0, 1]], [[0, 1]], [0, 0, 1]], ids=str
+)
+def test_rows_that_name_what_is_not_there_are_refused(rows: list[Any]) -> None:
+    with pytest.raises(ValueError, match="entities or relations that do not exist"):
+        Graph.of_rows(Interner("ab"), Interner("r"), np.array(rows, dtype=np.int32))
+
+
+@given(histories())
+def test_prominence_is_the_order_by_number_of_facts_and_then_by_name(history: list[Step]) -> None:
+    graph = Graph()
+    for doing, named in history:
+        _ = graph.add(named) if doing == "add" else graph.retract(named)
+        known = Counter(head for head, _, _ in oracle.both_ways(graph.facts()))
+        placed = sorted(graph.entities.names, key=lambda name: (-known[name], name))
+        assert [placed[place] for place in graph.prominence().tolist()] == graph.entities.names
 
 
 @given(histories())

@@ -45,6 +45,23 @@ def test_profiles_after_any_history_are_those_of_the_facts_that_survive_it(histo
     assert len(profiles) == len(list(profiles.living()))
 
 
+@given(histories(), histories())
+def test_profiles_and_their_copy_can_each_go_on(history: list[Step], more: list[Step]) -> None:
+    graph = Graph()
+    profiles = kept_up_to_date(history, graph)
+    before = by_relations(graph, profiles)
+    copy, other = profiles.copy(), graph.copy()
+    for doing, named in more:
+        change = other.add(named) if doing == "add" else other.retract(named)
+        copy.refresh(other, change.entities)
+    assert by_relations(graph, profiles) == before
+    assert by_relations(other, copy) == expected(oracle.both_ways(other.facts()))
+    gone = graph.retract(sorted(surviving(history)))
+    profiles.refresh(graph, gone.entities)
+    assert len(profiles) == 0
+    assert by_relations(other, copy) == expected(oracle.both_ways(other.facts()))
+
+
 @pytest.mark.parametrize("entities", [30, 63, 64, 200])
 def test_profiles_of_few_and_of_many_entities_at_once_are_the_oracles(entities: int) -> None:
     facts = random_facts(Random(entities), entities=entities, relations=5, facts=3 * entities)

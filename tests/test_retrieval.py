@@ -1,3 +1,4 @@
+from collections import Counter
 from random import Random
 
 from hypothesis import given
@@ -15,9 +16,10 @@ from tests.strategies import (
     surviving,
 )
 
+from casegraph.arrays import ids
 from casegraph.graph import Graph, Query
 from casegraph.profiles import Profiles
-from casegraph.retrieval import contextual_entities, similar_entities
+from casegraph.retrieval import contextual_entities, nearest, similar_entities
 
 
 def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int) -> None:
@@ -30,9 +32,7 @@ def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int)
 
 
 @given(fact_lists(least=1), st.integers(0, 9))
-def test_contextual_entities_are_the_most_similar_that_have_the_relation_ties_by_name(
-    added: list[Fact], k: int
-) -> None:
+def test_contextual_entities_are_the_most_similar_that_have_the_relation(added: list[Fact], k: int) -> None:
     graph = Graph.of(added)
     assert_agrees(graph, profiles_of(graph), oracle.both_ways(added), k)
 
@@ -66,14 +66,41 @@ def in_names(graph: Graph, k: int) -> dict[tuple[str, str], list[str]]:
 
 
 @given(fact_lists(least=1), st.integers(0, 9))
-def test_similar_entities_are_the_most_similar_of_all_ties_by_name(added: list[Fact], k: int) -> None:
+def test_similar_entities_are_the_most_similar_of_all(added: list[Fact], k: int) -> None:
     graph, facts = Graph.of(added), oracle.both_ways(added)
     profiles = profiles_of(graph)
     for entity, name in enumerate(graph.entities.names):
-        others = oracle.entities(facts) - {name}
-        ranked = sorted(others, key=lambda other: (-round(oracle.similarity(facts, name, other), 12), other))
         near = similar_entities(profiles, graph, entity, k).tolist()
-        assert [graph.entities[other] for other in near] == ranked[:k]
+        assert [graph.entities[other] for other in near] == closest(facts, name)[:k]
+
+
+def closest(facts: oracle.Facts, name: str) -> list[str]:
+    """All other entities, the most similar first, of equal ones those with more facts, then by name."""
+    known = Counter(head for head, _, _ in facts)
+    others = oracle.entities(facts) - {name}
+    return sorted(others, key=lambda other: (-round(oracle.similarity(facts, name, other), 12), -known[other], other))
+
+
+@given(fact_lists(least=1), st.integers(0, 9))
+def test_nearest_to_a_profile_are_its_own_members_and_then_the_most_similar_others(added: list[Fact], k: int) -> None:
+    graph, facts = Graph.of(added), oracle.both_ways(added)
+    profiles, known = profiles_of(graph), Counter(head for head, _, _ in facts)
+    for profile in profiles.living():
+        members = {graph.entities[entity] for entity in profiles.members(profile).tolist()}
+        one = min(members)
+        own = sorted(members, key=lambda name: (-known[name], name))
+        rest = [name for name in closest(facts, one) if name not in members]
+        found = nearest(profiles, graph, profile, ids(profiles.living()), k).tolist()
+        assert [graph.entities[entity] for entity in found] == [*own, *rest][:k]
+        assert nearest(profiles, graph, profile, ids(), k).tolist() == []
+
+
+def test_of_equally_similar_entities_those_with_more_facts_come_first_then_by_name() -> None:
+    added = [("asked", "r", "x"), ("z", "r", "x"), ("z", "r", "y"), ("b", "r", "x"), ("a", "r", "x")]
+    graph = Graph.of(added)
+    asked = Query(graph.entities.names.index("asked"), 0)
+    near = contextual_entities(profiles_of(graph), graph, asked, 3).tolist()
+    assert [graph.entities[entity] for entity in near] == ["z", "a", "b"]
 
 
 @given(fact_lists(least=1))

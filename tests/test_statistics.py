@@ -23,7 +23,7 @@ Numbers = dict[oracle.PathType, tuple[int, ...]]
 
 def counted(added: list[Fact], settings: Settings) -> tuple[Graph, PathStatistics]:
     graph = Graph.of(added)
-    return graph, PathStatistics(graph, clusters(graph, profiles_of(graph), settings), settings)
+    return graph, PathStatistics(graph, lambda: clusters(graph, profiles_of(graph), settings), settings)
 
 
 def clusters_in_names(graph: Graph, settings: Settings) -> dict[int, list[str]]:

@@ -1,50 +1,59 @@
 """
 Answering (§2.2.1, equation 1): gather path types, weigh them, walk them from the query entity, combine what they say.
 
-Whatever the settings, a query walks a list of path types in the order of their weight. By default the list is every path type
-known for the relation, the same for all queries; in the paper's setting it is gathered from the query's contextual entities and
-weighed by the counts of the query's cluster. The kernel walks, adds the precedents and combines.
+Whatever the settings, a query walks a list of path types in the order of their weight. By default the list is every
+path type known for the relation, the same for all queries; in the paper's setting it is gathered from the query's
+contextual entities and weighed by the counts of the query's cluster. The kernel walks, adds the precedents and
+combines.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids, ids
 from casegraph.clusters.assignment import EVERYONE, clusters
-from casegraph.graph import Graph, Query
+from casegraph.graph import Change, Graph
 from casegraph.paths import name_order
 from casegraph.profiles import NONE, Profiles
-from casegraph.retrieval import contextual_entities
+from casegraph.retrieval import nearest
 from casegraph.settings import Settings
 from casegraph.statistics import ClusterCounts, PathStatistics, share
 from casegraph.work import threads
 
+MANY = 256  # changed facts: with more, counting again is cheaper than keeping up
+ALMOST_SURE = 1 - 1e-9  # no path type is worth more: nothing is so certain that nothing else can add to it
 
-@dataclass(frozen=True)
+
 class Cases:
     """All that queries are answered from: one state of the graph, and what is derived from it when needed."""
 
-    graph: Graph
-    profiles: Profiles
-    settings: Settings
+    def __init__(self, graph: Graph, profiles: Profiles, settings: Settings) -> None:
+        self.graph, self.profiles, self.settings = graph, profiles, settings
+        self.statistics = PathStatistics(graph, lambda: self.clusters, settings)
 
     @cached_property
     def clusters(self) -> Ids:
         """The cluster of each entity."""
         return clusters(self.graph, self.profiles, self.settings)
 
-    @cached_property
-    def statistics(self) -> PathStatistics:
-        """What was counted for the relations asked about so far."""
-        return PathStatistics(self.graph, self.clusters, self.settings)
+    def after(self, change: Change, graph: Graph, profiles: Profiles) -> "Cases":
+        """What queries are answered from after a change; counts that are known are kept, unless the change is large."""
+        later = Cases(graph, profiles, self.settings)
+        if len(change) <= MANY:
+            later.statistics = self.statistics.after(change, graph, lambda: later.clusters)
+        return later
 
 
 @dataclass(frozen=True, slots=True)
 class WalkLists:
-    """The path types that queries of one relation walk: list i is `walked[offsets[i] : offsets[i + 1]]`, places in `types`."""
+    """The path types that queries of one relation walk.
+
+    List i is `walked[offsets[i] : offsets[i + 1]]`, places in `types`; `of_query` says which list each query walks.
+    """
 
     types: Counts
     offsets: Counts
@@ -77,12 +86,12 @@ def answers(
         cases.graph.kernel, relation, entities, lists.of_query, _left_out(entities, left_out), lists.arrays,
         manner(cases.settings), cases.graph.entities.ranks(), top, threads(),
     )  # fmt: skip
-    return [(found[start:end], scores[start:end]) for start, end in zip(offsets, offsets[1:], strict=False)]
+    return [(found[start:end], scores[start:end]) for start, end in pairwise(offsets)]
 
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """How each target stands among the candidates that were reached and are not known; parallel arrays over all targets.
+    """How each target stands among the candidates that were reached and are not known; parallel arrays over targets.
 
     score    0 where the target was not reached
     better   candidates that score more;  equal: as much;  earlier: those of the equal that were found before it
@@ -95,7 +104,11 @@ class Standings:
 
 
 def standings(
-    cases: Cases, query: tuple[int, Ids], targets: tuple[Counts, Ids], known: tuple[Counts, Ids], left_out: Ids | None = None
+    cases: Cases,
+    query: tuple[int, Ids],
+    targets: tuple[Counts, Ids],
+    known: tuple[Counts, Ids],
+    left_out: Ids | None = None,
 ) -> Standings:
     """Rank targets without listing all candidates.
 
@@ -136,9 +149,7 @@ def _known_for_everyone(cases: Cases, relation: int, queries: int) -> WalkLists:
         weights = _prior_times_precision(cases.statistics.clustered(relation), EVERYONE, counts.types)
     order = _best_first(cases, counts.types, weights)
     order = order[(weights[order] > 0) & (counts.types[order] != relation + 1)].astype(np.int32)
-    return WalkLists(
-        counts.types, np.array([0, len(order)]), order, weights[order], np.zeros(queries, dtype=np.int32)
-    )
+    return WalkLists(counts.types, np.array([0, len(order)]), order, weights[order], np.zeros(queries, dtype=np.int32))
 
 
 def _known_to_neighbours(cases: Cases, relation: int, entities: Ids) -> WalkLists:
@@ -155,35 +166,37 @@ def _known_to_neighbours(cases: Cases, relation: int, entities: Ids) -> WalkList
         if key not in lists:
             lists[key] = len(lists)
             gathered, frequency = _gathered(counts, near, types)
-            weight = _weights(cases, relation, cluster, types[gathered], frequency)
+            weight = np.minimum(_weights(cases, relation, cluster, types[gathered], frequency), ALMOST_SURE)
             order = np.lexsort((places[gathered], -weight))
             order = order[weight[order] > 0]
             walked.append(gathered[order].astype(np.int32))
             weights.append(weight[order])
         of_query.append(lists[key])
     offsets = np.cumsum([0, *map(len, walked)], dtype=np.int64)
-    return WalkLists(types, offsets, np.concatenate([ids(), *walked]), np.concatenate([np.zeros(0), *weights]), ids(of_query))
+    return WalkLists(
+        types, offsets, np.concatenate([ids(), *walked]), np.concatenate([np.zeros(0), *weights]), ids(of_query)
+    )
 
 
 def _neighbours(cases: Cases, relation: int, entities: Ids) -> list[Ids]:
     """The contextual entities of each query. Those of one profile have the same, but for themselves."""
-    k, found = cases.settings.neighbours or 0, {}
+    k = cases.settings.neighbours or 0
+    found: dict[int, Ids] = {NONE: ids()}
     lists = []
     for entity in entities.tolist():
         profile = cases.profiles.of(entity) if entity >= 0 else NONE
         if profile not in found:
-            one_more = contextual_entities(cases.profiles, cases.graph, Query(entity, relation), k) if profile != NONE else ids()
-            found[profile] = one_more
+            found[profile] = nearest(cases.profiles, cases.graph, profile, cases.profiles.having(relation), k + 1)
         near = found[profile]
-        if profile != NONE and relation in cases.profiles.relations(profile):
-            near = contextual_entities(cases.profiles, cases.graph, Query(entity, relation), k)
-        lists.append(near)
+        lists.append(near[near != entity][:k])
     return lists
 
 
 def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, Counts]:
     """Which of `types` lead a neighbour to its answers, as places, and how often."""
-    rows = np.concatenate([np.arange(0), *(np.arange(len(counts.types))[counts.of(entity)] for entity in near.tolist())])
+    rows = np.concatenate(
+        [np.arange(0), *(np.arange(len(counts.types))[counts.of(entity)] for entity in near.tolist())]
+    )
     rows = rows[np.isin(counts.types[rows], types)]
     places, which = np.unique(np.searchsorted(types, counts.types[rows]), return_inverse=True)
     return places, np.bincount(which, weights=counts.hits[rows], minlength=len(places)).astype(np.int64)
@@ -198,7 +211,7 @@ def _weights(cases: Cases, relation: int, cluster: int, types: Counts, frequency
         return share(counts.right[rows], counts.reached[rows], cases.settings.doubt)
     counted = cases.statistics.clustered(relation)
     own = _prior_times_precision(counted, cluster, types)
-    return np.where(own > 0, own, _prior_times_precision(counted, EVERYONE, types))
+    return np.where(own > 0, own, _prior_times_precision(counted, EVERYONE, types)) if cases.settings.fallback else own
 
 
 def _prior_times_precision(counts: ClusterCounts, cluster: int, types: Counts) -> Floats:

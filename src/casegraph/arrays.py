@@ -1,8 +1,8 @@
 """
 Arrays of ids and counts, and the interner that turns names into ids.
 
-Strings become integers once, on the way in. An id is for ever: it depends on the order of arrival, so nothing that a user
-sees may depend on ids. Where an order is needed it is the order of names (`Interner.ranks`).
+Strings become integers once, on the way in. An id is for ever: it depends on the order of arrival, so nothing that a
+user sees may depend on ids. Where an order is needed it is the order of names (`Interner.ranks`).
 """
 
 from bisect import bisect_left

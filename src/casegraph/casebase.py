@@ -1,28 +1,31 @@
 """
 CaseBase: a graph that answers questions, says why, and takes in new facts between them.
 
-It is the only owner of state, and the only place that knows the order of the stages. An update leaves a new `Cases`: profiles are
-refreshed where entities changed, and what is derived from the graph is made anew when it is next asked for.
+It is the only owner of state, and the only place that knows the order of the stages. An update leaves a new `Cases`:
+profiles are refreshed where entities changed, and what is derived from the graph is made anew when it is next asked
+for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from casegraph.answering import Cases, answers, standings
+from casegraph.answering import MANY, Cases, answers, standings
 from casegraph.arrays import ids
-from casegraph.errors import CasegraphError, UnknownName
+from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
 from casegraph.explanation import Answer, Answers, Explanation, Neighbour, explanation, named_answers
 from casegraph.graph import Graph, Query, inverse
 from casegraph.profiles import NONE, Profiles
 from casegraph.retrieval import contextual_entities, similar_entities
 from casegraph.settings import Settings
 from casegraph.work import Show, quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 Known = Literal["mark", "exclude"]
 
@@ -38,6 +41,7 @@ class Update:
     new_entities: int
     new_relations: int
     reshaped: int
+    recounted: bool
 
 
 class CaseBase:
@@ -45,8 +49,9 @@ class CaseBase:
 
     >>> from casegraph import CaseBase
     >>> cases = CaseBase()
-    >>> _ = cases.update(add=[("Ulm", "city in", "Germany"), ("Einstein", "born in", "Ulm"), ("Einstein", "citizen of", "Germany")])
-    >>> _ = cases.update(add=[("Bonn", "city in", "Germany"), ("Hausdorff", "died in", "Bonn"), ("Planck", "born in", "Ulm")])
+    >>> einstein = [("Einstein", "born in", "Ulm"), ("Einstein", "citizen of", "Germany")]
+    >>> _ = cases.update(add=[("Ulm", "city in", "Germany"), ("Bonn", "city in", "Germany"), *einstein])
+    >>> _ = cases.update(add=[("Hausdorff", "died in", "Bonn"), ("Planck", "born in", "Ulm")])
     >>> cases.ask("Planck", "citizen of")[0].entity
     'Germany'
     """
@@ -69,18 +74,16 @@ class CaseBase:
         """What queries are answered from now; the next update puts another in its place."""
         return self._cases
 
-    def update(
-        self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[tuple[str, str, str]] = ()
-    ) -> Update:
+    def update(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[tuple[str, str, str]] = ()) -> Update:
         """Retract facts, then take in facts, and bring everything up to date with them (§2.3); all or nothing."""
         graph, profiles = self.graph.copy(), self._cases.profiles.copy()
         entities, relations = len(graph.entities), len(graph.relations)
-        gone, come = graph.retract(retract), graph.add(add)
-        reshaped = profiles.refresh(graph, np.union1d(gone.entities, come.entities))
-        self._cases = Cases(graph, profiles, self.settings)
+        change = graph.retract(retract).then(graph.add(add))
+        reshaped = profiles.refresh(graph, change.entities)
+        self._cases = self._cases.after(change, graph, profiles)
         return Update(
-            len(come.added), len(gone.retracted), come.repeated, gone.absent,
-            len(graph.entities) - entities, len(graph.relations) - relations, len(reshaped),
+            len(change.added), len(change.retracted), change.repeated, change.absent,
+            len(graph.entities) - entities, len(graph.relations) - relations, len(reshaped), len(change) > MANY,
         )  # fmt: skip
 
     def prepare(self, relations: Iterable[str] | None = None, show: Show = quiet) -> None:
@@ -122,7 +125,9 @@ class CaseBase:
         entity, found = self.graph.entities.find(answer.asked), self.graph.entities.find(answer.entity)
         relation = self.graph.relations.find(answer.relation)
         if entity is None or found is None or relation is None:
-            raise CasegraphError(f"this case base did not give the answer {answer.entity!r}; explain it with the one that did")
+            raise CasegraphError(
+                f"this case base did not give the answer {answer.entity!r}; explain it with the one that did"
+            )
         return explanation(self._cases, Query(entity, 2 * relation + answer.inverse), answer, found)
 
     def similar(self, entity: str, relation: str | None = None, top: int = 10) -> list[Neighbour]:
@@ -140,8 +145,7 @@ class CaseBase:
     def score(self, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         """What each fact would score as an answer to (head, relation, ?), as if it were not known.
 
-        The fact is not walked and is no precedent; the counts that weigh path types include it. (A setting whose walks may pass an
-        entity twice can come back over it.)
+        The fact is not walked and is no precedent; the counts that weigh path types include it.
         """
         scores = [0.0] * len(facts)
         rows = [self._found(fact) for fact in facts]
@@ -184,6 +188,8 @@ class CaseBase:
     def _ask(
         self, questions: Sequence[tuple[str, int]], top: int, known: Known, candidates: Iterable[str] | None
     ) -> list[Answers]:
+        if known not in ("mark", "exclude"):
+            raise InvalidSettings("known", known, "'mark' or 'exclude'")
         only = None if candidates is None else {self.graph.entities.find(name) for name in candidates}
         found: dict[int, Answers] = {}
         for relation in sorted({relation for _, relation in questions}):
@@ -192,25 +198,38 @@ class CaseBase:
             found.update(zip(places, self._answers(relation, names, top, known, only), strict=True))
         return [found[place] for place in range(len(questions))]
 
-    def _answers(self, relation: int, names: list[str], top: int, known: Known, only: set[int | None] | None) -> list[Answers]:
+    def _answers(
+        self, relation: int, names: list[str], top: int, known: Known, only: set[int | None] | None
+    ) -> list[Answers]:
         graph = self.graph
-        entities = [-1 if (entity := graph.entities.find(name)) is None else entity for name in names]
+        entities = [self._seen(name) for name in names]
         own = [set(graph.answers(entity, relation).tolist()) if entity >= 0 else set() for entity in entities]
         room = max(map(len, own), default=0) if known == "exclude" else 0
         best = answers(self._cases, relation, ids(entities), top=-1 if only is not None or top < 0 else top + room)
         result = []
-        for name, entity, mine, (ends, scores) in zip(names, entities, own, best, strict=True):
-            scored = [pair for pair in zip(ends.tolist(), scores.tolist(), strict=True) if only is None or pair[0] in only]
+        for name, mine, (ends, scores) in zip(names, own, best, strict=True):
+            scored = [
+                pair for pair in zip(ends.tolist(), scores.tolist(), strict=True) if only is None or pair[0] in only
+            ]
             kept = named_answers(graph, (name, relation), scored, mine, exclude=known == "exclude")
-            note = "" if kept else self._note(name, entity, relation)
-            result.append(Answers(name, graph.relations[relation >> 1], bool(relation & 1), kept[: top if top >= 0 else None], note))
+            note = "" if kept or (only is not None and len(ends)) else self._note(name, relation)
+            result.append(
+                Answers(
+                    name, graph.relations[relation >> 1], bool(relation & 1), kept[: top if top >= 0 else None], note
+                )
+            )
         return result
 
-    def _note(self, name: str, entity: int, relation: int) -> str:
+    def _seen(self, name: str) -> int:
+        """The id of an entity that has facts, or -1."""
+        entity = self.graph.entities.find(name)
+        return -1 if entity is None or self._cases.profiles.of(entity) == NONE else entity
+
+    def _note(self, name: str, relation: int) -> str:
         """Why there is no answer."""
-        if entity < 0:
+        if name not in self.graph.entities:
             return f"{name!r} has never been seen; add facts about it first"
-        if self._cases.profiles.of(entity) == NONE:
+        if self._seen(name) < 0:
             return f"nothing is known about {name!r} any more; add facts about it first"
         if not len(self.graph.edges(relation).heads):
             return f"no entity has {self.graph.relation_name(relation)!r} any more, so there is no precedent"

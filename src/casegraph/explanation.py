@@ -1,8 +1,8 @@
 """
 What a user sees: answers, and for each answer the reasons that add up to its score and the precedents they rest on.
 
-A score is a sum of terms, one for each piece of evidence that counts, so every reason has its share of it. The shares are
-computed as the kernel computed them, in the same order: they add up to the score to the last bit.
+A score is a sum of terms, one for each piece of evidence that counts, so every reason has its share of it. The shares
+are computed as the kernel computed them, in the same order: they add up to the score to the last bit.
 """
 
 from __future__ import annotations
@@ -79,7 +79,13 @@ class Answers(Sequence[Answer]):
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         answers = [{"rank": a.rank, "entity": a.entity, "score": a.score, "known": a.known} for a in self.found]
-        return {"asked": self.asked, "relation": self.relation, "inverse": self.inverse, "note": self.note, "answers": answers}
+        return {
+            "asked": self.asked,
+            "relation": self.relation,
+            "inverse": self.inverse,
+            "note": self.note,
+            "answers": answers,
+        }
 
     def _repr_html_(self) -> str:
         rows = [(str(a.rank), a.entity, f"{a.score:.4f}", "known" if a.known else "") for a in self.found]
@@ -101,7 +107,9 @@ class Neighbour:
         graph, profiles = cases.graph, cases.profiles
         own, theirs = profiles.relations(profiles.of(entity)), profiles.relations(profiles.of(other))
         shared = sorted(graph.relation_name(label) for label in np.intersect1d(own, theirs).tolist())
-        answers = [] if relation is None else sorted(graph.entities[tail] for tail in graph.answers(other, relation).tolist())
+        answers = (
+            [] if relation is None else sorted(graph.entities[tail] for tail in graph.answers(other, relation).tolist())
+        )
         return cls(graph.entities[other], len(shared) / sqrt(len(own) * len(theirs)), tuple(shared), tuple(answers))
 
 
@@ -109,13 +117,13 @@ class Neighbour:
 class Reason:
     """One piece of evidence for an answer, and its share of the score.
 
-    kind     "path": a path type leads there;  "shared fact": others that share a fact answer so;  "habit": everyone does
-    words    the path type ("works at → located in"), the shared fact, or the relation
-    worth    what the evidence says, before combination;  share: its part of the score
-    count, of   a path type reached `of` entities from all that have the relation, and `count` of them were answers; or so many of
-             so many others gave the answer
-    hits, tries, prior, precision   of a path type (equations 2 and 3), in the cluster whose counts weighed it
-    paths    some of the walked paths, each a tuple of entities and relations in turn; `more` if there are others
+    kind   "path": a path type leads there;  "shared fact": others that share a fact answer so;  "habit": everyone does
+    words  the path type ("works at → located in"), the shared fact, or the relation
+    worth  what the evidence says, before combination;  share: its part of the score
+    count  of `of` entities that a path type reached from all that have the relation, those that were answers; or of
+           `of` others, those that gave the answer
+    hits   with tries, prior, precision: of a path type (equations 2 and 3), in the cluster whose counts weighed it
+    paths  some of the walked paths, each a tuple of entities and relations in turn; `more` if there are others
     """
 
     kind: Kind
@@ -131,12 +139,26 @@ class Reason:
     paths: tuple[tuple[str, ...], ...] = ()
     more: bool = False
 
+    def drawn(self) -> list[str]:
+        """The paths with their relations as arrows, an inverse one pointing back."""
+        return [
+            " ".join(part if place % 2 == 0 else _arrow(part) for place, part in enumerate(path)) for path in self.paths
+        ]
+
     def sentence(self, answer: Answer) -> str:
         """The reason as a person reads it."""
         if self.kind == "path":
-            counted = f"right {self.count:,} of {self.of:,} times" if self.of else f"right on {self.hits:,} of {self.tries:,} walks"
+            counted = (
+                f"right {self.count:,} of {self.of:,} times"
+                if self.of
+                else f"right on {self.hits:,} of {self.tries:,} walks"
+            )
             return f"{self.words}: {counted}"
-        others = f"the {self.of:,} others that share “{self.words}”" if self.kind == "shared fact" else f"all {self.of:,} others asked “{self.words}”"
+        others = (
+            f"the {self.of:,} others that share “{self.words}”"
+            if self.kind == "shared fact"
+            else f"all {self.of:,} others asked “{self.words}”"
+        )
         return f"{self.count:,} of {others} have the answer {answer.entity}"
 
 
@@ -161,9 +183,11 @@ class Explanation:
         lines = [f"{a.entity}  (score {a.score:.3f}{', known' if a.known else ''})"]
         for reason in seen:
             lines.append(f"  {reason.share / a.score:4.0%}  {reason.sentence(a)}")
-            lines += [f"          {_with_arrows(path)}" for path in reason.paths]
+            lines += [f"          {path}" for path in reason.drawn()]
         if len(seen) < len(self.reasons):
-            lines.append(f"        and {len(self.reasons) - len(seen)} more reasons of less than {LEAST_SHOWN:.1%} each")
+            lines.append(
+                f"        and {len(self.reasons) - len(seen)} more reasons of less than {LEAST_SHOWN:.1%} each"
+            )
         if self.neighbours:
             lines.append(f"  entities like {a.asked}, and what they answer:")
             lines += [f"          {n.entity} ({n.similarity:.2f}): {', '.join(n.answers)}" for n in self.neighbours]
@@ -171,7 +195,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         a = self.answer
-        reasons = [(f"{r.share:.3f}", r.sentence(a), "\n".join(map(_with_arrows, r.paths))) for r in self.reasons]
+        reasons = [(f"{r.share:.3f}", r.sentence(a), "\n".join(r.drawn())) for r in self.reasons]
         near = [(n.entity, f"{n.similarity:.2f}", ", ".join(n.answers)) for n in self.neighbours]
         return (
             f"<p><b>{escape(a.entity)}</b> {a.score:.4f}</p>"
@@ -196,7 +220,9 @@ def named_answers(
 def explanation(cases: Cases, query: Query, answer: Answer, found: int) -> Explanation:
     """All reasons for `found` as an answer to `query`, and who its contextual entities are."""
     near = contextual_entities(cases.profiles, cases.graph, query, cases.settings.neighbours or NEIGHBOURS_SHOWN)
-    neighbours = tuple(Neighbour.of(cases, query.entity, other, query.relation) for other in near.tolist()[:NEIGHBOURS_SHOWN])
+    neighbours = tuple(
+        Neighbour.of(cases, query.entity, other, query.relation) for other in near.tolist()[:NEIGHBOURS_SHOWN]
+    )
     return Explanation(answer, tuple(_reasons(cases, query, found)), neighbours)
 
 
@@ -266,11 +292,6 @@ def _named_paths(cases: Cases, entity: int, path_type: PathType, found: int) -> 
 
 def _fact_words(graph: Graph, relation: int, tail: int) -> str:
     return f"{graph.relation_name(relation)} {graph.entities[tail]}"
-
-
-def _with_arrows(path: tuple[str, ...]) -> str:
-    """A path with its relations as arrows, an inverse one pointing back."""
-    return " ".join(part if place % 2 == 0 else _arrow(part) for place, part in enumerate(path))
 
 
 def _arrow(relation: str) -> str:

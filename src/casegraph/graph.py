@@ -1,22 +1,25 @@
 """
 Facts as arrays, both directions (§2.1).
 
-Relation number k of the graph is two relations of the method: 2k from head to tail, 2k + 1 back. The edges of a relation
-are three arrays that are never written to: a change puts new arrays in their place. So a `copy` is cheap and shares all that
-stays the same, whoever holds one keeps it as it was, and a relation's version says whether anything derived from it still holds.
+Relation number k of the graph is two relations of the method: 2k from head to tail, 2k + 1 back. The edges of a
+relation are three arrays that are never written to: a change puts new arrays in their place. So a `copy` is cheap and
+shares all that stays the same, whoever holds one keeps it as it was, and a relation's version says whether anything
+derived from it still holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Ids, Interner, ids
 from casegraph.facts import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 AT_ONCE = 1 << 16  # facts that become ids together
 INVERSE = "⁻¹"
@@ -51,6 +54,16 @@ class Change:
     repeated: int
     absent: int
 
+    def __len__(self) -> int:
+        return len(self.added) + len(self.retracted)
+
+    def then(self, other: Change) -> Change:
+        """One change of two: this one, and another after it."""
+        return Change(
+            np.concatenate([self.added, other.added]), np.concatenate([self.retracted, other.retracted]),
+            self.repeated + other.repeated, self.absent + other.absent,
+        )  # fmt: skip
+
     @property
     def entities(self) -> Ids:
         """The entities whose edges changed, sorted."""
@@ -73,6 +86,7 @@ class Graph:
         self._indexed: list[kernels.Edges] = []
         self._versions: list[int] = []
         self._kernel: kernels.Graph | None = None
+        self._prominence: Ids | None = None
 
     @classmethod
     def of(cls, facts: Iterable[tuple[str, str, str]]) -> Self:
@@ -86,10 +100,14 @@ class Graph:
         """A graph of facts given as rows (head, relation, tail) of ids, a relation being 2k."""
         graph = cls()
         graph.entities, graph.relations = entities, relations
-        if rows.ndim != 2 or rows.shape[1] != 3 or (rows < 0).any() or (rows >= [len(entities), 2 * len(relations), len(entities)]).any():
+        if (
+            rows.ndim != 2
+            or rows.shape[1] != 3
+            or (rows < 0).any()
+            or (rows >= [len(entities), 2 * len(relations), len(entities)]).any()
+        ):
             raise ValueError("facts name entities or relations that do not exist")
-        graph._make_room()
-        graph._replace(rows.astype(np.int32), add=True)
+        graph.apply(rows.astype(np.int32), add=True)
         return graph
 
     def __len__(self) -> int:
@@ -121,11 +139,27 @@ class Graph:
         """A number that grows whenever the edges of the relation change."""
         return self._versions[relation >> 1]
 
+    def changed_since(self, earlier: Graph) -> list[int]:
+        """The relations (k, for 2k and 2k + 1) whose edges are not those of an earlier state of this graph."""
+        known = len(earlier._versions)
+        return [k for k, version in enumerate(self._versions) if k >= known or version != earlier._versions[k]]
+
     def answers(self, entity: int, relation: int) -> Ids:
         """The entities that `relation` leads to from `entity`, sorted by id."""
         heads, offsets, tails = self._edges[relation]
         row = int(np.searchsorted(heads, entity))
         return tails[offsets[row] : offsets[row + 1]] if row < len(heads) and heads[row] == entity else tails[:0]
+
+    def prominence(self) -> Ids:
+        """The place of each entity when those with more facts come first, and equal ones in the order of names."""
+        if self._prominence is None or len(self._prominence) < len(self.entities):
+            degree = np.zeros(len(self.entities), dtype=np.int64)
+            for edges in self._edges:
+                degree[edges.heads] += np.diff(edges.offsets)
+            order = np.lexsort((self.entities.ranks(), -degree))
+            self._prominence = np.empty(len(order), dtype=np.int32)
+            self._prominence[order] = np.arange(len(order), dtype=np.int32)
+        return self._prominence
 
     def relation_name(self, relation: int) -> str:
         """The name of a relation; that of an inverse ends in ⁻¹."""
@@ -150,20 +184,43 @@ class Graph:
     def add(self, facts: Iterable[tuple[str, str, str]]) -> Change:
         """Take in facts; those that are there already are counted, and change nothing."""
         rows = self._interned(facts)
-        self._make_room()
-        added = self._replace(rows, add=True)
+        added = self.apply(rows, add=True)
         return Change(added, added[:0], repeated=len(rows) - len(added), absent=0)
 
     def retract(self, facts: Iterable[tuple[str, str, str]]) -> Change:
         """Take facts away; those that are not there are counted, and change nothing."""
         rows, asked = self._found(facts)
-        retracted = self._replace(rows, add=False)
+        retracted = self.apply(rows, add=False)
         return Change(retracted[:0], retracted, repeated=0, absent=asked - len(retracted))
+
+    def apply(self, rows: Ids, *, add: bool) -> Ids:
+        """Add or retract facts given as rows of known ids; returns the rows that changed anything, sorted."""
+        if add:
+            self._make_room()
+        changed = []
+        order = np.argsort(rows[:, 1], kind="stable")
+        for group in np.split(order, np.flatnonzero(np.diff(rows[order, 1])) + 1):
+            if not len(group):
+                continue
+            relation = int(rows[group[0], 1])
+            before = _keys(self._edges[relation])
+            asked = _sorted_unique(_key(rows[group, 0], rows[group, 2]))
+            known = _isin_sorted(asked, before)
+            keys = asked[~known] if add else asked[known]
+            if not len(keys):
+                continue
+            places = np.searchsorted(before, keys)
+            self._put(relation, np.insert(before, places, keys) if add else np.delete(before, places))
+            changed.append(
+                np.stack([keys >> 32, np.full(len(keys), relation), keys & 0xFFFFFFFF], axis=1).astype(np.int32)
+            )
+        return np.concatenate(changed) if changed else rows[:0]
 
     def copy(self) -> Graph:
         """A graph of the same facts that can go its own way; arrays and names are shared."""
         other = Graph()
-        other.entities, other.relations, other._kernel = self.entities, self.relations, self._kernel
+        other.entities, other.relations = self.entities, self.relations
+        other._kernel, other._prominence = self._kernel, self._prominence
         other._edges, other._indexed, other._versions = self._edges.copy(), self._indexed.copy(), self._versions.copy()
         return other
 
@@ -174,7 +231,7 @@ class Graph:
         return view
 
     def compacted(self) -> Graph:
-        """The same facts under ids in the order of names, with no id for a name that no fact has: the canonical form."""
+        """The canonical form: the same facts, ids in the order of names, and no id for a name that no fact has."""
         graph = Graph()
         used = sorted({name for fact in self.facts() for name in (fact.head, fact.tail)})
         graph.entities, graph.relations = Interner(used), Interner(sorted({fact.relation for fact in self.facts()}))
@@ -189,7 +246,9 @@ class Graph:
                 heads, relations, tails = zip(*batch, strict=True)
                 entities = self.entities.intern(heads + tails)
                 columns.append(
-                    np.stack([entities[: len(heads)], 2 * self.relations.intern(relations), entities[len(heads) :]], axis=1)
+                    np.stack(
+                        [entities[: len(heads)], 2 * self.relations.intern(relations), entities[len(heads) :]], axis=1
+                    )
                 )
         except BaseException:
             self.entities.forget_after(known[0])
@@ -216,32 +275,13 @@ class Graph:
         self._versions += [0] * (len(self.relations) - len(self._versions))
         self._kernel = None
 
-    def _replace(self, rows: Ids, *, add: bool) -> Ids:
-        """Put new arrays in the place of those of every relation that the rows change; returns the rows that did."""
-        changed = []
-        order = np.argsort(rows[:, 1], kind="stable")
-        for group in np.split(order, np.flatnonzero(np.diff(rows[order, 1])) + 1):
-            if not len(group):
-                continue
-            relation = int(rows[group[0], 1])
-            before = _keys(self._edges[relation])
-            asked = _sorted_unique(_key(rows[group, 0], rows[group, 2]))
-            known = _isin_sorted(asked, before)
-            keys = asked[~known] if add else asked[known]
-            if not len(keys):
-                continue
-            places = np.searchsorted(before, keys)
-            self._put(relation, np.insert(before, places, keys) if add else np.delete(before, places))
-            changed.append(np.stack([keys >> 32, np.full(len(keys), relation), keys & 0xFFFFFFFF], axis=1).astype(np.int32))
-        return np.concatenate(changed) if changed else rows[:0]
-
     def _put(self, relation: int, keys: Counts) -> None:
         back = _sorted_unique((keys << 32) | (keys >> 32))
         for direction, sorted_keys in ((relation, keys), (inverse(relation), back)):
             edges = _edges(sorted_keys)
             self._edges[direction], self._indexed[direction] = edges, kernels.Edges.of(*edges)
         self._versions[relation >> 1] += 1
-        self._kernel = None
+        self._kernel = self._prominence = None
 
 
 def _batches(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:
@@ -278,4 +318,5 @@ def _sorted_unique(keys: Counts) -> Counts:
 
 def _isin_sorted(keys: Counts, among: Counts) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
     places = np.searchsorted(among, keys)
-    return np.append(among, -1)[places] == keys
+    found: np.ndarray[tuple[int], np.dtype[np.bool]] = np.append(among, -1)[places] == keys
+    return found

@@ -1,8 +1,9 @@
-"""The loops of casegraph that a profile named, as functions of arrays; see `kernels/*.hpp` for what each array holds."""
+"""The loops of casegraph that a profile named, as functions of arrays; `kernels/*.hpp` say what each array holds."""
 
-from casegraph.arrays import Counts, Floats, Ids
 import numpy as np
 import numpy.typing as npt
+
+from casegraph.arrays import Counts, Floats, Ids
 
 _WalkLists = tuple[Counts, Counts, Ids, Floats]
 
@@ -16,6 +17,7 @@ class Graph:
     """All relations, each with its inverse after it."""
 
     def __init__(self, entities: int, relations: list[Edges]) -> None: ...
+    def index_bytes(self) -> int: ...
 
 class Manner:
     """How evidence is gathered and combined."""
@@ -32,18 +34,44 @@ class Manner:
     best: int
 
 def profiles(graph: Graph, entities: Ids) -> tuple[Counts, Ids]: ...
+def around(graph: Graph, entities: Ids, steps: int) -> Ids: ...
 def closed_paths(
-    graph: Graph, entities: Ids, clusters: Ids, wanted: npt.NDArray[np.bool], max_length: int, threads: int, progress: Counts
+    graph: Graph,
+    entities: Ids,
+    clusters: Ids,
+    wanted: npt.NDArray[np.bool],
+    max_length: int,
+    threads: int,
+    progress: Counts,
 ) -> tuple[Ids, Ids, Counts, Counts]: ...
+def cycles_through(
+    graph: Graph, head: int, relation: int, tail: int, max_length: int
+) -> tuple[Ids, Counts, Counts]: ...
 def walks(
-    graph: Graph, question_clusters: Ids, relations: Ids, types: Counts, clusters: Ids, max_length: int, threads: int, progress: Counts
+    graph: Graph,
+    question_clusters: Ids,
+    relations: Ids,
+    types: Counts,
+    clusters: Ids,
+    max_length: int,
+    threads: int,
+    progress: Counts,
 ) -> Counts: ...
 def reach(
     graph: Graph, entities: Ids, relations: Ids, types: Counts, max_length: int, threads: int, progress: Counts
 ) -> tuple[Counts, Counts, int]: ...
 def average_linkage(offsets: Counts, relations: Ids, members: Counts) -> tuple[Ids, Ids, Floats]: ...
 def answers(
-    graph: Graph, relation: int, entities: Ids, lists: Ids, left_out: Ids, walk: _WalkLists, manner: Manner, rank: Ids, top: int, threads: int
+    graph: Graph,
+    relation: int,
+    entities: Ids,
+    lists: Ids,
+    left_out: Ids,
+    walk: _WalkLists,
+    manner: Manner,
+    rank: Ids,
+    top: int,
+    threads: int,
 ) -> tuple[Counts, Ids, Floats, int]: ...
 def standings(
     graph: Graph,
@@ -61,5 +89,13 @@ def standings(
     threads: int,
 ) -> tuple[Floats, Counts, Counts, Counts]: ...
 def evidence(
-    graph: Graph, relation: int, entities: Ids, lists: Ids, left_out: Ids, walk: _WalkLists, manner: Manner, rank: Ids, answer: int
+    graph: Graph,
+    relation: int,
+    entities: Ids,
+    lists: Ids,
+    left_out: Ids,
+    walk: _WalkLists,
+    manner: Manner,
+    rank: Ids,
+    answer: int,
 ) -> tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]: ...

@@ -1,9 +1,9 @@
 """
 Paths and path types (§2.1).
 
-A *path* visits entities; its *type* is only the relations it follows. Inside, a path type is one integer: the relation of step i,
-plus one, in the i-th group of bits. The groups are as wide as the longest path type allows, so a path type keeps its number while
-relations are added.
+A *path* visits entities; its *type* is only the relations it follows. Inside, a path type is one integer: the relation
+of step i, plus one, in the i-th group of bits. The groups are as wide as the longest path type allows, so a path type
+keeps its number while relations are added.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,9 @@ def check_room(graph: Graph, max_length: int) -> None:
     """Refuse a graph with more relations than path types of this length can name."""
     most = (1 << _bits(max_length)) // 2 - 1
     if graph.directions > 2 * most:
-        raise InvalidSettings("max_length", max_length, f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)")
+        raise InvalidSettings(
+            "max_length", max_length, f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)"
+        )
 
 
 def in_words(graph: Graph, path_type: Sequence[int]) -> str:
@@ -63,7 +65,18 @@ def name_order(graph: Graph, types: Counts, max_length: int) -> Counts:
     return np.lexsort((key, length)).argsort()
 
 
-def paths_between(graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool) -> Iterator[tuple[int, ...]]:
+def follows(types: Counts, changed: Sequence[int], max_length: int) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
+    """Which path types follow one of these relations, number k standing for 2k and 2k + 1."""
+    bits, found = _bits(max_length), np.zeros(len(types), dtype=np.bool)
+    for step in range(max_length):
+        relation = ((types >> (bits * step)) & ((1 << bits) - 1)) - 1
+        found |= (relation >= 0) & np.isin(relation >> 1, changed)
+    return found
+
+
+def paths_between(
+    graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool
+) -> Iterator[tuple[int, ...]]:
     """The paths of a type from `entity` to `goal`, entity by entity, in the order of their names.
 
     Ends that can still be met are found first, walking back from the goal, so that no step is taken in vain.

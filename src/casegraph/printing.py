@@ -197,17 +197,8 @@ def _why(cases: CaseBase, answer: Answer) -> list[str]:
     for reason in cases.explain(answer):
         if reason.share >= TELLING * answer.score:
             lines.append(f"    {reason.share / answer.score:4.0%}  {reason.sentence(answer)}")
-            lines += [click.style(f"          {_path(path)}", dim=True) for path in reason.paths[:1]]
+            lines += [click.style(f"          {path}", dim=True) for path in reason.drawn()[:1]]
     return lines
-
-
-def _path(names: tuple[str, ...]) -> str:
-    """A path with its relations as arrows, an inverse one pointing back."""
-    return " ".join(name if place % 2 == 0 else _arrow(name) for place, name in enumerate(names))
-
-
-def _arrow(relation: str) -> str:
-    return f"←{relation.removesuffix('⁻¹')}—" if relation.endswith("⁻¹") else f"—{relation}→"
 
 
 def _found(rows: list[tuple[Any, ...]]) -> list[str]:

@@ -5,7 +5,8 @@ The paper's vector of an entity says which edge types leave it. Real graphs have
 everything that compares entities (retrieval, clustering) compares profiles and counts their members.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from math import sqrt
 from typing import Self
 
@@ -82,7 +83,8 @@ class Profiles:
         for profile in np.unique(before[reshaped & (before != NONE)]).tolist():
             self._members[profile] = np.setdiff1d(self._members[profile], entities[reshaped & (before == profile)])
         _each(after, entities, reshaped & (after != NONE), self._join)
-        return entities[reshaped]
+        changed: Ids = entities[reshaped]
+        return changed
 
     def _join(self, profile: int, entities: Ids) -> None:
         self._members[profile] = np.union1d(self._members[profile], entities)
@@ -92,7 +94,7 @@ class Profiles:
         found = np.full(len(offsets) - 1, NONE, dtype=np.int32)
         content, width = relations.tobytes(), relations.itemsize
         starts = (offsets * width).tolist()
-        for row, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
+        for row, (start, end) in enumerate(pairwise(starts)):
             if start < end:
                 key = content[start:end]
                 profile = self._ids.get(key)
@@ -108,7 +110,9 @@ class Profiles:
         return profile
 
 
-def _each(groups: Ids, values: Ids, chosen: np.ndarray[tuple[int], np.dtype[np.bool]], use) -> None:  # type: ignore[no-untyped-def]
+def _each(
+    groups: Ids, values: Ids, chosen: np.ndarray[tuple[int], np.dtype[np.bool]], use: Callable[[int, Ids], None]
+) -> None:
     """Call `use(group, values of the group)` for every group among the chosen."""
     order = np.flatnonzero(chosen)
     order = order[np.argsort(groups[order], kind="stable")]

@@ -1,14 +1,15 @@
 """
 A case base as one file: facts, settings and counts, as arrays in an uncompressed `.npz` with a format version.
 
-Names are UTF-8 bytes with offsets, facts are rows of ids, settings are JSON. Nothing in the file is code. The file is written
-beside its destination and moved into place when it is whole, so a crash leaves the old one or the new one.
+Names are UTF-8 bytes with offsets, facts are rows of ids, settings are JSON. Nothing in the file is code. The file is
+written beside its destination and moved into place when it is whole, so a crash leaves the old one or the new one.
 """
 
 import json
 import os
 import zipfile
 import zlib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
 from casegraph.paths import unpacked
 from casegraph.profiles import Profiles
+from casegraph.recounting import PathCounts
 from casegraph.settings import Settings
-from casegraph.statistics import PathCounts
 
 FORMAT = 1
 COLUMNS = ("types", "hits", "reached", "right")
@@ -32,7 +33,12 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 def save(cases: Cases, path: Path) -> None:
     """Write `cases` to `path`, all or nothing."""
-    arrays = {"format": np.array([FORMAT]), **_settings_out(cases.settings), **_graph_out(cases.graph), **_counts_out(cases)}
+    arrays = {
+        "format": np.array([FORMAT]),
+        **_settings_out(cases.settings),
+        **_graph_out(cases.graph),
+        **_counts_out(cases),
+    }
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
@@ -52,7 +58,9 @@ def load(path: Path) -> Cases:
     version = arrays.get("format", np.array([0]))
     if version.shape != (1,) or version[0] != FORMAT:
         found = version.ravel()[0] if version.size else "none"
-        raise IncompatibleFile(str(path), f"has format {found}, this casegraph reads format {FORMAT}; build it again from its facts")
+        raise IncompatibleFile(
+            str(path), f"has format {found}, this casegraph reads format {FORMAT}; build it again from its facts"
+        )
     try:
         settings = Settings(**json.loads(arrays["settings"].tobytes()))
         graph = _graph_in(arrays)
@@ -68,7 +76,9 @@ def _arrays(path: Path) -> Arrays:
     try:
         if not zipfile.is_zipfile(path):
             path.open("rb").close()
-            raise IncompatibleFile(str(path), "is not a saved case base, or only a part of one; build it again from its facts")
+            raise IncompatibleFile(
+                str(path), "is not a saved case base, or only a part of one; build it again from its facts"
+            )
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except OSError as error:
@@ -86,7 +96,9 @@ def _settings_out(settings: Settings) -> Arrays:
 
 
 def _graph_out(graph: Graph) -> Arrays:
-    facts = np.concatenate([np.empty((0, 3), dtype=np.int32), *(graph.rows(2 * k) for k in range(len(graph.relations)))])
+    facts = np.concatenate(
+        [np.empty((0, 3), dtype=np.int32), *(graph.rows(2 * k) for k in range(len(graph.relations)))]
+    )
     return {"facts": facts, **_names_out("entity", graph.entities), **_names_out("relation", graph.relations)}
 
 
@@ -103,7 +115,7 @@ def _names_out(kind: str, names: Interner) -> Arrays:
 
 def _names_in(kind: str, arrays: Arrays) -> Interner:
     content, offsets = arrays[f"{kind}_names"].tobytes(), arrays[f"{kind}_offsets"].tolist()
-    names = Interner(content[start:end].decode() for start, end in zip(offsets, offsets[1:], strict=False))
+    names = Interner(content[start:end].decode() for start, end in pairwise(offsets))
     if len(names) != len(offsets) - 1:
         raise ValueError(f"{kind} names repeat")
     return names
@@ -114,7 +126,9 @@ def _counts_out(cases: Cases) -> Arrays:
     relations = np.array(sorted(counted), dtype=np.int32)
     sizes = np.cumsum([0, *(len(counted[relation].types) for relation in relations.tolist())], dtype=np.int64)
     columns = {
-        column: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(counted[relation], column) for relation in relations.tolist())])
+        column: np.concatenate(
+            [np.zeros(0, dtype=np.int64), *(getattr(counted[relation], column) for relation in relations.tolist())]
+        )
         for column in COLUMNS
     }
     return {"counted": relations, "counted_offsets": sizes, **columns}
@@ -122,7 +136,9 @@ def _counts_out(cases: Cases) -> Arrays:
 
 def _counts_in(cases: Cases, arrays: Arrays) -> None:
     offsets, n = arrays["counted_offsets"].tolist(), cases.settings.max_length
-    if any(relation >= cases.graph.directions for number in arrays["types"].tolist() for relation in unpacked(number, n)):
+    if any(
+        relation >= cases.graph.directions for number in arrays["types"].tolist() for relation in unpacked(number, n)
+    ):
         raise ValueError("a path type names a relation that does not exist")
     for place, relation in enumerate(arrays["counted"].tolist()):
         rows = slice(offsets[place], offsets[place + 1])

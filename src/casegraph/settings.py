@@ -1,9 +1,10 @@
 """
 Settings: everything that can be chosen about reasoning, in one frozen value.
 
-The paper's letters are `neighbours` (K), `path_types` (N), `max_length` (n) and `threshold` (λ, here always a similarity: the
-paper's value is a distance, so `threshold = 1 - λ`). `Settings()` is the default, chosen on validation data and the same for every
-graph; `Settings.paper(name)` are the paper's own; the others are its baselines. All run through the same code.
+The paper's letters are `neighbours` (K), `path_types` (N), `max_length` (n) and `threshold` (λ, here always a
+similarity: the paper's value is a distance, so `threshold = 1 - λ`). `Settings()` is the default, chosen on validation
+data and the same for every graph; `Settings.paper(name)` are the paper's own; the others are its baselines. All run
+through the same code.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Settings:
     precedents  whether to ask what entities that share a fact, and all entities (at `habit` of its weight), answer
     clustering  whose counts are a query's: those of its cluster ("hac"), its own ("entity") or "everyone"'s
     threshold   mean similarity above which a node of the hierarchy is one cluster (Algorithm 1)
+    fallback    whether everyone's counts stand in for a path type that the cluster has none of
     """
 
     max_length: int = 3
@@ -47,13 +49,14 @@ class Settings:
     weight: Weight = "right"
     doubt: float = 5.0
     combination: Literal["noisy-or", "sum"] = "noisy-or"
-    discount: float = 0.02
+    discount: float = 0.05
     best: int = 5
     loop_free: bool = True
     precedents: bool = True
     habit: float = 0.1
     clustering: Clustering = "everyone"
     threshold: float = 0.75
+    fallback: bool = True
 
     def __post_init__(self) -> None:
         _check("max_length", self.max_length, 1, 5)
@@ -71,7 +74,9 @@ class Settings:
         _choose("combination", self.combination, "noisy-or", "sum")
         _choose("clustering", self.clustering, "hac", "entity", "everyone")
         if self.weight == "frequency" and self.neighbours is None:
-            raise InvalidSettings("neighbours", None, "a number, since frequency is counted among the contextual entities")
+            raise InvalidSettings(
+                "neighbours", None, "a number, since frequency is counted among the contextual entities"
+            )
 
     @classmethod
     def paper(cls, dataset: str = "WN18RR") -> Settings:
@@ -88,7 +93,7 @@ class Settings:
         """CBR (Das et al. 2020): path types by their frequency among the contextual entities, not weighed further."""
         return cls.paper(dataset).but(weight="frequency", clustering="everyone")
 
-    def but(self, **changes: Any) -> Settings:
+    def but(self, **changes: Any) -> Settings:  # noqa: ANN401  (each field has its own type, and is checked)
         """These settings with some changed."""
         return replace(self, **changes)
 

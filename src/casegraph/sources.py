@@ -75,7 +75,7 @@ def _is_saved(path: Path) -> bool:
 
 
 def _dataset(source: str) -> str:
-    """The data set of the paper that a folder, or the folder around it, is named for."""
+    """The data set of the paper that a folder, or the folder around it, is named for; else one with short paths."""
     path = Path(source).resolve()
     named = (name for part in (path.name, path.parent.name) for name in PAPER if part.startswith(name))
-    return next(named, "WN18RR")
+    return next(named, "FB122")

@@ -5,38 +5,26 @@ The counts behind the prior and the precision of path types (§2.2.3, equations 
     tries    walks of the type from those entities, wherever they end
     reached  distinct ends of loop-free paths of the type from each of them; right: those ends that are answers
 
-Everything stored is an integer, summed over the entities of a cluster or over everyone; a ratio is formed when it is read.
-Counts are made when a relation is first asked about, for all relations asked about at once, and kept: a `PathStatistics` belongs
-to one state of the graph.
+Everything stored is an integer, summed over the entities of a cluster or over everyone; a ratio is formed when it is
+read. Counts are made when a relation is first asked about, for all relations asked about at once, and kept: a
+`PathStatistics` belongs to one state of the graph.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids
 from casegraph.clusters.assignment import EVERYONE
-from casegraph.graph import Graph
+from casegraph.graph import Change, Graph
 from casegraph.paths import check_room, packed
+from casegraph.recounting import Flags, PathCounts, Stale, changed_hits, refreshed
 from casegraph.settings import Settings
 from casegraph.work import Show, quiet, run, threads
 
 TOO_MANY = np.iinfo(np.int64).max  # a number of walks that 64 bits do not hold
-
-
-@dataclass(frozen=True, slots=True)
-class PathCounts:
-    """The path types of one relation, sorted, with what was counted for each; parallel arrays.
-
-    reached and right are counted for the path types in use: those with enough hits, other than the relation itself.
-    """
-
-    types: Counts
-    hits: Counts
-    reached: Counts
-    right: Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +45,11 @@ class ClusterCounts:
 class PathStatistics:
     """What is counted over one state of a graph, per relation: for everyone, and for each cluster."""
 
-    def __init__(self, graph: Graph, clusters: Ids, settings: Settings) -> None:
+    def __init__(self, graph: Graph, clusters: Callable[[], Ids], settings: Settings) -> None:
         check_room(graph, settings.max_length)
-        self._graph, self._clusters, self._settings = graph, clusters, settings
+        self._graph, self._clusters, self._settings = graph, clusters, settings  # clusters are made when first needed
         self.counted: dict[int, PathCounts] = {}  # for everyone
+        self._stale: dict[int, Stale] = {}
         self._clustered: dict[int, ClusterCounts] = {}
         self.followed = 0  # edges looked at for `reached`, so that work can be compared
 
@@ -70,6 +59,26 @@ class PathStatistics:
         self._count_everyone([relation for relation in relations if relation not in self.counted], show)
         if self._settings.weight == "prior":
             self._count_clusters([relation for relation in relations if relation not in self._clustered], show)
+
+    def after(self, change: Change, graph: Graph, clusters: Callable[[], Ids]) -> "PathStatistics":
+        """The statistics of `graph`, which a change has made of this one's.
+
+        What is counted for everyone is kept, and brought up to date when it is next asked for.
+        """
+        later, n = PathStatistics(graph, clusters, self._settings), self._settings.max_length
+        known = {
+            **self._stale,
+            **{relation: Stale(counts, self._graph, n) for relation, counts in self.counted.items()},
+        }
+        hits = changed_hits(self._graph, change, n) if known else {}
+        for relation, stale in known.items():
+            more = (hits[relation],) if relation in hits else ()
+            later._stale[relation] = replace(stale, changes=stale.changes + more)
+        return later
+
+    def is_stale(self, relation: int) -> bool:
+        """Whether the counts of a relation are known from before a change, and wait to be brought up to date."""
+        return relation in self._stale
 
     def everyone(self, relation: int) -> PathCounts:
         """What all entities that have the relation say."""
@@ -82,7 +91,7 @@ class PathStatistics:
         return self._clustered[relation]
 
     def closed_path_types(self, relation: int, entities: Ids) -> ClusterCounts:
-        """P_n(e, r): the path types that lead each of these entities to its answers, each entity being a cluster of its own."""
+        """P_n(e, r): the path types that lead each of these entities to its answers; each is a cluster of its own."""
         own = np.arange(len(self._graph.entities), dtype=np.int32)
         clusters, _, types, hits = self._closed_paths([relation], entities, own, quiet)
         return ClusterCounts(clusters, types, hits, np.zeros_like(hits))
@@ -115,14 +124,20 @@ class PathStatistics:
         return int(column[row]) if row < rows.stop and counts.types[row] == number else 0
 
     def _count_everyone(self, relations: list[int], show: Show) -> None:
+        for relation in relations:
+            if relation in self._stale:
+                stale = self._stale[relation]
+                self.counted[relation] = refreshed(stale, relation, self._graph, self._in_use, self._reach)
+                del self._stale[relation]
+        relations = [relation for relation in relations if relation not in self.counted]
         if not relations:
             return
         everyone = np.full(len(self._graph.entities), EVERYONE, dtype=np.int32)
         _, label, types, hits = self._closed_paths(relations, self._having(relations), everyone, show)
-        used = (hits >= self._settings.support) & (types != label + 1)
+        used = self._in_use(label, types, hits)
         reached, right = np.zeros_like(hits), np.zeros_like(hits)
-        if self._settings.weight == "right":
-            reached[used], right[used] = self._reach(label[used], types[used], show)
+        entities = self._having(np.unique(label[used]).tolist())
+        reached[used], right[used] = self._reach(self._graph, entities, label[used], types[used], show)
         for relation in relations:
             rows = slice(*np.searchsorted(label, [relation, relation + 1]).tolist())
             self.counted[relation] = PathCounts(types[rows], hits[rows], reached[rows], right[rows])
@@ -131,7 +146,7 @@ class PathStatistics:
         if not relations:
             return
         self._count_everyone([relation for relation in relations if relation not in self.counted], show)
-        cluster, label, types, hits = self._closed_paths(relations, self._having(relations), self._clusters, show)
+        cluster, label, types, hits = self._closed_paths(relations, self._having(relations), self._clusters(), show)
         inside = cluster != EVERYONE
         cluster, label, types, hits = cluster[inside], label[inside], types[inside], hits[inside]
         for relation in relations:
@@ -141,9 +156,9 @@ class PathStatistics:
             types, hits = np.concatenate([everyone.types, types]), np.concatenate([everyone.hits, hits])
         tries = self._walks(cluster, label, types, show)
         order = np.lexsort((types, cluster, label))
-        cluster, label, types, hits, tries = (column[order] for column in (cluster, label, types, hits, tries))
+        ordered = label[order]
         for relation in relations:
-            rows = slice(*np.searchsorted(label, [relation, relation + 1]).tolist())
+            rows = order[slice(*np.searchsorted(ordered, [relation, relation + 1]).tolist())]
             self._clustered[relation] = ClusterCounts(cluster[rows], types[rows], hits[rows], tries[rows])
 
     def _having(self, relations: list[int]) -> Ids:
@@ -153,27 +168,37 @@ class PathStatistics:
             has[self._graph.edges(relation).heads] = True
         return np.flatnonzero(has).astype(np.int32)
 
-    def _closed_paths(self, relations: list[int], entities: Ids, clusters: Ids, show: Show) -> tuple[Ids, Ids, Counts, Counts]:
+    def _closed_paths(
+        self, relations: list[int], entities: Ids, clusters: Ids, show: Show
+    ) -> tuple[Ids, Ids, Counts, Counts]:
         wanted = np.zeros(self._graph.directions, dtype=np.bool)
         wanted[relations] = True
-        n = self._settings.max_length
+        graph, n = self._graph.kernel, self._settings.max_length
         return run(
-            lambda counters: kernels.closed_paths(self._graph.kernel, entities, clusters, wanted, n, threads(), counters),
+            lambda counters: kernels.closed_paths(graph, entities, clusters, wanted, n, threads(), counters),
             "counting paths to answers", len(entities), show,
         )  # fmt: skip
 
     def _walks(self, clusters: Ids, relations: Ids, types: Counts, show: Show) -> Counts:
-        n = self._settings.max_length
+        graph, of, n = self._graph.kernel, self._clusters(), self._settings.max_length
         return run(
-            lambda counters: kernels.walks(self._graph.kernel, clusters, relations, types, self._clusters, n, threads(), counters),
+            lambda counters: kernels.walks(graph, clusters, relations, types, of, n, threads(), counters),
             "counting walks", len(types), show,
         )  # fmt: skip
 
-    def _reach(self, relations: Ids, types: Counts, show: Show) -> tuple[Counts, Counts]:
-        entities = self._having(np.unique(relations).tolist())
-        n = self._settings.max_length
+    def _in_use(self, relation: Ids | int, types: Counts, hits: Counts) -> Flags:
+        """Which path types of a relation are walked: those with enough hits, other than the relation itself."""
+        return np.asarray((hits >= self._settings.support) & (types != np.asarray(relation) + 1))
+
+    def _reach(
+        self, graph: Graph, entities: Ids, relation: Ids | int, types: Counts, show: Show = quiet
+    ) -> tuple[Counts, Counts]:
+        """What path types reach from these entities, and how much of it is right; nothing if no setting will ask."""
+        if self._settings.weight != "right":
+            return np.zeros_like(types), np.zeros_like(types)
+        relations, n = np.broadcast_to(np.int32(relation), types.shape).copy(), self._settings.max_length
         reached, right, followed = run(
-            lambda counters: kernels.reach(self._graph.kernel, entities, relations, types, n, threads(), counters),
+            lambda counters: kernels.reach(graph.kernel, entities, relations, types, n, threads(), counters),
             "counting what paths reach", len(entities), show,
         )  # fmt: skip
         self.followed += followed
@@ -181,6 +206,6 @@ class PathStatistics:
 
 
 def share(part: Counts, whole: Counts | int, doubt: float = 0.0) -> Floats:
-    """part / (whole + doubt), and 0 where nothing is divided."""
+    """The part / (whole + doubt), and 0 where nothing is divided."""
     divisor = np.asarray(whole) + doubt
     return np.divide(part, divisor, out=np.zeros(len(part)), where=divisor > 0)

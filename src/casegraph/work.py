@@ -12,6 +12,7 @@ from casegraph.arrays import Counts
 T = TypeVar("T")
 Show = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
 POLL = 0.1  # seconds between looks at how far a kernel is
+SMALL = 1000  # pieces of work that are done before anybody would want to interrupt them
 
 
 def quiet(doing: str, done: int, total: int) -> None:
@@ -21,7 +22,13 @@ def quiet(doing: str, done: int, total: int) -> None:
 def threads() -> int:
     """As many threads as this process may use processors; `CASEGRAPH_THREADS` says otherwise."""
     chosen = os.environ.get("CASEGRAPH_THREADS", "")
-    return max(1, int(chosen)) if chosen.isdigit() else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        max(1, int(chosen))
+        if chosen.isdigit()
+        else len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
 
 
 def run(kernel: Callable[[Counts], T], doing: str, total: int, show: Show) -> T:
@@ -30,7 +37,7 @@ def run(kernel: Callable[[Counts], T], doing: str, total: int, show: Show) -> T:
     The kernel gets two counters: what it has done, which it writes, and whether to stop, which it reads.
     """
     counters = np.zeros(2, dtype=np.int64)
-    if show is quiet:
+    if show is quiet and total < SMALL:
         return kernel(counters)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(kernel, counters)

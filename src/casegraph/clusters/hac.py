@@ -1,8 +1,9 @@
 """
 Hierarchical agglomerative clustering of all profiles at once, with average linkage (§2.2.2, appendix A.1).
 
-For unit vectors the mean similarity over pairs factors into sums, so a cluster needs the sum of its similarities to the others,
-never its members. Ties abound; they fall to the profile whose relations come first by name, so the tree depends on the facts alone.
+For unit vectors the mean similarity over pairs factors into sums, so a cluster needs the sum of its similarities to the
+others, never its members. Ties abound; they fall to the profile whose relations come first by name, so the tree depends
+on the facts alone.
 """
 
 import numpy as np

@@ -9,7 +9,9 @@ from casegraph.arrays import Floats, Ids, ids
 
 @dataclass(frozen=True, slots=True)
 class ClusterTree:
-    """A binary tree: node i below `len(profiles)` is the leaf of `profiles[i]`, node `len(profiles) + j` joins `left[j]` and `right[j]`.
+    """A binary tree of profiles.
+
+    Node i below `len(profiles)` is the leaf of `profiles[i]`; node `len(profiles) + j` joins `left[j]` and `right[j]`.
 
     linkage  mean similarity over all pairs of an entity of `left` and an entity of `right`
     """
@@ -25,7 +27,7 @@ class ClusterTree:
         return len(self.profiles) + len(self.left) - 1
 
     def cut(self, threshold: float) -> Ids:
-        """The node that is the cluster of each leaf: search from the root, stop where the linkage is above `threshold`."""
+        """The node that is the cluster of each leaf: from the root down, the first with a linkage above `threshold`."""
         cluster = np.full(len(self.profiles), -1, dtype=np.int32)
         frontier = [self.root] if len(self.profiles) else []
         while frontier:

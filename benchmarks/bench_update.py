@@ -1,0 +1,50 @@
+"""One fact more: what an update takes, and the first question after it, which pays for what went stale.
+
+Run: scripts/bench update WN18RR   (prints medians and 99th percentiles in milliseconds, beside the time of a rebuild)
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from casegraph.casebase import CaseBase
+from casegraph.evaluation.datasets import Benchmark
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def main() -> None:
+    """Add held-out facts one at a time, asking about each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", default="WN18RR")
+    parser.add_argument("--facts", type=int, default=200)
+    arguments = parser.parse_args()
+    benchmark = Benchmark.open(DATA / arguments.folder)
+    started = time.perf_counter()
+    cases = CaseBase()
+    cases.update(add=benchmark.facts(benchmark.graph))
+    cases.prepare()
+    rebuild = time.perf_counter() - started
+    held_out = sorted(benchmark.facts("valid"))
+    chosen = np.random.default_rng(0).choice(len(held_out), arguments.facts, replace=False)
+    updates, questions = [], []
+    for place in chosen.tolist():
+        head, relation, tail = held_out[place]
+        started = time.perf_counter()
+        done = cases.update(add=[(head, relation, tail)])
+        updates.append(time.perf_counter() - started)
+        assert done.added == 1
+        assert not done.recounted
+        started = time.perf_counter()
+        cases.ask(head, relation)
+        questions.append(time.perf_counter() - started)
+    print(f"{arguments.folder}: {len(cases.graph):,} facts, {arguments.facts} updates of one fact; a rebuild takes {rebuild:.1f} s")
+    for name, seconds in (("update", updates), ("first question", questions)):
+        middle, late = np.percentile(np.array(seconds) * 1e3, [50, 99])
+        print(f"  {name:<15} median {middle:8.2f} ms   p99 {late:8.2f} ms   median is 1/{rebuild * 1e3 / middle:,.0f} of a rebuild")
+
+
+if __name__ == "__main__":
+    main()

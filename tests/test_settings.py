@@ -1,0 +1,57 @@
+from typing import Any
+
+import pytest
+
+from casegraph.errors import InvalidSettings
+from casegraph.settings import PAPER, Settings
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"max_length": 0}, "max_length is 0; expected from 1 to 5"),
+    ({"max_length": 6}, "max_length is 6; expected from 1 to 5"),
+    ({"max_length": "3"}, "max_length is '3'; expected from 1 to 5"),
+    ({"neighbours": 0}, "neighbours is 0; expected at least 1"),
+    ({"path_types": 0}, "path_types is 0; expected at least 1"),
+    ({"support": 0}, "support is 0; expected at least 1"),
+    ({"doubt": 0}, "doubt is 0; expected at least 0.001"),
+    ({"doubt": 0.0009}, "doubt is 0.0009; expected at least 0.001"),
+    ({"doubt": float("nan")}, "doubt is nan; expected at least 0.001"),
+    ({"discount": 1.1}, "discount is 1.1; expected from 0 to 1"),
+    ({"best": 9}, "best is 9; expected from 1 to 8"),
+    ({"habit": -0.1}, "habit is -0.1; expected from 0 to 1"),
+    ({"threshold": 1.5}, "threshold is 1.5; expected from -1 to 1"),
+    ({"weight": "luck"}, "weight is 'luck'; expected one of right, prior, frequency"),
+    ({"combination": "max"}, "combination is 'max'; expected one of noisy-or, sum"),
+    ({"clustering": "none"}, "clustering is 'none'; expected one of hac, entity, everyone"),
+    (
+        {"weight": "frequency"},
+        "neighbours is None; expected a number, since frequency is counted among the contextual entities",
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_a_setting_out_of_its_range_is_refused_with_the_range(values: dict[str, Any], message: str) -> None:
+    for make in (Settings, Settings().but):
+        with pytest.raises(InvalidSettings) as raised:
+            make(**values)
+        assert str(raised.value) == message
+
+
+def test_settings_on_the_edge_of_their_range_are_allowed() -> None:
+    assert Settings(doubt=0.001, discount=0, habit=1, threshold=-1, best=8, max_length=5).doubt == 0.001
+    assert Settings(weight="frequency", neighbours=1).neighbours == 1
+
+
+def test_the_default_discount_lets_the_best_piece_decide_and_the_next_break_ties() -> None:
+    assert (Settings().discount, Settings().best, Settings().fallback) == (0.05, 5, True)
+
+
+@pytest.mark.parametrize("dataset", sorted(PAPER))
+def test_settings_make_themselves_again_from_plain_values(dataset: str) -> None:
+    for settings in (Settings(), Settings.paper(dataset), Settings.cbr(dataset)):
+        assert Settings(**settings.as_dict()) == settings
+
+
+def test_settings_of_a_data_set_that_the_paper_does_not_have_are_refused() -> None:
+    with pytest.raises(InvalidSettings, match=r"dataset is 'FB15k'; expected one of FB122, NELL-995, WN18RR"):
+        Settings.paper("FB15k")
