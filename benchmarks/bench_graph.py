@@ -45,9 +45,8 @@ def measure(count: int) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     assert len(graph) == len(change.added)
     assert change.repeated == count - len(graph)
-    print(
-        f"{len(graph):>12,} {seconds:>9.1f} {count / seconds:>12,.0f} {(arrays + index) / len(graph):>12.1f} {(peak - held) / len(graph):>12.1f}"
-    )
+    held_now = (arrays + index) / len(graph), (peak - held) / len(graph)
+    print(f"{len(graph):>12,} {seconds:>9.1f} {count / seconds:>12,.0f} {held_now[0]:>12.1f} {held_now[1]:>12.1f}")
 
 
 def main() -> None:

@@ -40,10 +40,13 @@ def main() -> None:
         started = time.perf_counter()
         cases.ask(head, relation)
         questions.append(time.perf_counter() - started)
-    print(f"{arguments.folder}: {len(cases.graph):,} facts, {arguments.facts} updates of one fact; a rebuild takes {rebuild:.1f} s")
+    print(
+        f"{arguments.folder}: {len(cases.graph):,} facts; a rebuild takes {rebuild:.1f} s; {arguments.facts} updates:"
+    )
     for name, seconds in (("update", updates), ("first question", questions)):
         middle, late = np.percentile(np.array(seconds) * 1e3, [50, 99])
-        print(f"  {name:<15} median {middle:8.2f} ms   p99 {late:8.2f} ms   median is 1/{rebuild * 1e3 / middle:,.0f} of a rebuild")
+        part = rebuild * 1e3 / middle
+        print(f"  {name:<15} median {middle:8.2f} ms (1/{part:,.0f} of a rebuild)   p99 {late:8.2f} ms")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""After any history the counts are those of a case base built from the surviving facts in one go, integer for integer."""
+"""After any history the counts are those of a case base built from the surviving facts in one go."""
 
 from random import Random
 
@@ -35,7 +35,7 @@ def assert_same_counts(cases: CaseBase, other: CaseBase, relation: int) -> None:
 
 
 def live_through(random: Random, settings: Settings, steps: int) -> int:
-    """Add and retract a few facts at a time, asking now and then; returns how many relations were brought up to date."""
+    """Add and retract a few facts at a time, asking now and then; returns how many counts were brought up to date."""
     cases, kept_up = CaseBase(settings), 0
     facts = {some_fact(random) for _ in range(random.randint(2, 14))}
     cases.update(add=sorted(facts))
@@ -110,7 +110,11 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
         lost = hits_of(graph, n)
         for key, hits in hits_of(graph.without([fact]), n).items():
             lost[key] -= hits
-        head, relation, tail = (graph.entities.find(fact[0]), graph.relations.find(fact[1]), graph.entities.find(fact[2]))
+        head, relation, tail = (
+            graph.entities.find(fact[0]),
+            graph.relations.find(fact[1]),
+            graph.entities.find(fact[2]),
+        )
         assert head is not None
         assert relation is not None
         assert tail is not None
@@ -122,6 +126,12 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
 def hits_of(graph: Graph, n: int) -> dict[tuple[int, int], int]:
     everyone = np.arange(len(graph.entities), dtype=np.int32)
     columns = kernels.closed_paths(
-        graph.kernel, everyone, np.full_like(everyone, -1), np.zeros(0, dtype=np.bool), n, 2, np.zeros(2, dtype=np.int64)
+        graph.kernel,
+        everyone,
+        np.full_like(everyone, -1),
+        np.zeros(0, dtype=np.bool),
+        n,
+        2,
+        np.zeros(2, dtype=np.int64),
     )
     return {(r, t): hits for _, r, t, hits in zip(*(column.tolist() for column in columns), strict=True)}

@@ -8,7 +8,7 @@ combines.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -33,18 +33,19 @@ class Cases:
 
     def __init__(self, graph: Graph, profiles: Profiles, settings: Settings) -> None:
         self.graph, self.profiles, self.settings = graph, profiles, settings
-        self.statistics = PathStatistics(graph, lambda: self.clusters, settings)
+        self._clusters = cache(partial(clusters, graph, profiles, settings))
+        self.statistics = PathStatistics(graph, self._clusters, settings)
 
-    @cached_property
+    @property
     def clusters(self) -> Ids:
-        """The cluster of each entity."""
-        return clusters(self.graph, self.profiles, self.settings)
+        """The cluster of each entity, made when first needed."""
+        return self._clusters()
 
     def after(self, change: Change, graph: Graph, profiles: Profiles) -> "Cases":
         """What queries are answered from after a change; counts that are known are kept, unless the change is large."""
         later = Cases(graph, profiles, self.settings)
         if len(change) <= MANY:
-            later.statistics = self.statistics.after(change, graph, lambda: later.clusters)
+            later.statistics = self.statistics.after(change, graph, later._clusters)
         return later
 
 

@@ -266,7 +266,7 @@ def _path_reason(cases: Cases, query: Query, found: int, number: int, worth: flo
     row = int(np.searchsorted(counts.types, number))
     cluster, hits = EVERYONE, int(counts.hits[row])
     total = int(counts.hits.sum())
-    if cases.settings.weight == "prior":
+    if cases.settings.weight == "prior" and cases.settings.neighbours is not None:
         own = int(cases.clusters[query.entity])
         if cases.statistics.hits(own, query.relation, path_type):
             cluster, hits = own, cases.statistics.hits(own, query.relation, path_type)

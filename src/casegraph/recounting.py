@@ -1,11 +1,10 @@
 """
 What a change does to counts that are known (§2.3 (c)), exactly.
 
-Hits change by the cycles of up to n + 1 edges that a changed edge closes or opens (appendix A.4): these are found around
-the edge and added or subtracted, one edge after the other. Reached and right do not add up that way: they are counted
-again, for the path types that follow a changed relation, when the query relation is next asked about; and if its own
-facts changed, what the entities of these facts contribute to the other path types is taken away as it was and added as
-it is.
+Hits change by the cycles of up to n + 1 edges that a changed edge closes or opens (appendix A.4): these are found
+around the edge and added or subtracted, one edge after the other. Reached and right change for path types that follow
+a changed relation, and there only for entities near a changed edge; and for entities whose own answers changed. What
+these entities contributed is taken away as it was and added as it is, when the query relation is next asked about.
 """
 
 from collections.abc import Callable, Iterator
@@ -85,13 +84,18 @@ def refreshed(stale: Stale, relation: int, graph: Graph, in_use: InUse, reach: R
     before, n, changed = stale.counts, stale.max_length, graph.changed_since(stale.graph)
     types, hits = _summed([(before.types, before.hits), *stale.changes])
     counts = PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits))
-    used, was_used = in_use(relation, types, hits), np.isin(types, before.types[in_use(relation, before.types, before.hits)])
+    used, was_used = (
+        in_use(relation, types, hits),
+        np.isin(types, before.types[in_use(relation, before.types, before.hits)]),
+    )
     known = np.flatnonzero(used & was_used)
     places = np.searchsorted(before.types, types[known])
     counts.reached[known], counts.right[known] = before.reached[places], before.right[places]
     affected = follows(types[known], changed, n)
     edges = [changed_edges(stale.graph, graph, 2 * k) for k in changed]
-    near = _near(stale.graph, graph, np.unique(np.concatenate([np.empty(0, np.int32), *(pair.ravel() for pair in edges)])), n - 1)
+    near = _near(
+        stale.graph, graph, np.unique(np.concatenate([np.empty(0, np.int32), *(pair.ravel() for pair in edges)])), n - 1
+    )
     _correct(counts, known[affected], near, (stale.graph, graph), relation, reach)
     if relation >> 1 in changed:
         own = np.unique(changed_edges(stale.graph, graph, relation)[:, 0])

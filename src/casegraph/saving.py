@@ -9,6 +9,7 @@ import json
 import os
 import zipfile
 import zlib
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def save(cases: Cases, path: Path) -> None:
     except OSError as error:
         raise UnreadableFile(str(path), f"cannot be written ({error.strerror}); choose another place") from error
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
 def load(path: Path) -> Cases:
@@ -67,7 +69,7 @@ def load(path: Path) -> Cases:
         cases = Cases(graph, Profiles(), settings)
         cases.profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
         _counts_in(cases, arrays)
-    except (KeyError, ValueError, TypeError, IndexError, CasegraphError) as error:
+    except (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError) as error:
         raise _damaged(path, error) from error
     return cases
 
@@ -79,11 +81,11 @@ def _arrays(path: Path) -> Arrays:
             raise IncompatibleFile(
                 str(path), "is not a saved case base, or only a part of one; build it again from its facts"
             )
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:  # numpy leaks one it opened itself
             return {name: file[name] for name in file.files}
     except OSError as error:
         raise UnreadableFile(str(path), f"cannot be read ({error.strerror}); check the name") from error
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, RuntimeError) as error:
         raise _damaged(path, error) from error
 
 
@@ -104,6 +106,8 @@ def _graph_out(graph: Graph) -> Arrays:
 
 def _graph_in(arrays: Arrays) -> Graph:
     facts = arrays["facts"]
+    if facts.ndim == 2 and (facts[:, 1] % 2).any():
+        raise ValueError("a fact has the inverse of a relation")
     return Graph.of_rows(_names_in("entity", arrays), _names_in("relation", arrays), facts)
 
 
@@ -136,10 +140,27 @@ def _counts_out(cases: Cases) -> Arrays:
 
 def _counts_in(cases: Cases, arrays: Arrays) -> None:
     offsets, n = arrays["counted_offsets"].tolist(), cases.settings.max_length
-    if any(
-        relation >= cases.graph.directions for number in arrays["types"].tolist() for relation in unpacked(number, n)
-    ):
-        raise ValueError("a path type names a relation that does not exist")
+    _check_counts(arrays, cases.graph.directions, n)
     for place, relation in enumerate(arrays["counted"].tolist()):
         rows = slice(offsets[place], offsets[place + 1])
         cases.statistics.counted[relation] = PathCounts(*(arrays[column][rows] for column in COLUMNS))
+
+
+def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
+    types, offsets = arrays["types"], arrays["counted_offsets"]
+    if any(arrays[column].dtype != np.int64 or arrays[column].shape != types.shape for column in COLUMNS):
+        raise ValueError("counts are not whole numbers, one for each path type")
+    if any((arrays[column] < 0).any() for column in COLUMNS):
+        raise ValueError("a count or a path type is below zero")
+    if not all(
+        0 <= relation < directions for number in types.tolist() for relation in unpacked(number, max_length) or [-1]
+    ):
+        raise ValueError("a path type names a relation that does not exist")
+    relations = arrays["counted"].tolist()
+    if relations != sorted(set(relations)) or not all(0 <= relation < directions for relation in relations):
+        raise ValueError("counts are of a relation that does not exist")
+    ends = offsets[[0, -1]].tolist() if len(offsets) else []
+    if len(offsets) != len(relations) + 1 or ends != [0, len(types)] or (np.diff(offsets) < 0).any():
+        raise ValueError("counts do not belong to their relations")
+    if any((np.diff(types[start:end]) <= 0).any() for start, end in pairwise(offsets.tolist())):
+        raise ValueError("path types are out of order")
