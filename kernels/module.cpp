@@ -59,6 +59,7 @@ Lists lists_of(const WalkLists& given) {
 }
 
 NB_MODULE(kernels, m) {
+  nb::set_leak_warnings(false);  // whoever holds a graph until the interpreter ends may do so
   m.doc() = "The loops of casegraph that a profile named, as functions of arrays.";
 
   nb::class_<Edges>(m, "Edges", "The edges of one relation, indexed by head.")
