@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 AT_ONCE = 1 << 16  # facts that become ids together
+BATCHES = 64  # of these that become edges together
 INVERSE = "⁻¹"
 
 
@@ -47,7 +48,7 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became different: the facts that came and went, as rows (head, relation, tail) of ids, sorted."""
+    """What became different: the facts that came and went, as rows (head, relation, tail) of ids."""
 
     added: Ids
     retracted: Ids
@@ -182,10 +183,22 @@ class Graph:
         return np.stack([heads, np.full_like(heads, relation), edges.tails], axis=1)
 
     def add(self, facts: Iterable[tuple[str, str, str]]) -> Change:
-        """Take in facts; those that are there already are counted, and change nothing."""
-        rows = self._interned(facts)
-        added = self.apply(rows, add=True)
-        return Change(added, added[:0], repeated=len(rows) - len(added), absent=0)
+        """Take in facts, all or none; those that are there already are counted, and change nothing."""
+        before, names = self.copy(), (len(self.entities), len(self.relations))
+        added, read = [np.empty((0, 3), dtype=np.int32)], 0
+        try:
+            for rows in self._interned(facts):
+                added.append(self.apply(rows, add=True))
+                read += len(rows)
+            self._make_room()
+        except BaseException:
+            self._edges, self._indexed, self._versions = before._edges, before._indexed, before._versions
+            self._kernel, self._prominence = before._kernel, before._prominence
+            self.entities.forget_after(names[0])
+            self.relations.forget_after(names[1])
+            raise
+        new = np.concatenate(added)
+        return Change(new, new[:0], repeated=read - len(new), absent=0)
 
     def retract(self, facts: Iterable[tuple[str, str, str]]) -> Change:
         """Take facts away; those that are not there are counted, and change nothing."""
@@ -238,23 +251,18 @@ class Graph:
         graph.add(self.facts())
         return graph
 
-    def _interned(self, facts: Iterable[tuple[str, str, str]]) -> Ids:
-        """Facts as rows of ids. If the facts break off, the names that came with them are forgotten again."""
-        known, columns = (len(self.entities), len(self.relations)), [np.empty((0, 3), dtype=np.int32)]
-        try:
-            for batch in _batches(facts):
-                heads, relations, tails = zip(*batch, strict=True)
-                entities = self.entities.intern(heads + tails)
-                columns.append(
-                    np.stack(
-                        [entities[: len(heads)], 2 * self.relations.intern(relations), entities[len(heads) :]], axis=1
-                    )
-                )
-        except BaseException:
-            self.entities.forget_after(known[0])
-            self.relations.forget_after(known[1])
-            raise
-        return np.concatenate(columns)
+    def _interned(self, facts: Iterable[tuple[str, str, str]]) -> Iterator[Ids]:
+        """Facts as rows of ids, many at a time, but not so many that repeated facts could fill the memory."""
+        columns: list[Ids] = []
+        for batch in _batches(facts):
+            heads, relations, tails = zip(*batch, strict=True)
+            entities, labels = self.entities.intern(heads + tails), 2 * self.relations.intern(relations)
+            columns.append(np.stack([entities[: len(heads)], labels, entities[len(heads) :]], axis=1))
+            if len(columns) == BATCHES:
+                yield np.concatenate(columns)
+                columns = []
+        if columns:
+            yield np.concatenate(columns)
 
     def _found(self, facts: Iterable[tuple[str, str, str]]) -> tuple[Ids, int]:
         rows, asked = [], 0
