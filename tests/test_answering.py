@@ -11,9 +11,9 @@ from tests import oracle
 from tests.strategies import Fact, by_name, fact_lists, facts, path_type_in_oracle, random_facts, relation_in_oracle
 
 from casegraph.answering import standings, walk_lists
+from casegraph.answers import Answers
 from casegraph.arrays import ids
 from casegraph.casebase import CaseBase
-from casegraph.explanation import Answers
 from casegraph.settings import Settings
 
 PAPER = Settings.paper("WN18RR").but(max_length=3)

@@ -11,8 +11,8 @@ from random import Random
 import pytest
 from tests.strategies import Fact, random_facts, shuffled
 
+from casegraph.answers import Answer
 from casegraph.casebase import CaseBase
-from casegraph.explanation import Answer
 from casegraph.settings import Settings
 
 CHOSEN = {

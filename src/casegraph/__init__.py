@@ -14,6 +14,7 @@ A name is imported from its module when it is first used, so that `import casegr
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from casegraph.answers import Answer, Answers
     from casegraph.casebase import CaseBase, Update
     from casegraph.errors import (
         CasegraphError,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         UnknownName,
         UnreadableFile,
     )
-    from casegraph.explanation import Answer, Answers, Explanation, Neighbour, Reason
+    from casegraph.explanation import Explanation, Neighbour, Reason
     from casegraph.facts import Fact, read_facts, write_facts
     from casegraph.settings import Settings
 else:
@@ -43,9 +44,10 @@ else:
 
 
 _PUBLIC = {
+    "answers": "Answer Answers",
     "casebase": "CaseBase Update",
     "errors": "CasegraphError IncompatibleFile InvalidSettings MalformedFact NotABenchmark UnknownName UnreadableFile",
-    "explanation": "Answer Answers Explanation Neighbour Reason",
+    "explanation": "Explanation Neighbour Reason",
     "facts": "Fact read_facts write_facts",
     "settings": "Settings",
 }

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from casegraph.answering import MANY, Cases, answers, standings
+from casegraph.answers import Answer, Answers, named_answers
 from casegraph.arrays import ids
 from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
-from casegraph.explanation import Answer, Answers, Explanation, Neighbour, explanation, named_answers
+from casegraph.explanation import Explanation, Neighbour, explanation
 from casegraph.graph import Graph, Query, inverse
 from casegraph.profiles import NONE, Profiles
 from casegraph.retrieval import contextual_entities, similar_entities

@@ -7,89 +7,31 @@ are computed as the kernel computed them, in the same order: they add up to the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from itertools import islice
 from math import log1p, sqrt
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from casegraph import kernels
 from casegraph.answering import Cases, manner, walk_lists
+from casegraph.answers import Answer, html_table
 from casegraph.arrays import ids
 from casegraph.clusters.assignment import EVERYONE
 from casegraph.graph import INVERSE, Graph, Query
 from casegraph.paths import PathType, in_words, paths_between, unpacked
 from casegraph.retrieval import contextual_entities
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 Kind = Literal["path", "shared fact", "habit"]
 KINDS: tuple[Kind, ...] = ("path", "shared fact", "habit")
 PATHS_SHOWN = 3
 NEIGHBOURS_SHOWN = 5
 LEAST_SHOWN = 0.005  # of the score: smaller reasons are only counted in the text
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer: `entity` to the question (asked, relation, ?), or to (?, relation, asked) if `inverse`."""
-
-    asked: str
-    relation: str
-    inverse: bool
-    entity: str
-    score: float
-    rank: int
-    known: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Answers(Sequence[Answer]):
-    """The answers to one question, best first; `note` says why there are none, or is empty."""
-
-    asked: str
-    relation: str
-    inverse: bool
-    found: tuple[Answer, ...]
-    note: str = ""
-
-    def __len__(self) -> int:
-        return len(self.found)
-
-    @overload
-    def __getitem__(self, place: int) -> Answer: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Answer, ...]: ...
-    def __getitem__(self, place: int | slice) -> Answer | tuple[Answer, ...]:
-        return self.found[place]
-
-    def __iter__(self) -> Iterator[Answer]:
-        return iter(self.found)
-
-    @property
-    def question(self) -> str:
-        """The question as a person writes it."""
-        return f"(?, {self.relation}, {self.asked})" if self.inverse else f"({self.asked}, {self.relation}, ?)"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        answers = [{"rank": a.rank, "entity": a.entity, "score": a.score, "known": a.known} for a in self.found]
-        return {
-            "asked": self.asked,
-            "relation": self.relation,
-            "inverse": self.inverse,
-            "note": self.note,
-            "answers": answers,
-        }
-
-    def _repr_html_(self) -> str:
-        rows = [(str(a.rank), a.entity, f"{a.score:.4f}", "known" if a.known else "") for a in self.found]
-        return f"<p>{escape(self.question)} {escape(self.note)}</p>" + _table(("", "answer", "score", ""), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,22 +141,9 @@ class Explanation:
         near = [(n.entity, f"{n.similarity:.2f}", ", ".join(n.answers)) for n in self.neighbours]
         return (
             f"<p><b>{escape(a.entity)}</b> {a.score:.4f}</p>"
-            + _table(("share", "reason", "paths"), reasons)
-            + _table(("like " + a.asked, "similarity", "answers"), near)
+            + html_table(("share", "reason", "paths"), reasons)
+            + html_table(("like " + a.asked, "similarity", "answers"), near)
         )
-
-
-def named_answers(
-    graph: Graph, query: tuple[str, int], scored: Iterable[tuple[int, float]], own: set[int], *, exclude: bool
-) -> tuple[Answer, ...]:
-    """Answers by name, numbered, in the order given; `own` are those known already."""
-    asked, relation = query
-    name, inverse = graph.relations[relation >> 1], bool(relation & 1)
-    kept = [(entity, score) for entity, score in scored if not (exclude and entity in own)]
-    return tuple(
-        Answer(asked, name, inverse, graph.entities[entity], score, rank, entity in own)
-        for rank, (entity, score) in enumerate(kept, start=1)
-    )
 
 
 def explanation(cases: Cases, query: Query, answer: Answer, found: int) -> Explanation:
@@ -296,10 +225,3 @@ def _fact_words(graph: Graph, relation: int, tail: int) -> str:
 
 def _arrow(relation: str) -> str:
     return f"←{relation.removesuffix(INVERSE)}—" if relation.endswith(INVERSE) else f"—{relation}→"
-
-
-def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    def cells(row: tuple[str, ...], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-    return "<table>" + cells(header, "th") + "".join(cells(row, "td") for row in rows) + "</table>"

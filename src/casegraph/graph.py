@@ -16,6 +16,7 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Ids, Interner, ids
+from casegraph.edges import Edges, edges_of, found_in, key, keys_of, sorted_unique
 from casegraph.facts import Fact
 
 if TYPE_CHECKING:
@@ -36,14 +37,6 @@ class Query(NamedTuple):
 
     entity: int
     relation: int
-
-
-class Edges(NamedTuple):
-    """The edges of one relation: row i holds the tails of `heads[i]`, sorted, from `offsets[i]` to `offsets[i + 1]`."""
-
-    heads: Ids
-    offsets: Ids
-    tails: Ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +209,9 @@ class Graph:
             if not len(group):
                 continue
             relation = int(rows[group[0], 1])
-            before = _keys(self._edges[relation])
-            asked = _sorted_unique(_key(rows[group, 0], rows[group, 2]))
-            known = _isin_sorted(asked, before)
+            before = keys_of(self._edges[relation])
+            asked = sorted_unique(key(rows[group, 0], rows[group, 2]))
+            known = found_in(asked, before)
             keys = asked[~known] if add else asked[known]
             if not len(keys):
                 continue
@@ -284,9 +277,9 @@ class Graph:
         self._kernel = None
 
     def _put(self, relation: int, keys: Counts) -> None:
-        back = _sorted_unique((keys << 32) | (keys >> 32))
+        back = sorted_unique((keys << 32) | (keys >> 32))
         for direction, sorted_keys in ((relation, keys), (inverse(relation), back)):
-            edges = _edges(sorted_keys)
+            edges = edges_of(sorted_keys)
             self._edges[direction], self._indexed[direction] = edges, kernels.Edges.of(*edges)
         self._versions[relation >> 1] += 1
         self._kernel = self._prominence = None
@@ -301,30 +294,3 @@ def _batches(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, 
             batch = []
     if batch:
         yield batch
-
-
-def _key(heads: Ids, tails: Ids) -> Counts:
-    return (heads.astype(np.int64) << 32) | tails
-
-
-def _keys(edges: Edges) -> Counts:
-    """(head, tail) of every edge as one number each, in order."""
-    return _key(np.repeat(edges.heads, np.diff(edges.offsets)), edges.tails)
-
-
-def _edges(keys: Counts) -> Edges:
-    heads = (keys >> 32).astype(np.int32)
-    first = np.flatnonzero(np.diff(heads, prepend=-1))
-    offsets = np.append(first, len(keys)).astype(np.int32)
-    return Edges(heads[first], offsets, (keys & 0xFFFFFFFF).astype(np.int32))
-
-
-def _sorted_unique(keys: Counts) -> Counts:
-    keys = np.sort(keys)
-    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
-
-
-def _isin_sorted(keys: Counts, among: Counts) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
-    places = np.searchsorted(among, keys)
-    found: np.ndarray[tuple[int], np.dtype[np.bool]] = np.append(among, -1)[places] == keys
-    return found

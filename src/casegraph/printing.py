@@ -20,9 +20,10 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from casegraph.answers import Answer, Answers
     from casegraph.casebase import CaseBase
     from casegraph.evaluation.completion import Evaluation
-    from casegraph.explanation import Answer, Answers, Explanation
+    from casegraph.explanation import Explanation
     from casegraph.work import Show
 
 Format = Literal["table", "json", "jsonl", "tsv"]
