@@ -160,12 +160,12 @@ def wn18rr_and_nell(report: Report) -> None:
 
 
 LEAK = """
-NELL-995: the paper's figure is reached only with the test facts in the searched graph, which is what its code loads. The
-lines with `full_graph` show that and are no result (they pass the paper's, since here only the question's own edge is
+NELL-995: the paper's figure is reached only with the test facts in the searched graph, which is what its code loads.
+The lines with `full_graph` show that and are no result (they pass the paper's, since only the question's own edge is
 not walked); the honest lines search `graph`.
 
-WN18RR, n = 5: by exact counting hits agree with the paper's to about its two digits, and MRR is within .01 below it. With
-the prior taken from sampled walks, as the published code takes it (see table 2), MRR rounds to the paper's.
+WN18RR, n = 5: by exact counting hits agree with the paper's to about its two digits, and MRR is within .01 below it.
+With the prior taken from sampled walks, as the published code takes it (see table 2), MRR rounds to the paper's.
 """
 
 
@@ -302,7 +302,7 @@ def defaults(report: Report) -> None:
     lines = []
     for folder, *options in DEFAULTS:
         casegraph = Path(sys.executable).with_name("casegraph")
-        command = [casegraph, "evaluate", DATA / folder, *options, "--format", "json"]
+        command = [str(casegraph), "evaluate", str(DATA / folder), *options, "--format", "json"]
         found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
         side = found["sides"]
         metrics = [f"{found['metrics'][f'{side}.realistic.{metric}']:.4f}" for metric in METRICS]
