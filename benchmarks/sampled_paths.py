@@ -10,6 +10,7 @@ samples and is otherwise the same machine: precision stays exact, and so does ev
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 import numpy as np
 
@@ -33,8 +34,12 @@ class SampledStatistics(PathStatistics):
 
     def __init__(self, graph: Graph, clusters: Callable[[], Ids], settings: Settings) -> None:
         super().__init__(graph, clusters, settings)
-        self._sampled = sampled_closed_paths(graph, settings.max_length, self.walks, np.random.default_rng(self.seed))
         self._weighed: dict[int, ClusterCounts] = {}
+
+    @cached_property
+    def _sampled(self) -> tuple[Counts, Counts, Counts]:
+        random = np.random.default_rng(self.seed)
+        return sampled_closed_paths(self._graph, self._settings.max_length, self.walks, random)
 
     def clustered(self, relation: int) -> ClusterCounts:
         """Sampled hits, and tries such that hits / tries is the exact precision."""
