@@ -12,10 +12,10 @@ template <class Use>
 void ask_all(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Ids rank, int threads, const Use& use) {
   const Trie trie(lists.types, manner.max_length);
   const Habit habit(graph, queries.relation, manner, rank);
-  std::vector<Answerer> answerers(std::min<std::size_t>(threads, queries.entities.size()),
-                                  Answerer(graph, queries, lists, trie, habit, manner));
   constexpr std::size_t at_once = 4;
-  parallel(threads, (queries.entities.size() + at_once - 1) / at_once, [&](int thread, std::size_t task) {
+  const std::size_t tasks = (queries.entities.size() + at_once - 1) / at_once;
+  std::vector<Answerer> answerers(useful(threads, tasks), Answerer(graph, queries, lists, trie, habit, manner));
+  parallel(threads, tasks, [&](int thread, std::size_t task) {
     for (std::size_t query = task * at_once; query < std::min(queries.entities.size(), (task + 1) * at_once); ++query)
       use(answerers[thread], habit, query);
   });

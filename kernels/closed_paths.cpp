@@ -232,9 +232,10 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, c
   std::sort(order.begin(), order.end(), [&](Id a, Id b) {
     return std::pair(clusters[a], a) < std::pair(clusters[b], b);
   });
-  std::vector<Counter<Gathered>> counters(threads, Counter<Gathered>(graph, wanted, max_length));
   constexpr std::size_t at_once = 16;
-  parallel(threads, (order.size() + at_once - 1) / at_once, [&](int thread, std::size_t task) {
+  const std::size_t tasks = (order.size() + at_once - 1) / at_once;
+  std::vector<Counter<Gathered>> counters(useful(threads, tasks), Counter<Gathered>(graph, wanted, max_length));
+  parallel(threads, tasks, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(order.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place)
       counters[thread].count(order[place], clusters[order[place]], progress);

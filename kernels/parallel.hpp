@@ -28,6 +28,11 @@ class Progress {
   std::int64_t* counters_;
 };
 
+// How many threads are of use for so many tasks; at least one.
+inline int useful(int threads, std::size_t tasks) {
+  return static_cast<int>(std::clamp<std::size_t>(tasks, 1, static_cast<std::size_t>(std::max(threads, 1))));
+}
+
 template <class Body>
 void parallel(int threads, std::size_t tasks, const Body& body) {
   std::atomic<std::size_t> next{0};
@@ -42,7 +47,7 @@ void parallel(int threads, std::size_t tasks, const Body& body) {
       next = tasks;
     }
   };
-  const int helpers = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), tasks)) - 1;
+  const int helpers = useful(threads, tasks) - 1;
   std::vector<std::thread> pool;
   for (int thread = 1; thread <= helpers; ++thread) pool.emplace_back(work, thread);
   work(0);

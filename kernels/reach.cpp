@@ -134,9 +134,10 @@ class Reacher {
 
 Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, int max_length, int threads, Progress progress) {
   const Plan plan(uses, max_length);
-  std::vector<Reacher> reachers(threads, Reacher(graph, plan, max_length));
   constexpr std::size_t at_once = 8;
-  parallel(threads, (entities.size() + at_once - 1) / at_once, [&](int thread, std::size_t task) {
+  const std::size_t tasks = (entities.size() + at_once - 1) / at_once;
+  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length));
+  parallel(threads, tasks, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(entities.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place) reachers[thread].count(entities[place], progress);
     progress.done(static_cast<std::int64_t>(end - task * at_once));

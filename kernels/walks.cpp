@@ -79,10 +79,11 @@ std::vector<Count> walks(const Graph& graph, std::span<const Question> questions
 
   std::vector<Count> tries(questions.size());
   const Id most = clusters.empty() ? 0 : *std::max_element(clusters.begin(), clusters.end());
-  std::vector<Walker> walkers(threads, Walker(graph, max_length));
-  std::vector<std::vector<Count>> sums(threads, std::vector<Count>(static_cast<std::size_t>(most + 2)));
   constexpr std::size_t at_once = 256;
-  parallel(threads, (starts.size() - 1 + at_once - 1) / at_once, [&](int thread, std::size_t task) {
+  const std::size_t tasks = (starts.size() - 1 + at_once - 1) / at_once;
+  std::vector<Walker> walkers(useful(threads, tasks), Walker(graph, max_length));
+  std::vector<std::vector<Count>> sums(walkers.size(), std::vector<Count>(static_cast<std::size_t>(most + 2)));
+  parallel(threads, tasks, [&](int thread, std::size_t task) {
     std::vector<Count>& sum_of = sums[thread];  // of cluster c at c + 1; of everyone at 0
     const std::size_t end = std::min(starts.size() - 1, (task + 1) * at_once);
     for (std::size_t at = task * at_once; at < end; ++at) {
