@@ -1,6 +1,7 @@
 // One query at a time: everything that speaks for any answer, gathered and combined.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <deque>
 
@@ -109,6 +110,8 @@ class Answerer {
     left_out_ = queries_.left_out[query];
     candidates_.clear();
     places_.renew();
+    exact = true;
+    enough_ = followed + manner_.budget;
     if (entity_ < 0) return candidates_;
     walk(queries_.lists[query]);
     if (manner_.precedents) share();
@@ -137,6 +140,7 @@ class Answerer {
 
   std::vector<Evidence> record_;
   Count followed = 0;
+  bool exact = true;  // whether the budget has sufficed for the query at hand
 
  private:
   void add(Id answer, const Evidence& piece, Count paths = 0) {
@@ -183,6 +187,11 @@ class Answerer {
       into.start(entity_);
     } else {
       const Edges& edges = graph_.edges(at.relation);
+      if (too_much(edges, *from)) {
+        exact = false;
+        --in_use_;
+        return nullptr;
+      }
       const auto allowed = [&](Id head, Id tail) { return left_out_ < 0 || !is_left_out(head, at.relation, tail); };
       followed += manner_.loop_free ? step(edges, entity_, *from, nullptr, at.length - 1, at.ahead, stamps_, into)
                                     : step_freely(edges, *from, stamps_, into, allowed);
@@ -194,6 +203,14 @@ class Answerer {
     }
     frontier_of_[node] = static_cast<std::int32_t>(in_use_) - 1;
     return &into;
+  }
+
+  // Whether following `edges` from `from` would exceed the budget; no order of ids plays a part in that.
+  bool too_much(const Edges& edges, const Frontier& from) const {
+    if (followed + static_cast<Count>(edges.tails.size()) <= enough_) return false;  // each edge is looked at once at most
+    Count cost = 0;
+    each_end(edges, from, nullptr, [&](std::size_t, Ids tails) { cost += static_cast<Count>(tails.size()); });
+    return followed + cost > enough_;
   }
 
   Frontier& fresh() {
@@ -231,11 +248,26 @@ class Answerer {
     for (const auto& [end, walks] : now) walks_[end] = walks;
   }
 
-  // Of the others that share a fact with the entity and have the query relation, how many give which answer.
+  // Of the others that share a fact with the entity and have the query relation, how many give which answer. If all who share
+  // something are too many to be asked, the facts that fewest share come first, by powers of two, as far as the budget goes.
   void share() {
+    std::array<Count, 65> sharing{};  // by the number of binary digits of how many share a fact
+    each_fact([&](Id, Id, std::size_t others) { sharing[std::bit_width(others)] += static_cast<Count>(others); });
+    int most = 0;
+    for (Count total = followed; most < 65 && (total += sharing[most]) <= enough_; ++most) {}
+    exact = exact && most == 65;
+    each_fact([&](Id relation, Id tail, std::size_t others) {
+      if (static_cast<int>(std::bit_width(others)) < most) share(relation, tail);
+    });
+  }
+
+  // Call `use(relation, tail, how many share it)` for every fact of the entity.
+  template <class Use>
+  void each_fact(const Use& use) const {
     for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation)
       for (Id tail : graph_.tails(entity_, static_cast<Id>(relation)))
-        if (!is_left_out(entity_, static_cast<Id>(relation), tail)) share(static_cast<Id>(relation), tail);
+        if (!is_left_out(entity_, static_cast<Id>(relation), tail))
+          use(static_cast<Id>(relation), tail, graph_.tails(tail, inverse(static_cast<Id>(relation))).size());
   }
 
   // Whether an edge is the known answer that is treated as unknown, in either direction.
@@ -301,6 +333,7 @@ class Answerer {
   std::deque<Frontier> pool_;
   std::size_t in_use_ = 0;
   std::uint32_t epoch_ = 0;
+  Count enough_ = 0;  // of `followed`, for the query at hand
   Id entity_ = -1, left_out_ = -1, recorded_ = -1;
 };
 

@@ -129,11 +129,14 @@ class Comparison {
 
 Answers answers(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Ids rank, Count top, int threads) {
   std::vector<std::vector<Scored>> found(queries.entities.size());
+  Answers result;
+  result.exact.assign(queries.entities.size(), 1);
   std::atomic<Count> followed{0};
   ask_all(graph, queries, lists, manner, rank, threads, [&](Answerer& answerer, const Habit& habit, std::size_t query) {
     const Count before = answerer.followed;
     const std::vector<Candidate>& candidates = answerer.ask(query);
     if (!answerer.asked()) return;
+    result.exact[query] = answerer.exact;
     std::vector<Scored>& best = found[query] = with_habit(answerer, habit, candidates, top);
     const auto kept = top < 0 ? best.size() : std::min(best.size(), static_cast<std::size_t>(top));
     std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(kept), best.end(), [&](const Scored& a, const Scored& b) {
@@ -142,7 +145,6 @@ Answers answers(const Graph& graph, const Queries& queries, const Lists& lists, 
     best.resize(kept);
     followed += answerer.followed - before;
   });
-  Answers result;
   result.offsets.push_back(0);
   for (const auto& best : found) {
     for (const auto& [entity, score] : best) {

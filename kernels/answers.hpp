@@ -20,6 +20,7 @@ struct Manner {
   bool sum = false;          // add the evidence up, or combine it as a discounted noisy-or
   double discount = 0.05;    // what the next best piece of evidence is worth
   int best = 5;              // how many pieces count
+  Count budget = 20'000'000; // edges that a query may look at: what would cost more is left out, and the answer says so
 };
 
 // What the queries of one relation are asked with.
@@ -55,6 +56,7 @@ struct Answers {
   std::vector<std::int64_t> offsets;  // (queries + 1)
   std::vector<Id> entities;
   std::vector<double> scores;
+  std::vector<std::uint8_t> exact;    // (queries)  whether the budget sufficed
   Count followed = 0;                 // edges looked at
 };
 

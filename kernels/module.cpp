@@ -160,7 +160,8 @@ NB_MODULE(kernels, m) {
       .def_rw("habit", &Manner::habit)
       .def_rw("sum", &Manner::sum)
       .def_rw("discount", &Manner::discount)
-      .def_rw("best", &Manner::best);
+      .def_rw("best", &Manner::best)
+      .def_rw("budget", &Manner::budget);
 
   m.def("answers",
         [](const Graph& graph, Id relation, In<Id> entities, In<Id> lists, In<Id> left_out, const WalkLists& walk, const Manner& manner,
@@ -171,7 +172,7 @@ NB_MODULE(kernels, m) {
             found = answers(graph, queries_of(relation, entities, lists, left_out), lists_of(walk), manner, span(rank), top, threads);
           }
           return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.entities)), array(std::move(found.scores)),
-                                found.followed);
+                                array(std::move(found.exact)), found.followed);
         },
         nb::arg("graph"), nb::arg("relation"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("walk"),
         nb::arg("manner"), nb::arg("rank"), nb::arg("top"), nb::arg("threads"));

@@ -8,6 +8,7 @@ from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, histories, surviving
 
 from casegraph.answering import MANY
+from casegraph.answers import Answers
 from casegraph.casebase import CaseBase, Known, Update
 from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.profiles import NONE
@@ -268,3 +269,26 @@ def test_an_empty_case_base_can_be_asked_for_nothing() -> None:
     assert cases.ask_many([]) == []
     with pytest.raises(UnknownName):
         cases.ask("a", "r")
+
+
+def test_a_query_stays_within_its_budget_and_says_what_it_cost() -> None:
+    facts = [
+        (f"e{i}", relation, f"e{(i * k + k) % 12}") for i in range(12) for k, relation in enumerate("rst", start=1)
+    ]
+    whole = CaseBase(Settings(max_length=2))
+    whole.update(add=facts)
+    assert all(whole.ask(f"e{i}", "r").exact for i in range(12))
+    exact = []
+    for budget in (1, 10, 40, 1000):
+        found = [answers_within(budget, order) for order in (facts, facts[::-1])]
+        assert found[0] == found[1], "what is left out depends on the order of facts"
+        exact.append(sum(answers.exact for answers in found[0]))
+    assert exact[0] == 0
+    assert exact[-1] == 12
+    assert answers_within(1000, facts) == [whole.ask(f"e{i}", "r") for i in range(12)]
+
+
+def answers_within(budget: int, facts: list[tuple[str, str, str]]) -> list[Answers]:
+    cases = CaseBase(Settings(max_length=2, budget=budget))
+    cases.update(add=facts)
+    return [cases.ask(f"e{i}", "r") for i in range(12)]

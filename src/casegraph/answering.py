@@ -10,6 +10,7 @@ combines.
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,19 +76,26 @@ def walk_lists(cases: Cases, relation: int, entities: Ids) -> WalkLists:
     return _known_to_neighbours(cases, relation, entities)
 
 
-def answers(
-    cases: Cases, relation: int, entities: Ids, *, top: int, left_out: Ids | None = None
-) -> list[tuple[Ids, Floats]]:
-    """The best `top` answers of each query (entity, relation) with their scores; all of them if `top` is -1.
+class Found(NamedTuple):
+    """The answers of a query with their scores, best first, and whether the budget sufficed to find them all."""
+
+    entities: Ids
+    scores: Floats
+    exact: bool
+
+
+def answers(cases: Cases, relation: int, entities: Ids, *, top: int, left_out: Ids | None = None) -> list[Found]:
+    """The best `top` answers of each query (entity, relation); all of them if `top` is -1.
 
     left_out  for each query a known answer to be treated as unknown, or -1
     """
     lists = walk_lists(cases, relation, entities)
-    offsets, found, scores, _ = kernels.answers(
+    offsets, found, scores, exact, _ = kernels.answers(
         cases.graph.kernel, relation, entities, lists.of_query, _left_out(entities, left_out), lists.arrays,
         manner(cases.settings), cases.graph.entities.ranks(), top, threads(),
     )  # fmt: skip
-    return [(found[start:end], scores[start:end]) for start, end in pairwise(offsets)]
+    parts = zip(pairwise(offsets), exact.tolist(), strict=True)
+    return [Found(found[start:end], scores[start:end], bool(whole)) for (start, end), whole in parts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +142,7 @@ def manner(settings: Settings) -> kernels.Manner:
     chosen.precedents, chosen.doubt = settings.precedents, settings.doubt
     chosen.support, chosen.habit = settings.support, settings.habit
     chosen.sum = settings.combination == "sum"
-    chosen.discount, chosen.best = settings.discount, settings.best
+    chosen.discount, chosen.best, chosen.budget = settings.discount, settings.best, settings.budget
     return chosen
 
 

@@ -30,13 +30,18 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers(Sequence[Answer]):
-    """The answers to one question, best first; `note` says why there are none, or is empty."""
+    """The answers to one question, best first.
+
+    note   why there are none, or empty
+    exact  whether the query's budget sufficed; if not, some evidence was left out, always the same
+    """
 
     asked: str
     relation: str
     inverse: bool
     found: tuple[Answer, ...]
     note: str = ""
+    exact: bool = True
 
     def __len__(self) -> int:
         return len(self.found)
@@ -64,6 +69,7 @@ class Answers(Sequence[Answer]):
             "relation": self.relation,
             "inverse": self.inverse,
             "note": self.note,
+            "exact": self.exact,
             "answers": answers,
         }
 

@@ -208,17 +208,13 @@ class CaseBase:
         room = max(map(len, own), default=0) if known == "exclude" else 0
         best = answers(self._cases, relation, ids(entities), top=-1 if only is not None or top < 0 else top + room)
         result = []
-        for name, mine, (ends, scores) in zip(names, own, best, strict=True):
-            scored = [
-                pair for pair in zip(ends.tolist(), scores.tolist(), strict=True) if only is None or pair[0] in only
-            ]
+        for name, mine, found in zip(names, own, best, strict=True):
+            pairs = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
+            scored = [pair for pair in pairs if only is None or pair[0] in only]
             kept = named_answers(graph, (name, relation), scored, mine, exclude=known == "exclude")
-            note = "" if kept or (only is not None and len(ends)) else self._note(name, relation)
-            result.append(
-                Answers(
-                    name, graph.relations[relation >> 1], bool(relation & 1), kept[: top if top >= 0 else None], note
-                )
-            )
+            note = "" if kept or (only is not None and len(found.entities)) else self._note(name, relation)
+            kept = kept[: top if top >= 0 else None]
+            result.append(Answers(name, graph.relations[relation >> 1], bool(relation & 1), kept, note, found.exact))
         return result
 
     def _seen(self, name: str) -> int:

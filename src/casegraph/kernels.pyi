@@ -32,6 +32,7 @@ class Manner:
     sum: bool
     discount: float
     best: int
+    budget: int
 
 def profiles(graph: Graph, entities: Ids) -> tuple[Counts, Ids]: ...
 def around(graph: Graph, entities: Ids, steps: int) -> Ids: ...
@@ -72,7 +73,7 @@ def answers(
     rank: Ids,
     top: int,
     threads: int,
-) -> tuple[Counts, Ids, Floats, int]: ...
+) -> tuple[Counts, Ids, Floats, npt.NDArray[np.uint8], int]: ...
 def standings(
     graph: Graph,
     relation: int,

@@ -39,6 +39,7 @@ class Settings:
     precedents  whether to ask what entities that share a fact, and all entities (at `habit` of its weight), answer
     clustering  whose counts are a query's: those of its cluster ("hac"), its own ("entity") or "everyone"'s
     threshold   mean similarity above which a node of the hierarchy is one cluster (Algorithm 1)
+    budget      edges that one query may look at; what would cost more is left out, and `Answers.exact` says so
     fallback    whether everyone's counts stand in for a path type that the cluster has none of
     """
 
@@ -57,6 +58,7 @@ class Settings:
     clustering: Clustering = "everyone"
     threshold: float = 0.75
     fallback: bool = True
+    budget: int = 20_000_000
 
     def __post_init__(self) -> None:
         _check("max_length", self.max_length, 1, 5)
@@ -69,6 +71,7 @@ class Settings:
         _check("discount", self.discount, 0, 1)
         _check("best", self.best, 1, 8)
         _check("habit", self.habit, 0, 1)
+        _check("budget", self.budget, 1, None)
         _check("threshold", self.threshold, -1, 1)
         _choose("weight", self.weight, "right", "prior", "frequency")
         _choose("combination", self.combination, "noisy-or", "sum")
