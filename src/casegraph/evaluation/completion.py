@@ -199,7 +199,8 @@ def _peak_memory() -> int:
     if sys.platform == "win32":
         return 0
     if (status := Path("/proc/self/status")).exists():  # getrusage would also count the process that started this one
-        return next((1024 * int(line.split()[1]) for line in status.open() if line.startswith("VmHWM:")), 0)
+        lines = status.read_text().splitlines()
+        return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
