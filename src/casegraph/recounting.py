@@ -45,11 +45,11 @@ class Stale:
     changes: tuple[tuple[Counts, Counts], ...] = ()
 
 
-def changed_hits(graph: Graph, change: Change, max_length: int) -> dict[int, tuple[Counts, Counts]]:
-    """For each relation the path types whose hits a change of `graph` alters, and by how much."""
+def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -> dict[int, tuple[Counts, Counts]]:
+    """For each relation the path types whose hits a change alters, and by how much."""
     found = [
         (relations, types, sign * hits)
-        for row, sign, present in _one_by_one(graph, change)
+        for row, sign, present in _one_by_one(before, after, change)
         for relations, types, hits in [kernels.cycles_through(present.kernel, *row, max_length)]
     ]
     if not found:
@@ -61,17 +61,20 @@ def changed_hits(graph: Graph, change: Change, max_length: int) -> dict[int, tup
     return {int(relations[part[0]]): (types[part], hits[part]) for part in parts if len(part)}
 
 
-def _one_by_one(graph: Graph, change: Change) -> Iterator[tuple[tuple[int, int, int], int, Graph]]:
+def _one_by_one(before: Graph, after: Graph, change: Change) -> Iterator[tuple[tuple[int, int, int], int, Graph]]:
     """Every changed edge, whether it comes or goes, and a graph that has it, with all edges before it changed."""
-    present = graph
-    for row in change.retracted:
-        yield _ids(row), -1, present
-        present = present.copy()
-        present.apply(row[None, :], add=False)
-    for row in change.added:
-        present = present.copy()
-        present.apply(row[None, :], add=True)
-        yield _ids(row), 1, present
+    rows = [(row, False) for row in change.retracted] + [(row, True) for row in change.added]
+    present = before
+    for place, (row, comes) in enumerate(rows, start=1):
+        following = after if place == len(rows) else _with(present, row, comes=comes)
+        yield _ids(row), 1 if comes else -1, following if comes else present
+        present = following
+
+
+def _with(graph: Graph, row: Ids, *, comes: bool) -> Graph:
+    changed = graph.copy()
+    changed.apply(row[None, :], add=comes)
+    return changed
 
 
 def _ids(row: Ids) -> tuple[int, int, int]:

@@ -70,7 +70,7 @@ class PathStatistics:
             **self._stale,
             **{relation: Stale(counts, self._graph, n) for relation, counts in self.counted.items()},
         }
-        hits = changed_hits(self._graph, change, n) if known else {}
+        hits = changed_hits(self._graph, graph, change, n) if known else {}
         for relation, stale in known.items():
             more = (hits[relation],) if relation in hits else ()
             later._stale[relation] = replace(stale, changes=stale.changes + more)
