@@ -288,6 +288,20 @@ def test_a_query_stays_within_its_budget_and_says_what_it_cost() -> None:
     assert answers_within(1000, facts) == [whole.ask(f"e{i}", "r") for i in range(12)]
 
 
+def test_walking_path_types_costs_budget_too() -> None:
+    facts = [
+        (f"e{i}", relation, f"e{(i * k + k) % 12}") for i in range(12) for k, relation in enumerate("rst", start=1)
+    ]
+    walked = {}
+    for budget in (1, 1000):
+        cases = CaseBase(Settings(max_length=2, budget=budget, precedents=False))
+        cases.update(add=facts)
+        walked[budget] = [cases.ask(f"e{i}", "r", top=-1) for i in range(12)]
+    assert all(answers.exact for answers in walked[1000])
+    assert not any(answers.exact for answers in walked[1])
+    assert sum(map(len, walked[1])) < sum(map(len, walked[1000]))
+
+
 def answers_within(budget: int, facts: list[tuple[str, str, str]]) -> list[Answers]:
     cases = CaseBase(Settings(max_length=2, budget=budget))
     cases.update(add=facts)

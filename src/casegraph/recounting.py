@@ -14,6 +14,7 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Ids
+from casegraph.edges import keys_of
 from casegraph.graph import Change, Graph
 from casegraph.paths import follows
 
@@ -136,9 +137,8 @@ def _near(before: Graph, after: Graph, entities: Ids, steps: int) -> Ids:
 
 def changed_edges(before: Graph, after: Graph, relation: int) -> Ids:
     """The edges of a relation that only one of two states has, as rows (head, tail)."""
-    states = [graph.rows(relation) for graph in (before, after) if relation < graph.directions]
-    keys = [(rows[:, 0].astype(np.int64) << 32) | rows[:, 2] for rows in states]
-    other = np.setxor1d(keys[0], keys[1], assume_unique=True) if len(keys) == 2 else keys[0]
+    keys = [keys_of(graph.edges(relation)) for graph in (before, after) if relation < graph.directions]
+    other = np.setxor1d(*keys, assume_unique=True) if len(keys) == 2 else keys[0]
     return np.stack([other >> 32, other & 0xFFFFFFFF], axis=1).astype(np.int32)
 
 
