@@ -138,7 +138,7 @@ def _near(before: Graph, after: Graph, entities: Ids, steps: int) -> Ids:
 def changed_edges(before: Graph, after: Graph, relation: int) -> Ids:
     """The edges of a relation that only one of two states has, as rows (head, tail)."""
     keys = [keys_of(graph.edges(relation)) for graph in (before, after) if relation < graph.directions]
-    other = np.setxor1d(*keys, assume_unique=True) if len(keys) == 2 else keys[0]
+    other = np.setxor1d(keys[0], keys[1], assume_unique=True) if len(keys) == 2 else keys[0]
     return np.stack([other >> 32, other & 0xFFFFFFFF], axis=1).astype(np.int32)
 
 
