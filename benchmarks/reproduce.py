@@ -127,7 +127,8 @@ def fb122(report: Report) -> None:
 
 SAMPLING = """
 Why exact counting gives less than the paper here: equation 2 counts paths, and on a dense graph nearly all paths are
-long ones through hubs, thousands for every fact, so the prior of the short and precise path types is next to nothing. The published code does not count paths but what it sampled: loop-free
+long ones through hubs, thousands for every fact, so the prior of the short and precise path types is next to nothing.
+The published code does not count paths but what it sampled: loop-free
 random walks from every entity, of full length, and each of their beginnings that ends at an answer. That weighs a
 path by the chance that a random walk takes it, times the ways it goes on. With the prior taken from such a sample,
 and everything else exact and unchanged, the same machine reaches the second line of each group
