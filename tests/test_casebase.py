@@ -177,7 +177,8 @@ def test_an_update_tells_what_it_did(history: list[Step]) -> None:
             new_entities=len({name for head, _, tail in new for name in (head, tail)} - entities),
             new_relations=len({relation for _, relation, _ in new} - relations),
             reshaped=len(reshaped),
-            recounted=False,
+            recounted=update.recounted,
+            cycles=update.cycles,
         )
         known = after
         entities |= {name for head, _, tail in new for name in (head, tail)}
@@ -187,7 +188,7 @@ def test_an_update_tells_what_it_did(history: list[Step]) -> None:
 def test_an_update_of_many_facts_says_that_counts_are_made_anew() -> None:
     many = [(f"a{k}", "parent of", f"b{k}") for k in range(MANY + 1)]
     cases = case_base(FAMILY)
-    assert [cases.update(add=many).recounted, cases.update(retract=many[1:]).recounted] == [True, False]
+    assert [cases.update(add=many).anew, cases.update(retract=many[1:]).anew] == [True, False]
     assert names(cases, "gus", "mother of") == names(case_base([*FAMILY, many[0]]), "gus", "mother of")
 
 
@@ -263,7 +264,7 @@ def test_similar_entities_say_what_they_share() -> None:
 
 def test_an_empty_case_base_can_be_asked_for_nothing() -> None:
     cases = CaseBase()
-    assert cases.update() == Update(0, 0, 0, 0, 0, 0, 0, recounted=False)
+    assert cases.update() == Update()
     cases.prepare()
     assert cases.score([]) == []
     assert cases.ask_many([]) == []

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import oracle
-from tests.strategies import Fact, Step, fact_lists, facts, histories, played, shuffled, surviving
+from tests.strategies import ENTITIES, Fact, Step, fact_lists, facts, histories, played, shuffled, surviving
 
 from casegraph.arrays import Interner
-from casegraph.graph import AT_ONCE, Change, Graph, inverse
+from casegraph.edges import Change
+from casegraph.graph import AT_ONCE, Graph, inverse
 
 
 def assert_equal(graph: Graph, other: Graph) -> None:
@@ -256,3 +257,15 @@ def test_a_failed_add_leaves_a_graph_that_can_be_read() -> None:
         graph.add(broken())
     assert list(graph.facts()) == [("a", "r", "b")]
     assert len(graph.without([("a", "r", "b")])) == 0
+
+
+@given(histories(), st.sets(st.sampled_from(ENTITIES)))
+def test_retracting_entities_is_retracting_all_their_facts(history: list[Step], gone: set[str]) -> None:
+    graph = played(history, Graph())
+    known = set(graph.facts())
+    theirs = {fact for fact in known if {fact.head, fact.tail} & gone}
+    change = graph.retract([*sorted(gone), *sorted(theirs)[:1]])
+    assert set(graph.facts()) == known - theirs
+    assert len(change.retracted) == len(theirs)
+    without_facts = gone - {name for fact in theirs for name in (fact.head, fact.tail)}
+    assert change.absent == len(without_facts)

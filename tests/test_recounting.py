@@ -45,7 +45,7 @@ def live_through(random: Random, settings: Settings, steps: int) -> int:
             cases.cases.statistics.everyone(relation)
         gone = random.sample(sorted(facts), min(len(facts), random.randint(0, 2)))
         come = [some_fact(random) for _ in range(random.randint(0, 2))]
-        assert not cases.update(add=come, retract=gone).recounted
+        assert not cases.update(add=come, retract=gone).anew
         facts = (facts - set(gone)) | set(come)
         other = rebuilt(cases, facts)
         assert set(cases.graph.facts()) == facts
@@ -85,7 +85,7 @@ def test_answers_after_any_history_are_those_of_a_rebuild() -> None:
 def test_a_large_change_is_counted_again_and_says_so() -> None:
     cases = CaseBase()
     cases.update(add=[("a", "r", "b")])
-    assert cases.update(add=[(f"e{i}", "r", f"e{i + 1}") for i in range(400)]).recounted
+    assert cases.update(add=[(f"e{i}", "r", f"e{i + 1}") for i in range(400)]).anew
 
 
 def test_an_update_leaves_who_still_holds_the_old_cases_alone() -> None:

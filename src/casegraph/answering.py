@@ -17,7 +17,8 @@ import numpy as np
 from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids, ids
 from casegraph.clusters.assignment import EVERYONE, clusters
-from casegraph.graph import Change, Graph
+from casegraph.edges import Change
+from casegraph.graph import Graph
 from casegraph.paths import name_order
 from casegraph.profiles import NONE, Profiles
 from casegraph.retrieval import nearest
@@ -27,6 +28,15 @@ from casegraph.work import threads
 
 MANY = 256  # changed facts: with more, counting again is cheaper than keeping up
 ALMOST_SURE = 1 - 1e-9  # no path type is worth more: nothing is so certain that nothing else can add to it
+
+
+class Consequence(NamedTuple):
+    """What an update did to clusters and counts; see `Update`."""
+
+    moved: int
+    recounted: int
+    cycles: int
+    anew: bool
 
 
 class Cases:
@@ -42,12 +52,13 @@ class Cases:
         """The cluster of each entity, made when first needed."""
         return self._clusters()
 
-    def after(self, change: Change, graph: Graph, profiles: Profiles) -> "Cases":
+    def after(self, change: Change, graph: Graph, profiles: Profiles) -> "tuple[Cases, Consequence]":
         """What queries are answered from after a change; counts that are known are kept, unless the change is large."""
         later = Cases(graph, profiles, self.settings)
-        if len(change) <= MANY:
-            later.statistics = self.statistics.after(change, graph, later._clusters)
-        return later
+        if len(change) > MANY:
+            return later, Consequence(0, 0, 0, anew=True)
+        later.statistics = self.statistics.after(change, graph, later._clusters)
+        return later, Consequence(0, 0, 0, anew=False)
 
 
 @dataclass(frozen=True, slots=True)

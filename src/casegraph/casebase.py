@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from casegraph.answering import MANY, Cases, answers, standings
+from casegraph.answering import Cases, answers, standings
 from casegraph.answers import Answer, Answers, named_answers
 from casegraph.arrays import ids
 from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
@@ -28,21 +28,38 @@ from casegraph.work import Show, quiet
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from casegraph.edges import Change
+
 Known = Literal["mark", "exclude"]
+
+
+Retracted = tuple[str, str, str] | str  # a fact, or an entity: all its facts
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What an update did, in names and numbers."""
+    """What an update did, in numbers.
 
-    added: int
-    retracted: int
-    repeated: int
-    absent: int
-    new_entities: int
-    new_relations: int
-    reshaped: int
-    recounted: bool
+    added, retracted   facts that came and went;  repeated, absent: those that were there already, or were not there
+    new_entities, new_relations  names never seen before
+    reshaped           entities whose set of relations changed
+    moved              entities whose cluster changed, where clusters are kept
+    recounted          entities on a cycle that a changed fact closes or opens: those whose hits change
+    cycles             how many such cycles there are: the work done
+    anew               whether so much changed that counts were dropped, to be made anew when needed
+    """
+
+    added: int = 0
+    retracted: int = 0
+    repeated: int = 0
+    absent: int = 0
+    new_entities: int = 0
+    new_relations: int = 0
+    reshaped: int = 0
+    moved: int = 0
+    recounted: int = 0
+    cycles: int = 0
+    anew: bool = False
 
 
 class CaseBase:
@@ -75,17 +92,29 @@ class CaseBase:
         """What queries are answered from now; the next update puts another in its place."""
         return self._cases
 
-    def update(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[tuple[str, str, str]] = ()) -> Update:
-        """Retract facts, then take in facts, and bring everything up to date with them (§2.3); all or nothing."""
+    def update(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()) -> Update:
+        """Retract facts, then take in facts, and bring everything up to date with them (§2.3); all or nothing.
+
+        To retract an entity, name it alone: all its facts go.
+        """
         graph, profiles = self.graph.copy(), self._cases.profiles.copy()
         entities, relations = len(graph.entities), len(graph.relations)
         change = graph.retract(retract).then(graph.add(add))
-        reshaped = profiles.refresh(graph, change.entities)
-        self._cases = self._cases.after(change, graph, profiles)
+        try:
+            reshaped = profiles.refresh(graph, change.entities)
+            later, consequence = self._cases.after(change, graph, profiles)
+            self._keep(later, change)
+        except BaseException:
+            graph.forget_after(entities, relations)
+            raise
         return Update(
             len(change.added), len(change.retracted), change.repeated, change.absent,
-            len(graph.entities) - entities, len(graph.relations) - relations, len(reshaped), len(change) > MANY,
+            len(graph.entities) - entities, len(graph.relations) - relations, len(reshaped), *consequence,
         )  # fmt: skip
+
+    def _keep(self, later: Cases, change: Change) -> None:  # noqa: ARG002  (a store writes the change down first)
+        """Answer from `later` from now on."""
+        self._cases = later
 
     def prepare(self, relations: Iterable[str] | None = None, show: Show = quiet) -> None:
         """Count now what questions about these relations (all, if none are named) would count when first asked."""

@@ -5,6 +5,7 @@ A key holds a head and a tail in one number, so that adding and retracting edges
 sorted array.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -49,3 +50,34 @@ def found_in(keys: Counts, among: Counts) -> np.ndarray[tuple[int], np.dtype[np.
     places = np.searchsorted(among, keys)
     found: np.ndarray[tuple[int], np.dtype[np.bool]] = np.append(among, -1)[places] == keys
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became different: the facts that came and went, as rows (head, relation, tail) of ids."""
+
+    added: Ids
+    retracted: Ids
+    repeated: int
+    absent: int
+
+    def __len__(self) -> int:
+        return len(self.added) + len(self.retracted)
+
+    def then(self, other: "Change") -> "Change":
+        """One change of two: this one, and another after it."""
+        return Change(
+            np.concatenate([self.added, other.added]), np.concatenate([self.retracted, other.retracted]),
+            self.repeated + other.repeated, self.absent + other.absent,
+        )  # fmt: skip
+
+    @property
+    def entities(self) -> Ids:
+        """The entities whose edges changed, sorted."""
+        return np.unique(np.concatenate([self.added[:, [0, 2]].ravel(), self.retracted[:, [0, 2]].ravel()]))
+
+    @property
+    def relations(self) -> Ids:
+        """The relations whose edges changed, both directions, sorted."""
+        changed = np.unique(np.concatenate([self.added[:, 1], self.retracted[:, 1]]))
+        return np.concatenate([changed, changed + 1]).reshape(2, -1).T.ravel()

@@ -9,14 +9,14 @@ derived from it still holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Ids, Interner, ids
-from casegraph.edges import Edges, edges_of, found_in, key, keys_of, sorted_unique
+from casegraph.edges import Change, Edges, edges_of, found_in, key, keys_of, sorted_unique
 from casegraph.facts import Fact
 
 if TYPE_CHECKING:
@@ -37,37 +37,6 @@ class Query(NamedTuple):
 
     entity: int
     relation: int
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What became different: the facts that came and went, as rows (head, relation, tail) of ids."""
-
-    added: Ids
-    retracted: Ids
-    repeated: int
-    absent: int
-
-    def __len__(self) -> int:
-        return len(self.added) + len(self.retracted)
-
-    def then(self, other: Change) -> Change:
-        """One change of two: this one, and another after it."""
-        return Change(
-            np.concatenate([self.added, other.added]), np.concatenate([self.retracted, other.retracted]),
-            self.repeated + other.repeated, self.absent + other.absent,
-        )  # fmt: skip
-
-    @property
-    def entities(self) -> Ids:
-        """The entities whose edges changed, sorted."""
-        return np.unique(np.concatenate([self.added[:, [0, 2]].ravel(), self.retracted[:, [0, 2]].ravel()]))
-
-    @property
-    def relations(self) -> Ids:
-        """The relations whose edges changed, both directions, sorted."""
-        changed = np.unique(np.concatenate([self.added[:, 1], self.retracted[:, 1]]))
-        return np.concatenate([changed, changed + 1]).reshape(2, -1).T.ravel()
 
 
 class Graph:
@@ -187,17 +156,25 @@ class Graph:
         except BaseException:
             self._edges, self._indexed, self._versions = before._edges, before._indexed, before._versions
             self._kernel, self._prominence = before._kernel, before._prominence
-            self.entities.forget_after(names[0])
-            self.relations.forget_after(names[1])
+            self.forget_after(*names)
             raise
         new = np.concatenate(added)
         return Change(new, new[:0], repeated=read - len(new), absent=0)
 
-    def retract(self, facts: Iterable[tuple[str, str, str]]) -> Change:
-        """Take facts away; those that are not there are counted, and change nothing."""
-        rows, asked = self._found(facts)
-        retracted = self.apply(rows, add=False)
-        return Change(retracted[:0], retracted, repeated=0, absent=asked - len(retracted))
+    def forget_after(self, entities: int, relations: int) -> None:
+        """Take back all names but so many of each; only right while no fact that is kept has one of them."""
+        self.entities.forget_after(entities)
+        self.relations.forget_after(relations)
+
+    def retract(self, facts: Iterable[tuple[str, str, str] | str]) -> Change:
+        """Take facts away, and all facts of entities; those that are not there are counted, and change nothing."""
+        given = list(facts)
+        named = {name: self._around(name) for name in given if isinstance(name, str)}
+        rows, asked = self._found(fact for fact in given if not isinstance(fact, str))
+        first = self.apply(rows, add=False)
+        more = self.apply(np.concatenate([rows[:0], *named.values()]), add=False)
+        absent = asked - len(first) + sum(not len(around) for around in named.values())
+        return Change(first[:0], np.concatenate([first, more]), repeated=0, absent=absent)
 
     def apply(self, rows: Ids, *, add: bool) -> Ids:
         """Add or retract facts given as rows of known ids; returns the rows that changed anything, sorted."""
@@ -268,6 +245,16 @@ class Graph:
         found[:, 1] *= 2
         return found, asked
 
+    def _around(self, name: str) -> Ids:
+        """The facts of an entity, as rows."""
+        entity = self.entities.find(name)
+        found = [np.empty((0, 3), dtype=np.int32)]
+        for relation in range(self.directions if entity is not None else 0):
+            others = self.answers(entity or 0, relation)
+            pair = (np.full_like(others, entity), others)[:: -1 if relation & 1 else 1]
+            found.append(np.stack([pair[0], np.full_like(others, relation & ~1), pair[1]], axis=1))
+        return np.concatenate(found)
+
     def _make_room(self) -> None:
         none = Edges(ids(), np.zeros(1, dtype=np.int32), ids())
         while len(self._edges) < 2 * len(self.relations):
@@ -286,11 +273,6 @@ class Graph:
 
 
 def _batches(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:
-    batch: list[tuple[str, str, str]] = []
-    for fact in facts:
-        batch.append(fact)
-        if len(batch) == AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
+    facts = iter(facts)
+    while batch := list(islice(facts, AT_ONCE)):
         yield batch

@@ -14,8 +14,8 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Ids
-from casegraph.edges import keys_of
-from casegraph.graph import Change, Graph
+from casegraph.edges import Change, keys_of
+from casegraph.graph import Graph
 from casegraph.paths import follows
 
 Flags = np.ndarray[tuple[int], np.dtype[np.bool]]

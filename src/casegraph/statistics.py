@@ -18,7 +18,8 @@ import numpy as np
 from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids
 from casegraph.clusters.assignment import EVERYONE
-from casegraph.graph import Change, Graph
+from casegraph.edges import Change
+from casegraph.graph import Graph
 from casegraph.paths import check_room, packed
 from casegraph.recounting import Flags, PathCounts, Stale, changed_hits, refreshed
 from casegraph.settings import Settings

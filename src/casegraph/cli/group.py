@@ -1,0 +1,95 @@
+"""
+What the commands have in common: the group, its errors, and the options that several take.
+
+Everything heavy is imported inside the commands, so that `--help` is instant. Our own errors become one line and exit
+code 1 in one place, the group; commands never catch.
+"""
+# ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
+
+from __future__ import annotations
+
+import errno
+import os
+from functools import wraps
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from casegraph import __version__
+from casegraph.errors import CasegraphError
+from casegraph.printing import note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from casegraph.settings import Settings
+
+    Chosen = Callable[[str], Settings | None]
+
+SETTINGS = ("default", "paper", "cbr", "no-clusters", "one-cluster")
+DATASETS = ("WN18RR", "FB122", "NELL-995")
+
+
+class Commands(click.Group):
+    """The group: the one place where an error of ours becomes a line on standard error."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except CasegraphError as error:
+            _fail(ctx, str(error), 1)
+        except KeyboardInterrupt:
+            _fail(ctx, "interrupted", 130)
+        except click.FileError as error:
+            _fail(ctx, f"{error.ui_filename}: {error.message.lower()}", 1)
+        except OSError as error:
+            if error.filename is None or error.errno == errno.EPIPE:
+                raise
+            _fail(ctx, f"{error.filename}: {(error.strerror or '').lower()}", 1)
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that choose settings, as one function of the source."""
+
+    @click.option("--settings", type=click.Choice(SETTINGS), help="Ours (default), the paper's, or a baseline's.")
+    @click.option("--dataset", type=click.Choice(DATASETS), help="Whose settings in the paper; else by the folder.")
+    @click.option("--max-length", type=int, metavar="N", help="The longest path, from 1 to 5.")
+    @wraps(command)
+    def choosing(settings: str | None, dataset: str | None, max_length: int | None, **options: object) -> None:
+        def chosen(source: str) -> Settings | None:
+            from casegraph.sources import settings_named
+
+            return settings_named(settings, dataset, max_length, source)
+
+        command(chosen=chosen, **options)
+
+    return choosing
+
+
+top = click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many to print.")
+head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, RELATION, ENTITY).")
+
+
+@click.group(cls=Commands, context_settings={"max_content_width": 100})
+@click.option(
+    "--threads", type=click.IntRange(min=1), envvar="CASEGRAPH_THREADS", help="How many; else all processors."
+)
+@click.version_option(__version__)
+def cli(threads: int | None) -> None:
+    """Complete knowledge graphs by precedent: answers with reasons.
+
+    A SOURCE is a file of facts (.tsv or .csv, packed by gzip or not; - for standard input), the folder of a benchmark,
+    a case base that was saved, or the word world for the bundled graph.
+
+    \b
+    Example:
+        casegraph demo
+    """
+    if threads is not None:
+        os.environ["CASEGRAPH_THREADS"] = str(threads)
+
+
+def _fail(ctx: click.Context, problem: str, code: int) -> NoReturn:
+    note(problem)
+    ctx.exit(code)
