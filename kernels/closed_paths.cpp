@@ -117,11 +117,29 @@ class LookedUp {
   const Graph& graph_;
 };
 
-template <class Neighbours>
+// Whether anybody wants to know the entities that paths pass.
+struct Unseen {
+  void operator()(Id) const {}
+};
+class Seen {
+ public:
+  explicit Seen(std::size_t size) : seen_(size) {}
+  void operator()(Id entity) {
+    if (entity < 0 || seen_[entity]) return;
+    seen_[entity] = true;
+    entities.push_back(entity);
+  }
+  std::vector<Id> entities;
+
+ private:
+  std::vector<bool> seen_;
+};
+
+template <class Neighbours, class Passed>
 class Counter {
  public:
-  Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length)
-      : neighbours_(graph), wanted_(wanted), packing_(max_length), max_length_(max_length), tallies_(graph.relations.size()),
+  Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length, Passed told)
+      : passed(std::move(told)), neighbours_(graph), wanted_(wanted), packing_(max_length), max_length_(max_length), tallies_(graph.relations.size()),
         layers_((max_length + 1) / 2, Layer(graph.entities)) {}
 
   // Count the paths from `entity` to `answer` as if `relation` led there.
@@ -159,6 +177,7 @@ class Counter {
   }
 
   std::vector<Hits> rows;
+  Passed passed;  // told of every entity inside a path that was found
 
  private:
   // The answers of the entity with the relations they answer, grouped by answer.
@@ -190,6 +209,10 @@ class Counter {
         if (length > 0 && (half.inner[0] == answer || half.inner[1] == answer)) continue;
         if (length > 1 && (half.inner[0] == between || half.inner[1] == between)) continue;
         const PathType whole = half.type | packing_.shift(type, ahead);
+        passed(half.inner[0]);
+        passed(half.inner[1]);
+        if (length > 0) passed(at);
+        if (length > 1) passed(between);
         for (const auto& [tail, relation] : questions_) tallies_[relation].add(whole, 1);
       }
     if (2 * (length + 1) > max_length_) return;
@@ -234,7 +257,7 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, c
   });
   constexpr std::size_t at_once = 16;
   const std::size_t tasks = (order.size() + at_once - 1) / at_once;
-  std::vector<Counter<Gathered>> counters(useful(threads, tasks), Counter<Gathered>(graph, wanted, max_length));
+  std::vector<Counter<Gathered, Unseen>> counters(useful(threads, tasks), Counter<Gathered, Unseen>(graph, wanted, max_length, {}));
   parallel(threads, tasks, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(order.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place)
@@ -242,7 +265,7 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, c
     progress.done(static_cast<std::int64_t>(end - task * at_once));
   });
   std::vector<Hits> rows;
-  for (Counter<Gathered>& counter : counters) {
+  for (auto& counter : counters) {
     counter.flush();
     rows.insert(rows.end(), counter.rows.begin(), counter.rows.end());
     std::vector<Hits>().swap(counter.rows);
@@ -250,15 +273,21 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, c
   return merged(std::move(rows));
 }
 
-std::vector<Hits> cycles_through(const Graph& graph, Id head, Id relation, Id tail, int max_length) {
+Cycles cycles_through(const Graph& graph, Id head, Id relation, Id tail, int max_length) {
   if (head == tail) return {};
   const std::vector<bool> all;
-  Counter<LookedUp> counter(graph, all, max_length);
+  Counter<LookedUp, Seen> counter(graph, all, max_length, Seen(graph.entities));
   counter.count_between(head, relation, tail);
   counter.flush();
+  counter.passed(head);
+  counter.passed(tail);
   const Packing packing(max_length);
-  std::vector<Hits> rows;
+  Cycles through;
+  through.entities = std::move(counter.passed.entities);
+  std::sort(through.entities.begin(), through.entities.end());
+  std::vector<Hits>& rows = through.rows;
   for (const Hits& found : counter.rows) {
+    through.cycles += found.hits;
     const int length = packing.length(found.type);
     if (length == 1 && packing.relation(found.type, 0) == relation) {  // the edge itself, asked from either end
       rows.push_back({-1, relation, packing.step(relation, 0), found.hits});
@@ -278,7 +307,8 @@ std::vector<Hits> cycles_through(const Graph& graph, Id head, Id relation, Id ta
       for (Id& step : cycle) step = inverse(step);
     }
   }
-  return merged(std::move(rows));
+  rows = merged(std::move(rows));
+  return through;
 }
 
 }  // namespace casegraph

@@ -23,10 +23,16 @@ struct Hits {
 std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, const std::vector<bool>& wanted,
                                int max_length, int threads, Progress progress);
 
+struct Cycles {
+  std::vector<Hits> rows;
+  std::vector<Id> entities;  // on any of the cycles, sorted
+  Count cycles = 0;          // how many there are
+};
+
 // What one edge contributes to the hits of everyone: the closed paths that cross it, and those whose question it is.
 //
 // The edge must be in the graph. Every loop-free cycle of up to max_length + 1 edges through it is found once, and read from each
 // of its entities in both directions. Takes the half paths around the two ends of the edge.
-std::vector<Hits> cycles_through(const Graph& graph, Id head, Id relation, Id tail, int max_length);
+Cycles cycles_through(const Graph& graph, Id head, Id relation, Id tail, int max_length);
 
 }  // namespace casegraph

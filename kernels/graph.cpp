@@ -76,23 +76,4 @@ Profiles profiles(const Graph& graph, Ids entities) {
   return found;
 }
 
-std::vector<Id> around(const Graph& graph, Ids entities, int steps) {
-  std::vector<bool> seen(graph.entities);
-  std::vector<Id> found;
-  const auto meet = [&](Id entity) {
-    if (entity >= graph.entities || seen[entity]) return;
-    seen[entity] = true;
-    found.push_back(entity);
-  };
-  for (Id entity : entities) meet(entity);
-  for (std::size_t from = 0; steps > 0; --steps) {
-    const std::size_t end = found.size();
-    for (; from < end; ++from)
-      for (const auto& edges : graph.relations)
-        for (Id tail : edges->of(found[from])) meet(tail);
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 }  // namespace casegraph

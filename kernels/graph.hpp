@@ -90,7 +90,4 @@ struct Profiles {
 };
 Profiles profiles(const Graph& graph, Ids entities);
 
-// The entities that lie at most `steps` edges from one of `entities`, these included, sorted.
-std::vector<Id> around(const Graph& graph, Ids entities, int steps);
-
 }  // namespace casegraph

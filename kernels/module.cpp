@@ -80,9 +80,6 @@ NB_MODULE(kernels, m) {
         },
         nb::arg("graph"), nb::arg("entities"));
 
-  m.def("around", [](const Graph& graph, In<Id> entities, int steps) { return array(around(graph, span(entities), steps)); },
-        nb::arg("graph"), nb::arg("entities"), nb::arg("steps"));
-
   m.def("closed_paths",
         [](const Graph& graph, In<Id> entities, In<Id> clusters, In<bool> wanted, int max_length, int threads, Counters progress) {
           std::vector<Hits> rows;
@@ -99,12 +96,14 @@ NB_MODULE(kernels, m) {
 
   m.def("cycles_through",
         [](const Graph& graph, Id head, Id relation, Id tail, int max_length) {
-          std::vector<Hits> rows;
+          Cycles found;
           {
             nb::gil_scoped_release free;
-            rows = cycles_through(graph, head, relation, tail, max_length);
+            found = cycles_through(graph, head, relation, tail, max_length);
           }
-          return nb::make_tuple(column<Id>(rows, &Hits::relation), column<PathType>(rows, &Hits::type), column<Count>(rows, &Hits::hits));
+          const auto& rows = found.rows;
+          return nb::make_tuple(column<Id>(rows, &Hits::relation), column<PathType>(rows, &Hits::type), column<Count>(rows, &Hits::hits),
+                                array(std::move(found.entities)), found.cycles);
         },
         nb::arg("graph"), nb::arg("head"), nb::arg("relation"), nb::arg("tail"), nb::arg("max_length"));
 
@@ -125,18 +124,34 @@ NB_MODULE(kernels, m) {
         nb::arg("max_length"), nb::arg("threads"), nb::arg("progress"));
 
   m.def("reach",
-        [](const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types, int max_length, int threads, Counters progress) {
+        [](const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types, std::tuple<In<std::int64_t>, In<std::int32_t>> only,
+           int max_length, int threads, Counters progress) {
           Reach sums;
           {
             nb::gil_scoped_release free;
             std::vector<Use> uses(types.shape(0));
             for (std::size_t at = 0; at < uses.size(); ++at) uses[at] = {relations.data()[at], types.data()[at]};
-            sums = reach(graph, span(entities), uses, max_length, threads, Progress(progress.data()));
+            const Only chosen{span(std::get<0>(only)), span(std::get<1>(only))};
+            sums = reach(graph, span(entities), uses, chosen, max_length, threads, Progress(progress.data()));
           }
           return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)), sums.followed);
         },
-        nb::arg("graph"), nb::arg("entities"), nb::arg("relations"), nb::arg("types"), nb::arg("max_length"), nb::arg("threads"),
-        nb::arg("progress"));
+        nb::arg("graph"), nb::arg("entities"), nb::arg("relations"), nb::arg("types"), nb::arg("only"), nb::arg("max_length"),
+        nb::arg("threads"), nb::arg("progress"));
+
+  m.def("passing",
+        [](const Graph& graph, In<Id> heads, In<Id> relations, In<Id> tails, Id relation, In<PathType> types, int max_length) {
+          std::vector<Passing> found;
+          {
+            nb::gil_scoped_release free;
+            std::vector<Edge> edges(heads.shape(0));
+            for (std::size_t at = 0; at < edges.size(); ++at) edges[at] = {heads.data()[at], relations.data()[at], tails.data()[at]};
+            found = passing(graph, edges, relation, span(types), max_length);
+          }
+          return nb::make_tuple(column<Id>(found, &Passing::entity), column<Id>(found, &Passing::place));
+        },
+        nb::arg("graph"), nb::arg("heads"), nb::arg("relations"), nb::arg("tails"), nb::arg("relation"), nb::arg("types"),
+        nb::arg("max_length"));
 
   m.def("average_linkage",
         [](In<std::int64_t> offsets, In<Id> relations, In<Count> members) {

@@ -72,3 +72,12 @@ def ranked(interner: Interner) -> Sequence[str]:
     """The names in the order of their ranks, each once."""
     placed = {int(rank): name for rank, name in zip(interner.ranks(), interner.names, strict=True)}
     return [placed[rank] for rank in range(len(interner))]
+
+
+def test_names_that_are_taken_back_leave_the_order_of_the_others() -> None:
+    interner = Interner(["b", "d"])
+    interner.intern(["a", "c"])
+    interner.ranks()
+    interner.forget_after(2)
+    interner.intern(["c"])
+    assert interner.ranks().tolist() == [0, 2, 1]

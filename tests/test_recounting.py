@@ -118,9 +118,20 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
         assert head is not None
         assert relation is not None
         assert tail is not None
-        columns = kernels.cycles_through(graph.kernel, head, 2 * relation, tail, n)
-        found = {(r, t): hits for r, t, hits in zip(*(column.tolist() for column in columns), strict=True)}
+        labels, types, hits_, entities, _ = kernels.cycles_through(graph.kernel, head, 2 * relation, tail, n)
+        found = {(r, t): hits for r, t, hits in zip(labels.tolist(), types.tolist(), hits_.tolist(), strict=True)}
         assert found == {key: hits for key, hits in lost.items() if hits}
+        before, after = own_hits(graph, n), own_hits(graph.without([fact]), n)
+        assert entities.tolist() == sorted({row[0] for row, _ in before.items() ^ after.items()})
+
+
+def own_hits(graph: Graph, n: int) -> dict[tuple[int, int, int], int]:
+    """The hits of every entity alone, by entity, relation and path type."""
+    own = np.arange(len(graph.entities), dtype=np.int32)
+    columns = kernels.closed_paths(
+        graph.kernel, own, own, np.zeros(0, dtype=np.bool), n, 2, np.zeros(2, dtype=np.int64)
+    )
+    return {(e, r, t): hits for e, r, t, hits in zip(*(column.tolist() for column in columns), strict=True)}
 
 
 def hits_of(graph: Graph, n: int) -> dict[tuple[int, int], int]:

@@ -57,8 +57,8 @@ class Cases:
         later = Cases(graph, profiles, self.settings)
         if len(change) > MANY:
             return later, Consequence(0, 0, 0, anew=True)
-        later.statistics = self.statistics.after(change, graph, later._clusters)
-        return later, Consequence(0, 0, 0, anew=False)
+        later.statistics, hits = self.statistics.after(change, graph, later._clusters)
+        return later, Consequence(0, len(hits.entities), hits.cycles, anew=False)
 
 
 @dataclass(frozen=True, slots=True)

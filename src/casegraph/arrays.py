@@ -63,6 +63,8 @@ class Interner:
 
     def forget_after(self, count: int) -> None:
         """Take back all names but the first `count`; only right while nobody has used their ids."""
+        if len(self._sorted) > count:
+            self._sorted, self._ranks = [], ids()
         for name in self._names[count:]:
             del self._ids[name]
         del self._names[count:]
@@ -72,11 +74,12 @@ class Interner:
         new = self._names[len(self._sorted) :]
         if len(new) > max(64, len(self._sorted) // 64):
             self._sorted = sorted(self._names)
-        else:
-            for name in new:
-                self._sorted.insert(bisect_left(self._sorted, name), name)
-        if new:
             order = np.fromiter(map(self._ids.__getitem__, self._sorted), dtype=np.int32, count=len(self._sorted))
             self._ranks = np.empty(len(order), dtype=np.int32)
             self._ranks[order] = np.arange(len(order), dtype=np.int32)
+            return self._ranks
+        for name in new:
+            place = bisect_left(self._sorted, name)
+            self._sorted.insert(place, name)
+            self._ranks = np.append(self._ranks + (self._ranks >= place), np.int32(place))
         return self._ranks

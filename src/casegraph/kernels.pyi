@@ -35,7 +35,6 @@ class Manner:
     budget: int
 
 def profiles(graph: Graph, entities: Ids) -> tuple[Counts, Ids]: ...
-def around(graph: Graph, entities: Ids, steps: int) -> Ids: ...
 def closed_paths(
     graph: Graph,
     entities: Ids,
@@ -47,7 +46,7 @@ def closed_paths(
 ) -> tuple[Ids, Ids, Counts, Counts]: ...
 def cycles_through(
     graph: Graph, head: int, relation: int, tail: int, max_length: int
-) -> tuple[Ids, Counts, Counts]: ...
+) -> tuple[Ids, Counts, Counts, Ids, int]: ...
 def walks(
     graph: Graph,
     question_clusters: Ids,
@@ -59,8 +58,18 @@ def walks(
     progress: Counts,
 ) -> Counts: ...
 def reach(
-    graph: Graph, entities: Ids, relations: Ids, types: Counts, max_length: int, threads: int, progress: Counts
+    graph: Graph,
+    entities: Ids,
+    relations: Ids,
+    types: Counts,
+    only: tuple[Counts, Ids],
+    max_length: int,
+    threads: int,
+    progress: Counts,
 ) -> tuple[Counts, Counts, int]: ...
+def passing(
+    graph: Graph, heads: Ids, relations: Ids, tails: Ids, relation: int, types: Counts, max_length: int
+) -> tuple[Ids, Ids]: ...
 def average_linkage(offsets: Counts, relations: Ids, members: Counts) -> tuple[Ids, Ids, Floats]: ...
 def answers(
     graph: Graph,

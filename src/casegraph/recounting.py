@@ -2,25 +2,33 @@
 What a change does to counts that are known (§2.3 (c)), exactly.
 
 Hits change by the cycles of up to n + 1 edges that a changed edge closes or opens (appendix A.4): these are found
-around the edge and added or subtracted, one edge after the other. Reached and right change for path types that follow
-a changed relation, and there only for entities near a changed edge; and for entities whose own answers changed. What
-these entities contributed is taken away as it was and added as it is, when the query relation is next asked about.
+around the edge and added or subtracted, one edge after the other. Reached and right change for an entity and a path
+type only if a walk of the type from the entity crosses a changed edge, which is found by walking back from the edge;
+and for entities whose own answers changed. What these contributed is taken away as it was and added as it is, when the
+query relation is next asked about.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Ids
-from casegraph.edges import Change, keys_of
+from casegraph.edges import Change, key, sorted_unique
 from casegraph.graph import Graph
-from casegraph.paths import follows
 
 Flags = np.ndarray[tuple[int], np.dtype[np.bool]]
 InUse = Callable[[int, Counts, Counts], Flags]  # relation, types, hits -> which are path types in use
-Reach = Callable[[Graph, Ids, int, Counts], tuple[Counts, Counts]]  # graph, entities, relation, types -> reached, right
+
+
+class Reach(Protocol):
+    """What path types reach from these entities (or, of each, only some), and how much of it is right."""
+
+    def __call__(  # noqa: D102
+        self, graph: Graph, entities: Ids, relation: int, types: Counts, *, only: tuple[Counts, Ids] | None = None
+    ) -> tuple[Counts, Counts]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +46,40 @@ class PathCounts:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """Counts as they were on an earlier graph, and the hits that came and went since: (types, how many), unordered."""
+    """Counts as they were on an earlier graph, what changed since, and by how much hits did: (types, how many)."""
 
     counts: PathCounts
     graph: Graph
     max_length: int
-    changes: tuple[tuple[Counts, Counts], ...] = ()
+    changes: tuple[Change, ...] = ()
+    hits: tuple[tuple[Counts, Counts], ...] = ()
+
+    def after(self, change: Change, hits: tuple[Counts, Counts] | None) -> "Stale":
+        """After one more change, which alters the hits of these path types."""
+        return replace(self, changes=(*self.changes, change), hits=self.hits if hits is None else (*self.hits, hits))
 
 
-def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -> dict[int, tuple[Counts, Counts]]:
-    """For each relation the path types whose hits a change alters, and by how much."""
-    found = [
-        (relations, types, sign * hits)
-        for row, sign, present in _one_by_one(before, after, change)
-        for relations, types, hits in [kernels.cycles_through(present.kernel, *row, max_length)]
-    ]
+@dataclass(frozen=True, slots=True)
+class ChangedHits:
+    """For each relation the path types whose hits a change alters, and by how much; the entities whose they are."""
+
+    of: dict[int, tuple[Counts, Counts]]
+    entities: Ids
+    cycles: int
+
+
+def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -> ChangedHits:
+    """What the cycles through changed edges do to hits."""
+    found, entities, cycles = list[tuple[Ids, Counts, Counts]](), [np.empty(0, np.int32)], 0
+    for row, sign, present in _one_by_one(before, after, change):
+        relations, types, hits, on_cycles, more = kernels.cycles_through(present.kernel, *row, max_length)
+        found.append((relations, types, sign * hits))
+        entities.append(on_cycles)
+        cycles += more
+    return ChangedHits(_by_relation(found), np.unique(np.concatenate(entities)), cycles)
+
+
+def _by_relation(found: list[tuple[Ids, Counts, Counts]]) -> dict[int, tuple[Counts, Counts]]:
     if not found:
         return {}
     relations, types, hits = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -84,62 +111,55 @@ def _ids(row: Ids) -> tuple[int, int, int]:
 
 
 def refreshed(stale: Stale, relation: int, graph: Graph, in_use: InUse, reach: Reach) -> PathCounts:
-    """The counts of a relation on `graph`, from those it had before."""
-    before, n, changed = stale.counts, stale.max_length, graph.changed_since(stale.graph)
-    types, hits = _summed([(before.types, before.hits), *stale.changes])
+    """The counts of a relation on `graph`, from those it had before.
+
+    A path type that is new in use, or affected for most entities, is counted again.
+    """
+    before, heads = stale.counts, graph.edges(relation).heads
+    types, hits = _summed([(before.types, before.hits), *stale.hits])
     counts = PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits))
-    used, was_used = (
-        in_use(relation, types, hits),
-        np.isin(types, before.types[in_use(relation, before.types, before.hits)]),
-    )
-    known = np.flatnonzero(used & was_used)
+    used = in_use(relation, types, hits)
+    was_used = np.isin(types, before.types[in_use(relation, before.types, before.hits)], assume_unique=True)
+    known, new = np.flatnonzero(used & was_used), np.flatnonzero(used & ~was_used)
     places = np.searchsorted(before.types, types[known])
     counts.reached[known], counts.right[known] = before.reached[places], before.right[places]
-    affected = follows(types[known], changed, n)
-    edges = [changed_edges(stale.graph, graph, 2 * k) for k in changed]
-    near = _near(
-        stale.graph, graph, np.unique(np.concatenate([np.empty(0, np.int32), *(pair.ravel() for pair in edges)])), n - 1
-    )
-    _correct(counts, known[affected], near, (stale.graph, graph), relation, reach)
-    if relation >> 1 in changed:
-        own = np.unique(changed_edges(stale.graph, graph, relation)[:, 0])
-        _correct(counts, known[~affected], own, (stale.graph, graph), relation, reach)
-    new = np.flatnonzero(used & ~was_used)
-    counts.reached[new], counts.right[new] = reach(graph, graph.edges(relation).heads, relation, types[new])
+    entities, place = _affected(stale, relation, graph, types[known])
+    often = 2 * np.bincount(place, minlength=len(known)) > len(heads)
+    again = np.concatenate([known[often], new])
+    counts.reached[again], counts.right[again] = reach(graph, heads, relation, types[again])
+    entities, place = entities[~often[place]], place[~often[place]]
+    for state, sign in ((stale.graph, -1), (graph, 1)):
+        whose, offsets = np.unique(entities, return_index=True)
+        only = np.append(offsets, len(entities)), place
+        reached, right = reach(state, whose, relation, types[known], only=only)
+        counts.reached[known] += sign * reached
+        counts.right[known] += sign * right
     return counts
 
 
-def _correct(
-    counts: PathCounts, rows: Counts, entities: Ids, states: tuple[Graph, Graph], relation: int, reach: Reach
-) -> None:
-    """Take away what these entities contributed to the rows before, and add what they contribute now.
-
-    Where they are most of those that have the relation, the rows are counted again instead.
-    """
-    before, after = states
-    heads = after.edges(relation).heads
-    if not len(rows):
-        return
-    if 2 * len(np.intersect1d(entities, heads, assume_unique=True)) > len(heads):
-        counts.reached[rows], counts.right[rows] = reach(after, heads, relation, counts.types[rows])
-        return
-    for state, sign in ((before, -1), (after, 1)):
-        whose = np.intersect1d(entities, state.edges(relation).heads, assume_unique=True)
-        reached, right = reach(state, whose, relation, counts.types[rows])
-        counts.reached[rows] += sign * reached
-        counts.right[rows] += sign * right
+def _affected(stale: Stale, relation: int, graph: Graph, types: Counts) -> tuple[Ids, Ids]:
+    """Entities, sorted, and path types (their places), for which what is reached, or is right, may be different."""
+    gone, came = _net(stale.changes)
+    keys = [np.empty(0, dtype=np.int64)]
+    for state, rows in ((stale.graph, gone), (graph, came)):
+        heads, relations, tails = (column.copy() for column in rows.T)
+        crossing = kernels.passing(state.kernel, heads, relations, tails, relation, types, stale.max_length)
+        keys.append(key(*crossing))
+        own = np.unique(rows[rows[:, 1] == relation & ~1, 2 * (relation & 1)])
+        keys.append(key(np.repeat(own, len(types)), np.tile(np.arange(len(types), dtype=np.int32), len(own))))
+    pairs = sorted_unique(np.concatenate(keys))
+    return (pairs >> 32).astype(np.int32), pairs.astype(np.int32)
 
 
-def _near(before: Graph, after: Graph, entities: Ids, steps: int) -> Ids:
-    """The entities from which a path could come to one of these within so many steps, on either graph."""
-    return np.union1d(kernels.around(before.kernel, entities, steps), kernels.around(after.kernel, entities, steps))
-
-
-def changed_edges(before: Graph, after: Graph, relation: int) -> Ids:
-    """The edges of a relation that only one of two states has, as rows (head, tail)."""
-    keys = [keys_of(graph.edges(relation)) for graph in (before, after) if relation < graph.directions]
-    other = np.setxor1d(keys[0], keys[1], assume_unique=True) if len(keys) == 2 else keys[0]
-    return np.stack([other >> 32, other & 0xFFFFFFFF], axis=1).astype(np.int32)
+def _net(changes: tuple[Change, ...]) -> tuple[Ids, Ids]:
+    """The rows that several changes, one after the other, took away and put there in the end."""
+    rows = np.concatenate([part for change in changes for part in (change.retracted, change.added)])
+    signs = np.repeat(
+        [-1, 1] * len(changes), [len(part) for change in changes for part in (change.retracted, change.added)]
+    )
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    balance = np.bincount(place, weights=signs, minlength=len(distinct))
+    return distinct[balance < 0], distinct[balance > 0]
 
 
 def _summed(parts: list[tuple[Counts, Counts]]) -> tuple[Counts, Counts]:

@@ -11,17 +11,17 @@ read. Counts are made when a relation is first asked about, for all relations as
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids
 from casegraph.clusters.assignment import EVERYONE
-from casegraph.edges import Change
+from casegraph.edges import NOTHING, Change
 from casegraph.graph import Graph
 from casegraph.paths import check_room, packed
-from casegraph.recounting import Flags, PathCounts, Stale, changed_hits, refreshed
+from casegraph.recounting import ChangedHits, Flags, PathCounts, Stale, changed_hits, refreshed
 from casegraph.settings import Settings
 from casegraph.work import Show, quiet, run, threads
 
@@ -61,8 +61,8 @@ class PathStatistics:
         if self._settings.weight == "prior":
             self._count_clusters([relation for relation in relations if relation not in self._clustered], show)
 
-    def after(self, change: Change, graph: Graph, clusters: Callable[[], Ids]) -> "PathStatistics":
-        """The statistics of `graph`, which a change has made of this one's.
+    def after(self, change: Change, graph: Graph, clusters: Callable[[], Ids]) -> "tuple[PathStatistics, ChangedHits]":
+        """The statistics of `graph`, which a change has made of this one's, and what it did to hits.
 
         What is counted for everyone is kept, and brought up to date when it is next asked for.
         """
@@ -71,11 +71,10 @@ class PathStatistics:
             **self._stale,
             **{relation: Stale(counts, self._graph, n) for relation, counts in self.counted.items()},
         }
-        hits = changed_hits(self._graph, graph, change, n) if known else {}
+        hits = changed_hits(self._graph, graph, change if known else NOTHING, n)
         for relation, stale in known.items():
-            more = (hits[relation],) if relation in hits else ()
-            later._stale[relation] = replace(stale, changes=stale.changes + more)
-        return later
+            later._stale[relation] = stale.after(change, hits.of.get(relation))
+        return later, hits
 
     def is_stale(self, relation: int) -> bool:
         """Whether the counts of a relation are known from before a change, and wait to be brought up to date."""
@@ -138,7 +137,7 @@ class PathStatistics:
         used = self._in_use(label, types, hits)
         reached, right = np.zeros_like(hits), np.zeros_like(hits)
         entities = self._having(np.unique(label[used]).tolist())
-        reached[used], right[used] = self._reach(self._graph, entities, label[used], types[used], show)
+        reached[used], right[used] = self._reach(self._graph, entities, label[used], types[used], show=show)
         for relation in relations:
             rows = slice(*np.searchsorted(label, [relation, relation + 1]).tolist())
             self.counted[relation] = PathCounts(types[rows], hits[rows], reached[rows], right[rows])
@@ -192,14 +191,22 @@ class PathStatistics:
         return np.asarray((hits >= self._settings.support) & (types != np.asarray(relation) + 1))
 
     def _reach(
-        self, graph: Graph, entities: Ids, relation: Ids | int, types: Counts, show: Show = quiet
+        self,
+        graph: Graph,
+        entities: Ids,
+        relation: Ids | int,
+        types: Counts,
+        *,
+        only: tuple[Counts, Ids] | None = None,
+        show: Show = quiet,
     ) -> tuple[Counts, Counts]:
         """What path types reach from these entities, and how much of it is right; nothing if no setting will ask."""
-        if self._settings.weight != "right":
+        if self._settings.weight != "right" or not len(entities) or not len(types):
             return np.zeros_like(types), np.zeros_like(types)
         relations, n = np.broadcast_to(np.int32(relation), types.shape).copy(), self._settings.max_length
+        chosen = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)) if only is None else only
         reached, right, followed = run(
-            lambda counters: kernels.reach(graph.kernel, entities, relations, types, n, threads(), counters),
+            lambda counters: kernels.reach(graph.kernel, entities, relations, types, chosen, n, threads(), counters),
             "counting what paths reach", len(entities), show,
         )  # fmt: skip
         self.followed += followed
