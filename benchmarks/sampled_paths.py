@@ -17,10 +17,11 @@ import numpy as np
 from casegraph import answering
 from casegraph.arrays import Counts, Floats, Ids
 from casegraph.clusters.assignment import EVERYONE
+from casegraph.counting import ClusterCounts
 from casegraph.graph import Graph
 from casegraph.paths import packed
 from casegraph.settings import Settings
-from casegraph.statistics import ClusterCounts, PathStatistics
+from casegraph.statistics import PathStatistics
 
 TRIES_PER_STEP = 8  # how often a walk draws another edge when the first leads back
 AT_ONCE = 2_000_000  # walks

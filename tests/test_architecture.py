@@ -12,7 +12,7 @@ import pytest
 import casegraph
 from casegraph import kernels
 
-LAYERS = """errors settings arrays kernels work facts edges graph profiles clusters paths recounting statistics
+LAYERS = """errors settings arrays kernels work facts edges graph profiles clusters paths counting recounting statistics
             retrieval answering answers explanation saving casebase store evaluation scaling printing sources
             cli service""".split()  # noqa: SIM905
 DATA = {"world"}  # a graph that comes with the package, not a layer

@@ -17,13 +17,14 @@ import numpy as np
 from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids, ids
 from casegraph.clusters.assignment import EVERYONE, clusters
+from casegraph.counting import ClusterCounts
 from casegraph.edges import Change
 from casegraph.graph import Graph
 from casegraph.paths import name_order
 from casegraph.profiles import NONE, Profiles
 from casegraph.retrieval import nearest
 from casegraph.settings import Settings
-from casegraph.statistics import ClusterCounts, PathStatistics, share
+from casegraph.statistics import PathStatistics, share
 from casegraph.work import threads
 
 MANY = 256  # changed facts: with more, counting again is cheaper than keeping up

@@ -8,40 +8,18 @@ and for entities whose own answers changed. What these contributed is taken away
 query relation is next asked about.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Ids
+from casegraph.clusters.assignment import EVERYONE
+from casegraph.counting import ClusterCounts, Counting, Flags, PathCounts, in_use
 from casegraph.edges import Change, key, sorted_unique
 from casegraph.graph import Graph
-
-Flags = np.ndarray[tuple[int], np.dtype[np.bool]]
-InUse = Callable[[int, Counts, Counts], Flags]  # relation, types, hits -> which are path types in use
-
-
-class Reach(Protocol):
-    """What path types reach from these entities (or, of each, only some), and how much of it is right."""
-
-    def __call__(  # noqa: D102
-        self, graph: Graph, entities: Ids, relation: int, types: Counts, *, only: tuple[Counts, Ids] | None = None
-    ) -> tuple[Counts, Counts]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class PathCounts:
-    """The path types of one relation, sorted, with what was counted for each; parallel arrays.
-
-    reached and right are counted for the path types in use: those with enough hits, other than the relation itself.
-    """
-
-    types: Counts
-    hits: Counts
-    reached: Counts
-    right: Counts
+from casegraph.paths import follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +28,6 @@ class Stale:
 
     counts: PathCounts
     graph: Graph
-    max_length: int
     changes: tuple[Change, ...] = ()
     hits: tuple[tuple[Counts, Counts], ...] = ()
 
@@ -110,40 +87,39 @@ def _ids(row: Ids) -> tuple[int, int, int]:
     return head, relation, tail
 
 
-def refreshed(stale: Stale, relation: int, graph: Graph, in_use: InUse, reach: Reach) -> PathCounts:
-    """The counts of a relation on `graph`, from those it had before.
+def refreshed(stale: Stale, relation: int, now: Counting) -> PathCounts:
+    """The counts of a relation on the graph as it is now, from those it had before.
 
     A path type that is new in use, or affected for most entities, is counted again.
     """
-    before, heads = stale.counts, graph.edges(relation).heads
+    before, heads = stale.counts, now.graph.edges(relation).heads
     types, hits = _summed([(before.types, before.hits), *stale.hits])
     counts = PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits))
-    used = in_use(relation, types, hits)
-    was_used = np.isin(types, before.types[in_use(relation, before.types, before.hits)], assume_unique=True)
+    used = in_use(now.settings, relation, types, hits)
+    was_used = np.isin(types, before.types[in_use(now.settings, relation, before.types, before.hits)])
     known, new = np.flatnonzero(used & was_used), np.flatnonzero(used & ~was_used)
     places = np.searchsorted(before.types, types[known])
     counts.reached[known], counts.right[known] = before.reached[places], before.right[places]
-    entities, place = _affected(stale, relation, graph, types[known])
+    entities, place = _affected(stale, relation, now, types[known])
     often = 2 * np.bincount(place, minlength=len(known)) > len(heads)
     again = np.concatenate([known[often], new])
-    counts.reached[again], counts.right[again] = reach(graph, heads, relation, types[again])
+    counts.reached[again], counts.right[again] = now.reach(relation, types[again], heads)
     entities, place = entities[~often[place]], place[~often[place]]
-    for state, sign in ((stale.graph, -1), (graph, 1)):
-        whose, offsets = np.unique(entities, return_index=True)
-        only = np.append(offsets, len(entities)), place
-        reached, right = reach(state, whose, relation, types[known], only=only)
+    whose, first = np.unique(entities, return_index=True)
+    for state, sign in ((Counting(stale.graph, now.settings), -1), (now, 1)):
+        reached, right = state.reach(relation, types[known], whose, (np.append(first, len(entities)), place))
         counts.reached[known] += sign * reached
         counts.right[known] += sign * right
     return counts
 
 
-def _affected(stale: Stale, relation: int, graph: Graph, types: Counts) -> tuple[Ids, Ids]:
+def _affected(stale: Stale, relation: int, now: Counting, types: Counts) -> tuple[Ids, Ids]:
     """Entities, sorted, and path types (their places), for which what is reached, or is right, may be different."""
     gone, came = _net(stale.changes)
     keys = [np.empty(0, dtype=np.int64)]
-    for state, rows in ((stale.graph, gone), (graph, came)):
+    for state, rows in ((stale.graph, gone), (now.graph, came)):
         heads, relations, tails = (column.copy() for column in rows.T)
-        crossing = kernels.passing(state.kernel, heads, relations, tails, relation, types, stale.max_length)
+        crossing = kernels.passing(state.kernel, heads, relations, tails, relation, types, now.settings.max_length)
         keys.append(key(*crossing))
         own = np.unique(rows[rows[:, 1] == relation & ~1, 2 * (relation & 1)])
         keys.append(key(np.repeat(own, len(types)), np.tile(np.arange(len(types), dtype=np.int32), len(own))))
@@ -168,3 +144,68 @@ def _summed(parts: list[tuple[Counts, Counts]]) -> tuple[Counts, Counts]:
     hits = np.zeros(len(types), dtype=np.int64)
     np.add.at(hits, place, np.concatenate([part[1] for part in parts]))
     return types[hits > 0], hits[hits > 0]
+
+
+@dataclass(frozen=True, slots=True)
+class StaleClusters:
+    """Counts of clusters as they were on an earlier graph with earlier clusters, and whose hits changed since."""
+
+    counts: ClusterCounts
+    graph: Graph
+    clusters: Ids
+    entities: Ids
+
+    def after(self, entities: Ids) -> "StaleClusters":
+        """After a change that alters the hits of these entities."""
+        return replace(self, entities=np.union1d(self.entities, entities))
+
+
+def refreshed_clusters(
+    stale: StaleClusters, relation: int, now: Counting, clusters: Ids, everyone: PathCounts
+) -> ClusterCounts:
+    """The counts of a relation in each cluster now, from those before.
+
+    Hits are counted again for entities that moved, or are on a cycle with a changed edge; tries, for path types that
+    follow a changed relation and for clusters that somebody left or joined, and for all if answers changed.
+    """
+    were = np.append(stale.clusters, np.full(len(clusters) - len(stale.clusters), EVERYONE, dtype=np.int32))
+    moved = np.flatnonzero(were != clusters).astype(np.int32)
+    whose = np.union1d(stale.entities, moved)
+    inside = slice(stale.counts.of(EVERYONE).stop, None)
+    parts = [(stale.counts.clusters[inside], stale.counts.types[inside], stale.counts.hits[inside])]
+    for state, of, sign in ((Counting(stale.graph, now.settings), were, -1), (now, clusters, 1)):
+        asked = np.intersect1d(whose, state.graph.edges(relation).heads, assume_unique=True)
+        cluster, _, types, hits = state.hits([relation], asked, of)
+        parts.append((cluster[cluster != EVERYONE], types[cluster != EVERYONE], sign * hits[cluster != EVERYONE]))
+    cluster, types, hits = _summed_by_cluster(parts)
+    cluster = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), cluster])
+    types, hits = np.concatenate([everyone.types, types]), np.concatenate([everyone.hits, hits])
+    changed = now.graph.changed_since(stale.graph)
+    again = follows(types, changed, now.settings.max_length) | (relation >> 1 in changed)
+    again |= np.isin(cluster, np.concatenate([were[moved], clusters[moved]])) & (cluster != EVERYONE)
+    tries, known = _tries_before(stale.counts, cluster, types)
+    again |= ~known
+    labels = np.full(int(again.sum()), relation, dtype=np.int32)
+    tries[again] = now.tries(cluster[again], labels, types[again], clusters)
+    return ClusterCounts(cluster, types, hits, tries)
+
+
+def _summed_by_cluster(parts: list[tuple[Ids, Counts, Counts]]) -> tuple[Ids, Counts, Counts]:
+    """Distinct pairs of cluster and path type, sorted, with the sum of what each has, if that is not nothing."""
+    cluster, types, hits = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((types, cluster))
+    cluster, types, hits = cluster[order], types[order], hits[order]
+    starts = np.flatnonzero((np.diff(cluster, prepend=-2) != 0) | (np.diff(types, prepend=-1) != 0))
+    sums = np.add.reduceat(hits, starts) if len(starts) else hits
+    return cluster[starts][sums > 0], types[starts][sums > 0], sums[sums > 0]
+
+
+def _tries_before(counts: ClusterCounts, clusters: Ids, types: Counts) -> tuple[Counts, Flags]:
+    """What tries were for each pair of cluster and path type, and whether it was known."""
+    both = np.concatenate([counts.clusters, clusters]), np.concatenate([counts.types, types])
+    order = np.lexsort((both[1], both[0]))  # of equal pairs the earlier one comes first
+    follows_itself = (np.diff(both[0][order]) == 0) & (np.diff(both[1][order]) == 0)
+    tries, known = np.zeros(len(types), dtype=np.int64), np.zeros(len(types), dtype=np.bool)
+    places = order[1:][follows_itself] - len(counts.types)
+    tries[places], known[places] = counts.tries[order[:-1][follows_itself]], True
+    return tries, known

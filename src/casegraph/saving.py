@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from casegraph.answering import Cases
 from casegraph.arrays import Interner
+from casegraph.counting import PathCounts
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
 from casegraph.paths import unpacked
 from casegraph.profiles import Profiles
-from casegraph.recounting import PathCounts
 from casegraph.settings import Settings
 
 FORMAT = 1

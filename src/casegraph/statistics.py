@@ -11,36 +11,20 @@ read. Counts are made when a relation is first asked about, for all relations as
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids
 from casegraph.clusters.assignment import EVERYONE
+from casegraph.counting import ClusterCounts, Counting, PathCounts, having, in_use
 from casegraph.edges import NOTHING, Change
 from casegraph.graph import Graph
 from casegraph.paths import check_room, packed
-from casegraph.recounting import ChangedHits, Flags, PathCounts, Stale, changed_hits, refreshed
+from casegraph.recounting import ChangedHits, Stale, StaleClusters, changed_hits, refreshed, refreshed_clusters
 from casegraph.settings import Settings
-from casegraph.work import Show, quiet, run, threads
+from casegraph.work import Show, quiet
 
 TOO_MANY = np.iinfo(np.int64).max  # a number of walks that 64 bits do not hold
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterCounts:
-    """Hits and tries of the path types of one relation in each cluster; parallel arrays sorted by (cluster, type)."""
-
-    clusters: Ids
-    types: Counts
-    hits: Counts
-    tries: Counts
-
-    def of(self, cluster: int) -> slice:
-        """The rows of a cluster."""
-        first, last = np.searchsorted(self.clusters, [cluster, cluster + 1])
-        return slice(int(first), int(last))
 
 
 class PathStatistics:
@@ -52,7 +36,7 @@ class PathStatistics:
         self.counted: dict[int, PathCounts] = {}  # for everyone
         self._stale: dict[int, Stale] = {}
         self._clustered: dict[int, ClusterCounts] = {}
-        self.followed = 0  # edges looked at for `reached`, so that work can be compared
+        self._stale_clusters: dict[int, StaleClusters] = {}
 
     def prepare(self, relations: Iterable[int], show: Show = quiet) -> None:
         """Count for these relations, all at once, what the settings will ask for."""
@@ -66,19 +50,29 @@ class PathStatistics:
 
         What is counted for everyone is kept, and brought up to date when it is next asked for.
         """
-        later, n = PathStatistics(graph, clusters, self._settings), self._settings.max_length
-        known = {
-            **self._stale,
-            **{relation: Stale(counts, self._graph, n) for relation, counts in self.counted.items()},
-        }
-        hits = changed_hits(self._graph, graph, change if known else NOTHING, n)
+        later = PathStatistics(graph, clusters, self._settings)
+        now = {relation: Stale(counts, self._graph) for relation, counts in self.counted.items()}
+        known = {**self._stale, **now}
+        hits = changed_hits(self._graph, graph, change if known else NOTHING, self._settings.max_length)
         for relation, stale in known.items():
             later._stale[relation] = stale.after(change, hits.of.get(relation))
+        for relation, clustered in self._known_clusters().items():
+            later._stale_clusters[relation] = clustered.after(hits.entities)
         return later, hits
+
+    def _known_clusters(self) -> dict[int, StaleClusters]:
+        if not self._clustered:
+            return self._stale_clusters
+        clusters = self._clusters()
+        none = np.empty(0, dtype=np.int32)
+        now = {
+            relation: StaleClusters(counts, self._graph, clusters, none) for relation, counts in self._clustered.items()
+        }
+        return {**self._stale_clusters, **now}
 
     def is_stale(self, relation: int) -> bool:
         """Whether the counts of a relation are known from before a change, and wait to be brought up to date."""
-        return relation in self._stale
+        return relation in self._stale or relation in self._stale_clusters
 
     def everyone(self, relation: int) -> PathCounts:
         """What all entities that have the relation say."""
@@ -93,7 +87,7 @@ class PathStatistics:
     def closed_path_types(self, relation: int, entities: Ids) -> ClusterCounts:
         """P_n(e, r): the path types that lead each of these entities to its answers; each is a cluster of its own."""
         own = np.arange(len(self._graph.entities), dtype=np.int32)
-        clusters, _, types, hits = self._closed_paths([relation], entities, own, quiet)
+        clusters, _, types, hits = Counting(self._graph, self._settings).hits([relation], entities, own)
         return ClusterCounts(clusters, types, hits, np.zeros_like(hits))
 
     def hits(self, cluster: int, relation: int, path_type: Sequence[int]) -> int:
@@ -103,7 +97,8 @@ class PathStatistics:
     def tries(self, cluster: int, relation: int, path_type: Sequence[int]) -> int:
         """How many walks of this type leave the entities of the cluster that have the relation."""
         question = np.array([cluster], dtype=np.int32), np.array([relation], dtype=np.int32)
-        return int(self._walks(*question, np.array([packed(path_type, self._settings.max_length)]), quiet)[0])
+        number = np.array([packed(path_type, self._settings.max_length)])
+        return int(Counting(self._graph, self._settings).tries(*question, number, self._clusters())[0])
 
     def prior(self, cluster: int, relation: int, path_type: Sequence[int]) -> float:
         """Equation 2."""
@@ -123,30 +118,50 @@ class PathStatistics:
         row = rows.start + int(np.searchsorted(counts.types[rows], number))
         return int(column[row]) if row < rows.stop and counts.types[row] == number else 0
 
+    def count_hits(self, relations: list[int], entities: Ids, show: Show = quiet) -> tuple[Ids, Counts, Counts]:
+        """What these entities contribute to the hits of everyone: relation, type and hits, sorted by the first two."""
+        everyone = np.full(len(self._graph.entities), EVERYONE, dtype=np.int32)
+        return Counting(self._graph, self._settings, show).hits(relations, entities, everyone)[1:]
+
+    def count_reach(
+        self, relation: Ids, types: Counts, hits: Counts, entities: Ids, show: Show = quiet
+    ) -> tuple[Counts, Counts]:
+        """What these entities contribute to reached and right; `hits` are those of everyone."""
+        used = in_use(self._settings, relation, types, hits)
+        reached, right = np.zeros_like(hits), np.zeros_like(hits)
+        counting = Counting(self._graph, self._settings, show)
+        reached[used], right[used] = counting.reach(relation[used], types[used], entities)
+        return reached, right
+
+    def keep(self, relations: list[int], relation: Ids, types: Counts, *columns: Counts) -> None:
+        """Take counts of these relations, in columns sorted by relation and type, for those of everyone."""
+        for label in relations:
+            rows = slice(*np.searchsorted(relation, [label, label + 1]).tolist())
+            self.counted[label] = PathCounts(types[rows], *(column[rows] for column in columns))
+
     def _count_everyone(self, relations: list[int], show: Show) -> None:
         for relation in relations:
-            if relation in self._stale:
-                stale = self._stale[relation]
-                self.counted[relation] = refreshed(stale, relation, self._graph, self._in_use, self._reach)
+            if stale := self._stale.get(relation):
+                self.counted[relation] = refreshed(stale, relation, Counting(self._graph, self._settings))
                 del self._stale[relation]
         relations = [relation for relation in relations if relation not in self.counted]
-        if not relations:
-            return
-        everyone = np.full(len(self._graph.entities), EVERYONE, dtype=np.int32)
-        _, label, types, hits = self._closed_paths(relations, self._having(relations), everyone, show)
-        used = self._in_use(label, types, hits)
-        reached, right = np.zeros_like(hits), np.zeros_like(hits)
-        entities = self._having(np.unique(label[used]).tolist())
-        reached[used], right[used] = self._reach(self._graph, entities, label[used], types[used], show=show)
-        for relation in relations:
-            rows = slice(*np.searchsorted(label, [relation, relation + 1]).tolist())
-            self.counted[relation] = PathCounts(types[rows], hits[rows], reached[rows], right[rows])
+        if relations:
+            entities = having(self._graph, relations)
+            hits = self.count_hits(relations, entities, show)
+            self.keep(relations, *hits, *self.count_reach(*hits, entities, show))
 
     def _count_clusters(self, relations: list[int], show: Show) -> None:
+        self._count_everyone([relation for relation in relations if relation not in self.counted], show)
+        counting = Counting(self._graph, self._settings, show)
+        for relation in relations:
+            if stale := self._stale_clusters.get(relation):
+                everyone, of = self.counted[relation], self._clusters()
+                self._clustered[relation] = refreshed_clusters(stale, relation, counting, of, everyone)
+                del self._stale_clusters[relation]
+        relations = [relation for relation in relations if relation not in self._clustered]
         if not relations:
             return
-        self._count_everyone([relation for relation in relations if relation not in self.counted], show)
-        cluster, label, types, hits = self._closed_paths(relations, self._having(relations), self._clusters(), show)
+        cluster, label, types, hits = counting.hits(relations, having(self._graph, relations), self._clusters())
         inside = cluster != EVERYONE
         cluster, label, types, hits = cluster[inside], label[inside], types[inside], hits[inside]
         for relation in relations:
@@ -154,63 +169,12 @@ class PathStatistics:
             cluster = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), cluster])
             label = np.concatenate([np.full(len(everyone.types), relation, dtype=np.int32), label])
             types, hits = np.concatenate([everyone.types, types]), np.concatenate([everyone.hits, hits])
-        tries = self._walks(cluster, label, types, show)
+        tries = counting.tries(cluster, label, types, self._clusters())
         order = np.lexsort((types, cluster, label))
         ordered = label[order]
         for relation in relations:
             rows = order[slice(*np.searchsorted(ordered, [relation, relation + 1]).tolist())]
             self._clustered[relation] = ClusterCounts(cluster[rows], types[rows], hits[rows], tries[rows])
-
-    def _having(self, relations: list[int]) -> Ids:
-        """The entities that have one of the relations, sorted."""
-        has = np.zeros(len(self._graph.entities), dtype=np.bool)
-        for relation in relations:
-            has[self._graph.edges(relation).heads] = True
-        return np.flatnonzero(has).astype(np.int32)
-
-    def _closed_paths(
-        self, relations: list[int], entities: Ids, clusters: Ids, show: Show
-    ) -> tuple[Ids, Ids, Counts, Counts]:
-        wanted = np.zeros(self._graph.directions, dtype=np.bool)
-        wanted[relations] = True
-        graph, n = self._graph.kernel, self._settings.max_length
-        return run(
-            lambda counters: kernels.closed_paths(graph, entities, clusters, wanted, n, threads(), counters),
-            "counting paths to answers", len(entities), show,
-        )  # fmt: skip
-
-    def _walks(self, clusters: Ids, relations: Ids, types: Counts, show: Show) -> Counts:
-        graph, of, n = self._graph.kernel, self._clusters(), self._settings.max_length
-        return run(
-            lambda counters: kernels.walks(graph, clusters, relations, types, of, n, threads(), counters),
-            "counting walks", len(types), show,
-        )  # fmt: skip
-
-    def _in_use(self, relation: Ids | int, types: Counts, hits: Counts) -> Flags:
-        """Which path types of a relation are walked: those with enough hits, other than the relation itself."""
-        return np.asarray((hits >= self._settings.support) & (types != np.asarray(relation) + 1))
-
-    def _reach(
-        self,
-        graph: Graph,
-        entities: Ids,
-        relation: Ids | int,
-        types: Counts,
-        *,
-        only: tuple[Counts, Ids] | None = None,
-        show: Show = quiet,
-    ) -> tuple[Counts, Counts]:
-        """What path types reach from these entities, and how much of it is right; nothing if no setting will ask."""
-        if self._settings.weight != "right" or not len(entities) or not len(types):
-            return np.zeros_like(types), np.zeros_like(types)
-        relations, n = np.broadcast_to(np.int32(relation), types.shape).copy(), self._settings.max_length
-        chosen = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)) if only is None else only
-        reached, right, followed = run(
-            lambda counters: kernels.reach(graph.kernel, entities, relations, types, chosen, n, threads(), counters),
-            "counting what paths reach", len(entities), show,
-        )  # fmt: skip
-        self.followed += followed
-        return reached, right
 
 
 def share(part: Counts, whole: Counts | int, doubt: float = 0.0) -> Floats:
