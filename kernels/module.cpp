@@ -139,19 +139,36 @@ NB_MODULE(kernels, m) {
         nb::arg("graph"), nb::arg("entities"), nb::arg("relations"), nb::arg("types"), nb::arg("only"), nb::arg("max_length"),
         nb::arg("threads"), nb::arg("progress"));
 
-  m.def("passing",
+  m.def("crossing",
         [](const Graph& graph, In<Id> heads, In<Id> relations, In<Id> tails, Id relation, In<PathType> types, int max_length) {
-          std::vector<Passing> found;
+          Crossing found;
           {
             nb::gil_scoped_release free;
             std::vector<Edge> edges(heads.shape(0));
             for (std::size_t at = 0; at < edges.size(); ++at) edges[at] = {heads.data()[at], relations.data()[at], tails.data()[at]};
-            found = passing(graph, edges, relation, span(types), max_length);
+            found = crossing(graph, edges, relation, span(types), max_length);
           }
-          return nb::make_tuple(column<Id>(found, &Passing::entity), column<Id>(found, &Passing::place));
+          return nb::make_tuple(column<Id>(found.starts, &Pair::entity), column<Id>(found.starts, &Pair::place),
+                                column<Id>(found.ends, &Pair::entity), column<Id>(found.ends, &Pair::place));
         },
         nb::arg("graph"), nb::arg("heads"), nb::arg("relations"), nb::arg("tails"), nb::arg("relation"), nb::arg("types"),
         nb::arg("max_length"));
+
+  m.def("reach_back",
+        [](const Graph& graph, In<Id> ends, Id relation, In<PathType> types, std::tuple<In<std::int64_t>, In<std::int32_t>> only,
+           std::tuple<In<Id>, In<std::int32_t>> but, int max_length, int threads, Counters progress) {
+          Reach sums;
+          {
+            nb::gil_scoped_release free;
+            const Only chosen{span(std::get<0>(only)), span(std::get<1>(only))};
+            std::vector<Pair> pairs(std::get<0>(but).shape(0));
+            for (std::size_t at = 0; at < pairs.size(); ++at) pairs[at] = {std::get<0>(but).data()[at], std::get<1>(but).data()[at]};
+            sums = reach_back(graph, span(ends), relation, span(types), chosen, pairs, max_length, threads, Progress(progress.data()));
+          }
+          return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)), sums.followed);
+        },
+        nb::arg("graph"), nb::arg("ends"), nb::arg("relation"), nb::arg("types"), nb::arg("only"), nb::arg("but"), nb::arg("max_length"),
+        nb::arg("threads"), nb::arg("progress"));
 
   m.def("average_linkage",
         [](In<std::int64_t> offsets, In<Id> relations, In<Count> members) {

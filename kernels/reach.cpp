@@ -51,36 +51,47 @@ struct Plan {
   std::vector<Signature> below;  // the relations whose uses end at or below a node
 };
 
+// Counting from the ends: who has the relation, and whose paths do not count.
+struct Back {
+  Id relation;
+  std::span<const Pair> but;
+};
+
 class Reacher {
  public:
-  Reacher(const Graph& graph, const Plan& plan, int max_length)
+  Reacher(const Graph& graph, const Plan& plan, int max_length, const Back* back = nullptr)
       : sums{std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size())}, graph_(graph), plan_(plan),
-        frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)), is_answer_(graph.entities), has_(graph.relations.size()),
-        chosen_(plan.uses.size()), on_the_way_(plan.trie.nodes.size()) {}
+        frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)), marked_(graph.entities), has_(graph.relations.size()),
+        chosen_(plan.uses.size()), on_the_way_(plan.trie.nodes.size()), back_(back) {
+    if (back_ != nullptr)
+      for (Id head : graph.edges(back_->relation).heads) marked_[head] = true;
+  }
 
   // Count for all uses, or for some.
   void count(Id entity, const std::span<const std::int32_t>* some, Progress progress) {
     progress_ = progress;
     entity_ = entity;
-    relations_ = {};
     choose(some);
-    for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) {
-      const Ids answers = graph_.tails(entity, static_cast<Id>(relation));
-      has_[relation] = !answers.empty();
-      if (answers.empty()) continue;
-      mark(relations_, static_cast<Id>(relation));
-      for (Id answer : answers) is_answer_[answer] = true;
-    }
+    if (back_ == nullptr) mark_answers(true);
     frontiers_[0].start(entity);
     descend(0);
-    for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation)
-      if (has_[relation])
-        for (Id answer : graph_.tails(entity, static_cast<Id>(relation))) is_answer_[answer] = false;
+    if (back_ == nullptr) mark_answers(false);
   }
 
   Reach sums;
 
  private:
+  void mark_answers(bool answers) {
+    relations_ = {};
+    for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) {
+      const Ids tails = graph_.tails(entity_, static_cast<Id>(relation));
+      has_[relation] = !tails.empty();
+      if (tails.empty()) continue;
+      mark(relations_, static_cast<Id>(relation));
+      for (Id tail : tails) marked_[tail] = answers;
+    }
+  }
+
   void choose(const std::span<const std::int32_t>* some) {
     some_ = some != nullptr;
     if (!some_) return;
@@ -110,7 +121,7 @@ class Reacher {
         Count ends = 0;
         sums.followed += last_step(edges, entity_, from, where, stamps_[length + 1], [&](Id end) {
           ++ends;
-          if (is_answer_[end]) right_.push_back(end);
+          if (marked_[end]) right_.push_back(end);
         });
         add(node, ends);
       } else {
@@ -118,7 +129,7 @@ class Reacher {
         sums.followed += step(edges, entity_, from, where, length, nodes[node].ahead, stamps_[length + 1], into);
         if (into.ends.empty()) continue;
         for (Id end : into.ends)
-          if (is_answer_[end]) right_.push_back(end);
+          if (marked_[end]) right_.push_back(end);
         add(node, static_cast<Count>(into.ends.size()));
         descend(node);
       }
@@ -128,6 +139,7 @@ class Reacher {
   // Count for every use of the node that is the entity's: what was reached, and those of `right_` that answer the relation.
   void add(std::int32_t node, Count ends) {
     if (ends == 0) return;
+    if (back_ != nullptr) return add_back(node);
     for (std::int32_t use : plan_.at(node)) {
       const Id relation = plan_.uses[use].relation;
       if (!has_[relation] || (some_ && chosen_[use] != epoch_)) continue;
@@ -136,28 +148,38 @@ class Reacher {
     }
   }
 
+  void add_back(std::int32_t node) {
+    for (std::int32_t use : plan_.at(node)) {
+      if (chosen_[use] != epoch_) continue;
+      for (Id start : right_) {
+        if (std::binary_search(back_->but.begin(), back_->but.end(), Pair{start, use})) continue;
+        ++sums.reached[use];
+        sums.right[use] += graph_.edges(back_->relation).holds(start, entity_);
+      }
+    }
+  }
+
   const Graph& graph_;
   const Plan& plan_;
   std::vector<Frontier> frontiers_;  // one for each length
   std::vector<Stamps> stamps_;
-  std::vector<Id> right_;            // answers that the step at hand reached
-  std::vector<char> is_answer_;      // of any relation of the entity
+  std::vector<Id> right_;            // of what the step at hand reached, what is marked
+  std::vector<char> marked_;         // answers of any relation of the entity; counting back, who has the relation
   std::vector<char> has_;            // the relations of the entity
   std::vector<std::uint32_t> chosen_, on_the_way_;  // uses that count for the entity, and nodes that lead to them, by epoch
   std::uint32_t epoch_ = 0;
   bool some_ = false;
+  const Back* back_;
   Signature relations_{};
   Progress progress_;
   Id entity_ = -1;
 };
 
-}  // namespace
-
-Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const Only& only, int max_length, int threads, Progress progress) {
-  const Plan plan(uses, max_length);
+Reach summed(const Graph& graph, Ids entities, const Plan& plan, const Only& only, const Back* back, int max_length, int threads,
+             Progress progress) {
   constexpr std::size_t at_once = 8;
   const std::size_t tasks = (entities.size() + at_once - 1) / at_once;
-  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length));
+  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length, back));
   parallel(threads, tasks, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(entities.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place) {
@@ -169,7 +191,7 @@ Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const O
   });
   Reach total = std::move(reachers[0].sums);
   for (std::size_t other = 1; other < reachers.size(); ++other) {
-    for (std::size_t use = 0; use < uses.size(); ++use) {
+    for (std::size_t use = 0; use < plan.uses.size(); ++use) {
       total.reached[use] += reachers[other].sums.reached[use];
       total.right[use] += reachers[other].sums.right[use];
     }
@@ -178,48 +200,107 @@ Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const O
   return total;
 }
 
-std::vector<Passing> passing(const Graph& graph, std::span<const Edge> edges, Id relation, std::span<const PathType> types, int max_length) {
-  const Packing packing(max_length);
-  std::vector<std::array<std::vector<Id>, 2>> heads(graph.relations.size() / 2);  // of the changed edges, by relation and direction
-  for (const Edge& edge : edges) {
-    heads[edge.relation >> 1][edge.relation & 1].push_back(edge.head);
-    heads[edge.relation >> 1][1 - (edge.relation & 1)].push_back(edge.tail);
-  }
-  // What comes before a changed relation in a path type, read backwards, is itself a path type, which ends with the changed one.
-  std::vector<PathType> back;
-  std::vector<std::int32_t> place_of;
-  for (std::size_t place = 0; place < types.size(); ++place)
-    for (int at = 0, length = packing.length(types[place]); at < length; ++at) {
-      const Id crossed = packing.relation(types[place], at);
-      if (heads[crossed >> 1][0].empty()) continue;
-      PathType before = packing.step(crossed, 0);
-      for (int step = 1; step <= at; ++step) before |= packing.step(inverse(packing.relation(types[place], at - step)), step);
-      back.push_back(before);
-      place_of.push_back(static_cast<std::int32_t>(place));
-    }
-  const Trie trie(back, max_length);
+// A piece of a path type, beginning with a changed edge and leading away from it, and the place of the path type.
+struct Piece {
+  PathType type;
+  std::int32_t place;
+};
+
+using Heads = std::vector<std::vector<Id>>;  // of the changed edges, by relation, both directions
+
+// Where the pieces lead from the edges they begin with, as far as `counts` holds; sorted.
+template <class Counts>
+std::vector<Pair> ends_of(const Graph& graph, const Heads& heads, const std::vector<Piece>& pieces, int max_length, const Counts& counts) {
+  std::vector<PathType> types;
+  for (const Piece& piece : pieces) types.push_back(piece.type);
+  const Trie trie(types, max_length);
   std::vector<std::vector<std::int32_t>> ending(trie.nodes.size());
-  for (std::size_t at = 0; at < back.size(); ++at) ending[trie.node_of_type[at]].push_back(place_of[at]);
-  std::vector<Passing> found;
+  for (std::size_t at = 0; at < pieces.size(); ++at) ending[trie.node_of_type[at]].push_back(pieces[at].place);
+  std::vector<Pair> found;
   std::vector<Frontier> frontiers(max_length + 1);
   Stamps stamps(graph.entities);
   for (std::size_t node = 1; node < trie.nodes.size(); ++node) {  // a parent stands before its children
     const Trie::Node& at = trie.nodes[node];
     Frontier& into = frontiers[at.length];
-    if (at.length == 1) {
-      into.ends = heads[at.relation >> 1][at.relation & 1];
-      std::sort(into.ends.begin(), into.ends.end());
-      into.ends.erase(std::unique(into.ends.begin(), into.ends.end()), into.ends.end());
-    } else {
+    if (at.length == 1)
+      into.ends = heads[at.relation];
+    else
       step_freely(graph.edges(at.relation), frontiers[at.length - 1], stamps, into, [](Id, Id) { return true; });
-    }
     for (Id end : into.ends)
-      if (!graph.tails(end, relation).empty())
+      if (counts(end))
         for (std::int32_t place : ending[node]) found.push_back({end, place});
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
+}
+
+Heads heads_of(const Graph& graph, std::span<const Edge> edges) {
+  Heads heads(graph.relations.size());
+  for (const Edge& edge : edges) {
+    heads[edge.relation].push_back(edge.head);
+    heads[inverse(edge.relation)].push_back(edge.tail);
+  }
+  for (std::vector<Id>& some : heads) {
+    std::sort(some.begin(), some.end());
+    some.erase(std::unique(some.begin(), some.end()), some.end());
+  }
+  return heads;
+}
+
+std::vector<Use> uses_of(Id relation, std::span<const PathType> types) {
+  std::vector<Use> uses;
+  for (PathType type : types) uses.push_back({relation, type});
+  return uses;
+}
+
+PathType backwards(PathType type, const Packing& packing) {
+  PathType back = 0;
+  for (int length = packing.length(type), place = 0; place < length; ++place)
+    back |= packing.step(inverse(packing.relation(type, length - 1 - place)), place);
+  return back;
+}
+
+}  // namespace
+
+Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const Only& only, int max_length, int threads, Progress progress) {
+  return summed(graph, entities, Plan(uses, max_length), only, nullptr, max_length, threads, progress);
+}
+
+Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types, const Only& only, std::span<const Pair> but,
+                 int max_length, int threads, Progress progress) {
+  const Packing packing(max_length);
+  std::vector<Use> uses = uses_of(relation, types);
+  for (Use& use : uses) use.type = backwards(use.type, packing);
+  const Back back{relation, but};
+  return summed(graph, ends, Plan(uses, max_length), only, &back, max_length, threads, progress);
+}
+
+Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, std::span<const PathType> types, int max_length) {
+  const Packing packing(max_length);
+  const Heads heads = heads_of(graph, edges);
+  const auto leaving = [&](Id crossed, Id next) {
+    Count sum = 0;
+    for (Id head : heads[crossed]) sum += static_cast<Count>(graph.tails(head, next).size());
+    return sum;
+  };
+  std::vector<Piece> before, after;
+  for (std::size_t place = 0; place < types.size(); ++place) {
+    const PathType type = types[place], back = backwards(type, packing);
+    for (int at = 0, length = packing.length(type); at < length; ++at) {
+      const Id crossed = packing.relation(type, at);
+      if (heads[crossed].empty()) continue;
+      const int rest = length - 1 - at;
+      const bool from_head = at < rest || (at == rest && (at == 0 || leaving(crossed, packing.relation(back, rest + 1)) <=
+                                                                         leaving(inverse(crossed), packing.relation(type, at + 1))));
+      PathType piece = packing.step(from_head ? crossed : inverse(crossed), 0);
+      for (int step = 1; step <= (from_head ? at : rest); ++step)
+        piece |= packing.step(from_head ? packing.relation(back, rest + step) : packing.relation(type, at + step), step);
+      (from_head ? before : after).push_back({piece, static_cast<std::int32_t>(place)});
+    }
+  }
+  return {ends_of(graph, heads, before, max_length, [&](Id end) { return !graph.tails(end, relation).empty(); }),
+          ends_of(graph, heads, after, max_length, [](Id) { return true; })};
 }
 
 }  // namespace casegraph

@@ -111,9 +111,7 @@ def by_name(cases: CaseBase) -> bytes:
     relations = sorted({fact.relation for fact in graph.facts()})
     found = [cases.ask_many([(name, relation) for name in names], top=-1) for relation in relations]
     found += [[cases.ask_head(relation, name, top=-1) for name in names] for relation in relations]
-    return repr(
-        [[(a.asked, [(one.entity, one.score.hex()) for one in a]) for a in asked] for asked in found]
-    ).encode()
+    return repr([[(a.asked, [(one.entity, one.score.hex()) for one in a]) for a in asked] for asked in found]).encode()
 
 
 def lived(random: Random, steps: int, settings: Settings, entities: int = 6, relations: int = 2) -> Life:
@@ -121,9 +119,13 @@ def lived(random: Random, steps: int, settings: Settings, entities: int = 6, rel
     names = [f"e{number}" for number in range(entities)], [f"r{number}" for number in range(relations)]
     life, mostly_add = Life(settings, *names), random.choice([0.3, 0.5, 0.7])
     for _ in range(steps):
-        come = [_some(random, *names) for _ in range(random.choice([0, 1, 1, 2]))] if random.random() < mostly_add else []
+        come = (
+            [_some(random, *names) for _ in range(random.choice([0, 1, 1, 2]))] if random.random() < mostly_add else []
+        )
         known = sorted(life.facts)
-        gone: list[Fact | str] = [*random.sample(known, min(len(known), random.choice([0, 1, 1, 2])))] if not come else []
+        gone: list[Fact | str] = (
+            [*random.sample(known, min(len(known), random.choice([0, 1, 1, 2])))] if not come else []
+        )
         if random.random() < 0.02:
             gone.append(random.choice(names[0]))
         life.change(come, gone)

@@ -102,3 +102,19 @@ class Counting:
             "counting what paths reach", len(entities), self._show,
         )  # fmt: skip
         return reached, right
+
+    def reach_back(
+        self, relation: int, types: Counts, ends: Ids, only: Only, but: tuple[Ids, Ids]
+    ) -> tuple[Counts, Counts]:
+        """The same as far as these ends are reached, of each path type only some, and not from entities that are in `but`.
+
+        but  entities, sorted, and places of path types
+        """
+        if self.settings.weight != "right" or not len(ends) or not len(types):
+            return np.zeros_like(types), np.zeros_like(types)
+        graph, n = self.graph.kernel, self.settings.max_length
+        reached, right, _ = run(
+            lambda counters: kernels.reach_back(graph, ends, relation, types, only, but, n, threads(), counters),
+            "counting what paths reach", len(ends), self._show,
+        )  # fmt: skip
+        return reached, right

@@ -67,9 +67,20 @@ def reach(
     threads: int,
     progress: Counts,
 ) -> tuple[Counts, Counts, int]: ...
-def passing(
+def crossing(
     graph: Graph, heads: Ids, relations: Ids, tails: Ids, relation: int, types: Counts, max_length: int
-) -> tuple[Ids, Ids]: ...
+) -> tuple[Ids, Ids, Ids, Ids]: ...
+def reach_back(
+    graph: Graph,
+    ends: Ids,
+    relation: int,
+    types: Counts,
+    only: tuple[Counts, Ids],
+    but: tuple[Ids, Ids],
+    max_length: int,
+    threads: int,
+    progress: Counts,
+) -> tuple[Counts, Counts, int]: ...
 def average_linkage(offsets: Counts, relations: Ids, members: Counts) -> tuple[Ids, Ids, Floats]: ...
 def answers(
     graph: Graph,

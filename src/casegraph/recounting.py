@@ -3,20 +3,21 @@ What a change does to counts that are known (§2.3 (c)), exactly.
 
 Hits change by the cycles of up to n + 1 edges that a changed edge closes or opens (appendix A.4): these are found
 around the edge and added or subtracted, one edge after the other. Reached and right change for an entity and a path
-type only if a walk of the type from the entity crosses a changed edge, which is found by walking back from the edge;
-and for entities whose own answers changed. What these contributed is taken away as it was and added as it is, when the
-query relation is next asked about.
+type only if a walk of the type from the entity crosses a changed edge, and then only as to the ends of such walks: from
+the edge one walks back to the starts or on to the ends, whichever is shorter; and for entities whose own answers
+changed. What these contributed is taken away as it was and added as it is, when the relation is next asked about.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Ids
 from casegraph.clusters.assignment import EVERYONE
-from casegraph.counting import ClusterCounts, Counting, Flags, PathCounts, in_use
+from casegraph.counting import ClusterCounts, Counting, Flags, Only, PathCounts, in_use
 from casegraph.edges import Change, key, sorted_unique
 from casegraph.graph import Graph
 from casegraph.paths import follows
@@ -100,31 +101,56 @@ def refreshed(stale: Stale, relation: int, now: Counting) -> PathCounts:
     known, new = np.flatnonzero(used & was_used), np.flatnonzero(used & ~was_used)
     places = np.searchsorted(before.types, types[known])
     counts.reached[known], counts.right[known] = before.reached[places], before.right[places]
-    entities, place = _affected(stale, relation, now, types[known])
-    often = 2 * np.bincount(place, minlength=len(known)) > len(heads)
+    starts, ends = _affected(stale, relation, now, types[known])
+    often = 2 * np.bincount(np.append(starts.place, ends.place), minlength=len(known)) > len(heads)
     again = np.concatenate([known[often], new])
     counts.reached[again], counts.right[again] = now.reach(relation, types[again], heads)
-    entities, place = entities[~often[place]], place[~often[place]]
-    whose, first = np.unique(entities, return_index=True)
+    starts, ends = starts.but(often), ends.but(often)
     for state, sign in ((Counting(stale.graph, now.settings), -1), (now, 1)):
-        reached, right = state.reach(relation, types[known], whose, (np.append(first, len(entities)), place))
-        counts.reached[known] += sign * reached
-        counts.right[known] += sign * right
+        for reached, right in (
+            state.reach(relation, types[known], *starts.grouped()),
+            state.reach_back(relation, types[known], *ends.grouped(), starts),
+        ):
+            counts.reached[known] += sign * reached
+            counts.right[known] += sign * right
     return counts
 
 
-def _affected(stale: Stale, relation: int, now: Counting, types: Counts) -> tuple[Ids, Ids]:
-    """Entities, sorted, and path types (their places), for which what is reached, or is right, may be different."""
+class Pairs(NamedTuple):
+    """Entities, sorted, each with a path type, by its place among several; no pair twice."""
+
+    entities: Ids
+    place: Ids
+
+    @classmethod
+    def of(cls, keys: list[Counts]) -> "Pairs":
+        """All pairs, given as keys."""
+        pairs = sorted_unique(np.concatenate(keys))
+        return cls((pairs >> 32).astype(np.int32), pairs.astype(np.int32))
+
+    def but(self, left_out: Flags) -> "Pairs":
+        """Those whose path type is not left out."""
+        kept = ~left_out[self.place]
+        return Pairs(self.entities[kept], self.place[kept])
+
+    def grouped(self) -> tuple[Ids, Only]:
+        """The entities, and which path types each has."""
+        whose, first = np.unique(self.entities, return_index=True)
+        return whose, (np.append(first, len(self.entities)), self.place)
+
+
+def _affected(stale: Stale, relation: int, now: Counting, types: Counts) -> tuple[Pairs, Pairs]:
+    """The starts and the ends of paths that may have come or gone, and starts whose own answers have changed."""
     gone, came = _net(stale.changes)
-    keys = [np.empty(0, dtype=np.int64)]
+    starts, ends = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for state, rows in ((stale.graph, gone), (now.graph, came)):
         heads, relations, tails = (column.copy() for column in rows.T)
-        crossing = kernels.passing(state.kernel, heads, relations, tails, relation, types, now.settings.max_length)
-        keys.append(key(*crossing))
+        found = kernels.crossing(state.kernel, heads, relations, tails, relation, types, now.settings.max_length)
         own = np.unique(rows[rows[:, 1] == relation & ~1, 2 * (relation & 1)])
-        keys.append(key(np.repeat(own, len(types)), np.tile(np.arange(len(types), dtype=np.int32), len(own))))
-    pairs = sorted_unique(np.concatenate(keys))
-    return (pairs >> 32).astype(np.int32), pairs.astype(np.int32)
+        every = np.arange(len(types), dtype=np.int32)
+        starts += [key(found[0], found[1]), key(np.repeat(own, len(types)), np.tile(every, len(own)))]
+        ends.append(key(found[2], found[3]))
+    return Pairs.of(starts), Pairs.of(ends)
 
 
 def _net(changes: tuple[Change, ...]) -> tuple[Ids, Ids]:
