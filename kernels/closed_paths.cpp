@@ -3,50 +3,11 @@
 #include <array>
 #include <tuple>
 
+#include "cycles.hpp"
+#include "tally.hpp"
+
 namespace casegraph {
 namespace {
-
-// Path type -> count, by open addressing; path type 0 is no path type and marks a free place.
-class Tally {
- public:
-  void add(PathType type, Count more) {
-    if (keys_.size() < 2 * (used_ + 1)) grow();
-    std::size_t place = slot(type);
-    while (keys_[place] != type && keys_[place] != 0) place = (place + 1) & (keys_.size() - 1);
-    if (keys_[place] == 0) {
-      keys_[place] = type;
-      ++used_;
-    }
-    counts_[place] += more;
-  }
-  template <class Visit>
-  void drain(const Visit& visit) {
-    for (std::size_t place = 0; place < keys_.size(); ++place)
-      if (keys_[place] != 0) visit(keys_[place], counts_[place]);
-    keys_.clear();
-    counts_.clear();
-    used_ = 0;
-  }
-  bool empty() const { return used_ == 0; }
-
- private:
-  std::size_t slot(PathType type) const {
-    return (static_cast<std::uint64_t>(type) * 0x9E3779B97F4A7C15u >> 20) & (keys_.size() - 1);
-  }
-  void grow() {
-    std::vector<PathType> keys(std::max<std::size_t>(16, 2 * keys_.size()));
-    std::vector<Count> counts(keys.size());
-    keys.swap(keys_);
-    counts.swap(counts_);
-    used_ = 0;
-    for (std::size_t place = 0; place < keys.size(); ++place)
-      if (keys[place] != 0) add(keys[place], counts[place]);
-  }
-
-  std::vector<PathType> keys_;
-  std::vector<Count> counts_;
-  std::size_t used_ = 0;
-};
 
 // A loop-free path from the entity under count; its end is known by where it is kept.
 struct Half {
@@ -233,7 +194,8 @@ class Counter {
   Id entity_ = -1, cluster_ = -1;
 };
 
-// Sorted, rows that say the same added up.
+}  // namespace
+
 std::vector<Hits> merged(std::vector<Hits> rows) {
   const auto key = [](const Hits& row) { return std::tie(row.cluster, row.relation, row.type); };
   std::sort(rows.begin(), rows.end(), [&](const Hits& a, const Hits& b) { return key(a) < key(b); });
@@ -246,8 +208,6 @@ std::vector<Hits> merged(std::vector<Hits> rows) {
   rows.resize(kept);
   return rows;
 }
-
-}  // namespace
 
 std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, const std::vector<bool>& wanted,
                                int max_length, int threads, Progress progress) {
@@ -297,15 +257,8 @@ Cycles cycles_through(const Graph& graph, Id head, Id relation, Id tail, int max
     std::vector<Id> cycle;  // from head along the path to tail, and back over the edge
     for (int place = 0; place < length; ++place) cycle.push_back(packing.relation(found.type, place));
     cycle.push_back(inverse(relation));
-    for (int direction = 0; direction < 2; ++direction) {
-      for (int start = 0; start <= length; ++start) {
-        PathType type = 0;
-        for (int place = 0; place < length; ++place) type |= packing.step(cycle[(start + place) % (length + 1)], place);
-        rows.push_back({-1, inverse(cycle[(start + length) % (length + 1)]), type, found.hits});
-      }
-      std::reverse(cycle.begin(), cycle.end());
-      for (Id& step : cycle) step = inverse(step);
-    }
+    for (int direction = 0; direction < 2; ++direction, turn(cycle))
+      each_reading(cycle, packing, [&](Id asked, PathType type) { rows.push_back({-1, asked, type, found.hits}); });
   }
   rows = merged(std::move(rows));
   return through;

@@ -12,6 +12,9 @@ struct Hits {
   Count hits;
 };
 
+// Sorted, rows that say the same added up.
+std::vector<Hits> merged(std::vector<Hits> rows);
+
 // Counts, summed over the entities of each cluster, sorted by (cluster, relation, type).
 //
 // entities   whose paths are counted

@@ -7,6 +7,7 @@
 
 #include "answers.hpp"
 #include "closed_paths.hpp"
+#include "cycles.hpp"
 #include "graph.hpp"
 #include "linkage.hpp"
 #include "reach.hpp"
@@ -93,6 +94,19 @@ NB_MODULE(kernels, m) {
         },
         nb::arg("graph"), nb::arg("entities"), nb::arg("clusters"), nb::arg("wanted"), nb::arg("max_length"), nb::arg("threads"),
         nb::arg("progress"));
+
+  m.def("cycles",
+        [](const Graph& graph, In<Id> tops, In<Id> rank, int max_length, std::tuple<Count, Count> limit, int threads, Counters progress) {
+          Counted counted;
+          {
+            nb::gil_scoped_release free;
+            const Limit most{std::get<0>(limit), std::get<1>(limit)};
+            counted = cycles(graph, span(tops), span(rank), max_length, most, threads, Progress(progress.data()));
+          }
+          return nb::make_tuple(column<Id>(counted.rows, &Hits::relation), column<PathType>(counted.rows, &Hits::type),
+                                column<Count>(counted.rows, &Hits::hits), counted.longest, counted.work, counted.kinds);
+        },
+        nb::arg("graph"), nb::arg("tops"), nb::arg("rank"), nb::arg("max_length"), nb::arg("limit"), nb::arg("threads"), nb::arg("progress"));
 
   m.def("cycles_through",
         [](const Graph& graph, Id head, Id relation, Id tail, int max_length) {

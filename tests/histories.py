@@ -4,16 +4,19 @@ Everything is compared: graph, profiles, hits, tries, reached, right, priors, pr
 precisions are quotients of the integers compared, and are compared as what answers are made of.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import numpy as np
 
 from casegraph.answering import Cases, answers
 from casegraph.casebase import CaseBase
+from casegraph.counting import ClusterCounts
 from casegraph.settings import Settings
 
 Fact = tuple[str, str, str]
+Portrait = dict[str, list[Any]]
 PAPER = Settings.paper("WN18RR").but(max_length=2, neighbours=3)
 EXACT = [  # whatever the history, these give the answers of a rebuild
     Settings(support=1),
@@ -44,17 +47,25 @@ class Life:
         gone = {fact for fact in self.facts if fact in retract or fact[0] in retract or fact[2] in retract}
         self.facts = (self.facts - gone) | set(add)
 
-    def rebuilt(self, facts: Sequence[Fact] | None = None) -> CaseBase:
+    def branch(self) -> "Life":
+        """The same life so far, to go on in another way; updates leave earlier states alone."""
+        other = Life.__new__(Life)
+        other.cases, other.facts, other.kept, other._names = CaseBase(), self.facts, self.kept, self._names
+        other.cases._cases = self.cases.cases
+        return other
+
+    def rebuilt(self) -> CaseBase:
         """A case base of the same facts, under the same ids, that has never lived."""
         other = CaseBase(self.cases.settings)
         other.graph.entities.intern(self._names[0])
         other.graph.relations.intern(self._names[1])
-        other.update(add=sorted(self.facts) if facts is None else facts)
+        other.update(add=sorted(self.facts))
         return other
 
-    def differences(self, other: CaseBase | None = None) -> list[str]:
+    def differences(self, expected: Portrait | None = None) -> list[str]:
         """What is not as in a rebuild."""
-        return sorted(set(differences(self.cases.cases, (other or self.rebuilt()).cases)))
+        mine, theirs = portrait(self.cases.cases), expected or portrait(self.rebuilt().cases)
+        return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
 
 
 def _all_counted(cases: Cases) -> list[int]:
@@ -64,44 +75,37 @@ def _all_counted(cases: Cases) -> list[int]:
     return relations
 
 
-def differences(mine: Cases, theirs: Cases) -> Iterator[str]:
-    """The names of what differs between two states under the same ids."""
-    if list(mine.graph.facts()) != list(theirs.graph.facts()):
-        yield "graph"
-        return
-    everyone = np.arange(len(mine.graph.entities), dtype=np.int32)
-    shapes = [[c.profiles.relations(p).tolist() if (p := c.profiles.of(e)) >= 0 else [] for e in everyone.tolist()]
-              for c in (mine, theirs)]  # fmt: skip
-    if shapes[0] != shapes[1]:
-        yield "profiles"
-    if _partition(mine) != _partition(theirs):
-        yield "clusters"
-    for relation in range(theirs.graph.directions):
-        counts = mine.statistics.everyone(relation), theirs.statistics.everyone(relation)
-        for column in ("types", "hits", "reached", "right"):
-            if not np.array_equal(getattr(counts[0], column), getattr(counts[1], column)):
-                yield column
-        if mine.settings.weight == "prior" and _clustered(mine, relation) != _clustered(theirs, relation):
-            yield "counts of clusters"
-        if mine.graph.edges(relation).heads.size:
-            found = [answers(cases, relation, everyone, top=-1) for cases in (mine, theirs)]
-            for one, other in zip(*found, strict=True):
-                if one.entities.tobytes() + one.scores.tobytes() != other.entities.tobytes() + other.scores.tobytes():
-                    yield "answers"
+def portrait(cases: Cases) -> Portrait:
+    """All there is to see of a state, by name; equal for equal states under the same ids."""
+    graph, profiles, statistics = cases.graph, cases.profiles, cases.statistics
+    everyone = np.arange(len(graph.entities), dtype=np.int32)
+    relations = [relation for relation in range(graph.directions) if len(graph.edges(relation).heads)]
+    counts = [statistics.everyone(relation) for relation in relations]
+    found = [answers(cases, relation, everyone, top=-1) for relation in relations]
+    seen: Portrait = {
+        "graph": [(relation, *(array.tobytes() for array in graph.edges(relation))) for relation in relations],
+        "profiles": [profiles.relations(p).tobytes() if (p := profiles.of(e)) >= 0 else b"" for e in everyone.tolist()],
+        "answers": [(one.entities.tobytes(), one.scores.tobytes()) for asked in found for one in asked],
+    }
+    for column in ("types", "hits", "reached", "right"):
+        seen[column] = [getattr(one, column).tobytes() for one in counts]
+    if cases.settings.weight == "prior":
+        together = _together(cases)
+        seen["clusters"] = sorted(together.values())
+        seen["counts of clusters"] = [_clustered(statistics.clustered(relation), together) for relation in relations]
+    return seen
 
 
-def _partition(cases: Cases) -> set[frozenset[int]]:
-    """Which entities are together, whatever their clusters are called."""
-    clusters = cases.clusters.tolist()
-    return {frozenset(e for e, c in enumerate(clusters) if c == cluster) for cluster in clusters}
+def _together(cases: Cases) -> dict[int, tuple[int, ...]]:
+    """Which entities are together, by cluster: what a cluster is called does not matter."""
+    clusters = cases.clusters
+    return {c: tuple(np.flatnonzero(clusters == c).tolist()) for c in np.unique(clusters).tolist()}
 
 
-def _clustered(cases: Cases, relation: int) -> set[tuple[frozenset[int], int, int, int]]:
+def _clustered(counts: ClusterCounts, together: dict[int, tuple[int, ...]]) -> list[Any]:
     """Hits and tries by the members of each cluster; priors and precisions are quotients of these."""
-    counts, clusters = cases.statistics.clustered(relation), cases.clusters.tolist()
-    named = {c: frozenset(e for e, own in enumerate(clusters) if own == c) for c in set(counts.clusters.tolist())}
-    columns = (counts.clusters, counts.types, counts.hits, counts.tries)
-    return {(named[c], t, h, w) for c, t, h, w in zip(*(column.tolist() for column in columns), strict=True)}
+    columns = (column.tolist() for column in (counts.clusters, counts.types, counts.hits, counts.tries))
+    return sorted((together.get(c, ()) if c >= 0 else (), *row) for c, *row in zip(*columns, strict=True))
 
 
 def by_name(cases: CaseBase) -> bytes:
@@ -119,13 +123,9 @@ def lived(random: Random, steps: int, settings: Settings, entities: int = 6, rel
     names = [f"e{number}" for number in range(entities)], [f"r{number}" for number in range(relations)]
     life, mostly_add = Life(settings, *names), random.choice([0.3, 0.5, 0.7])
     for _ in range(steps):
-        come = (
-            [_some(random, *names) for _ in range(random.choice([0, 1, 1, 2]))] if random.random() < mostly_add else []
-        )
-        known = sorted(life.facts)
-        gone: list[Fact | str] = (
-            [*random.sample(known, min(len(known), random.choice([0, 1, 1, 2])))] if not come else []
-        )
+        some, known, adding = random.choice([0, 1, 1, 2]), sorted(life.facts), random.random() < mostly_add
+        come = [_some(random, *names) for _ in range(some if adding else 0)]
+        gone: list[Fact | str] = [*random.sample(known, 0 if adding else min(len(known), some))]
         if random.random() < 0.02:
             gone.append(random.choice(names[0]))
         life.change(come, gone)

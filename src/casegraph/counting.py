@@ -106,9 +106,9 @@ class Counting:
     def reach_back(
         self, relation: int, types: Counts, ends: Ids, only: Only, but: tuple[Ids, Ids]
     ) -> tuple[Counts, Counts]:
-        """The same as far as these ends are reached, of each path type only some, and not from entities that are in `but`.
+        """The same as far as these ends are reached, each by some path types only.
 
-        but  entities, sorted, and places of path types
+        but  entities, sorted, with places of path types: whose paths do not count
         """
         if self.settings.weight != "right" or not len(ends) or not len(types):
             return np.zeros_like(types), np.zeros_like(types)

@@ -44,6 +44,9 @@ def closed_paths(
     threads: int,
     progress: Counts,
 ) -> tuple[Ids, Ids, Counts, Counts]: ...
+def cycles(
+    graph: Graph, tops: Ids, rank: Ids, max_length: int, limit: tuple[int, int], threads: int, progress: Counts
+) -> tuple[Ids, Counts, Counts, int, int, int]: ...
 def cycles_through(
     graph: Graph, head: int, relation: int, tail: int, max_length: int
 ) -> tuple[Ids, Counts, Counts, Ids, int]: ...

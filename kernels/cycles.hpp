@@ -1,0 +1,45 @@
+// Hits of everyone, for all relations at once: every cycle is found once and read from each of its entities, both ways.
+#pragma once
+
+#include "closed_paths.hpp"
+
+namespace casegraph {
+
+// What would take too much is left out: all paths of a length, and all longer ones.
+struct Limit {
+  Count work;   // steps that counting the paths of one length may take
+  Count kinds;  // different cycles, as relations see them, that paths of one length may have
+};
+
+struct Counted {
+  std::vector<Hits> rows;  // sorted by (relation, type); the cluster is -1
+  int longest = 0;         // the length up to which paths are counted
+  Count work = 0, kinds = 0;  // the most that one of the counted lengths took
+};
+
+// tops   cycles are counted at the one of their entities that has most edges (of equals, the last by `rank`): these
+// rank   (graph.entities)  an order of entities that does not depend on ids
+//
+// From its top every cycle of L edges is two halves that meet: of ceil(L/2) and of floor(L/2) steps, over entities below the top.
+// So an entity of very many edges is passed by nobody, and two steps over edges (u, v) take the smaller of the two degrees. For
+// L = 4 halves of one type are counted together.
+Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit, int threads, Progress progress);
+
+// All readings of a cycle: the relations from one of its entities around, the last one closing it. Calls `use(relation, type)`.
+template <class Use>
+void each_reading(std::span<const Id> cycle, const Packing& packing, const Use& use) {
+  const std::size_t length = cycle.size();
+  for (std::size_t start = 0; start < length; ++start) {
+    PathType type = 0;
+    for (std::size_t place = 0; place + 1 < length; ++place) type |= packing.step(cycle[(start + place) % length], static_cast<int>(place));
+    use(inverse(cycle[(start + length - 1) % length]), type);
+  }
+}
+
+// The same cycle the other way round.
+inline void turn(std::vector<Id>& cycle) {
+  std::reverse(cycle.begin(), cycle.end());
+  for (Id& step : cycle) step = inverse(step);
+}
+
+}  // namespace casegraph
