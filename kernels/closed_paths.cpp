@@ -99,9 +99,9 @@ class Seen {
 template <class Neighbours, class Passed>
 class Counter {
  public:
-  Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length, Passed told)
-      : passed(std::move(told)), neighbours_(graph), wanted_(wanted), packing_(max_length), max_length_(max_length), tallies_(graph.relations.size()),
-        layers_((max_length + 1) / 2, Layer(graph.entities)) {}
+  Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length, int longest, Passed told)
+      : passed(std::move(told)), neighbours_(graph), wanted_(wanted), packing_(max_length), longest_(longest), tallies_(graph.relations.size()),
+        layers_((longest + 1) / 2, Layer(graph.entities)) {}
 
   // Count the paths from `entity` to `answer` as if `relation` led there.
   void count_between(Id entity, Id relation, Id answer) {
@@ -165,7 +165,7 @@ class Counter {
   // `at` is where the steps back from the answer stand, `between` the entity they passed, `type` what they spell.
   void backward(Id at, Id between, PathType type, int length) {
     const Id answer = questions_.front().first;
-    for (int ahead = std::max(length, 1); ahead <= length + 1 && ahead + length <= max_length_; ++ahead)
+    for (int ahead = std::max(length, 1); ahead <= length + 1 && ahead + length <= longest_; ++ahead)
       for (const Half& half : layers_[ahead - 1].at(at)) {
         if (length > 0 && (half.inner[0] == answer || half.inner[1] == answer)) continue;
         if (length > 1 && (half.inner[0] == between || half.inner[1] == between)) continue;
@@ -176,7 +176,7 @@ class Counter {
         if (length > 1) passed(between);
         for (const auto& [tail, relation] : questions_) tallies_[relation].add(whole, 1);
       }
-    if (2 * (length + 1) > max_length_) return;
+    if (2 * (length + 1) > longest_) return;
     neighbours_.each(at, [&](Id relation, Id next) {
       if (next == entity_ || next == answer || next == at) return;
       backward(next, at, packing_.step(inverse(relation), 0) | packing_.shift(type, 1), length + 1);
@@ -186,7 +186,7 @@ class Counter {
   const Neighbours neighbours_;
   const std::vector<bool>& wanted_;
   const Packing packing_;
-  const int max_length_;
+  const int longest_;
   std::vector<Tally> tallies_;
   std::vector<Layer> layers_;
   std::vector<std::pair<Id, Id>> answers_;
@@ -210,14 +210,14 @@ std::vector<Hits> merged(std::vector<Hits> rows) {
 }
 
 std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, const std::vector<bool>& wanted,
-                               int max_length, int threads, Progress progress) {
+                               int max_length, int longest, int threads, Progress progress) {
   std::vector<Id> order(entities.begin(), entities.end());
   std::sort(order.begin(), order.end(), [&](Id a, Id b) {
     return std::pair(clusters[a], a) < std::pair(clusters[b], b);
   });
   constexpr std::size_t at_once = 16;
   const std::size_t tasks = (order.size() + at_once - 1) / at_once;
-  std::vector<Counter<Gathered, Unseen>> counters(useful(threads, tasks), Counter<Gathered, Unseen>(graph, wanted, max_length, {}));
+  std::vector<Counter<Gathered, Unseen>> counters(useful(threads, tasks), Counter<Gathered, Unseen>(graph, wanted, max_length, longest, {}));
   parallel(threads, tasks, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(order.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place)
@@ -233,10 +233,11 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, c
   return merged(std::move(rows));
 }
 
-Cycles cycles_through(const Graph& graph, Id head, Id relation, Id tail, int max_length) {
+Cycles cycles_through(const Graph& graph, const Edge& edge, int max_length, int longest) {
+  const auto& [head, relation, tail] = edge;
   if (head == tail) return {};
   const std::vector<bool> all;
-  Counter<LookedUp, Seen> counter(graph, all, max_length, Seen(graph.entities));
+  Counter<LookedUp, Seen> counter(graph, all, max_length, longest, Seen(graph.entities));
   counter.count_between(head, relation, tail);
   counter.flush();
   counter.passed(head);

@@ -249,10 +249,8 @@ Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Lim
             [&](PathType type, Count many) { found.push_back({-1, static_cast<Id>(relation), type, many}); });
     found = merged(std::move(found));
     spent.kinds(length, static_cast<Count>(found.size()));
-    if (!spent.affordable(length)) break;
-    counted.longest = length;
-    counted.work = std::max(counted.work, spent.spent(length));
-    counted.kinds = std::max(counted.kinds, static_cast<Count>(found.size()));
+    counted.work.push_back(spent.affordable(length) ? spent.spent(length) : INT64_MAX);
+    if (!spent.affordable(length)) continue;
     for (const Hits& kind : found) {
       if (kind.hits == 0) continue;
       cycle.clear();

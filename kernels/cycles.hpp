@@ -5,16 +5,15 @@
 
 namespace casegraph {
 
-// What would take too much is left out: all paths of a length, and all longer ones.
+// More than this is too much for the paths of one length: then they are left out, and all longer ones.
 struct Limit {
-  Count work;   // steps that counting the paths of one length may take
-  Count kinds;  // different cycles, as relations see them, that paths of one length may have
+  Count work;   // steps taken
+  Count kinds;  // different cycles, as relations see them
 };
 
 struct Counted {
-  std::vector<Hits> rows;  // sorted by (relation, type); the cluster is -1
-  int longest = 0;         // the length up to which paths are counted
-  Count work = 0, kinds = 0;  // the most that one of the counted lengths took
+  std::vector<Hits> rows;   // sorted by (relation, type); the cluster is -1
+  std::vector<Count> work;  // steps taken for the paths of each length, the shortest first; INT64_MAX where they were left out
 };
 
 // tops   cycles are counted at the one of their entities that has most edges (of equals, the last by `rank`): these

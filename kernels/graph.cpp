@@ -76,4 +76,19 @@ Profiles profiles(const Graph& graph, Ids entities) {
   return found;
 }
 
+std::vector<Count> walks_from_each(const Graph& graph, int steps) {
+  const Adjacency& all = graph.adjacency();
+  const auto plus = [](Count a, Count b) { return a > INT64_MAX - b ? INT64_MAX : a + b; };
+  std::vector<Count> walks(graph.entities, 0), longer(graph.entities);
+  for (; steps > 0; --steps) {
+    for (std::size_t entity = 0; entity < walks.size(); ++entity) {
+      longer[entity] = 0;
+      for (std::int64_t edge = all.offsets[entity]; edge < all.offsets[entity + 1]; ++edge)
+        longer[entity] = plus(longer[entity], plus(walks[all.tails[edge]], 1));
+    }
+    walks.swap(longer);
+  }
+  return walks;
+}
+
 }  // namespace casegraph

@@ -60,6 +60,10 @@ class Edges {
 // A relation `r` and its inverse are neighbours: 2k and 2k + 1.
 inline Id inverse(Id relation) { return relation ^ 1; }
 
+struct Edge {
+  Id head, relation, tail;
+};
+
 // All edges of every entity in one piece, sorted by (relation, tail): what path counting walks over.
 struct Adjacency {
   std::vector<std::int64_t> offsets;  // (entities + 1)
@@ -89,5 +93,8 @@ struct Profiles {
   std::vector<Id> relations;
 };
 Profiles profiles(const Graph& graph, Ids entities);
+
+// How many walks of up to `steps` edges leave each entity; as many as fit, if there are more.
+std::vector<Count> walks_from_each(const Graph& graph, int steps);
 
 }  // namespace casegraph

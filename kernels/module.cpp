@@ -81,19 +81,22 @@ NB_MODULE(kernels, m) {
         },
         nb::arg("graph"), nb::arg("entities"));
 
+  m.def("walks_from_each", [](const Graph& graph, int steps) { return array(walks_from_each(graph, steps)); }, nb::arg("graph"),
+        nb::arg("steps"));
+
   m.def("closed_paths",
-        [](const Graph& graph, In<Id> entities, In<Id> clusters, In<bool> wanted, int max_length, int threads, Counters progress) {
+        [](const Graph& graph, In<Id> entities, In<Id> clusters, In<bool> wanted, int max_length, int longest, int threads, Counters progress) {
           std::vector<Hits> rows;
           {
             nb::gil_scoped_release free;
             const std::vector<bool> chosen(wanted.data(), wanted.data() + wanted.shape(0));
-            rows = closed_paths(graph, span(entities), span(clusters), chosen, max_length, threads, Progress(progress.data()));
+            rows = closed_paths(graph, span(entities), span(clusters), chosen, max_length, longest, threads, Progress(progress.data()));
           }
           return nb::make_tuple(column<Id>(rows, &Hits::cluster), column<Id>(rows, &Hits::relation),
                                 column<PathType>(rows, &Hits::type), column<Count>(rows, &Hits::hits));
         },
-        nb::arg("graph"), nb::arg("entities"), nb::arg("clusters"), nb::arg("wanted"), nb::arg("max_length"), nb::arg("threads"),
-        nb::arg("progress"));
+        nb::arg("graph"), nb::arg("entities"), nb::arg("clusters"), nb::arg("wanted"), nb::arg("max_length"), nb::arg("longest"),
+        nb::arg("threads"), nb::arg("progress"));
 
   m.def("cycles",
         [](const Graph& graph, In<Id> tops, In<Id> rank, int max_length, std::tuple<Count, Count> limit, int threads, Counters progress) {
@@ -104,22 +107,22 @@ NB_MODULE(kernels, m) {
             counted = cycles(graph, span(tops), span(rank), max_length, most, threads, Progress(progress.data()));
           }
           return nb::make_tuple(column<Id>(counted.rows, &Hits::relation), column<PathType>(counted.rows, &Hits::type),
-                                column<Count>(counted.rows, &Hits::hits), counted.longest, counted.work, counted.kinds);
+                                column<Count>(counted.rows, &Hits::hits), array(std::move(counted.work)));
         },
         nb::arg("graph"), nb::arg("tops"), nb::arg("rank"), nb::arg("max_length"), nb::arg("limit"), nb::arg("threads"), nb::arg("progress"));
 
   m.def("cycles_through",
-        [](const Graph& graph, Id head, Id relation, Id tail, int max_length) {
+        [](const Graph& graph, Id head, Id relation, Id tail, int max_length, int longest) {
           Cycles found;
           {
             nb::gil_scoped_release free;
-            found = cycles_through(graph, head, relation, tail, max_length);
+            found = cycles_through(graph, {head, relation, tail}, max_length, longest);
           }
           const auto& rows = found.rows;
           return nb::make_tuple(column<Id>(rows, &Hits::relation), column<PathType>(rows, &Hits::type), column<Count>(rows, &Hits::hits),
                                 array(std::move(found.entities)), found.cycles);
         },
-        nb::arg("graph"), nb::arg("head"), nb::arg("relation"), nb::arg("tail"), nb::arg("max_length"));
+        nb::arg("graph"), nb::arg("head"), nb::arg("relation"), nb::arg("tail"), nb::arg("max_length"), nb::arg("longest"));
 
   m.def("walks",
         [](const Graph& graph, In<Id> question_clusters, In<Id> relations, In<PathType> types, In<Id> clusters, int max_length,
@@ -139,19 +142,19 @@ NB_MODULE(kernels, m) {
 
   m.def("reach",
         [](const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types, std::tuple<In<std::int64_t>, In<std::int32_t>> only,
-           int max_length, int threads, Counters progress) {
+           In<Count> widest, int max_length, int threads, Counters progress) {
           Reach sums;
           {
             nb::gil_scoped_release free;
             std::vector<Use> uses(types.shape(0));
             for (std::size_t at = 0; at < uses.size(); ++at) uses[at] = {relations.data()[at], types.data()[at]};
             const Only chosen{span(std::get<0>(only)), span(std::get<1>(only))};
-            sums = reach(graph, span(entities), uses, chosen, max_length, threads, Progress(progress.data()));
+            sums = reach(graph, span(entities), uses, chosen, span(widest), max_length, threads, Progress(progress.data()));
           }
-          return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)), sums.followed);
+          return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)), array(std::move(sums.left_out)));
         },
-        nb::arg("graph"), nb::arg("entities"), nb::arg("relations"), nb::arg("types"), nb::arg("only"), nb::arg("max_length"),
-        nb::arg("threads"), nb::arg("progress"));
+        nb::arg("graph"), nb::arg("entities"), nb::arg("relations"), nb::arg("types"), nb::arg("only"), nb::arg("widest"),
+        nb::arg("max_length"), nb::arg("threads"), nb::arg("progress"));
 
   m.def("crossing",
         [](const Graph& graph, In<Id> heads, In<Id> relations, In<Id> tails, Id relation, In<PathType> types, int max_length) {
@@ -179,7 +182,7 @@ NB_MODULE(kernels, m) {
             for (std::size_t at = 0; at < pairs.size(); ++at) pairs[at] = {std::get<0>(but).data()[at], std::get<1>(but).data()[at]};
             sums = reach_back(graph, span(ends), relation, span(types), chosen, pairs, max_length, threads, Progress(progress.data()));
           }
-          return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)), sums.followed);
+          return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)));
         },
         nb::arg("graph"), nb::arg("ends"), nb::arg("relation"), nb::arg("types"), nb::arg("only"), nb::arg("but"), nb::arg("max_length"),
         nb::arg("threads"), nb::arg("progress"));

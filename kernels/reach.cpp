@@ -22,7 +22,7 @@ bool meet(const Signature& a, const Signature& b) {
 
 // The tree of all path types in use, with the uses that end at each node.
 struct Plan {
-  Plan(std::span<const Use> given, int max_length) : uses(given), trie(types(given), max_length) {
+  Plan(std::span<const Use> given, std::span<const Count> most, int max_length) : uses(given), widest(most), trie(types(given), max_length) {
     first_use.assign(trie.nodes.size() + 1, 0);
     for (std::int32_t node : trie.node_of_type) ++first_use[node + 1];
     std::partial_sum(first_use.begin(), first_use.end(), first_use.begin());
@@ -32,6 +32,20 @@ struct Plan {
     for (std::size_t use = 0; use < uses.size(); ++use) {
       by_node[next[trie.node_of_type[use]]++] = static_cast<std::int32_t>(use);
       mark(below[trie.node_of_type[use]], uses[use].relation);
+    }
+    if (!widest.empty()) {
+      narrowest.assign(trie.nodes.size(), INT64_MAX);
+      broadest.assign(trie.nodes.size(), 0);
+    }
+    for (std::size_t use = 0; use < widest.size(); ++use) {
+      const std::int32_t node = trie.node_of_type[use];
+      narrowest[node] = std::min(narrowest[node], widest[use]);
+      broadest[node] = std::max(broadest[node], widest[use]);
+    }
+    for (std::size_t node = trie.nodes.size() - 1; node > 0 && !widest.empty(); --node) {
+      const std::int32_t parent = trie.nodes[node].parent;
+      narrowest[parent] = std::min(narrowest[parent], narrowest[node]);
+      broadest[parent] = std::max(broadest[parent], broadest[node]);
     }
     for (std::size_t node = trie.nodes.size() - 1; node > 0; --node)
       for (std::size_t word = 0; word < below[node].size(); ++word) below[trie.nodes[node].parent][word] |= below[node][word];
@@ -45,10 +59,17 @@ struct Plan {
     return std::span(by_node).subspan(first_use[node], first_use[node + 1] - first_use[node]);
   }
 
+  // The uses of a node and of all below it.
+  std::span<const std::int32_t> at_or_below(std::int32_t node) const {
+    return std::span(by_node).subspan(first_use[node], first_use[trie.nodes[node].after] - first_use[node]);
+  }
+
   const std::span<const Use> uses;
+  const std::span<const Count> widest;
   const Trie trie;
   std::vector<std::int32_t> first_use, by_node;
   std::vector<Signature> below;  // the relations whose uses end at or below a node
+  std::vector<Count> narrowest, broadest;  // of what the uses at or below a node allow for one step; empty if they allow anything
 };
 
 // Counting from the ends: who has the relation, and whose paths do not count.
@@ -60,7 +81,7 @@ struct Back {
 class Reacher {
  public:
   Reacher(const Graph& graph, const Plan& plan, int max_length, const Back* back = nullptr)
-      : sums{std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size())}, graph_(graph), plan_(plan),
+      : sums{std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size())}, graph_(graph), plan_(plan),
         frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)), marked_(graph.entities), has_(graph.relations.size()),
         chosen_(plan.uses.size()), on_the_way_(plan.trie.nodes.size()), back_(back) {
     if (back_ != nullptr)
@@ -116,6 +137,7 @@ class Reacher {
       if (some_ ? on_the_way_[node] != epoch_ : !meet(plan_.below[node], relations_)) continue;
       if (length == 0) progress_.done(0);  // one entity can be long work
       const Edges& edges = graph_.edges(nodes[node].relation);
+      if (!plan_.widest.empty() && !affordable(node, edges, from, where)) continue;
       right_.clear();
       if (nodes[node].ahead == 0) {
         Count ends = 0;
@@ -136,13 +158,30 @@ class Reacher {
     }
   }
 
+  // Leave the entity out wherever this step is too wide and none before it was; whether any use still wants it to be taken.
+  bool affordable(std::int32_t node, const Edges& edges, const Frontier& from, const Stamps* where) {
+    const int length = plan_.trie.nodes[node].length;
+    Count width = 0;
+    each_end(edges, from, where, [&](std::size_t, Ids tails) { width += static_cast<Count>(tails.size()); });
+    widest_[length] = std::max(widest_[length - 1], width);
+    if (width <= plan_.narrowest[node]) return true;
+    for (std::int32_t use : plan_.at_or_below(node)) {
+      if (!counts(use) || plan_.widest[use] >= width || plan_.widest[use] < widest_[length - 1]) continue;
+      sums.reached[use] += width;
+      ++sums.left_out[use];
+    }
+    return width <= plan_.broadest[node];
+  }
+
+  bool counts(std::int32_t use) const { return has_[plan_.uses[use].relation] && (!some_ || chosen_[use] == epoch_); }
+
   // Count for every use of the node that is the entity's: what was reached, and those of `right_` that answer the relation.
   void add(std::int32_t node, Count ends) {
     if (ends == 0) return;
     if (back_ != nullptr) return add_back(node);
     for (std::int32_t use : plan_.at(node)) {
       const Id relation = plan_.uses[use].relation;
-      if (!has_[relation] || (some_ && chosen_[use] != epoch_)) continue;
+      if (!counts(use) || (!plan_.widest.empty() && plan_.widest[use] < widest_[plan_.trie.nodes[node].length])) continue;
       sums.reached[use] += ends;
       for (Id end : right_) sums.right[use] += graph_.edges(relation).holds(entity_, end);
     }
@@ -170,6 +209,7 @@ class Reacher {
   std::uint32_t epoch_ = 0;
   bool some_ = false;
   const Back* back_;
+  std::array<Count, 6> widest_{};  // of the steps so far, by length
   Signature relations_{};
   Progress progress_;
   Id entity_ = -1;
@@ -194,6 +234,7 @@ Reach summed(const Graph& graph, Ids entities, const Plan& plan, const Only& onl
     for (std::size_t use = 0; use < plan.uses.size(); ++use) {
       total.reached[use] += reachers[other].sums.reached[use];
       total.right[use] += reachers[other].sums.right[use];
+      total.left_out[use] += reachers[other].sums.left_out[use];
     }
     total.followed += reachers[other].sums.followed;
   }
@@ -263,8 +304,9 @@ PathType backwards(PathType type, const Packing& packing) {
 
 }  // namespace
 
-Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const Only& only, int max_length, int threads, Progress progress) {
-  return summed(graph, entities, Plan(uses, max_length), only, nullptr, max_length, threads, progress);
+Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const Only& only, std::span<const Count> widest, int max_length,
+            int threads, Progress progress) {
+  return summed(graph, entities, Plan(uses, widest, max_length), only, nullptr, max_length, threads, progress);
 }
 
 Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types, const Only& only, std::span<const Pair> but,
@@ -273,7 +315,7 @@ Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const Path
   std::vector<Use> uses = uses_of(relation, types);
   for (Use& use : uses) use.type = backwards(use.type, packing);
   const Back back{relation, but};
-  return summed(graph, ends, Plan(uses, max_length), only, &back, max_length, threads, progress);
+  return summed(graph, ends, Plan(uses, {}, max_length), only, &back, max_length, threads, progress);
 }
 
 Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, std::span<const PathType> types, int max_length) {

@@ -118,7 +118,7 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
         assert head is not None
         assert relation is not None
         assert tail is not None
-        labels, types, hits_, entities, _ = kernels.cycles_through(graph.kernel, head, 2 * relation, tail, n)
+        labels, types, hits_, entities, _ = kernels.cycles_through(graph.kernel, head, 2 * relation, tail, n, n)
         found = {(r, t): hits for r, t, hits in zip(labels.tolist(), types.tolist(), hits_.tolist(), strict=True)}
         assert found == {key: hits for key, hits in lost.items() if hits}
         before, after = own_hits(graph, n), own_hits(graph.without([fact]), n)
@@ -129,7 +129,7 @@ def own_hits(graph: Graph, n: int) -> dict[tuple[int, int, int], int]:
     """The hits of every entity alone, by entity, relation and path type."""
     own = np.arange(len(graph.entities), dtype=np.int32)
     columns = kernels.closed_paths(
-        graph.kernel, own, own, np.zeros(0, dtype=np.bool), n, 2, np.zeros(2, dtype=np.int64)
+        graph.kernel, own, own, np.zeros(0, dtype=np.bool), n, n, 2, np.zeros(2, dtype=np.int64)
     )
     return {(e, r, t): hits for e, r, t, hits in zip(*(column.tolist() for column in columns), strict=True)}
 
@@ -141,6 +141,7 @@ def hits_of(graph: Graph, n: int) -> dict[tuple[int, int], int]:
         everyone,
         np.full_like(everyone, -1),
         np.zeros(0, dtype=np.bool),
+        n,
         n,
         2,
         np.zeros(2, dtype=np.int64),

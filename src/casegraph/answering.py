@@ -59,7 +59,7 @@ class Cases:
         if len(change) > MANY:
             return later, Consequence(0, 0, 0, anew=True)
         later.statistics, hits = self.statistics.after(change, graph, later._clusters)
-        return later, Consequence(0, len(hits.entities), hits.cycles, anew=False)
+        return later, Consequence(0, len(hits.entities), hits.cycles, hits.anew)
 
 
 @dataclass(frozen=True, slots=True)

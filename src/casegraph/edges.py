@@ -81,6 +81,3 @@ class Change:
         """The relations whose edges changed, both directions, sorted."""
         changed = np.unique(np.concatenate([self.added[:, 1], self.retracted[:, 1]]))
         return np.concatenate([changed, changed + 1]).reshape(2, -1).T.ravel()
-
-
-NOTHING = Change(np.empty((0, 3), dtype=np.int32), np.empty((0, 3), dtype=np.int32), repeated=0, absent=0)

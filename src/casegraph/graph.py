@@ -50,6 +50,7 @@ class Graph:
         self._versions: list[int] = []
         self._kernel: kernels.Graph | None = None
         self._prominence: Ids | None = None
+        self._walks: dict[int, Counts] = {}
 
     @classmethod
     def of(cls, facts: Iterable[tuple[str, str, str]]) -> Self:
@@ -123,6 +124,12 @@ class Graph:
             self._prominence = np.empty(len(order), dtype=np.int32)
             self._prominence[order] = np.arange(len(order), dtype=np.int32)
         return self._prominence
+
+    def walks_from_each(self, steps: int) -> Counts:
+        """How many walks of up to so many steps leave each entity."""
+        if steps not in self._walks:
+            self._walks[steps] = kernels.walks_from_each(self.kernel, steps)
+        return self._walks[steps]
 
     def relation_name(self, relation: int) -> str:
         """The name of a relation; that of an inverse ends in ⁻¹."""
@@ -261,7 +268,7 @@ class Graph:
             self._edges.append(none)
             self._indexed.append(kernels.Edges.of(*none))
         self._versions += [0] * (len(self.relations) - len(self._versions))
-        self._kernel = None
+        self._kernel, self._walks = None, {}
 
     def _put(self, relation: int, keys: Counts) -> None:
         back = sorted_unique((keys << 32) | (keys >> 32))
@@ -269,7 +276,7 @@ class Graph:
             edges = edges_of(sorted_keys)
             self._edges[direction], self._indexed[direction] = edges, kernels.Edges.of(*edges)
         self._versions[relation >> 1] += 1
-        self._kernel = self._prominence = None
+        self._kernel, self._prominence, self._walks = None, None, {}
 
 
 def _batches(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:

@@ -35,20 +35,22 @@ class Manner:
     budget: int
 
 def profiles(graph: Graph, entities: Ids) -> tuple[Counts, Ids]: ...
+def walks_from_each(graph: Graph, steps: int) -> Counts: ...
 def closed_paths(
     graph: Graph,
     entities: Ids,
     clusters: Ids,
     wanted: npt.NDArray[np.bool],
     max_length: int,
+    longest: int,
     threads: int,
     progress: Counts,
 ) -> tuple[Ids, Ids, Counts, Counts]: ...
 def cycles(
     graph: Graph, tops: Ids, rank: Ids, max_length: int, limit: tuple[int, int], threads: int, progress: Counts
-) -> tuple[Ids, Counts, Counts, int, int, int]: ...
+) -> tuple[Ids, Counts, Counts, Counts]: ...
 def cycles_through(
-    graph: Graph, head: int, relation: int, tail: int, max_length: int
+    graph: Graph, head: int, relation: int, tail: int, max_length: int, longest: int
 ) -> tuple[Ids, Counts, Counts, Ids, int]: ...
 def walks(
     graph: Graph,
@@ -66,10 +68,11 @@ def reach(
     relations: Ids,
     types: Counts,
     only: tuple[Counts, Ids],
+    widest: Counts,
     max_length: int,
     threads: int,
     progress: Counts,
-) -> tuple[Counts, Counts, int]: ...
+) -> tuple[Counts, Counts, Counts]: ...
 def crossing(
     graph: Graph, heads: Ids, relations: Ids, tails: Ids, relation: int, types: Counts, max_length: int
 ) -> tuple[Ids, Ids, Ids, Ids]: ...
@@ -83,7 +86,7 @@ def reach_back(
     max_length: int,
     threads: int,
     progress: Counts,
-) -> tuple[Counts, Counts, int]: ...
+) -> tuple[Counts, Counts]: ...
 def average_linkage(offsets: Counts, relations: Ids, members: Counts) -> tuple[Ids, Ids, Floats]: ...
 def answers(
     graph: Graph,

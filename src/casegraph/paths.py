@@ -65,11 +65,24 @@ def name_order(graph: Graph, types: Counts, max_length: int) -> Counts:
     return np.lexsort((key, length)).argsort()
 
 
+def lengths(types: Counts, max_length: int) -> Counts:
+    """How many steps each path type has."""
+    found = np.zeros_like(types)
+    for relation in steps(types, max_length):
+        found += relation >= 0
+    return found
+
+
+def steps(types: Counts, max_length: int) -> Iterator[Counts]:
+    """The relation of each path type at each step; -1 where it has no such step."""
+    bits = _bits(max_length)
+    return (((types >> (bits * step)) & ((1 << bits) - 1)) - 1 for step in range(max_length))
+
+
 def follows(types: Counts, changed: Sequence[int], max_length: int) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
     """Which path types follow one of these relations, number k standing for 2k and 2k + 1."""
-    bits, found = _bits(max_length), np.zeros(len(types), dtype=np.bool)
-    for step in range(max_length):
-        relation = ((types >> (bits * step)) & ((1 << bits) - 1)) - 1
+    found = np.zeros(len(types), dtype=np.bool)
+    for relation in steps(types, max_length):
         found |= (relation >= 0) & np.isin(relation >> 1, changed)
     return found
 

@@ -25,32 +25,40 @@ from casegraph.paths import follows
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """Counts as they were on an earlier graph, what changed since, and by how much hits did: (types, how many)."""
+    """Counts as they were on an earlier graph, and what changed since."""
 
     counts: PathCounts
     graph: Graph
     changes: tuple[Change, ...] = ()
-    hits: tuple[tuple[Counts, Counts], ...] = ()
 
-    def after(self, change: Change, hits: tuple[Counts, Counts] | None) -> "Stale":
-        """After one more change, which alters the hits of these path types."""
-        return replace(self, changes=(*self.changes, change), hits=self.hits if hits is None else (*self.hits, hits))
+    def after(self, change: Change) -> "Stale":
+        """After one more change."""
+        return replace(self, changes=(*self.changes, change))
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedHits:
-    """For each relation the path types whose hits a change alters, and by how much; the entities whose they are."""
+    """For each relation the path types whose hits a change alters, and by how much; the entities whose they are.
+
+    anew  whether instead all hits are to be counted anew
+    """
 
     of: dict[int, tuple[Counts, Counts]]
     entities: Ids
     cycles: int
+    anew: bool = False
+
+    @classmethod
+    def none(cls, *, anew: bool) -> "ChangedHits":
+        """Nothing is known to change."""
+        return cls({}, np.empty(0, dtype=np.int32), 0, anew)
 
 
 def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -> ChangedHits:
-    """What the cycles through changed edges do to hits."""
+    """What the cycles through changed edges do to hits, if those of all lengths are counted."""
     found, entities, cycles = list[tuple[Ids, Counts, Counts]](), [np.empty(0, np.int32)], 0
     for row, sign, present in _one_by_one(before, after, change):
-        relations, types, hits, on_cycles, more = kernels.cycles_through(present.kernel, *row, max_length)
+        relations, types, hits, on_cycles, more = kernels.cycles_through(present.kernel, *row, max_length, max_length)
         found.append((relations, types, sign * hits))
         entities.append(on_cycles)
         cycles += more
@@ -88,14 +96,13 @@ def _ids(row: Ids) -> tuple[int, int, int]:
     return head, relation, tail
 
 
-def refreshed(stale: Stale, relation: int, now: Counting) -> PathCounts:
+def refreshed(stale: Stale, relation: int, now: Counting, hits_now: tuple[Counts, Counts]) -> PathCounts:
     """The counts of a relation on the graph as it is now, from those it had before.
 
     A path type that is new in use, or affected for most entities, is counted again.
     """
-    before, heads = stale.counts, now.graph.edges(relation).heads
-    types, hits = _summed([(before.types, before.hits), *stale.hits])
-    counts = PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits))
+    before, heads, (types, hits) = stale.counts, now.graph.edges(relation).heads, hits_now
+    counts = PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits), np.zeros_like(hits))
     used = in_use(now.settings, relation, types, hits)
     was_used = np.isin(types, before.types[in_use(now.settings, relation, before.types, before.hits)])
     known, new = np.flatnonzero(used & was_used), np.flatnonzero(used & ~was_used)
@@ -104,11 +111,11 @@ def refreshed(stale: Stale, relation: int, now: Counting) -> PathCounts:
     starts, ends = _affected(stale, relation, now, types[known])
     often = 2 * np.bincount(np.append(starts.place, ends.place), minlength=len(known)) > len(heads)
     again = np.concatenate([known[often], new])
-    counts.reached[again], counts.right[again] = now.reach(relation, types[again], heads)
+    counts.reached[again], counts.right[again], _ = now.reach(relation, types[again], heads)
     starts, ends = starts.but(often), ends.but(often)
     for state, sign in ((Counting(stale.graph, now.settings), -1), (now, 1)):
         for reached, right in (
-            state.reach(relation, types[known], *starts.grouped()),
+            state.reach(relation, types[known], *starts.grouped())[:2],
             state.reach_back(relation, types[known], *ends.grouped(), starts),
         ):
             counts.reached[known] += sign * reached
@@ -164,7 +171,7 @@ def _net(changes: tuple[Change, ...]) -> tuple[Ids, Ids]:
     return distinct[balance < 0], distinct[balance > 0]
 
 
-def _summed(parts: list[tuple[Counts, Counts]]) -> tuple[Counts, Counts]:
+def summed(parts: list[tuple[Counts, Counts]]) -> tuple[Counts, Counts]:
     """Distinct path types, sorted, and the sum of what each has; those that have nothing left are gone."""
     types, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
     hits = np.zeros(len(types), dtype=np.int64)
@@ -201,7 +208,7 @@ def refreshed_clusters(
     parts = [(stale.counts.clusters[inside], stale.counts.types[inside], stale.counts.hits[inside])]
     for state, of, sign in ((Counting(stale.graph, now.settings), were, -1), (now, clusters, 1)):
         asked = np.intersect1d(whose, state.graph.edges(relation).heads, assume_unique=True)
-        cluster, _, types, hits = state.hits([relation], asked, of)
+        cluster, _, types, hits = state.hits([relation], asked, of, now.settings.max_length)
         parts.append((cluster[cluster != EVERYONE], types[cluster != EVERYONE], sign * hits[cluster != EVERYONE]))
     cluster, types, hits = _summed_by_cluster(parts)
     cluster = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), cluster])

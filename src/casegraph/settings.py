@@ -40,6 +40,8 @@ class Settings:
     clustering  whose counts are a query's: those of its cluster ("hac"), its own ("entity") or "everyone"'s
     threshold   mean similarity above which a node of the hierarchy is one cluster (Algorithm 1)
     budget      edges that one query may look at; what would cost more is left out, and `Answers.exact` says so
+    counting    steps that counting may take for paths of one length, and for what the paths of one relation reach; what
+                would take more is left out, and `Answers.exact` says so
     fallback    whether everyone's counts stand in for a path type that the cluster has none of
     """
 
@@ -59,6 +61,7 @@ class Settings:
     threshold: float = 0.75
     fallback: bool = True
     budget: int = 20_000_000
+    counting: int = 4_000_000_000
 
     def __post_init__(self) -> None:
         _check("max_length", self.max_length, 1, 5)
@@ -72,6 +75,7 @@ class Settings:
         _check("best", self.best, 1, 8)
         _check("habit", self.habit, 0, 1)
         _check("budget", self.budget, 1, None)
+        _check("counting", self.counting, 1, None)
         _check("threshold", self.threshold, -1, 1)
         _choose("weight", self.weight, "right", "prior", "frequency")
         _choose("combination", self.combination, "noisy-or", "sum")

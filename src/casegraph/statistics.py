@@ -11,19 +11,21 @@ read. Counts are made when a relation is first asked about, for all relations as
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from casegraph.arrays import Counts, Floats, Ids
 from casegraph.clusters.assignment import EVERYONE
-from casegraph.counting import ClusterCounts, Counting, PathCounts, having, in_use
-from casegraph.edges import NOTHING, Change
+from casegraph.counting import ANY, KINDS, ClusterCounts, Counting, Hits, PathCounts, having, in_use
+from casegraph.edges import Change
 from casegraph.graph import Graph
 from casegraph.paths import check_room, packed
-from casegraph.recounting import ChangedHits, Stale, StaleClusters, changed_hits, refreshed, refreshed_clusters
+from casegraph.recounting import ChangedHits, Stale, StaleClusters, changed_hits, refreshed, refreshed_clusters, summed
 from casegraph.settings import Settings
 from casegraph.work import Show, quiet
 
+NO_HITS = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 TOO_MANY = np.iinfo(np.int64).max  # a number of walks that 64 bits do not hold
 
 
@@ -34,6 +36,9 @@ class PathStatistics:
         check_room(graph, settings.max_length)
         self._graph, self._clusters, self._settings = graph, clusters, settings  # clusters are made when first needed
         self.counted: dict[int, PathCounts] = {}  # for everyone
+        self.longest: int | None = None  # the length up to which paths are counted; none are, so far
+        self._hits: dict[int, tuple[tuple[Counts, Counts], ...]] = {}  # path types and hits, to be added up
+        self._spare = 0  # cycles that may come before there could be too many
         self._stale: dict[int, Stale] = {}
         self._clustered: dict[int, ClusterCounts] = {}
         self._stale_clusters: dict[int, StaleClusters] = {}
@@ -48,26 +53,29 @@ class PathStatistics:
     def after(self, change: Change, graph: Graph, clusters: Callable[[], Ids]) -> "tuple[PathStatistics, ChangedHits]":
         """The statistics of `graph`, which a change has made of this one's, and what it did to hits.
 
-        What is counted for everyone is kept, and brought up to date when it is next asked for.
+        What is counted for everyone is kept, and brought up to date when it is next asked for; but nothing of what was
+        left out to bound the work, nor anything once there could be too much: then all is counted anew.
         """
         later = PathStatistics(graph, clusters, self._settings)
-        now = {relation: Stale(counts, self._graph) for relation, counts in self.counted.items()}
-        known = {**self._stale, **now}
-        hits = changed_hits(self._graph, graph, change if known else NOTHING, self._settings.max_length)
-        for relation, stale in known.items():
-            later._stale[relation] = stale.after(change, hits.of.get(relation))
+        if self.longest is None or self.longest < self._settings.max_length:
+            return later, ChangedHits.none(anew=self.longest is not None)
+        changed = changed_hits(self._graph, graph, change, self._settings.max_length)
+        if changed.cycles > self._spare:
+            return later, replace(changed, anew=True)
+        later.longest, later._spare, later._hits = self.longest, self._spare - changed.cycles, self._hits.copy()
+        for relation, more in changed.of.items():
+            later._hits[relation] = (*later._hits.get(relation, ()), more)
+        now = {relation: Stale(counts, self._graph) for relation, counts in self.counted.items() if counts.exact}
+        later._stale = {relation: stale.after(change) for relation, stale in {**self._stale, **now}.items()}
         for relation, clustered in self._known_clusters().items():
-            later._stale_clusters[relation] = clustered.after(hits.entities)
-        return later, hits
+            later._stale_clusters[relation] = clustered.after(changed.entities)
+        return later, changed
 
     def _known_clusters(self) -> dict[int, StaleClusters]:
         if not self._clustered:
             return self._stale_clusters
-        clusters = self._clusters()
-        none = np.empty(0, dtype=np.int32)
-        now = {
-            relation: StaleClusters(counts, self._graph, clusters, none) for relation, counts in self._clustered.items()
-        }
+        of, none = self._clusters(), np.empty(0, dtype=np.int32)
+        now = {relation: StaleClusters(counts, self._graph, of, none) for relation, counts in self._clustered.items()}
         return {**self._stale_clusters, **now}
 
     def is_stale(self, relation: int) -> bool:
@@ -87,7 +95,8 @@ class PathStatistics:
     def closed_path_types(self, relation: int, entities: Ids) -> ClusterCounts:
         """P_n(e, r): the path types that lead each of these entities to its answers; each is a cluster of its own."""
         own = np.arange(len(self._graph.entities), dtype=np.int32)
-        clusters, _, types, hits = Counting(self._graph, self._settings).hits([relation], entities, own)
+        longest = self._count_hits(quiet)
+        clusters, _, types, hits = Counting(self._graph, self._settings).hits([relation], entities, own, longest)
         return ClusterCounts(clusters, types, hits, np.zeros_like(hits))
 
     def hits(self, cluster: int, relation: int, path_type: Sequence[int]) -> int:
@@ -118,37 +127,68 @@ class PathStatistics:
         row = rows.start + int(np.searchsorted(counts.types[rows], number))
         return int(column[row]) if row < rows.stop and counts.types[row] == number else 0
 
-    def count_hits(self, relations: list[int], entities: Ids, show: Show = quiet) -> tuple[Ids, Counts, Counts]:
-        """What these entities contribute to the hits of everyone: relation, type and hits, sorted by the first two."""
-        everyone = np.full(len(self._graph.entities), EVERYONE, dtype=np.int32)
-        return Counting(self._graph, self._settings, show).hits(relations, entities, everyone)[1:]
+    def exact(self, relation: int) -> bool:
+        """Whether nothing was left out of what is counted for a relation."""
+        return self._count_hits(quiet) == self._settings.max_length and self.everyone(relation).exact
 
-    def count_reach(
-        self, relation: Ids, types: Counts, hits: Counts, entities: Ids, show: Show = quiet
-    ) -> tuple[Counts, Counts]:
-        """What these entities contribute to reached and right; `hits` are those of everyone."""
-        used = in_use(self._settings, relation, types, hits)
-        reached, right = np.zeros_like(hits), np.zeros_like(hits)
-        counting = Counting(self._graph, self._settings, show)
-        reached[used], right[used] = counting.reach(relation[used], types[used], entities)
-        return reached, right
+    def hits_of(self, relation: int) -> tuple[Counts, Counts]:
+        """The path types that lead to answers of a relation, sorted, and how often they do."""
+        self._count_hits(quiet)
+        if len(self._hits.get(relation, ())) != 1:
+            self._hits[relation] = (summed([NO_HITS, *self._hits.get(relation, ())]),)
+        return self._hits[relation][0]
 
-    def keep(self, relations: list[int], relation: Ids, types: Counts, *columns: Counts) -> None:
-        """Take counts of these relations, in columns sorted by relation and type, for those of everyone."""
-        for label in relations:
-            rows = slice(*np.searchsorted(relation, [label, label + 1]).tolist())
-            self.counted[label] = PathCounts(types[rows], *(column[rows] for column in columns))
+    def keep_hits(self, counted: Hits) -> None:
+        """Take hits of all relations, as everyone contributes to them."""
+        most, n = self._settings.counting, self._settings.max_length
+        kept, self.longest = counted.within(most, n)
+        self._spare = min(most // 2 - int(kept.work.max(initial=0)), KINDS // 2 - len(kept.types))
+        starts = np.flatnonzero(np.diff(kept.relations, prepend=-1))
+        for rows in np.split(np.arange(len(kept.types)), starts[1:]) if len(starts) else []:
+            self._hits[int(kept.relations[rows[0]])] = ((kept.types[rows], kept.hits[rows]),)
+
+    def reach_of(self, relations: list[int], entities: Ids, show: Show = quiet) -> dict[int, PathCounts]:
+        """The counts of relations, as far as these entities contribute to what is reached."""
+        found, uses, widest = {}, [], []
+        for relation in relations:
+            types, hits = self.hits_of(relation)
+            found[relation] = PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits), np.zeros_like(hits))
+            used = np.flatnonzero(in_use(self._settings, relation, types, hits))
+            uses.append(used)
+            limit = Counting(self._graph, self._settings).widest(relation, types[used])
+            widest.append(np.full(len(used), ANY) if limit is None else limit)
+        labels = np.repeat(np.array(relations, dtype=np.int32), [len(used) for used in uses])
+        types = np.concatenate([found[relation].types[used] for relation, used in zip(relations, uses, strict=True)])
+        most = np.concatenate(widest)
+        columns = Counting(self._graph, self._settings, show).reach(
+            labels, types, entities, widest=most if (most < ANY).any() else None
+        )
+        ends = np.cumsum([len(used) for used in uses])
+        for relation, used, end in zip(relations, uses, ends.tolist(), strict=True):
+            for into, column in zip(("reached", "right", "left_out"), columns, strict=True):
+                getattr(found[relation], into)[used] = column[end - len(used) : end]
+        return found
+
+    def _count_hits(self, show: Show) -> int:
+        if self.longest is None:
+            everyone = np.arange(len(self._graph.entities), dtype=np.int32)
+            self.keep_hits(Counting(self._graph, self._settings, show).cycles(everyone))
+        return self.longest or 0
 
     def _count_everyone(self, relations: list[int], show: Show) -> None:
+        if not relations:
+            return
+        self._count_hits(show)
+        counting = Counting(self._graph, self._settings)
         for relation in relations:
-            if stale := self._stale.get(relation):
-                self.counted[relation] = refreshed(stale, relation, Counting(self._graph, self._settings))
-                del self._stale[relation]
+            if stale := self._stale.pop(relation, None):
+                hits = self.hits_of(relation)
+                used = hits[0][in_use(self._settings, relation, *hits)]
+                if counting.widest(relation, used) is None:
+                    self.counted[relation] = refreshed(stale, relation, counting, hits)
         relations = [relation for relation in relations if relation not in self.counted]
         if relations:
-            entities = having(self._graph, relations)
-            hits = self.count_hits(relations, entities, show)
-            self.keep(relations, *hits, *self.count_reach(*hits, entities, show))
+            self.counted.update(self.reach_of(relations, having(self._graph, relations), show))
 
     def _count_clusters(self, relations: list[int], show: Show) -> None:
         self._count_everyone([relation for relation in relations if relation not in self.counted], show)
@@ -161,7 +201,9 @@ class PathStatistics:
         relations = [relation for relation in relations if relation not in self._clustered]
         if not relations:
             return
-        cluster, label, types, hits = counting.hits(relations, having(self._graph, relations), self._clusters())
+        longest = self._count_hits(show)
+        entities = having(self._graph, relations)
+        cluster, label, types, hits = counting.hits(relations, entities, self._clusters(), longest)
         inside = cluster != EVERYONE
         cluster, label, types, hits = cluster[inside], label[inside], types[inside], hits[inside]
         for relation in relations:
