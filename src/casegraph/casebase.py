@@ -81,7 +81,7 @@ class CaseBase:
         entities, relations = len(graph.entities), len(graph.relations)
         change = graph.retract(retract).then(graph.add(add))
         reshaped = profiles.refresh(graph, change.entities)
-        self._cases = self._cases.after(change, graph, profiles)
+        self._cases = self._cases.after(change, graph, profiles, reshaped)
         return Update(
             len(change.added), len(change.retracted), change.repeated, change.absent,
             len(graph.entities) - entities, len(graph.relations) - relations, len(reshaped), len(change) > MANY,

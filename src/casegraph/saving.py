@@ -19,6 +19,8 @@ import numpy.typing as npt
 
 from casegraph.answering import Cases
 from casegraph.arrays import Interner
+from casegraph.clusters import tree
+from casegraph.clusters.assignment import Clusters, depends_on_history
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
 from casegraph.paths import unpacked
@@ -38,6 +40,7 @@ def save(cases: Cases, path: Path) -> None:
         "format": np.array([FORMAT]),
         **_settings_out(cases.settings),
         **_graph_out(cases.graph),
+        **_clusters_out(cases),
         **_counts_out(cases),
     }
     beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -65,9 +68,9 @@ def load(path: Path) -> Cases:
         )
     try:
         settings = Settings(**json.loads(arrays["settings"].tobytes()))
-        graph = _graph_in(arrays)
-        cases = Cases(graph, Profiles(), settings)
-        cases.profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
+        graph, profiles = _graph_in(arrays), Profiles()
+        profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
+        cases = Cases(graph, profiles, settings, _clusters_in(arrays, profiles, settings))
         _counts_in(cases, arrays)
     except (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError) as error:
         raise _damaged(path, error) from error
@@ -123,6 +126,18 @@ def _names_in(kind: str, arrays: Arrays) -> Interner:
     if len(names) != len(offsets) - 1:
         raise ValueError(f"{kind} names repeat")
     return names
+
+
+def _clusters_out(cases: Cases) -> Arrays:
+    """The shape of the tree, if it depends on history; other clusters are made again from the facts."""
+    grown = cases.clusters.tree if depends_on_history(cases.settings) else None
+    return {} if grown is None else {"clusters": tree.written(grown, cases.profiles)}
+
+
+def _clusters_in(arrays: Arrays, profiles: Profiles, settings: Settings) -> Clusters | None:
+    if not depends_on_history(settings):
+        return None
+    return Clusters.cut(tree.read(arrays["clusters"], profiles), profiles, settings)
 
 
 def _counts_out(cases: Cases) -> Arrays:
