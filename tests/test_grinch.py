@@ -16,7 +16,7 @@ from casegraph.casebase import CaseBase
 from casegraph.clusters.assignment import EVERYONE, Clusters
 from casegraph.clusters.grinch import update
 from casegraph.clusters.hac import grow
-from casegraph.clusters.tree import read, written
+from casegraph.clusters.tree import in_order, read, written
 from casegraph.graph import Graph
 from casegraph.kernels import ClusterTree
 from casegraph.profiles import Profiles
@@ -122,19 +122,16 @@ def test_a_change_leaves_the_state_before_it_as_it_was(history: list[Step]) -> N
 
 @given(histories())
 def test_a_cluster_whose_profiles_stay_together_keeps_its_id(history: list[Step]) -> None:
-    clusters = Clusters.of(Graph(), Profiles(), GRINCH)
-    before: dict[frozenset[int], set[int]] = {}
+    clusters, before = Clusters.of(Graph(), Profiles(), GRINCH), dict[frozenset[int], int]()
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
-        now: dict[int, set[int]] = {}
-        labels: dict[int, set[int]] = {}
-        for profile in profiles.living():
-            label = int(clusters.entities[profiles.members(profile)[0]])
-            now.setdefault(label, set()).add(profile)
-        for label, together in now.items():
-            labels.setdefault(label, set()).add(label)
-            assert before.get(frozenset(together), {label}) == {label}
-        before = {frozenset(together): {label} for label, together in now.items()}
+        label_of = {profile: int(clusters.entities[profiles.members(profile)[0]]) for profile in profiles.living()}
+        now = {
+            frozenset(profile for profile in label_of if label_of[profile] == label): label
+            for label in label_of.values()
+        }
+        assert all(before.get(together, label) == label for together, label in now.items())
+        before = now
 
 
 @given(fact_lists(least=1), st.data())
@@ -149,11 +146,6 @@ def test_a_profile_that_is_taken_out_and_comes_back_leaves_the_same_leaves(
     assert profile not in [node.profile for node in nodes_of(tree).values()]
     update(tree, graph, profiles, [profile])
     assert_whole(tree, profiles)
-
-
-def renamed_history(history: list[Step]) -> list[Step]:
-    """A history with the same facts after every step, of which new ones arrive in another order."""
-    return [(doing, sorted(named, reverse=True)) for doing, named in history]
 
 
 def played_clusters(history: list[Step], first: list[Fact]) -> list[list[set[frozenset[str]]]]:
@@ -246,15 +238,16 @@ def test_a_tree_that_was_written_down_is_read_as_it_was(history: list[Step]) -> 
         assert_whole(again.tree, profiles)
 
 
-def test_grafts_bring_together_what_arrived_apart() -> None:
-    """Two halves of a kind that share nothing until an entity with the relations of both comes."""
-    first = [(f"a{n}", relation, "x") for n in range(3) for relation in ("p", "q")]
-    second = [(f"b{n}", relation, "x") for n in range(3) for relation in ("r", "s")]
-    both = [("ab", relation, "x") for relation in ("p", "q", "r", "s")]
-    cases = CaseBase(GRINCH.but(threshold=0.4))
-    cases.update(add=first + second)
-    of = dict(zip(cases.graph.entities.names, cases.cases.clusters.entities.tolist(), strict=True))
-    assert of["a0"] != of["b0"]
-    cases.update(add=both)
-    of = dict(zip(cases.graph.entities.names, cases.cases.clusters.entities.tolist(), strict=True))
-    assert of["ab"] in (of["a0"], of["b0"])
+def test_every_node_is_that_of_the_algorithm_by_the_book() -> None:
+    random, grafts, swaps = Random(11), 0, 0
+    for _ in range(60):
+        added = random_facts(random, entities=14, relations=6, facts=34)
+        graph, by_the_book = Graph.of(added), oracle.Grinch(oracle.both_ways(added))
+        profiles = profiles_of(graph)
+        for profile in in_order(graph, profiles, profiles.living()):
+            by_the_book.insert(members(graph, profiles, [profile]))
+        tree = tree_of(Clusters.of(graph, profiles, GRINCH))
+        found = {members(graph, profiles, leaves(tree, place)) for place in nodes_of(tree)}
+        assert found == {node.names for node in by_the_book.root.all}
+        grafts, swaps = grafts + by_the_book.grafts, swaps + by_the_book.swaps
+    assert min(grafts, swaps) > 10
