@@ -160,7 +160,11 @@ NB_MODULE(kernels, m) {
              return nb::make_tuple(at.left, at.right, at.profile, at.size, at.linkage);
            },
            nb::arg("node"))
-      .def("sum", [](const ClusterTree& tree, Id node) { return nb::make_tuple(array(tree.at(node).sum->relations), array(tree.at(node).sum->values)); },
+      .def("sum",
+           [](const ClusterTree& tree, Id node) {
+             const Sum& sum = *tree.at(node).sum;
+             return nb::make_tuple(array(sum.relations), array(sum.values));
+           },
            nb::arg("node"))
       .def("members", &ClusterTree::members, nb::arg("profile"))
       .def("shape", [](const ClusterTree& tree) { return array(tree.shape()); })
@@ -170,7 +174,8 @@ NB_MODULE(kernels, m) {
              return nb::make_tuple(array(std::move(profiles)), array(std::move(clusters)));
            },
            nb::arg("threshold"))
-      .def("leaf", [](ClusterTree& tree, Id profile, In<Id> relations, Count members) { return tree.leaf(profile, span(relations), members); },
+      .def("leaf",
+           [](ClusterTree& tree, Id profile, In<Id> relations, Count members) { return tree.leaf(profile, span(relations), members); },
            nb::arg("profile"), nb::arg("relations"), nb::arg("members"))
       .def("attach", &ClusterTree::attach, nb::arg("node"), nb::arg("beside"))
       .def("remove", &ClusterTree::remove, nb::arg("profile"))

@@ -41,6 +41,10 @@ double product(const Sum& one, const Sum& two) {
 
 }  // namespace
 
+Count ClusterTree::members(Id profile) const {
+  return profile < std::ssize(leaf_) && leaf_[profile] != nothing ? nodes_[leaf_[profile]].size : 0;
+}
+
 Id ClusterTree::sibling(Id node) const {
   const Node& above = nodes_[nodes_[node].parent];
   return above.left == node ? above.right : above.left;
@@ -102,7 +106,8 @@ std::pair<std::vector<Id>, std::vector<Id>> ClusterTree::cut(double threshold) c
 
 Id ClusterTree::leaf(Id profile, Ids relations, Count members) {
   const double unit = 1 / std::sqrt(static_cast<double>(relations.size()));
-  const Id node = made({nothing, nothing, nothing, profile, members, 1, unit, sum_of({relations.begin(), relations.end()}, members, unit)});
+  const auto sum = sum_of({relations.begin(), relations.end()}, members, unit);
+  const Id node = made({nothing, nothing, nothing, profile, members, 1, unit, sum});
   if (profile >= std::ssize(leaf_)) leaf_.resize(profile + 1, nothing);
   leaf_[profile] = node;
   for (Id relation : relations) {

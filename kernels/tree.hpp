@@ -38,13 +38,15 @@ class ClusterTree {
   const Node& at(Id node) const { return nodes_[node]; }
   Id parent(Id node) const { return nodes_[node].parent; }
   Id sibling(Id node) const;
-  Count members(Id profile) const { return profile < std::ssize(leaf_) && leaf_[profile] != nothing ? nodes_[leaf_[profile]].size : 0; }
+  Count members(Id profile) const;  // 0 if it is not in the tree
   const std::vector<Id>& having(Id relation) const { return *having_[relation]; }  // leaves
   double linkage(Id one, Id two) const;
 
   std::vector<Id> leaves(Id node) const;
-  std::vector<Id> shape() const;                                                   // profiles; nothing: join the two before
-  std::pair<std::vector<Id>, std::vector<Id>> cut(double threshold) const;  // profiles, and the node that is the cluster of each
+  std::vector<Id> shape() const;  // the profile of each leaf, and nothing where the two before are joined
+
+  // Each profile, and the node that is its cluster: from the root down, the first with a linkage above the threshold.
+  std::pair<std::vector<Id>, std::vector<Id>> cut(double threshold) const;
 
   Id leaf(Id profile, Ids relations, Count members);  // in no place yet, unless it is the first
   Id attach(Id node, Id beside);                      // join a node that is in no place with another, in that one's place

@@ -36,6 +36,7 @@ LETTERS: list[dict[str, Any]] = [
     {"max_length": 2},
     {"threshold": 0.4},
     {"threshold": 1.0},
+    {"clustering": "grinch"},
     {"clustering": "entity"},
     {"clustering": "everyone"},
     {"fallback": False},
