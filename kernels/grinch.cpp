@@ -40,6 +40,7 @@ class Insertion {
 
  private:
   static constexpr double held = -std::numeric_limits<double>::infinity();
+  static constexpr std::size_t block = 64;
 
   // Let what is held grow by a node.
   void hold(Id node) {
@@ -49,15 +50,23 @@ class Insertion {
     for (Id leaf : tree_.leaves(node)) products_[leaf] = held;
   }
 
-  // The leaf that is nearest to a node, which is what is held.
-  Id nearest(Id node) const {
+  // The leaf that is nearest to a node, which is what is held. Only blocks that reach the greatest product are looked at twice.
+  Id nearest(Id node) {
+    greatest_.clear();
+    for (std::size_t start = 0; start < products_.size(); start += block) {
+      const std::size_t length = std::min(block, products_.size() - start);
+      greatest_.push_back(greatest({products_.data() + start, length}, {units_.data() + start, length}));
+    }
     const auto size = static_cast<double>(tree_.at(node).size);
-    const double most = greatest(products_, units_);
+    const double most = *std::max_element(greatest_.begin(), greatest_.end()), almost = most - 2e-12 * size;
     Id best = ClusterTree::nothing;
-    for (std::size_t leaf = 0; leaf < products_.size(); ++leaf) {
-      const double product = products_[leaf] * units_[leaf];
-      if (product < most - 2e-12 * size || std::llround(product / size * 1e12) != std::llround(most / size * 1e12)) continue;
-      if (best == ClusterTree::nothing || comes_before(static_cast<Id>(leaf), best)) best = static_cast<Id>(leaf);
+    for (std::size_t part = 0; part < greatest_.size(); ++part) {
+      if (greatest_[part] < almost) continue;
+      for (std::size_t leaf = part * block; leaf < std::min((part + 1) * block, products_.size()); ++leaf) {
+        const double product = products_[leaf] * units_[leaf];
+        if (product < almost || std::llround(product / size * 1e12) != std::llround(most / size * 1e12)) continue;
+        if (best == ClusterTree::nothing || comes_before(static_cast<Id>(leaf), best)) best = static_cast<Id>(leaf);
+      }
     }
     return best;
   }
@@ -121,6 +130,7 @@ class Insertion {
   ClusterTree& tree_;
   Ids ranks_;
   std::vector<double> products_, units_;  // of each node, if it is a leaf: with the sum of what is held; -inf once it is held
+  std::vector<double> greatest_;          // product times unit in each block of them
 };
 
 }  // namespace
