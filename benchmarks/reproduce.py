@@ -267,11 +267,11 @@ def high_scoring_paths(report: Report) -> None:
     relation = 2 * (0 if found is None else found)
     counts = cases.statistics.clustered(relation)
     heads = graph.edges(relation).heads
-    clusters, sizes = np.unique(cases.clusters[heads], return_counts=True)
+    clusters, sizes = np.unique(cases.clusters.entities[heads], return_counts=True)
     text = f"Relation `{name}`, the clusters (threshold .6) with most entities that have it, and their best path types."
     text += "\n\n"
     for cluster in clusters[np.argsort(-sizes, kind="stable")][:4].tolist():
-        members = heads[cases.clusters[heads] == cluster]
+        members = heads[cases.clusters.entities[heads] == cluster]
         who = sorted(graph.entities[entity] for entity in members.tolist())[:3]
         text += f"**{', '.join(who)} …** ({len(members)} entities)\n\n" + _best_paths(
             cases, relation, cluster, counts.types[counts.of(cluster)]

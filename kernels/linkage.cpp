@@ -85,7 +85,6 @@ class Chain {
   void join(std::size_t kept, std::size_t gone, Id node) {
     tree_.left.push_back(node_[kept]);
     tree_.right.push_back(node_[gone]);
-    tree_.linkage.push_back(linkage(kept, gone));
     active_.erase(std::lower_bound(active_.begin(), active_.end(), gone));
     for (std::size_t other : active_)
       if (other != kept) sums_(kept, other) += sums_(gone, other);

@@ -11,7 +11,6 @@ namespace casegraph {
 // A binary tree: the leaves are the sets given, 0 .. sets - 1; node sets + i joins left[i] and right[i].
 struct Tree {
   std::vector<Id> left, right;
-  std::vector<double> linkage;  // mean similarity over all pairs of an entity of `left` and an entity of `right`
 };
 
 // offsets, relations  the sets, set i being relations[offsets[i] .. offsets[i + 1]), sorted, none empty

@@ -9,6 +9,7 @@
 #include "closed_paths.hpp"
 #include "cycles.hpp"
 #include "graph.hpp"
+#include "grinch.hpp"
 #include "linkage.hpp"
 #include "reach.hpp"
 #include "walks.hpp"
@@ -194,9 +195,46 @@ NB_MODULE(kernels, m) {
             nb::gil_scoped_release free;
             tree = average_linkage(span(offsets), span(relations), span(members));
           }
-          return nb::make_tuple(array(std::move(tree.left)), array(std::move(tree.right)), array(std::move(tree.linkage)));
+          return nb::make_tuple(array(std::move(tree.left)), array(std::move(tree.right)));
         },
         nb::arg("offsets"), nb::arg("relations"), nb::arg("members"));
+
+  nb::class_<ClusterTree>(m, "ClusterTree", "A hierarchy of profiles.")
+      .def(nb::init<>())
+      .def("copy", [](const ClusterTree& tree) { return tree; })
+      .def("root", &ClusterTree::root)
+      .def("node",
+           [](const ClusterTree& tree, Id node) {
+             const ClusterTree::Node& at = tree.at(node);
+             return nb::make_tuple(at.left, at.right, at.profile, at.size, at.linkage);
+           },
+           nb::arg("node"))
+      .def("sum",
+           [](const ClusterTree& tree, Id node) {
+             const Sum& sum = *tree.at(node).sum;
+             return nb::make_tuple(array(sum.relations), array(sum.values));
+           },
+           nb::arg("node"))
+      .def("members", &ClusterTree::members, nb::arg("profile"))
+      .def("shape", [](const ClusterTree& tree) { return array(tree.shape()); })
+      .def("cut",
+           [](const ClusterTree& tree, double threshold) {
+             auto [profiles, clusters] = tree.cut(threshold);
+             return nb::make_tuple(array(std::move(profiles)), array(std::move(clusters)));
+           },
+           nb::arg("threshold"))
+      .def("leaf",
+           [](ClusterTree& tree, Id profile, In<Id> relations, Count members) { return tree.leaf(profile, span(relations), members); },
+           nb::arg("profile"), nb::arg("relations"), nb::arg("members"))
+      .def("attach", &ClusterTree::attach, nb::arg("node"), nb::arg("beside"))
+      .def("remove", &ClusterTree::remove, nb::arg("profile"))
+      .def("resize", &ClusterTree::resize, nb::arg("profile"), nb::arg("members"))
+      .def("insert",
+           [](ClusterTree& tree, Id profile, In<Id> relations, Count members, In<Id> ranks) {
+             nb::gil_scoped_release free;
+             insert(tree, profile, span(relations), members, span(ranks));
+           },
+           nb::arg("profile"), nb::arg("relations"), nb::arg("members"), nb::arg("ranks"));
 
   nb::class_<Manner>(m, "Manner", "How evidence is gathered and combined.")
       .def(nb::init<>())

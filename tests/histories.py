@@ -98,7 +98,7 @@ def portrait(cases: Cases) -> Portrait:
 
 def _together(cases: Cases) -> dict[int, tuple[int, ...]]:
     """Which entities are together, by cluster: what a cluster is called does not matter."""
-    clusters = cases.clusters
+    clusters = cases.clusters.entities
     return {c: tuple(np.flatnonzero(clusters == c).tolist()) for c in np.unique(clusters).tolist()}
 
 

@@ -205,6 +205,138 @@ def grow(facts: Facts) -> tuple[list[tuple[frozenset[Any], frozenset[Any], float
     return joins, is_tied
 
 
+class Branch:
+    """A node of a tree of clusters: entities of one profile, or two branches."""
+
+    def __init__(self, *below: "Branch", names: Iterable[Any] = ()) -> None:
+        self.below, self.own = list(below), frozenset(names)
+        self.above: Branch | None = None
+        for branch in below:
+            branch.above = self
+
+    @property
+    def names(self) -> frozenset[Any]:
+        """The entities below."""
+        return self.own.union(*(branch.names for branch in self.below))
+
+    @property
+    def path(self) -> list["Branch"]:
+        """From here to the root."""
+        return [self, *(self.above.path if self.above else [])]
+
+    @property
+    def root(self) -> "Branch":
+        """The node above all."""
+        return self.path[-1]
+
+    @property
+    def all(self) -> list["Branch"]:
+        """Every node from here down."""
+        return [self, *(node for branch in self.below for node in branch.all)]
+
+    @property
+    def sibling(self) -> "Branch":
+        """The other branch of the node above."""
+        assert self.above
+        return next(branch for branch in self.above.below if branch is not self)
+
+    def replace(self, other: "Branch") -> None:
+        """Let another branch be in this one's place."""
+        other.above = self.above
+        if self.above:
+            self.above.below[self.above.below.index(self)] = other
+        self.above = None
+
+
+def common(one: Branch, two: Branch) -> Branch:
+    """The lowest node above both."""
+    return next(node for node in one.path if node in two.path)
+
+
+class Grinch:
+    """Incremental clustering by the book (Monath et al. 2019): insert, rotate, graft, restructure."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts, self.root, self.grafts, self.swaps = facts, Branch(), 0, 0
+
+    def linkage(self, one: Branch, two: Branch) -> float:
+        """To as many digits as are certain."""
+        return round(average_linkage(self.facts, one.names, two.names), 12)
+
+    def insert(self, names: Iterable[Any]) -> None:
+        """A leaf beside its nearest; then each node above it may be grafted."""
+        leaf = Branch(names=names)
+        if not self.root.names:
+            self.root = leaf
+            return
+        beside = self.nearest(leaf)
+        joined = self.join(leaf, beside)
+        while joined.above and self.linkage(beside, leaf) < self.linkage(beside, joined.sibling):
+            aunt = joined.sibling
+            above = joined.above
+            joined.below, above.below = [beside, aunt], [joined, leaf]
+            aunt.above, leaf.above = joined, above
+            beside, joined = joined, above
+        self.root = leaf.root
+        node: Branch | None = joined
+        while node:
+            node = self.graft(node)
+        self.root = leaf.root
+
+    def nearest(self, node: Branch) -> Branch:
+        """The leaf with the highest linkage; of several the one whose profile comes first by names."""
+        leaves = [leaf for leaf in self.root.all if leaf.own and not leaf.own <= node.names]
+        return min(leaves, key=lambda leaf: (-self.linkage(node, leaf), self.by_name(leaf)))
+
+    def by_name(self, leaf: Branch) -> list[tuple[Any, int]]:
+        """The relations of a leaf, sorted, a relation before its inverse."""
+        labels = profile(self.facts, min(leaf.own))
+        return sorted((label[0], 1) if isinstance(label, tuple) else (label, 0) for label in labels)
+
+    def join(self, node: Branch, beside: Branch) -> Branch:
+        """Put a branch beside another."""
+        joined = Branch()
+        beside.replace(joined)
+        joined.below = [beside, node]
+        beside.above = node.above = joined
+        return joined
+
+    def graft(self, node: Branch) -> Branch | None:
+        """Move a node, or one above it, to where it is nearer than to its sibling; returns the next to try."""
+        if not node.above:
+            return None
+        moving, other = node, self.nearest(node)
+        top = common(moving, other)
+        while moving is not top and other is not top and moving.sibling is not other:
+            found = self.linkage(moving, other)
+            own, others = self.linkage(moving, moving.sibling), self.linkage(other, other.sibling)
+            if found > max(own, others):
+                left, above = moving.sibling, moving.above
+                assert above
+                above.replace(left)
+                self.join(moving, other)
+                self.restructure(left, common(left, moving))
+                self.root, self.grafts = moving.root, self.grafts + 1
+                break
+            other = (other.above or other) if found <= others else other
+            moving = (moving.above or moving) if found <= own else moving
+        return moving.above if moving is node else moving
+
+    def restructure(self, node: Branch, top: Branch) -> None:
+        """Let every node from here to the top have the nearest of the branches beside its path for sibling."""
+        while node is not top:
+            beside = [step.sibling for step in node.path[: node.path.index(top)]]
+            best = max(beside, key=lambda branch: self.linkage(node, branch))
+            if self.linkage(node, node.sibling) < self.linkage(node, best):
+                sibling, place = node.sibling, Branch()
+                best.replace(place)
+                sibling.replace(best)
+                place.replace(sibling)
+                self.swaps += 1
+            assert node.above
+            node = node.above
+
+
 def left_after(facts: Facts, fact: tuple[Any, Any, Any]) -> Facts:
     """The facts, both ways, as if one of them were not known."""
     head, relation, tail = fact

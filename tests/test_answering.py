@@ -36,6 +36,7 @@ LETTERS: list[dict[str, Any]] = [
     {"max_length": 2},
     {"threshold": 0.4},
     {"threshold": 1.0},
+    {"clustering": "grinch"},
     {"clustering": "entity"},
     {"clustering": "everyone"},
     {"fallback": False},
@@ -127,7 +128,7 @@ def assert_default_answers(added: list[Fact], entity: str, relation: str, settin
 
 def assert_paper_answers(added: list[Fact], entity: str, relation: str, settings: Settings) -> int:
     cases, seen, found = case_base(added, settings), oracle.both_ways(added), 0
-    of = dict(zip(cases.graph.entities.names, cases.cases.clusters.tolist(), strict=True))
+    of = dict(zip(cases.graph.entities.names, cases.cases.clusters.entities.tolist(), strict=True))
     cluster = [name for name, node in of.items() if node == of[entity]]
     for label, answers in asked_both_ways(cases, entity, relation):
         assert_ranked(answers, paper_scores(seen, entity, label, cluster, settings))

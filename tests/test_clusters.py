@@ -1,4 +1,3 @@
-from collections.abc import Iterable
 from itertools import pairwise
 from random import Random
 
@@ -8,36 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-untyped]
 from tests import oracle
-from tests.strategies import Fact, fact_lists, profiles_of, random_facts, shuffled
+from tests.strategies import Fact, Step, fact_lists, histories, profiles_of, random_facts, shuffled
+from tests.trees import grouped, joins_of, leaves, members, nodes_of
 
 from casegraph.arrays import ids
-from casegraph.clusters.assignment import EVERYONE, clusters
+from casegraph.casebase import CaseBase
+from casegraph.clusters.assignment import EVERYONE, Clusters
 from casegraph.clusters.hac import grow
-from casegraph.clusters.tree import ClusterTree
 from casegraph.graph import Graph
-from casegraph.settings import Settings
+from casegraph.kernels import ClusterTree
+from casegraph.settings import Clustering, Settings
 
 THRESHOLDS = [-1.0, 0.0, 0.2, 0.3333333, 0.5, 0.66, 0.75, 0.9, 1.0]
 
 
-def members(graph: Graph, tree: ClusterTree, node: int) -> frozenset[str]:
-    """The names of the entities below a node."""
-    profiles = profiles_of(graph)
-    below = [profiles.members(int(tree.profiles[leaf])) for leaf in tree.leaves(node)]
-    return frozenset(graph.entities[entity] for entity in np.concatenate(below).tolist())
-
-
 def partition(graph: Graph, threshold: float) -> set[frozenset[str]]:
     """The clusters at a threshold, in names."""
-    settings = Settings(clustering="hac", threshold=threshold)
-    return grouped(graph.entities.names, clusters(graph, profiles_of(graph), settings).tolist())
+    return grouped(graph.entities.names, clusters(graph, "hac", threshold).entities.tolist())
 
 
-def grouped(names: Iterable[str], labels: Iterable[int]) -> set[frozenset[str]]:
-    groups: dict[int, set[str]] = {}
-    for name, label in zip(names, labels, strict=True):
-        groups.setdefault(label, set()).add(name)
-    return {frozenset(group) for group in groups.values()}
+def clusters(graph: Graph, clustering: Clustering, threshold: float = 0.75) -> Clusters:
+    return Clusters.of(graph, profiles_of(graph), Settings(clustering=clustering, threshold=threshold))
 
 
 def scipy_partition(facts: oracle.Facts, distance: float) -> set[frozenset[str]]:
@@ -85,65 +75,63 @@ def test_clusters_of_larger_graphs_full_of_ties_do_not_depend_on_the_order_of_fa
 @given(fact_lists(least=1))
 def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(added: list[Fact]) -> None:
     graph, facts = Graph.of(added), oracle.both_ways(added)
-    tree = grow(graph, profiles_of(graph))
-    for left, right, similarity in zip(tree.left.tolist(), tree.right.tolist(), tree.linkage.tolist(), strict=True):
-        pairs = oracle.average_linkage(facts, members(graph, tree, left), members(graph, tree, right))
-        assert similarity == pytest.approx(pairs, abs=1e-12)
+    tree = grow(graph, profiles := profiles_of(graph))
+    for node in joins_of(tree).values():
+        one, two = (members(graph, profiles, leaves(tree, child)) for child in (node.left, node.right))
+        assert node.linkage == pytest.approx(oracle.average_linkage(facts, one, two), abs=1e-12)
 
 
 @given(fact_lists(least=1))
 def test_every_node_joins_two_that_are_nearest_to_each_other(added: list[Fact]) -> None:
     graph, facts = Graph.of(added), oracle.both_ways(added)
-    tree = grow(graph, profiles_of(graph))
-    leaves = len(tree.profiles)
-    order = sorted(range(len(tree.left)), key=lambda join: (-round(float(tree.linkage[join]), 9), join))
-    standing = {leaf: members(graph, tree, leaf) for leaf in range(leaves)}
-    for join in order:
+    tree = grow(graph, profiles := profiles_of(graph))
+    standing = {
+        place: members(graph, profiles, [node.profile]) for place, node in nodes_of(tree).items() if node.profile >= 0
+    }
+    for place, node in sorted(joins_of(tree).items(), key=lambda item: (-item[1].linkage, item[1].size)):
         most = max(
             oracle.average_linkage(facts, a, b)
             for one, a in standing.items()
             for other, b in standing.items()
             if one < other
         )
-        assert tree.linkage[join] == pytest.approx(most, abs=1e-9)
-        joined = standing.pop(int(tree.left[join])) | standing.pop(int(tree.right[join]))
-        standing[leaves + join] = joined
-    assert list(standing) == [tree.root]
+        assert node.linkage == pytest.approx(most, abs=1e-9)
+        standing[place] = standing.pop(node.left) | standing.pop(node.right)
+    assert list(standing) == [tree.root()]
 
 
 @given(fact_lists(), st.floats(-1, 1))
 def test_the_cut_is_algorithm_1(added: list[Fact], threshold: float) -> None:
     tree = grow(graph := Graph.of(added), profiles_of(graph))
-    if not len(tree.profiles):
-        assert tree.cut(threshold).tolist() == []
-        return
-    leaves = len(tree.profiles)
-    children = {leaves + j: (int(tree.left[j]), int(tree.right[j])) for j in range(len(tree.left))}
-    linkages = {leaves + j: float(tree.linkage[j]) for j in range(len(tree.left))}
+    linkages = {place: node.linkage for place, node in joins_of(tree).items()}
     for chosen in [threshold, *linkages.values()]:  # a linkage of the threshold itself is not above it
-        cut = tree.cut(chosen).tolist()
-        assert set(cut) == oracle.cut(tree.root, children, linkages, chosen)
-        covered = sorted(leaf for node in set(cut) for leaf in tree.leaves(node).tolist())
-        assert covered == list(range(leaves))
-        assert all(leaf in tree.leaves(node) for leaf, node in enumerate(cut))
+        assert_cut(tree, chosen)
 
 
 @given(st.integers(1, 9), st.randoms(use_true_random=False), st.floats(-1, 1))
 def test_the_cut_of_any_tree_covers_every_leaf_once_however_linkages_go_up_and_down(
-    leaves: int, random: Random, threshold: float
+    size: int, random: Random, threshold: float
 ) -> None:
-    standing, left, right = list(range(leaves)), [], []
+    tree = ClusterTree()
+    standing = [tree.leaf(profile, ids(sorted(random.sample(range(6), 3))), 1 + profile % 3) for profile in range(size)]
     while len(standing) > 1:
         random.shuffle(standing)
-        left.append(standing.pop())
-        right.append(standing.pop())
-        standing.append(leaves + len(left) - 1)
-    tree = ClusterTree(ids(range(leaves)), ids(left), ids(right), np.array([random.uniform(-1, 1) for _ in left]))
-    children = {leaves + j: (left[j], right[j]) for j in range(len(left))}
-    linkages = {leaves + j: float(tree.linkage[j]) for j in range(len(left))}
-    cut = tree.cut(threshold).tolist()
-    assert set(cut) == oracle.cut(tree.root, children, linkages, threshold)
-    assert sorted(leaf for node in set(cut) for leaf in tree.leaves(node).tolist()) == list(range(leaves))
+        standing.append(tree.attach(standing.pop(), standing.pop()))
+    assert_cut(tree, threshold)
+
+
+def assert_cut(tree: ClusterTree, threshold: float) -> None:
+    """The cut is the oracle's, and each leaf is in the cluster that is above it."""
+    profiles, nodes = (column.tolist() for column in tree.cut(threshold))
+    if tree.root() < 0:
+        assert profiles == nodes == []
+        return
+    joins = joins_of(tree)
+    children = {place: (node.left, node.right) for place, node in joins.items()}
+    linkages = {place: node.linkage for place, node in joins.items()}
+    assert set(nodes) == oracle.cut(tree.root(), children, linkages, threshold)
+    assert sorted(profiles) == leaves(tree, tree.root())
+    assert all(profile in leaves(tree, node) for profile, node in zip(profiles, nodes, strict=True))
 
 
 @given(fact_lists(least=1))
@@ -162,7 +150,24 @@ def test_the_clusters_lie_between_everyone_together_and_every_profile_apart(adde
 def test_an_entity_without_facts_is_in_no_cluster_but_everyones(added: list[Fact]) -> None:
     graph = Graph.of([*added, ("lonely", "r0", "e0")])
     graph.retract([("lonely", "r0", "e0")])
-    profiles, lonely = profiles_of(graph), graph.entities.names.index("lonely")
-    assert clusters(graph, profiles, Settings(clustering="hac"))[lonely] == EVERYONE
-    assert (clusters(graph, profiles, Settings(clustering="everyone")) == EVERYONE).all()
-    assert clusters(graph, profiles, Settings(clustering="entity")).tolist() == list(range(len(graph.entities)))
+    lonely = graph.entities.names.index("lonely")
+    assert clusters(graph, "hac").entities[lonely] == EVERYONE
+    assert clusters(graph, "grinch").entities[lonely] == EVERYONE
+    assert (clusters(graph, "everyone").entities == EVERYONE).all()
+    assert clusters(graph, "entity").entities.tolist() == list(range(len(graph.entities)))
+
+
+@given(histories(), st.sampled_from(["hac", "entity", "everyone"]))
+def test_clusters_that_do_not_depend_on_history_are_those_made_at_once(
+    history: list[Step], clustering: Clustering
+) -> None:
+    cases = CaseBase(Settings(clustering=clustering, threshold=0.5))
+    for doing, named in history:
+        before = cases.cases
+        cases.update(**{doing: named})
+        now = cases.cases
+        later, moved = before.clusters.after(now.graph, now.profiles, ids())
+        assert later.entities.tolist() == now.clusters.entities.tolist()
+        old = before.clusters.entities.tolist() + [EVERYONE] * len(now.graph.entities)
+        new = later.entities.tolist()
+        assert moved.tolist() == [entity for entity in range(len(new)) if new[entity] != old[entity]]

@@ -21,6 +21,7 @@ from casegraph.settings import Settings
 Arrays = dict[str, npt.NDArray[Any]]
 
 PAPER = Settings.paper("WN18RR").but(max_length=3)
+GRINCH = PAPER.but(clustering="grinch", threshold=0.5)
 FACTS = random_facts(Random(51), entities=10, relations=3, facts=34)
 
 
@@ -80,7 +81,9 @@ def put(name: str, place: int | slice | tuple[int, int], value: int) -> Callable
 
 
 @pytest.mark.parametrize("prepared", [True, False], ids=["counted", "not counted"])
-@pytest.mark.parametrize("settings", [Settings(), PAPER, Settings.cbr("FB122")], ids=["default", "paper", "cbr"])
+@pytest.mark.parametrize(
+    "settings", [Settings(), PAPER, GRINCH, Settings.cbr("FB122")], ids=["default", "paper", "grinch", "cbr"]
+)
 def test_what_was_saved_says_the_same(settings: Settings, prepared: bool, tmp_path: Path) -> None:
     cases = case_base(FACTS, settings)
     if prepared:
@@ -143,7 +146,7 @@ def test_a_file_that_is_cut_short_is_refused(part: float, file: Path) -> None:
     assert_refused(file, IncompatibleFile, "is not a saved case base, or only a part of one; build it again")
 
 
-@pytest.mark.parametrize("name", ["settings", "facts", "entity_names", "counted_offsets", "types", "hits", "right"])
+@pytest.mark.parametrize("name", ["settings", "facts", "entity_names", "offsets", "types", "hits", "right"])
 def test_a_flipped_byte_is_noticed(name: str, file: Path) -> None:
     with np.load(file, allow_pickle=False) as saved:
         content = saved[name].tobytes()
@@ -217,6 +220,41 @@ def test_a_file_that_was_tampered_with_is_refused(kind: str, file: Path) -> None
     rewrite(file, change)
     assert_refused(file, IncompatibleFile, words)
     assert_refused(file, IncompatibleFile, "is damaged (")
+
+
+TREES: dict[str, tuple[Callable[[Arrays], object], str]] = {
+    "no tree": (lambda arrays: arrays.pop("clusters"), "clusters"),
+    "an entity that is not there": (put("clusters", 0, 99), "has other leaves than the facts"),
+    "a number below -1": (put("clusters", 0, -2), "is not a row of entities"),
+    "a leaf twice": (lambda arrays: arrays["clusters"].put(0, arrays["clusters"][1]), "has other leaves"),
+    "a join too many": (put("clusters", 0, -1), "does not join all of its leaves"),
+    "a join too few": (lambda arrays: arrays.update(clusters=arrays["clusters"][:-1]), "does not join all"),
+    "nothing": (lambda arrays: arrays.update(clusters=arrays["clusters"][:0]), "has other leaves"),
+    "other numbers": (lambda arrays: arrays.update(clusters=arrays["clusters"] * 1.0), "is not a row of entities"),
+}
+
+
+@pytest.mark.parametrize("kind", TREES)
+def test_a_tree_of_clusters_that_is_not_one_of_the_facts_is_refused(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "grown.case"
+    case_base(FACTS, GRINCH).save(file)
+    change, words = TREES[kind]
+    rewrite(file, change)
+    assert_refused(file, IncompatibleFile, words)
+    assert_refused(file, IncompatibleFile, "is damaged (")
+
+
+def test_clusters_that_depend_on_history_are_kept(tmp_path: Path) -> None:
+    cases, others = case_base(FACTS[:12], GRINCH), case_base(FACTS, GRINCH)
+    for fact in FACTS[12:]:
+        cases.update(add=[fact])
+    cases.save(tmp_path / "x.case")
+    again = CaseBase.load(tmp_path / "x.case")
+    shapes = [each.cases.clusters.tree.shape().tolist() for each in (cases, again, others)]  # type: ignore[union-attr]
+    assert shapes[0] != shapes[2]
+    for each in (cases, again):
+        each.update(add=[("new", "r0", "e1")], retract=FACTS[3:5])
+    assert said(again) == said(cases)
 
 
 def test_a_fact_of_an_inverse_relation_is_refused(file: Path) -> None:

@@ -21,7 +21,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"threshold": 1.5}, "threshold is 1.5; expected from -1 to 1"),
     ({"weight": "luck"}, "weight is 'luck'; expected one of right, prior, frequency"),
     ({"combination": "max"}, "combination is 'max'; expected one of noisy-or, sum"),
-    ({"clustering": "none"}, "clustering is 'none'; expected one of hac, entity, everyone"),
+    ({"clustering": "none"}, "clustering is 'none'; expected one of hac, grinch, entity, everyone"),
     (
         {"weight": "frequency"},
         "neighbours is None; expected a number, since frequency is counted among the contextual entities",

@@ -12,7 +12,7 @@ from tests.strategies import Fact, fact_lists, path_type_in_oracle, profiles_of,
 
 from casegraph import kernels
 from casegraph.arrays import Counts, ids
-from casegraph.clusters.assignment import EVERYONE, clusters
+from casegraph.clusters.assignment import EVERYONE, Clusters
 from casegraph.graph import Graph
 from casegraph.paths import packed, unpacked
 from casegraph.settings import Clustering, Settings, Weight
@@ -23,13 +23,15 @@ Numbers = dict[oracle.PathType, tuple[int, ...]]
 
 def counted(added: list[Fact], settings: Settings) -> tuple[Graph, PathStatistics]:
     graph = Graph.of(added)
-    return graph, PathStatistics(graph, lambda: clusters(graph, profiles_of(graph), settings), settings)
+    return graph, PathStatistics(graph, lambda: Clusters.of(graph, profiles_of(graph), settings).entities, settings)
 
 
 def clusters_in_names(graph: Graph, settings: Settings) -> dict[int, list[str]]:
     """The entities of each cluster, and everyone."""
     found = {EVERYONE: list(graph.entities.names)}
-    for name, cluster in zip(graph.entities.names, clusters(graph, profiles_of(graph), settings).tolist(), strict=True):
+    for name, cluster in zip(
+        graph.entities.names, Clusters.of(graph, profiles_of(graph), settings).entities.tolist(), strict=True
+    ):
         if cluster != EVERYONE:
             found.setdefault(cluster, []).append(name)
     return found

@@ -8,7 +8,7 @@ combines.
 """
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids, ids
-from casegraph.clusters.assignment import EVERYONE, clusters
+from casegraph.clusters.assignment import EVERYONE, Clusters, depends_on_history
 from casegraph.counting import ClusterCounts
 from casegraph.edges import Change
 from casegraph.graph import Graph
@@ -43,23 +43,29 @@ class Consequence(NamedTuple):
 class Cases:
     """All that queries are answered from: one state of the graph, and what is derived from it when needed."""
 
-    def __init__(self, graph: Graph, profiles: Profiles, settings: Settings) -> None:
+    def __init__(self, graph: Graph, profiles: Profiles, settings: Settings, clusters: Clusters | None = None) -> None:
         self.graph, self.profiles, self.settings = graph, profiles, settings
-        self._clusters = cache(partial(clusters, graph, profiles, settings))
-        self.statistics = PathStatistics(graph, self._clusters, settings)
+        self._clusters = cache(lambda: clusters or Clusters.of(graph, profiles, settings))
+        self.statistics = PathStatistics(graph, self._cluster_of_each, settings)
 
     @property
-    def clusters(self) -> Ids:
-        """The cluster of each entity, made when first needed."""
+    def clusters(self) -> Clusters:
+        """Which cluster each entity is in, made when first needed."""
         return self._clusters()
 
-    def after(self, change: Change, graph: Graph, profiles: Profiles) -> "tuple[Cases, Consequence]":
+    def after(self, change: Change, graph: Graph, profiles: Profiles, reshaped: Ids) -> "tuple[Cases, Consequence]":
         """What queries are answered from after a change; counts that are known are kept, unless the change is large."""
-        later = Cases(graph, profiles, self.settings)
+        clusters, moved = None, ids()
+        if depends_on_history(self.settings):
+            clusters, moved = self.clusters.after(graph, profiles, reshaped)
+        later = Cases(graph, profiles, self.settings, clusters)
         if len(change) > MANY:
-            return later, Consequence(0, 0, 0, anew=True)
-        later.statistics, hits = self.statistics.after(change, graph, later._clusters)
-        return later, Consequence(0, len(hits.entities), hits.cycles, hits.anew)
+            return later, Consequence(len(moved), 0, 0, anew=True)
+        later.statistics, hits = self.statistics.after(change, graph, later._cluster_of_each)
+        return later, Consequence(len(moved), len(hits.entities), hits.cycles, hits.anew)
+
+    def _cluster_of_each(self) -> Ids:
+        return self.clusters.entities
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +188,7 @@ def _known_to_neighbours(cases: Cases, relation: int, entities: Ids) -> WalkList
     lists: dict[tuple[bytes, int], int] = {}
     walked, weights, of_query = [], [], []
     for entity, near in zip(entities.tolist(), neighbours, strict=True):
-        cluster = int(cases.clusters[entity]) if entity >= 0 else EVERYONE
+        cluster = int(cases.clusters.entities[entity]) if entity >= 0 else EVERYONE
         key = near.tobytes(), cluster
         if key not in lists:
             lists[key] = len(lists)

@@ -43,7 +43,7 @@ class Update:
     added, retracted   facts that came and went;  repeated, absent: those that were there already, or were not there
     new_entities, new_relations  names never seen before
     reshaped           entities whose set of relations changed
-    moved              entities whose cluster changed, where clusters are kept
+    moved              entities whose cluster changed, where clusters follow every change ("grinch")
     recounted          entities on a cycle that a changed fact closes or opens: those whose hits change
     cycles             how many such cycles there are: the work done
     anew               whether so much changed that counts were dropped, to be made anew when needed
@@ -102,7 +102,7 @@ class CaseBase:
         change = graph.retract(retract).then(graph.add(add))
         try:
             reshaped = profiles.refresh(graph, change.entities)
-            later, consequence = self._cases.after(change, graph, profiles)
+            later, consequence = self._cases.after(change, graph, profiles, reshaped)
             self._keep(later, change)
         except BaseException:
             graph.forget_after(entities, relations)

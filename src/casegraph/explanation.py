@@ -196,7 +196,7 @@ def _path_reason(cases: Cases, query: Query, found: int, number: int, worth: flo
     cluster, hits = EVERYONE, int(counts.hits[row])
     total = int(counts.hits.sum())
     if cases.settings.weight == "prior" and cases.settings.neighbours is not None:
-        own = int(cases.clusters[query.entity])
+        own = int(cases.clusters.entities[query.entity])
         if cases.statistics.hits(own, query.relation, path_type):
             cluster, hits = own, cases.statistics.hits(own, query.relation, path_type)
             clustered = cases.statistics.clustered(query.relation)

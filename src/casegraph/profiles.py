@@ -47,6 +47,10 @@ class Profiles:
         """The profile of an entity, or `NONE`."""
         return int(self._of[entity]) if entity < len(self._of) else NONE
 
+    def each(self) -> Ids:
+        """The profile of every entity, or `NONE`; not to be changed."""
+        return self._of
+
     def relations(self, profile: int) -> Ids:
         """The relations of a profile, sorted."""
         return self._sets[profile]

@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from casegraph.answering import Cases
-from casegraph.arrays import Interner
+from casegraph.arrays import Counts, Interner
+from casegraph.clusters import tree
+from casegraph.clusters.assignment import Clusters, depends_on_history
 from casegraph.counting import PathCounts
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
@@ -26,8 +28,8 @@ from casegraph.paths import unpacked
 from casegraph.profiles import Profiles
 from casegraph.settings import Settings
 
-FORMAT = 1
-COLUMNS = ("types", "hits", "reached", "right")
+FORMAT = 2
+COLUMNS = ("types", "hits", "reached", "right", "left_out")
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -38,6 +40,7 @@ def save(cases: Cases, path: Path) -> None:
         "format": np.array([FORMAT]),
         **_settings_out(cases.settings),
         **_graph_out(cases.graph),
+        **_clusters_out(cases),
         **_counts_out(cases),
     }
     beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -65,9 +68,9 @@ def load(path: Path) -> Cases:
         )
     try:
         settings = Settings(**json.loads(arrays["settings"].tobytes()))
-        graph = _graph_in(arrays)
-        cases = Cases(graph, Profiles(), settings)
-        cases.profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
+        graph, profiles = _graph_in(arrays), Profiles()
+        profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
+        cases = Cases(graph, profiles, settings, _clusters_in(arrays, profiles, settings))
         _counts_in(cases, arrays)
     except (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError) as error:
         raise _damaged(path, error) from error
@@ -125,29 +128,55 @@ def _names_in(kind: str, arrays: Arrays) -> Interner:
     return names
 
 
+def _clusters_out(cases: Cases) -> Arrays:
+    """The shape of the tree, if it depends on history; other clusters are made again from the facts."""
+    grown = cases.clusters.tree if depends_on_history(cases.settings) else None
+    return {} if grown is None else {"clusters": tree.written(grown, cases.profiles)}
+
+
+def _clusters_in(arrays: Arrays, profiles: Profiles, settings: Settings) -> Clusters | None:
+    if not depends_on_history(settings):
+        return None
+    return Clusters.cut(tree.read(arrays["clusters"], profiles), profiles, settings)
+
+
 def _counts_out(cases: Cases) -> Arrays:
-    counted = cases.statistics.counted
-    relations = np.array(sorted(counted), dtype=np.int32)
-    sizes = np.cumsum([0, *(len(counted[relation].types) for relation in relations.tolist())], dtype=np.int64)
-    columns = {
-        column: np.concatenate(
-            [np.zeros(0, dtype=np.int64), *(getattr(counted[relation], column) for relation in relations.tolist())]
-        )
-        for column in COLUMNS
+    """What is counted: the path types of all relations, a row each, and for which relations what they reach."""
+    statistics = cases.statistics
+    counted = sorted(statistics.counted) if statistics.longest is not None else []
+    directions = range(cases.graph.directions if statistics.longest is not None else 0)
+    rows = [statistics.counted[k] if k in counted else _uncounted(*statistics.hits_of(k)) for k in directions]
+    none = np.zeros(0, dtype=np.int64)
+    return {
+        "counted": np.array(counted, dtype=np.int32),
+        "longest": np.array(
+            [] if statistics.longest is None else [statistics.longest, statistics.spare], dtype=np.int64
+        ),
+        "offsets": np.cumsum([0, *(len(row.types) for row in rows)], dtype=np.int64),
+        **{column: np.concatenate([none, *(getattr(row, column) for row in rows)]) for column in COLUMNS},
     }
-    return {"counted": relations, "counted_offsets": sizes, **columns}
+
+
+def _uncounted(types: Counts, hits: Counts) -> PathCounts:
+    return PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits), np.zeros_like(hits))
 
 
 def _counts_in(cases: Cases, arrays: Arrays) -> None:
-    offsets, n = arrays["counted_offsets"].tolist(), cases.settings.max_length
-    _check_counts(arrays, cases.graph.directions, n)
-    for place, relation in enumerate(arrays["counted"].tolist()):
-        rows = slice(offsets[place], offsets[place + 1])
-        cases.statistics.counted[relation] = PathCounts(*(arrays[column][rows] for column in COLUMNS))
+    """Give cases the counts that `_counts_out` put there; `ValueError` if they are none of this graph."""
+    _check_counts(arrays, cases.graph.directions, cases.settings.max_length)
+    offsets, counted = arrays["offsets"].tolist(), set(arrays["counted"].tolist())
+    if not len(arrays["longest"]):
+        return
+    cases.statistics.longest, cases.statistics.spare = arrays["longest"].tolist()
+    for relation, (start, end) in enumerate(pairwise(offsets)):
+        rows = PathCounts(*(arrays[column][start:end] for column in COLUMNS))
+        cases.statistics.take_hits(relation, rows.types, rows.hits)
+        if relation in counted:
+            cases.statistics.counted[relation] = rows
 
 
 def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
-    types, offsets = arrays["types"], arrays["counted_offsets"]
+    types, offsets, longest = arrays["types"], arrays["offsets"], arrays["longest"]
     if any(arrays[column].dtype != np.int64 or arrays[column].shape != types.shape for column in COLUMNS):
         raise ValueError("counts are not whole numbers, one for each path type")
     if any((arrays[column] < 0).any() for column in COLUMNS):
@@ -159,8 +188,14 @@ def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
     relations = arrays["counted"].tolist()
     if relations != sorted(set(relations)) or not all(0 <= relation < directions for relation in relations):
         raise ValueError("counts are of a relation that does not exist")
+    if longest.shape not in ((0,), (2,)) or longest.dtype != np.int64 or not (longest[:1] <= max_length).all():
+        raise ValueError("it is not said which paths are counted")
     ends = offsets[[0, -1]].tolist() if len(offsets) else []
-    if len(offsets) != len(relations) + 1 or ends != [0, len(types)] or (np.diff(offsets) < 0).any():
+    if (
+        len(offsets) != (directions if len(longest) else 0) + 1
+        or ends != [0, len(types)]
+        or (np.diff(offsets) < 0).any()
+    ):
         raise ValueError("counts do not belong to their relations")
     if any((np.diff(types[start:end]) <= 0).any() for start, end in pairwise(offsets.tolist())):
         raise ValueError("path types are out of order")

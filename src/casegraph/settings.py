@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from casegraph.errors import InvalidSettings
 
-Clustering = Literal["hac", "entity", "everyone"]
+Clustering = Literal["hac", "grinch", "entity", "everyone"]
 Weight = Literal["right", "prior", "frequency"]
 
 PAPER = {
@@ -37,7 +37,8 @@ class Settings:
     combination "noisy-or": the `best` pieces of evidence, each worth `discount` of the one before; "sum": equation 1
     loop_free   paths that pass no entity twice, or any walk
     precedents  whether to ask what entities that share a fact, and all entities (at `habit` of its weight), answer
-    clustering  whose counts are a query's: those of its cluster ("hac"), its own ("entity") or "everyone"'s
+    clustering  whose counts are a query's: those of its cluster (made anew after every change by "hac", rearranged by
+                "grinch"), its own ("entity") or "everyone"'s
     threshold   mean similarity above which a node of the hierarchy is one cluster (Algorithm 1)
     budget      edges that one query may look at; what would cost more is left out, and `Answers.exact` says so
     counting    steps that counting may take for paths of one length, and for what the paths of one relation reach; what
@@ -79,7 +80,7 @@ class Settings:
         _check("threshold", self.threshold, -1, 1)
         _choose("weight", self.weight, "right", "prior", "frequency")
         _choose("combination", self.combination, "noisy-or", "sum")
-        _choose("clustering", self.clustering, "hac", "entity", "everyone")
+        _choose("clustering", self.clustering, "hac", "grinch", "entity", "everyone")
         if self.weight == "frequency" and self.neighbours is None:
             raise InvalidSettings(
                 "neighbours", None, "a number, since frequency is counted among the contextual entities"

@@ -12,6 +12,7 @@ read. Counts are made when a relation is first asked about, for all relations as
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class PathStatistics:
         self.counted: dict[int, PathCounts] = {}  # for everyone
         self.longest: int | None = None  # the length up to which paths are counted; none are, so far
         self._hits: dict[int, tuple[tuple[Counts, Counts], ...]] = {}  # path types and hits, to be added up
-        self._spare = 0  # cycles that may come before there could be too many
+        self.spare = 0  # cycles that may come before there could be too many
         self._stale: dict[int, Stale] = {}
         self._clustered: dict[int, ClusterCounts] = {}
         self._stale_clusters: dict[int, StaleClusters] = {}
@@ -60,9 +61,9 @@ class PathStatistics:
         if self.longest is None or self.longest < self._settings.max_length:
             return later, ChangedHits.none(anew=self.longest is not None)
         changed = changed_hits(self._graph, graph, change, self._settings.max_length)
-        if changed.cycles > self._spare:
+        if changed.cycles > self.spare:
             return later, replace(changed, anew=True)
-        later.longest, later._spare, later._hits = self.longest, self._spare - changed.cycles, self._hits.copy()
+        later.longest, later.spare, later._hits = self.longest, self.spare - changed.cycles, self._hits.copy()
         for relation, more in changed.of.items():
             later._hits[relation] = (*later._hits.get(relation, ()), more)
         now = {relation: Stale(counts, self._graph) for relation, counts in self.counted.items() if counts.exact}
@@ -142,10 +143,14 @@ class PathStatistics:
         """Take hits of all relations, as everyone contributes to them."""
         most, n = self._settings.counting, self._settings.max_length
         kept, self.longest = counted.within(most, n)
-        self._spare = min(most // 2 - int(kept.work.max(initial=0)), KINDS // 2 - len(kept.types))
+        self.spare = min(most // 2 - int(kept.work.max(initial=0)), KINDS // 2 - len(kept.types))
         starts = np.flatnonzero(np.diff(kept.relations, prepend=-1))
-        for rows in np.split(np.arange(len(kept.types)), starts[1:]) if len(starts) else []:
-            self._hits[int(kept.relations[rows[0]])] = ((kept.types[rows], kept.hits[rows]),)
+        for start, end in pairwise([*starts.tolist(), len(kept.types)]):
+            self.take_hits(int(kept.relations[start]), kept.types[start:end], kept.hits[start:end])
+
+    def take_hits(self, relation: int, types: Counts, hits: Counts) -> None:
+        """Take path types, sorted, and hits for those of a relation."""
+        self._hits[relation] = ((types, hits),)
 
     def reach_of(self, relations: list[int], entities: Ids, show: Show = quiet) -> dict[int, PathCounts]:
         """The counts of relations, as far as these entities contribute to what is reached."""

@@ -10,21 +10,20 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import ids
-from casegraph.clusters.tree import ClusterTree
+from casegraph.clusters.tree import in_order, leaf
 from casegraph.graph import Graph
 from casegraph.profiles import Profiles
 
 
-def grow(graph: Graph, profiles: Profiles) -> ClusterTree:
-    """The tree of all living profiles, each as heavy as it has members."""
-    ranks = graph.relations.ranks().tolist()
-
-    def by_name(profile: int) -> list[tuple[int, int]]:
-        return sorted((ranks[relation >> 1], relation & 1) for relation in profiles.relations(profile).tolist())
-
-    order = sorted(profiles.living(), key=by_name)
+def grow(graph: Graph, profiles: Profiles) -> kernels.ClusterTree:
+    """The tree of all living profiles."""
+    order = in_order(graph, profiles, profiles.living())
     sets = [profiles.relations(profile) for profile in order]
     offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)
     members = np.array([len(profiles.members(profile)) for profile in order], dtype=np.int64)
-    left, right, linkage = kernels.average_linkage(offsets, np.concatenate([ids(), *sets]), members)
-    return ClusterTree(ids(order), left, right, linkage)
+    left, right = kernels.average_linkage(offsets, np.concatenate([ids(), *sets]), members)
+    tree = kernels.ClusterTree()
+    nodes = [leaf(tree, profiles, profile) for profile in order]
+    for one, two in zip(left.tolist(), right.tolist(), strict=True):
+        nodes.append(tree.attach(nodes[two], nodes[one]))
+    return tree

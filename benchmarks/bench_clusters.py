@@ -1,0 +1,94 @@
+"""Clusters of HAC beside those of GRINCH: seconds of processor time, agreement, and what the answers are worth.
+
+Run: scripts/bench clusters WN18RR FB122   (a folder without settings in the paper takes those of FB122)
+"""
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from casegraph.arrays import Ids
+from casegraph.casebase import CaseBase
+from casegraph.clusters.assignment import Clusters
+from casegraph.evaluation.completion import evaluate
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.facts import Fact
+from casegraph.graph import Graph
+from casegraph.settings import PAPER, Settings
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+MRR = "both.realistic.inverse_harmonic_mean_rank"
+
+
+def adjusted_rand_index(one: Ids, two: Ids) -> float:
+    """How far two partitions agree: 1 if they are the same, about 0 if by chance (Hubert and Arabie 1985)."""
+    rows, columns = (np.unique(labels, return_inverse=True)[1] for labels in (one, two))
+    cells = np.unique(np.stack([rows, columns]), axis=1, return_counts=True)[1]
+    together, first, second, everyone = map(
+        _pairs, (cells, np.bincount(rows), np.bincount(columns), np.array([len(one)]))
+    )
+    expected = first * second / everyone
+    return (together - expected) / ((first + second) / 2 - expected)
+
+
+def _pairs(sizes: Ids) -> float:
+    return float((sizes * (sizes - 1.0)).sum() / 2)
+
+
+def compare(benchmark: Benchmark, settings: Settings, updates: int) -> None:
+    """Cluster both ways, then follow held-out facts one at a time."""
+    loaded = CaseBase()
+    loaded.update(add=benchmark.facts(benchmark.graph))
+    made = {}
+    for way in ("hac", "grinch"):
+        started = time.process_time()
+        made[way] = Clusters.of(loaded.graph, loaded.cases.profiles, settings.but(clustering=way))
+        seconds = time.process_time() - started
+        print(f"  {way:<7} {seconds:8.2f} s   {len(np.unique(made[way].entities)):,} clusters")
+    print(f"  adjusted Rand index {adjusted_rand_index(made['hac'].entities, made['grinch'].entities):.3f}")
+    held_out = sorted(benchmark.facts("valid"))
+    chosen = np.random.default_rng(0).permutation(len(held_out)).tolist()
+    follow(made["grinch"], loaded.graph, (held_out[place] for place in chosen), updates)
+
+
+def follow(clusters: Clusters, graph: Graph, facts: Iterator[Fact], updates: int) -> None:
+    """Add one fact at a time, until so many have given an entity another profile."""
+    profiles, seconds, moves = clusters.profiles, list[float](), list[int]()
+    while len(seconds) < updates:
+        graph, profiles = graph.copy(), profiles.copy()
+        reshaped = profiles.refresh(graph, graph.add([next(facts)]).entities)
+        started = time.process_time()
+        clusters, moved = clusters.after(graph, profiles, reshaped)
+        if len(reshaped):
+            seconds.append(time.process_time() - started)
+            moves.append(len(moved))
+    middle, late = np.percentile(np.array(seconds) * 1e3, [50, 99])
+    moving = f"{np.median(moves):.0f} entities move, {np.mean(moves):.0f} on average"
+    print(f"  {updates} facts that reshape an entity: median {middle:.2f} ms, p99 {late:.2f} ms; {moving}")
+    anew = Clusters.of(graph, profiles, clusters.settings.but(clustering="hac"))
+    print(f"  adjusted Rand index after them {adjusted_rand_index(anew.entities, clusters.entities):.3f}")
+
+
+def main() -> None:
+    """Compare on each folder, and rank the answers to its valid facts both ways."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", default=["WN18RR", "FB122"])
+    parser.add_argument("--updates", type=int, default=200)
+    parser.add_argument("--limit", type=int, help="valid facts to ask for; none by 0")
+    arguments = parser.parse_args()
+    for folder in arguments.folders:
+        benchmark = Benchmark.open(DATA / folder)
+        name = benchmark.folder.name
+        settings = Settings.paper(name if name in PAPER else "FB122").but(max_length=3)
+        print(f"{name}, threshold {settings.threshold}")
+        compare(benchmark, settings, arguments.updates)
+        for way in ("hac", "grinch") if arguments.limit != 0 else ():
+            result = evaluate(benchmark, settings.but(clustering=way), split="valid", limit=arguments.limit)
+            print(f"  {way:<7} MRR on valid {result.metrics[MRR]:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
