@@ -24,7 +24,7 @@ from casegraph.clusters.assignment import Clusters, depends_on_history
 from casegraph.counting import PathCounts
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
-from casegraph.paths import unpacked
+from casegraph.paths import steps
 from casegraph.profiles import Profiles
 from casegraph.settings import Settings
 
@@ -149,9 +149,7 @@ def _counts_out(cases: Cases) -> Arrays:
     none = np.zeros(0, dtype=np.int64)
     return {
         "counted": np.array(counted, dtype=np.int32),
-        "longest": np.array(
-            [] if statistics.longest is None else [statistics.longest, statistics.spare], dtype=np.int64
-        ),
+        "longest": none if statistics.longest is None else np.array([statistics.longest, statistics.spare]),
         "offsets": np.cumsum([0, *(len(row.types) for row in rows)], dtype=np.int64),
         **{column: np.concatenate([none, *(getattr(row, column) for row in rows)]) for column in COLUMNS},
     }
@@ -181,21 +179,24 @@ def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
         raise ValueError("counts are not whole numbers, one for each path type")
     if any((arrays[column] < 0).any() for column in COLUMNS):
         raise ValueError("a count or a path type is below zero")
-    if not all(
-        0 <= relation < directions for number in types.tolist() for relation in unpacked(number, max_length) or [-1]
-    ):
+    if not _are_path_types(types, directions, max_length):
         raise ValueError("a path type names a relation that does not exist")
     relations = arrays["counted"].tolist()
     if relations != sorted(set(relations)) or not all(0 <= relation < directions for relation in relations):
         raise ValueError("counts are of a relation that does not exist")
     if longest.shape not in ((0,), (2,)) or longest.dtype != np.int64 or not (longest[:1] <= max_length).all():
         raise ValueError("it is not said which paths are counted")
-    ends = offsets[[0, -1]].tolist() if len(offsets) else []
-    if (
-        len(offsets) != (directions if len(longest) else 0) + 1
-        or ends != [0, len(types)]
-        or (np.diff(offsets) < 0).any()
-    ):
+    ends, size = offsets[[0, -1]].tolist() if len(offsets) else [], directions + 1 if len(longest) else 1
+    if len(offsets) != size or ends != [0, len(types)] or (np.diff(offsets) < 0).any():
         raise ValueError("counts do not belong to their relations")
     if any((np.diff(types[start:end]) <= 0).any() for start, end in pairwise(offsets.tolist())):
         raise ValueError("path types are out of order")
+
+
+def _are_path_types(types: Counts, directions: int, max_length: int) -> bool:
+    """Whether all are one relation after the other, and each relation exists."""
+    ended, right = np.zeros(len(types), dtype=np.bool), (types > 0) & (types >> 62 == 0)
+    for relation in steps(types, max_length):
+        right &= (relation < directions) & ~(ended & (relation >= 0))
+        ended |= relation < 0
+    return bool(right.all())
