@@ -87,7 +87,8 @@ class Profiles:
         return changed
 
     def _join(self, profile: int, entities: Ids) -> None:
-        self._members[profile] = np.union1d(self._members[profile], entities)
+        members = self._members[profile]
+        self._members[profile] = np.union1d(members, entities) if len(members) else entities
 
     def _found(self, offsets: Counts, relations: Ids) -> Ids:
         """The profile of each row of relations, new or known."""

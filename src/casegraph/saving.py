@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casegraph.answering import Cases
-from casegraph.arrays import Interner
+from casegraph.arrays import Ids, Interner
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
 from casegraph.paths import unpacked
@@ -28,18 +28,14 @@ from casegraph.settings import Settings
 
 FORMAT = 1
 COLUMNS = ("types", "hits", "reached", "right")
+MALFORMED = (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError)  # what odd arrays lead to
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 
 def save(cases: Cases, path: Path) -> None:
     """Write `cases` to `path`, all or nothing."""
-    arrays = {
-        "format": np.array([FORMAT]),
-        **_settings_out(cases.settings),
-        **_graph_out(cases.graph),
-        **_counts_out(cases),
-    }
+    arrays = {"format": np.array([FORMAT]), **arrays_of(cases)}
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
@@ -64,14 +60,39 @@ def load(path: Path) -> Cases:
             str(path), f"has format {found}, this casegraph reads format {FORMAT}; build it again from its facts"
         )
     try:
-        settings = Settings(**json.loads(arrays["settings"].tobytes()))
-        graph = _graph_in(arrays)
-        cases = Cases(graph, Profiles(), settings)
-        cases.profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
-        _counts_in(cases, arrays)
-    except (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError) as error:
+        cases = Cases(graph_in(arrays), Profiles(), settings_in(arrays))
+        cases.profiles.refresh(cases.graph, np.arange(len(cases.graph.entities), dtype=np.int32))
+        counts_in(cases, arrays)
+    except MALFORMED as error:
         raise _damaged(path, error) from error
     return cases
+
+
+def arrays_of(cases: Cases) -> Arrays:
+    """Facts, settings and counts."""
+    return {**_settings_out(cases.settings), **_graph_out(cases.graph), **_counts_out(cases)}
+
+
+def settings_in(arrays: Arrays) -> Settings:
+    """The settings that `arrays_of` put there."""
+    return Settings(**json.loads(arrays["settings"].tobytes()))
+
+
+def graph_in(arrays: Arrays) -> Graph:
+    """The graph that `arrays_of` put there; `ValueError` if there is none."""
+    facts = arrays["facts"]
+    if facts.ndim == 2 and (facts[:, 1] % 2).any():
+        raise ValueError("a fact has the inverse of a relation")
+    return Graph.of_rows(_names_in("entity", arrays), _names_in("relation", arrays), facts)
+
+
+def counts_in(cases: Cases, arrays: Arrays) -> None:
+    """Give cases the counts that `arrays_of` put there; `ValueError` if they are none of this graph."""
+    offsets, n = arrays["counted_offsets"].tolist(), cases.settings.max_length
+    _check_counts(arrays, cases.graph.directions, n)
+    for place, relation in enumerate(arrays["counted"].tolist()):
+        rows = slice(offsets[place], offsets[place + 1])
+        cases.statistics.counted[relation] = PathCounts(*(arrays[column][rows] for column in COLUMNS))
 
 
 def _arrays(path: Path) -> Arrays:
@@ -97,29 +118,28 @@ def _settings_out(settings: Settings) -> Arrays:
     return {"settings": np.frombuffer(json.dumps(settings.as_dict()).encode(), dtype=np.uint8)}
 
 
+def fact_rows(graph: Graph) -> Ids:
+    """Every fact as a row (head, relation, tail) of ids."""
+    return np.concatenate([np.empty((0, 3), dtype=np.int32), *map(graph.rows, range(0, graph.directions, 2))])
+
+
 def _graph_out(graph: Graph) -> Arrays:
-    facts = np.concatenate(
-        [np.empty((0, 3), dtype=np.int32), *(graph.rows(2 * k) for k in range(len(graph.relations)))]
-    )
-    return {"facts": facts, **_names_out("entity", graph.entities), **_names_out("relation", graph.relations)}
-
-
-def _graph_in(arrays: Arrays) -> Graph:
-    facts = arrays["facts"]
-    if facts.ndim == 2 and (facts[:, 1] % 2).any():
-        raise ValueError("a fact has the inverse of a relation")
-    return Graph.of_rows(_names_in("entity", arrays), _names_in("relation", arrays), facts)
+    return {
+        "facts": fact_rows(graph),
+        **_names_out("entity", graph.entities),
+        **_names_out("relation", graph.relations),
+    }
 
 
 def _names_out(kind: str, names: Interner) -> Arrays:
-    encoded = [name.encode() for name in names.names]
+    encoded = [name.encode(errors="surrogatepass") for name in names.names]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return {f"{kind}_names": np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{kind}_offsets": offsets}
 
 
 def _names_in(kind: str, arrays: Arrays) -> Interner:
     content, offsets = arrays[f"{kind}_names"].tobytes(), arrays[f"{kind}_offsets"].tolist()
-    names = Interner(content[start:end].decode() for start, end in pairwise(offsets))
+    names = Interner(content[start:end].decode(errors="surrogatepass") for start, end in pairwise(offsets))
     if len(names) != len(offsets) - 1:
         raise ValueError(f"{kind} names repeat")
     return names
@@ -136,14 +156,6 @@ def _counts_out(cases: Cases) -> Arrays:
         for column in COLUMNS
     }
     return {"counted": relations, "counted_offsets": sizes, **columns}
-
-
-def _counts_in(cases: Cases, arrays: Arrays) -> None:
-    offsets, n = arrays["counted_offsets"].tolist(), cases.settings.max_length
-    _check_counts(arrays, cases.graph.directions, n)
-    for place, relation in enumerate(arrays["counted"].tolist()):
-        rows = slice(offsets[place], offsets[place + 1])
-        cases.statistics.counted[relation] = PathCounts(*(arrays[column][rows] for column in COLUMNS))
 
 
 def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
