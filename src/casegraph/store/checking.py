@@ -73,8 +73,8 @@ def salvage(folder: Path) -> Salvaged:
 
 
 def size(path: Path) -> int:
-    """The bytes of a file, or of all files in a folder; 0 if there is none."""
-    return sum(file.stat().st_size for file in [path, *path.glob("*")] if file.is_file())
+    """The bytes of a file, or of all files below a folder; 0 if there is none."""
+    return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
 
 
 def _places(folder: Path) -> list[Position | None]:
@@ -162,9 +162,10 @@ def _named(records: list[Record]) -> tuple[list[Fact], int]:
     for record in records:
         entities.update(enumerate(record.entities.names, record.entities.first))
         relations.update(enumerate(record.relations.names, record.relations.first))
+    rows = outcome(records)[0].tolist()
     facts = [
-        (entities.get(head), relations.get(relation >> 1), entities.get(tail))
-        for head, relation, tail in outcome(records)[0].tolist()
+        Fact(entities[head], relations[relation >> 1], entities[tail])
+        for head, relation, tail in rows
+        if head in entities and relation >> 1 in relations and tail in entities
     ]
-    named = [Fact(head, relation, tail) for head, relation, tail in facts if None not in (head, relation, tail)]
-    return named, len(facts) - len(named)
+    return facts, len(rows) - len(facts)
