@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @cli.command()
 @click.argument("folder")
 @click.option("--split", default="test", show_default=True, help="The facts to ask for.")
-@click.option("--graph", metavar="FILE", help="The facts to answer from, a file or a split; else graph or train.")
+@click.option("--graph", metavar="FILE", help="The facts to answer from: a file, store or split; else graph or train.")
 @choice("--sides", ("both", "head", "tail"), "Which end of a fact to ask for.")
 @choice("--ties", tuple(TIES), "The rank among equal scores: the mean, or as in the paper's own code.")
 @click.option("--limit", type=int, metavar="N", help="Ask for so many facts only, spread evenly over the split.")

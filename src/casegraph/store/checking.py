@@ -102,6 +102,8 @@ def _state_of_log(log: Log) -> str:
 def _state_of(generation: Path, log: Log | None) -> tuple[str, bool]:
     try:
         snapshot = read(generation)
+    except FileNotFoundError:
+        return "half removed; the next 'casegraph compact' removes the rest", False
     except UNUSABLE as error:
         return f"{error}; not used, and made anew by 'casegraph compact'", True
     if snapshot is None:
