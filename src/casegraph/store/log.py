@@ -140,11 +140,14 @@ class LogWriter:
             for _ in range(2):
                 self._acknowledge(self.position)
 
-    def append(self, record: Record) -> None:
-        """Return when the record lasts. If that fails, nothing more is written until the store is opened again."""
+    def check(self) -> None:
+        """`ReadOnlyStore` unless this can write."""
         if self._problem or self._process != os.getpid():
             problem = self._problem or "was opened for writing by another process; open it again in this one"
             raise ReadOnlyStore(str(self._folder), problem)
+
+    def append(self, record: Record) -> None:
+        """Return when the record lasts. If that fails, nothing more is written until the store is opened again."""
         content = encoded(record, self.position.store, self.position.digest)
         with self.watched():
             write_at(self._log, self.position.size, content)

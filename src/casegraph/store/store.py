@@ -138,6 +138,7 @@ class CaseStore(CaseBase):
     def _writing(self) -> LogWriter:
         if self._writer is None:
             raise ReadOnlyStore(str(self.folder), "was opened for reading only; open it again for writing")
+        self._writer.check()
         return self._writer
 
     def _recover(self, found: Restored) -> None:
