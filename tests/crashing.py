@@ -29,9 +29,9 @@ Call = Callable[..., Any]  # the name of a call, the call itself, and what it is
 def batches() -> list[tuple[list[Fact], list[Fact]]]:
     """What each update adds and retracts; the last is large."""
     random = Random(7)
-    sizes = [14] * (BATCHES - 1) + [400]
+    sizes = [6] * (BATCHES - 1) + [300]
     return [
-        (random_facts(random, entities=10 + size, facts=size), random_facts(random, entities=12, facts=8))
+        (random_facts(random, entities=8 + size, facts=size), random_facts(random, entities=8, facts=6))
         for size in sizes
     ]
 

@@ -88,7 +88,7 @@ def test_the_states_of_the_work_differ() -> None:
 def test_a_process_killed_at_any_call_loses_nothing(
     recorder: tuple[Recorder, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    points = [str(point) for point in range(1, recorder[0].calls + 1, 1 if DEEP else 11)]
+    points = [str(point) for point in range(1, recorder[0].calls + 1, 1 if DEEP else 15)]
     acknowledged = run_killed(tmp_path, points)
     assert set(acknowledged.values()) >= set(range(crashing.BATCHES))
     for point, number in acknowledged.items():
@@ -99,8 +99,8 @@ def test_a_process_killed_at_any_call_loses_nothing(
 def test_a_process_killed_again_while_it_recovers_loses_nothing(
     recorder: tuple[Recorder, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    points = range(3, recorder[0].calls + 1, 9 if DEEP else 60)
-    twice = [f"{point}:{again}" for point in points for again in (range(1, 12) if DEEP else (3, 5, 7, 9))]
+    points = range(3, recorder[0].calls + 1, 9 if DEEP else 64)
+    twice = [f"{point}:{again}" for point in points for again in (range(1, 12) if DEEP else (3, 6, 9))]
     for point, number in run_killed(tmp_path, twice).items():
         assert_survived(tmp_path / point, number, caplog)
 
@@ -111,7 +111,7 @@ def test_a_process_killed_in_any_call_of_the_system_loses_nothing(
 ) -> None:
     killed = 0
     for call, times in SYSTEM_CALLS.items():
-        for point in range(1, times + 1, 4 if DEEP else 50):
+        for point in range(1, times + 1, 4 if DEEP else 90):
             folder = tmp_path / f"{call}-{point}"
             inject = ["-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={point}"]
             command = [
@@ -130,7 +130,7 @@ def test_a_process_killed_in_any_call_of_the_system_loses_nothing(
             done = subprocess.run(command, check=False, cwd=ROOT, env=environment, capture_output=True)
             killed += done.returncode != 0
             assert_survived(folder, max(done.stdout, default=0), caplog)
-    assert killed > (60 if DEEP else 6)
+    assert killed > (60 if DEEP else 5)
 
 
 def test_a_machine_that_loses_power_loses_nothing(

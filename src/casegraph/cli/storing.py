@@ -120,11 +120,11 @@ def check(folder: str) -> Result:
 @click.argument("folder")
 @click.argument("file", default="-")
 def salvage(folder: str, file: str) -> None:
-    """Write the facts that can be saved of a damaged store in FOLDER to FILE, tab-separated, and say what is lost.
+    """Write the facts that can be saved of a damaged store to FILE, or to standard output, and say what is lost.
 
     \b
     Example:
-        casegraph salvage store saved.tsv
+        casegraph salvage store
     """
     from casegraph.facts import write_facts
     from casegraph.store.checking import salvage as salvaged
