@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from random import Random
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -330,6 +331,21 @@ def test_what_follows_a_damaged_update_is_saved_where_its_names_are_known(folder
     assert salvage(folder) == ([("x", "s", "y")], ["update 1", "the names of 20 facts"])
 
 
+def test_an_update_of_another_history_is_not_taken_for_the_next(folder: Path, tmp_path: Path) -> None:
+    copytree(folder, tmp_path / "copy")
+    places = []
+    for place, number in ((folder, 1), (tmp_path / "copy", 2)):
+        with CaseStore.open(place) as opened:
+            for name in range(number):
+                places.append((place / "log-000000").stat().st_size)
+                opened.update(add=[(str(place), "r0", str(name))])
+    with (folder / "log-000000").open("ab") as log:
+        log.write((tmp_path / "copy" / "log-000000").read_bytes()[places[-1] :])
+    with CaseStore.open(folder) as opened:
+        assert (opened.sequence, opened.torn > 0) == (4, True)
+        assert str(tmp_path / "copy") not in opened.graph.entities
+
+
 def test_a_log_of_another_store_is_refused(folder: Path, tmp_path: Path) -> None:
     with CaseStore.open(tmp_path / "other") as other:
         other.update(add=FACTS)
@@ -451,6 +467,15 @@ def test_damage_to_a_generation_is_told_and_costs_only_time(folder: Path, caplog
     caplog.clear()
     assert said(CaseStore.open(folder, read_only=True)) == expected
     assert caplog.messages == []
+
+
+def test_a_manifest_that_was_changed_is_not_believed(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    manifest = folder / "generation-000001" / "manifest"
+    changed = manifest.read_bytes().replace(b", 0, 1, ", b", 0, 3, ")
+    assert changed != manifest.read_bytes()
+    manifest.write_bytes(changed)
+    assert set(CaseStore.open(folder, read_only=True).graph.facts()) == set(FACTS[2:])
+    assert "manifest is not as it was written" in caplog.text
 
 
 def test_a_generation_that_says_something_else_than_the_log_is_found_by_check(folder: Path, tmp_path: Path) -> None:

@@ -156,10 +156,10 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def said(cases: CaseBase) -> list[Any]:
-    """Every fact, and every answer to every question."""
+def said(store: CaseStore) -> list[Any]:
+    """The number of the last update, every fact, and every answer to every question."""
     questions = [(name, relation) for name in sorted({fact[0] for fact in FACTS}) for relation in ("r0", "r1", "r2")]
-    return [sorted(cases.graph.facts()), cases.ask_many(questions, top=-1)]
+    return [store.sequence, sorted(store.graph.facts()), store.ask_many(questions, top=-1)]
 
 
 def damages(folder: Path, flips: int, cuts: int) -> Iterator[tuple[Path, bytes]]:
