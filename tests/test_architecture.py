@@ -18,10 +18,10 @@ LAYERS = """errors settings arrays kernels work facts edges graph profiles clust
 DATA = {"world"}  # a graph that comes with the package, not a layer
 ROOT = Path(casegraph.__file__).parent
 FILES = sorted(file for file in ROOT.rglob("*.py") if not DATA & set(file.relative_to(ROOT).parts))
-EXTRAS = ["click", "rich", "apsw", "fastapi", "pyarrow", "rdflib", "dask", "scipy"]
-PUBLIC = """Answer Answers CaseBase CasegraphError Explanation Fact IncompatibleFile InvalidSettings MalformedFact
-            Neighbour NotABenchmark Reason Settings UnknownName UnreadableFile Update read_facts
-            write_facts""".split()  # noqa: SIM905
+EXTRAS = ["click", "rich", "fastapi", "pyarrow", "rdflib", "dask", "scipy"]
+PUBLIC = """Answer Answers CaseBase CaseStore CasegraphError DamagedStore Event Explanation Fact IncompatibleFile
+            InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason Settings StoreInUse UnknownName
+            UnreadableFile Update read_facts write_facts""".split()  # noqa: SIM905
 
 
 def name_of(file: Path) -> str:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import casegraph.casebase
-from casegraph import world, write_facts
+from casegraph import CaseStore, world, write_facts
 from casegraph.cli import cli
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("WN18RR").mkdir()
     write_facts([fact for fact in facts if fact.relation in ("borders", "continent", "capital")], "WN18RR/train.txt")
     write_facts([fact for fact in world.questions() if fact.relation in ("borders", "continent")], "WN18RR/test.txt")
+    with CaseStore.open("store") as store:
+        store.update(add=facts[:100])
     return tmp_path
 
 

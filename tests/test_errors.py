@@ -5,10 +5,13 @@ import pytest
 
 from casegraph.errors import (
     CasegraphError,
+    DamagedStore,
     IncompatibleFile,
     InvalidSettings,
     MalformedFact,
     NotABenchmark,
+    ReadOnlyStore,
+    StoreInUse,
     UnknownName,
     UnreadableFile,
 )
@@ -20,6 +23,12 @@ ERRORS = [
     (IncompatibleFile("nell.case", "has format 9"), "nell.case: has format 9"),
     (InvalidSettings("threshold", 2, "a similarity from 0 to 1"), "threshold is 2; expected a similarity from 0 to 1"),
     (NotABenchmark("nell", "found nothing"), "nell: found nothing"),
+    (StoreInUse("nell", "process 7 (x)"), "nell: is being written by process 7 (x); wait for it or stop it"),
+    (ReadOnlyStore("nell", "is closed; open it again"), "nell: is closed; open it again"),
+    (
+        DamagedStore("nell/log", 1234, "it is missing"),
+        "nell/log: is damaged at byte 1,234: it is missing; run 'casegraph check' on the folder",
+    ),
 ]
 
 

@@ -18,16 +18,20 @@ if TYPE_CHECKING:
     from casegraph.casebase import CaseBase, Update
     from casegraph.errors import (
         CasegraphError,
+        DamagedStore,
         IncompatibleFile,
         InvalidSettings,
         MalformedFact,
         NotABenchmark,
+        ReadOnlyStore,
+        StoreInUse,
         UnknownName,
         UnreadableFile,
     )
     from casegraph.explanation import Explanation, Neighbour, Reason
     from casegraph.facts import Fact, read_facts, write_facts
     from casegraph.settings import Settings
+    from casegraph.store.store import CaseStore, Event
 else:
 
     def __getattr__(name: str) -> object:
@@ -46,10 +50,12 @@ else:
 _PUBLIC = {
     "answers": "Answer Answers",
     "casebase": "CaseBase Update",
-    "errors": "CasegraphError IncompatibleFile InvalidSettings MalformedFact NotABenchmark UnknownName UnreadableFile",
+    "errors": "CasegraphError DamagedStore IncompatibleFile InvalidSettings MalformedFact NotABenchmark ReadOnlyStore "
+    "StoreInUse UnknownName UnreadableFile",
     "explanation": "Explanation Neighbour Reason",
     "facts": "Fact read_facts write_facts",
     "settings": "Settings",
+    "store.store": "CaseStore Event",
 }
 
 __version__ = "0.1.0"
@@ -57,7 +63,10 @@ __all__ = [
     "Answer",
     "Answers",
     "CaseBase",
+    "CaseStore",
     "CasegraphError",
+    "DamagedStore",
+    "Event",
     "Explanation",
     "Fact",
     "IncompatibleFile",
@@ -65,8 +74,10 @@ __all__ = [
     "MalformedFact",
     "Neighbour",
     "NotABenchmark",
+    "ReadOnlyStore",
     "Reason",
     "Settings",
+    "StoreInUse",
     "UnknownName",
     "UnreadableFile",
     "Update",

@@ -200,7 +200,7 @@ class CaseBase:
         """Read a case base that `save` wrote."""
         from casegraph.saving import load
 
-        loaded = cls()
+        loaded = CaseBase()
         loaded._cases = load(Path(path))
         return loaded
 

@@ -7,7 +7,10 @@ CasegraphError        base class of every error raised on purpose
 ├─ UnreadableFile    a file cannot be opened, or cannot be read to its end
 ├─ IncompatibleFile  a saved case base has another format version, or is damaged
 ├─ InvalidSettings   a setting is out of its range
-└─ NotABenchmark     a folder does not hold the files of a benchmark
+├─ NotABenchmark     a folder does not hold the files of a benchmark
+├─ StoreInUse        a store is being written by another process
+├─ ReadOnlyStore     a store was opened for reading, or writing to it failed
+└─ DamagedStore      a file of a store is not as it was written
 
 A message is one sentence in lower case: what happened, where, and what to do next.
 """
@@ -80,6 +83,30 @@ class NotABenchmark(CasegraphError):
     def __init__(self, folder: str, problem: str) -> None:
         super().__init__(f"{folder}: {problem}")
         self.folder, self.problem = folder, problem
+
+
+class StoreInUse(CasegraphError):
+    """A store is being written by another process."""
+
+    def __init__(self, folder: str, writer: str) -> None:
+        super().__init__(f"{folder}: is being written by {shortened(writer)}; wait for it or stop it")
+        self.folder, self.writer = folder, writer
+
+
+class ReadOnlyStore(CasegraphError):
+    """A store was opened for reading, or writing to it failed."""
+
+    def __init__(self, folder: str, problem: str) -> None:
+        super().__init__(f"{folder}: {problem}")
+        self.folder, self.problem = folder, problem
+
+
+class DamagedStore(CasegraphError):
+    """A file of a store is not as it was written, from `offset` on."""
+
+    def __init__(self, file: str, offset: int, problem: str) -> None:
+        super().__init__(f"{file}: is damaged at byte {offset:,}: {problem}; run 'casegraph check' on the folder")
+        self.file, self.offset, self.problem = file, offset, problem
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:

@@ -42,12 +42,14 @@ class Result:
 
     document  what JSON has instead of the rows
     text      makes what is printed instead of a table, where text reads better
+    failed    whether the exit code says that something is wrong
     """
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
     document: Any = None
     text: Callable[[], str] | None = None
+    failed: bool = False
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -66,7 +68,10 @@ def with_format(command: Callable[..., Result]) -> Callable[..., None]:
     @choice("--format", get_args(Format), "How to print.")
     @wraps(command)
     def printing(format: Format, **options: object) -> None:  # noqa: A002
-        print_result(command(**options), format)
+        result = command(**options)
+        print_result(result, format)
+        if result.failed:
+            sys.exit(1)
 
     return printing
 

@@ -91,11 +91,12 @@ class Profiles:
         return changed
 
     def _join(self, profile: int, entities: Ids) -> None:
-        self._members[profile] = np.union1d(self._members[profile], entities)
+        members = self._members[profile]
+        self._members[profile] = np.union1d(members, entities) if len(members) else entities
 
     def _found(self, offsets: Counts, relations: Ids) -> Ids:
         """The profile of each row of relations, new or known."""
-        found = np.full(len(offsets) - 1, NONE, dtype=np.int32)
+        found, known = np.full(len(offsets) - 1, NONE, dtype=np.int32), len(self._sets)
         content, width = relations.tobytes(), relations.itemsize
         starts = (offsets * width).tolist()
         for row, (start, end) in enumerate(pairwise(starts)):
@@ -103,15 +104,25 @@ class Profiles:
                 key = content[start:end]
                 profile = self._ids.get(key)
                 found[row] = self._new(key) if profile is None else profile
+        self._index(known)
         return found
 
     def _new(self, key: bytes) -> int:
         profile = self._ids[key] = len(self._sets)
         self._sets.append(np.frombuffer(key, dtype=np.int32))
         self._members.append(ids())
-        for relation in self._sets[profile].tolist():
-            self._having.setdefault(relation, []).append(profile)
         return profile
+
+    def _index(self, known: int) -> None:
+        """Note which relations the profiles hold that are not among the first `known`."""
+        relations = np.concatenate([ids(), *self._sets[known:]])
+        profiles = np.repeat(
+            np.arange(known, len(self._sets), dtype=np.int32), [len(held) for held in self._sets[known:]]
+        )
+        _each(relations, profiles, np.ones(len(relations), dtype=np.bool), self._hold)
+
+    def _hold(self, relation: int, profiles: Ids) -> None:
+        self._having.setdefault(relation, []).extend(profiles.tolist())
 
 
 def _each(

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casegraph.answering import Cases
-from casegraph.arrays import Counts, Interner
+from casegraph.arrays import Counts, Ids, Interner
 from casegraph.clusters import tree
 from casegraph.clusters.assignment import Clusters, depends_on_history
 from casegraph.counting import PathCounts
@@ -30,19 +30,14 @@ from casegraph.settings import Settings
 
 FORMAT = 2
 COLUMNS = ("types", "hits", "reached", "right", "left_out")
+MALFORMED = (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError)  # what odd arrays lead to
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 
 def save(cases: Cases, path: Path) -> None:
     """Write `cases` to `path`, all or nothing."""
-    arrays = {
-        "format": np.array([FORMAT]),
-        **_settings_out(cases.settings),
-        **_graph_out(cases.graph),
-        **_clusters_out(cases),
-        **_counts_out(cases),
-    }
+    arrays = {"format": np.array([FORMAT]), **arrays_of(cases)}
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
@@ -67,14 +62,51 @@ def load(path: Path) -> Cases:
             str(path), f"has format {found}, this casegraph reads format {FORMAT}; build it again from its facts"
         )
     try:
-        settings = Settings(**json.loads(arrays["settings"].tobytes()))
-        graph, profiles = _graph_in(arrays), Profiles()
-        profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
-        cases = Cases(graph, profiles, settings, _clusters_in(arrays, profiles, settings))
-        _counts_in(cases, arrays)
-    except (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError) as error:
+        cases = cases_in(graph_in(arrays), arrays, settings_in(arrays))
+        counts_in(cases, arrays)
+    except MALFORMED as error:
         raise _damaged(path, error) from error
     return cases
+
+
+def arrays_of(cases: Cases) -> Arrays:
+    """Facts, settings and counts."""
+    shape = _clusters_out(cases)
+    return {**_settings_out(cases.settings), **_graph_out(cases.graph), **shape, **_counts_out(cases)}
+
+
+def cases_in(graph: Graph, arrays: Arrays, settings: Settings) -> Cases:
+    """The cases of a graph, with the clusters that `arrays_of` put there if they depend on history."""
+    profiles = Profiles()
+    profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
+    return Cases(graph, profiles, settings, _clusters_in(arrays, profiles, settings))
+
+
+def settings_in(arrays: Arrays) -> Settings:
+    """The settings that `arrays_of` put there."""
+    return Settings(**json.loads(arrays["settings"].tobytes()))
+
+
+def graph_in(arrays: Arrays) -> Graph:
+    """The graph that `arrays_of` put there; `ValueError` if there is none."""
+    facts = arrays["facts"]
+    if facts.ndim == 2 and (facts[:, 1] % 2).any():
+        raise ValueError("a fact has the inverse of a relation")
+    return Graph.of_rows(_names_in("entity", arrays), _names_in("relation", arrays), facts)
+
+
+def counts_in(cases: Cases, arrays: Arrays) -> None:
+    """Give cases the counts that `arrays_of` put there; `ValueError` if they are none of this graph."""
+    _check_counts(arrays, cases.graph.directions, cases.settings.max_length)
+    offsets, counted = arrays["offsets"].tolist(), set(arrays["counted"].tolist())
+    if not len(arrays["longest"]):
+        return
+    cases.statistics.longest, cases.statistics.spare = arrays["longest"].tolist()
+    for relation, (start, end) in enumerate(pairwise(offsets)):
+        rows = PathCounts(*(arrays[column][start:end] for column in COLUMNS))
+        cases.statistics.take_hits(relation, rows.types, rows.hits)
+        if relation in counted:
+            cases.statistics.counted[relation] = rows
 
 
 def _arrays(path: Path) -> Arrays:
@@ -100,29 +132,28 @@ def _settings_out(settings: Settings) -> Arrays:
     return {"settings": np.frombuffer(json.dumps(settings.as_dict()).encode(), dtype=np.uint8)}
 
 
+def fact_rows(graph: Graph) -> Ids:
+    """Every fact as a row (head, relation, tail) of ids."""
+    return np.concatenate([np.empty((0, 3), dtype=np.int32), *map(graph.rows, range(0, graph.directions, 2))])
+
+
 def _graph_out(graph: Graph) -> Arrays:
-    facts = np.concatenate(
-        [np.empty((0, 3), dtype=np.int32), *(graph.rows(2 * k) for k in range(len(graph.relations)))]
-    )
-    return {"facts": facts, **_names_out("entity", graph.entities), **_names_out("relation", graph.relations)}
-
-
-def _graph_in(arrays: Arrays) -> Graph:
-    facts = arrays["facts"]
-    if facts.ndim == 2 and (facts[:, 1] % 2).any():
-        raise ValueError("a fact has the inverse of a relation")
-    return Graph.of_rows(_names_in("entity", arrays), _names_in("relation", arrays), facts)
+    return {
+        "facts": fact_rows(graph),
+        **_names_out("entity", graph.entities),
+        **_names_out("relation", graph.relations),
+    }
 
 
 def _names_out(kind: str, names: Interner) -> Arrays:
-    encoded = [name.encode() for name in names.names]
+    encoded = [name.encode(errors="surrogatepass") for name in names.names]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return {f"{kind}_names": np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{kind}_offsets": offsets}
 
 
 def _names_in(kind: str, arrays: Arrays) -> Interner:
     content, offsets = arrays[f"{kind}_names"].tobytes(), arrays[f"{kind}_offsets"].tolist()
-    names = Interner(content[start:end].decode() for start, end in pairwise(offsets))
+    names = Interner(content[start:end].decode(errors="surrogatepass") for start, end in pairwise(offsets))
     if len(names) != len(offsets) - 1:
         raise ValueError(f"{kind} names repeat")
     return names
@@ -135,7 +166,7 @@ def _clusters_out(cases: Cases) -> Arrays:
 
 
 def _clusters_in(arrays: Arrays, profiles: Profiles, settings: Settings) -> Clusters | None:
-    if not depends_on_history(settings):
+    if not depends_on_history(settings) or not arrays:
         return None
     return Clusters.cut(tree.read(arrays["clusters"], profiles), profiles, settings)
 
@@ -157,20 +188,6 @@ def _counts_out(cases: Cases) -> Arrays:
 
 def _uncounted(types: Counts, hits: Counts) -> PathCounts:
     return PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits), np.zeros_like(hits))
-
-
-def _counts_in(cases: Cases, arrays: Arrays) -> None:
-    """Give cases the counts that `_counts_out` put there; `ValueError` if they are none of this graph."""
-    _check_counts(arrays, cases.graph.directions, cases.settings.max_length)
-    offsets, counted = arrays["offsets"].tolist(), set(arrays["counted"].tolist())
-    if not len(arrays["longest"]):
-        return
-    cases.statistics.longest, cases.statistics.spare = arrays["longest"].tolist()
-    for relation, (start, end) in enumerate(pairwise(offsets)):
-        rows = PathCounts(*(arrays[column][start:end] for column in COLUMNS))
-        cases.statistics.take_hits(relation, rows.types, rows.hits)
-        if relation in counted:
-            cases.statistics.counted[relation] = rows
 
 
 def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:

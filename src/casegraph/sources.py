@@ -6,26 +6,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from casegraph.casebase import CaseBase
-from casegraph.errors import UnknownName
+from casegraph.errors import CasegraphError, UnknownName
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.facts import read_facts
 from casegraph.printing import counted, progress
 from casegraph.settings import PAPER, Settings
+from casegraph.store.restoring import is_store
+from casegraph.store.store import CaseStore
 from casegraph.world import facts as world_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from casegraph.facts import Fact
     from casegraph.work import Show
 
 
 def case_base(
-    source: str, settings: Settings | None = None, relation: str | None = None, entities: Sequence[str] = ()
+    source: str,
+    settings: Settings | None = None,
+    relation: str | None = None,
+    entities: Sequence[str] = (),
+    *,
+    as_of: int | None = None,
 ) -> CaseBase:
-    """The case base of a source, in which the entities are known, and the relation, if one is named, is counted."""
+    """The case base of a source, in which the entities are known, and the relation, if one is named, is counted.
+
+    as_of  of a store, the update after which to answer
+    """
     with progress() as show:
-        cases = _read(source, settings, show)
+        cases = _store(source, settings, as_of) or _read(source, settings, show)
         for name in entities:
             if cases.graph.entities.find(name) is None:
                 raise UnknownName("entity", name, cases.graph.entities.names)
@@ -49,20 +59,34 @@ def settings_named(name: str | None, dataset: str | None, max_length: int | None
     return named if max_length is None else named.but(max_length=max_length)
 
 
-def _read(source: str, settings: Settings | None, show: Show) -> CaseBase:
-    found: Iterable[Fact] = read_facts(source)
+def facts_of(source: str, read: Callable[[str], Iterable[Fact]] = read_facts) -> Iterable[Fact]:
+    """The facts of a source; `read` reads it if it is a file of facts."""
+    path = Path(source)
     if source == "world":
-        found = world_facts()
-    elif Path(source).is_dir():
-        benchmark = Benchmark.open(source)
-        found = benchmark.facts(benchmark.graph)
-    elif _is_saved(Path(source)):
+        return world_facts()
+    if is_store(path):
+        return CaseStore.open(path, read_only=True).graph.facts()
+    if path.is_dir():
+        benchmark = Benchmark.open(path)
+        return benchmark.facts(benchmark.graph)
+    return CaseBase.load(path).graph.facts() if _is_saved(path) else read(source)
+
+
+def _store(source: str, settings: Settings | None, as_of: int | None) -> CaseStore | None:
+    if is_store(Path(source)):
+        return CaseStore.open(source, settings, read_only=True, as_of=as_of)
+    if as_of is not None:
+        raise CasegraphError(f"{source}: has no past, as only a store has one; make one with 'casegraph build'")
+    return None
+
+
+def _read(source: str, settings: Settings | None, show: Show) -> CaseBase:
+    if source != "world" and _is_saved(Path(source)):
         saved = CaseBase.load(source)
         if settings in (None, saved.settings):
             return saved
-        found = saved.graph.facts()
     cases = CaseBase(settings)
-    cases.update(add=counted(found, show))
+    cases.update(add=counted(facts_of(source), show))
     return cases
 
 

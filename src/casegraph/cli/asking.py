@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import cli, head, top, with_settings
+from casegraph.cli.group import as_of, cli, head, top, with_settings
 from casegraph.errors import CasegraphError
 from casegraph.printing import Result, answered, choice, demo_text, explained, note, reasons, with_format
 
@@ -47,6 +47,7 @@ def demo() -> Result:
 @choice("--known", ("mark", "exclude"), "What to do with answers that are facts already.")
 @click.option("--candidates", type=click.File("rb"), help="The only answers to consider, one a line.")
 @click.option("--explain", is_flag=True, help="Say why, for every answer.")
+@as_of
 @with_settings
 @with_format
 def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
@@ -58,7 +59,8 @@ def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -
     """
     from casegraph.sources import case_base
 
-    cases, is_explained = case_base(source, chosen(source), relation, [entity]), asked.pop("explain")
+    cases = case_base(source, chosen(source), relation, [entity], as_of=asked.pop("as_of"))
+    is_explained = asked.pop("explain")
     if only := asked["candidates"]:
         asked["candidates"] = only.read().decode(errors="surrogateescape").splitlines()
     answers = cases.ask_head(relation, entity, **asked) if asked.pop("head") else cases.ask(entity, relation, **asked)
@@ -73,9 +75,12 @@ def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -
 @click.argument("relation")
 @click.argument("answer")
 @head
+@as_of
 @with_settings
 @with_format
-def explain(source: str, entity: str, relation: str, answer: str, *, head: bool, chosen: Chosen) -> Result:
+def explain(
+    source: str, entity: str, relation: str, answer: str, *, head: bool, as_of: int | None, chosen: Chosen
+) -> Result:
     """Say why ANSWER is an answer to (ENTITY, RELATION, ?).
 
     \b
@@ -84,7 +89,7 @@ def explain(source: str, entity: str, relation: str, answer: str, *, head: bool,
     """
     from casegraph.sources import case_base
 
-    cases = case_base(source, chosen(source), relation, [entity, answer])
+    cases = case_base(source, chosen(source), relation, [entity, answer], as_of=as_of)
     answers = cases.ask_head(relation, entity, top=-1) if head else cases.ask(entity, relation, top=-1)
     found = [one for one in answers if one.entity == answer]
     if not found:
@@ -97,8 +102,9 @@ def explain(source: str, entity: str, relation: str, answer: str, *, head: bool,
 @click.argument("entity")
 @click.argument("relation", required=False)
 @top
+@as_of
 @with_format
-def similar(source: str, entity: str, relation: str | None, top: int) -> Result:
+def similar(source: str, entity: str, relation: str | None, *, top: int, as_of: int | None) -> Result:
     """List the entities most like ENTITY; with RELATION, of those that have it.
 
     \b
@@ -107,5 +113,5 @@ def similar(source: str, entity: str, relation: str | None, top: int) -> Result:
     """
     from casegraph.sources import case_base
 
-    near = case_base(source).similar(entity, relation, top)
+    near = case_base(source, as_of=as_of).similar(entity, relation, top)
     return Result(("entity", "similarity", "shared"), [(one.entity, one.similarity, one.shared) for one in near])

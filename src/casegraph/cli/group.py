@@ -11,20 +11,22 @@ from __future__ import annotations
 import errno
 import os
 from functools import wraps
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from casegraph import __version__
 from casegraph.errors import CasegraphError
-from casegraph.printing import note
+from casegraph.printing import choice, note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from casegraph.facts import Facts
     from casegraph.settings import Settings
 
     Chosen = Callable[[str], Settings | None]
+    Read = Callable[[str], Facts]
 
 SETTINGS = ("default", "paper", "cbr", "no-clusters", "one-cluster")
 DATASETS = ("WN18RR", "FB122", "NELL-995")
@@ -38,6 +40,8 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except CasegraphError as error:
+            if isinstance(error.__cause__, BrokenPipeError):
+                raise error.__cause__ from None
             _fail(ctx, str(error), 1)
         except KeyboardInterrupt:
             _fail(ctx, "interrupted", 130)
@@ -67,7 +71,28 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     return choosing
 
 
+def with_reading(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say how to read files of facts, as one function of the source."""
+
+    @click.option("--columns", metavar="A,B,C", help="The names in the header of the columns to read.")
+    @click.option("--header/--no-header", default=None, help="Whether the first line is a header; else by its words.")
+    @choice("--on-error", ("stop", "skip"), "At a line that is no fact.")
+    @click.option("--refused", type=click.File("wb"), metavar="FILE", help="Where to write the lines that are skipped.")
+    @wraps(command)
+    def reading(columns: str | None, header: bool | None, on_error: Any, refused: Any, **options: object) -> None:  # noqa: ANN401
+        def read(source: str) -> Facts:
+            from casegraph.facts import read_facts
+
+            named = columns.split(",") if columns is not None else None
+            return read_facts(source, columns=named, header=header, on_error=on_error, refused=refused)
+
+        command(read=read, **options)
+
+    return reading
+
+
 top = click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many to print.")
+as_of = click.option("--as-of", type=int, metavar="N", help="Of a store: answer as after update N.")
 head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, RELATION, ENTITY).")
 
 
@@ -79,8 +104,8 @@ head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, 
 def cli(threads: int | None) -> None:
     """Complete knowledge graphs by precedent: answers with reasons.
 
-    A SOURCE is a file of facts (.tsv or .csv, packed by gzip or not; - for standard input), the folder of a benchmark,
-    a case base that was saved, or the word world for the bundled graph.
+    A SOURCE is a file of facts (.tsv or .csv, packed by gzip or not; - for standard input), the folder of a store or of
+    a benchmark, a case base that was saved, or the word world for the bundled graph.
 
     \b
     Example:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import cli, with_settings
+from casegraph.cli.group import cli, with_reading, with_settings
 from casegraph.printing import ALL, TIES, Result, choice, counted, evaluated, note, progress, with_format
 
 if TYPE_CHECKING:
-    from casegraph.cli.group import Chosen
+    from casegraph.cli.group import Chosen, Read
 
 
 @cli.command()
 @click.argument("folder")
 @click.option("--split", default="test", show_default=True, help="The facts to ask for.")
-@click.option("--graph", metavar="FILE", help="The facts to answer from, a file or a split; else graph or train.")
+@click.option("--graph", metavar="FILE", help="The facts to answer from: a file, store or split; else graph or train.")
 @choice("--sides", ("both", "head", "tail"), "Which end of a fact to ask for.")
 @choice("--ties", tuple(TIES), "The rank among equal scores: the mean, or as in the paper's own code.")
 @click.option("--limit", type=int, metavar="N", help="Ask for so many facts only, spread evenly over the split.")
@@ -46,25 +46,21 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
 
 @cli.command()
 @click.argument("sources", nargs=-1, required=True)
-@click.option("--columns", metavar="A,B,C", help="The names in the header of the columns to read.")
-@click.option("--header/--no-header", default=None, help="Whether the first line is a header; else by its words.")
-@choice("--on-error", ("stop", "skip"), "At a line that is no fact.")
-@click.option("--refused", type=click.File("wb"), metavar="FILE", help="Where to write the lines that are skipped.")
+@with_reading
 @with_format
-def facts(sources: tuple[str, ...], columns: str | None, **options: Any) -> Result:  # noqa: ANN401
+def facts(sources: tuple[str, ...], read: Read) -> Result:
     """Read files of facts and count what each adds to those before it.
 
     \b
     Example:
         casegraph facts people.tsv places.csv --on-error skip --refused refused.tsv
     """
-    from casegraph.facts import read_facts
     from casegraph.graph import Graph
 
     graph, rows = Graph(), list[tuple[Any, ...]]()
     for source in sources:
         entities, relations = len(graph.entities), len(graph.relations)
-        reading = read_facts(source, columns=columns.split(",") if columns is not None else None, **options)
+        reading = read(source)
         with progress() as show:
             change = graph.add(counted(reading, show))
         new = len(graph.entities) - entities, len(graph.relations) - relations

@@ -7,7 +7,7 @@ sorted lists of names, so that nothing depends on the order of lines; they becom
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -24,8 +24,10 @@ from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.ranking import TIES, Flags, Ranks, distinct, filtered_ranks, metrics
-from casegraph.facts import Fact, Facts, read_facts
+from casegraph.facts import Fact, read_facts
 from casegraph.settings import Settings
+from casegraph.store.restoring import is_store
+from casegraph.store.store import CaseStore
 from casegraph.work import Show, quiet
 
 AT_ONCE = 1 << 16  # facts that become rows together
@@ -45,7 +47,7 @@ def evaluate(
 ) -> "Evaluation":
     """Ask for every fact of a split, and rank the answers.
 
-    graph_split  the split to answer from, or the path of a file of facts; by default the benchmark says
+    graph_split  the split to answer from, or the path of a file of facts or of a store; by default the benchmark says
     sides        which end of a fact to ask for
     limit        ask for so many facts, spread evenly over the sorted split
     """
@@ -210,7 +212,7 @@ def _peak_memory() -> int:
 def _read(benchmark: Benchmark, split: str, source: str | Path, show: Show) -> _Files:
     entities, relations, arrived = Interner(), Interner(), dict[str | Path, Ids]()
     names = list(dict.fromkeys([split, source, *benchmark.splits]))
-    files = {name: read_facts(name) if isinstance(name, Path) else benchmark.facts(name) for name in names}
+    files = {name: _facts(name) if isinstance(name, Path) else benchmark.facts(name) for name in names}
     for done, (name, facts) in enumerate(files.items()):
         show("reading facts", done, len(files))
         arrived[name] = _interned(facts, entities, relations)
@@ -225,7 +227,11 @@ def _read(benchmark: Benchmark, split: str, source: str | Path, show: Show) -> _
     return _Files(sorted(entities.names), sorted(relations.names), rows)
 
 
-def _interned(facts: Facts, entities: Interner, relations: Interner) -> Ids:
+def _facts(path: Path) -> Iterable[Fact]:
+    return CaseStore.open(path, read_only=True).graph.facts() if is_store(path) else read_facts(path)
+
+
+def _interned(facts: Iterable[Fact], entities: Interner, relations: Interner) -> Ids:
     """Rows (relation, head, tail) of ids, in the order of arrival."""
     parts, arriving = [np.empty((0, 3), dtype=np.int32)], iter(facts)
     while batch := list(islice(arriving, AT_ONCE)):

@@ -1,0 +1,74 @@
+"""How much a store holds, what is largest in it, and what it takes on disk."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from casegraph.answering import Cases
+from casegraph.store.checking import size
+from casegraph.store.store import CaseStore
+
+LARGEST = 5  # entities, sets of relations and clusters to name
+
+Row = tuple[str, str, int]  # what, which, how many
+
+
+def described(store: CaseStore) -> list[Row]:
+    """Counts, the entities with most facts, the largest groups of entities, and bytes on disk."""
+    cases, graph = store.cases, store.graph
+    having = sum(len(cases.profiles.members(profile)) for profile in cases.profiles.living())
+    relations = sum(len(graph.edges(relation).tails) > 0 for relation in range(0, graph.directions, 2))
+    counts = [("facts", len(graph)), ("entities", having), ("relations", relations), ("updates", store.sequence)]
+    files = sorted(path for path in store.folder.iterdir() if path.name != "lock")
+    return [
+        *((what, "", number) for what, number in counts),
+        *_hubs(cases),
+        *_profiles(cases),
+        *_clusters(cases),
+        *_left_out(cases),
+        *(("bytes on disk", path.name, size(path)) for path in files),
+        *[("bytes of an unfinished update", "", store.torn)] * bool(store.torn),
+    ]
+
+
+def _hubs(cases: Cases) -> Iterator[Row]:
+    graph = cases.graph
+    for entity in np.argsort(graph.prominence())[:LARGEST].tolist():
+        facts = sum(len(graph.answers(entity, relation)) for relation in range(graph.directions))
+        if facts:
+            yield "facts of", graph.entities[entity], facts
+
+
+def _profiles(cases: Cases) -> Iterator[Row]:
+    """The sets of relations that most entities have."""
+    sizes = ((len(cases.profiles.members(profile)), profile) for profile in cases.profiles.living())
+    named = (
+        (-members, ", ".join(sorted(map(cases.graph.relation_name, cases.profiles.relations(profile).tolist()))))
+        for members, profile in sizes
+    )
+    return (("entities with just", names, -members) for members, names in islice(sorted(named), LARGEST))
+
+
+def _clusters(cases: Cases) -> Iterator[Row]:
+    """The largest clusters, each by the most prominent of its entities, where clusters are kept."""
+    if cases.settings.clustering not in ("hac", "grinch"):
+        return
+    order = np.argsort(cases.graph.prominence())
+    _, first, members = np.unique(cases.clusters.entities[order], return_index=True, return_counts=True)
+    for place in np.lexsort((first, -members))[:LARGEST].tolist():
+        yield "entities in the cluster of", cases.graph.entities[int(order[first[place]])], int(members[place])
+
+
+def _left_out(cases: Cases) -> Iterator[Row]:
+    """Where counting took too much to be exact, as far as it was done."""
+    statistics = cases.statistics
+    if statistics.longest is not None and statistics.longest < cases.settings.max_length:
+        yield "steps of the longest paths counted", "", statistics.longest
+    for relation, counts in sorted(statistics.counted.items()):
+        if not counts.exact:
+            yield (
+                "path types not counted for all of",
+                cases.graph.relation_name(relation),
+                int((counts.left_out > 0).sum()),
+            )

@@ -1,0 +1,189 @@
+"""
+The log of a store, and how far it was acknowledged.
+
+`log-N` has every update after number N. An update is appended to it and flushed, then noted in `acknowledged` and
+flushed, then acknowledged. So a log that ends before what was acknowledged is damaged, and unreadable bytes after that
+are an update that a crash cut short: nobody was told that it is kept. `acknowledged` has two places that are written in
+turn, each with a digest, so that one of them is always whole.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore
+from casegraph.store.disk import CHANGE, flush, flush_folder, write_at, write_file, writing
+from casegraph.store.records import (
+    DIGEST,
+    FORMAT,
+    Beginning,
+    Position,
+    Record,
+    Written,
+    beginning,
+    beginning_of,
+    digest,
+    encoded,
+    records,
+)
+
+ACKNOWLEDGED = "acknowledged"
+APART = 4096  # bytes between the two places: no sector of a disk holds parts of both
+_PLACE = Struct("<16sQQQ32s")  # the fields of Position
+
+
+def log_path(folder: Path, start: int) -> Path:
+    """The log that starts after an update."""
+    return folder / f"log-{start:06}"
+
+
+def acknowledged_places(folder: Path) -> list[Position | None]:
+    """What each place of `acknowledged` says, if it is whole."""
+    content = (folder / ACKNOWLEDGED).read_bytes()
+    found = [content[offset : offset + _PLACE.size + DIGEST] for offset in (0, APART)]
+    return [
+        Position(*_PLACE.unpack(part[:-DIGEST]))
+        if len(part) > DIGEST and digest(part[:-DIGEST]) == part[-DIGEST:]
+        else None
+        for part in found
+    ]
+
+
+def start_log(folder: Path, start: Position, settings: dict[str, Any], first: Record | None = None) -> Position:
+    """Write a log that starts after a position, with a first record in it or none; returns where it ends."""
+    content = beginning(start.store, start.sequence, settings)
+    end = Position(start.store, start.sequence, start.sequence, len(content), content[-DIGEST:])
+    if first is not None:
+        content += encoded(first, end.store, end.digest)
+        end = end._replace(sequence=first.sequence, size=len(content), digest=content[-DIGEST:])
+    path = log_path(folder, start.sequence)
+    with writing(path):
+        write_file(path, content)
+        flush_folder(folder)
+    return end
+
+
+def start_acknowledging(folder: Path, position: Position) -> None:
+    """Make `acknowledged`, whole or not at all."""
+    path, beside = folder / ACKNOWLEDGED, folder / f"{ACKNOWLEDGED}.new"
+    place = _place(position)
+    with writing(path):
+        write_file(beside, place.ljust(APART, b"\0") + place)
+        beside.replace(path)
+        flush_folder(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log as it was found: all its bytes, how it begins, and how far it was acknowledged."""
+
+    path: Path
+    content: bytes
+    beginning: Beginning
+    acknowledged: Position
+
+    @classmethod
+    def read(cls, folder: Path) -> "Log":
+        """The log that was acknowledged last; `FileNotFoundError` if there is none."""
+        places = [place for place in acknowledged_places(folder) if place is not None]  # first, as the log grows
+        if not places:
+            raise DamagedStore(str(folder / ACKNOWLEDGED), 0, "it does not say how far the log was acknowledged")
+        acknowledged = max(places, key=lambda place: place.sequence)
+        path = log_path(folder, acknowledged.start)
+        content = path.read_bytes()
+        found = beginning_of(content)
+        if isinstance(found, int):
+            raise _not_a_log(path, found)
+        if (found.store, found.start) != (acknowledged.store, acknowledged.start):
+            raise DamagedStore(str(path), 0, f"it is of another store than {ACKNOWLEDGED!r} beside it")
+        return cls(path, content, found, acknowledged)
+
+    @property
+    def first(self) -> Position:
+        """Where the records begin."""
+        store, start, _, end, its_digest = self.beginning
+        return Position(store, start, start, end, its_digest)
+
+    def after(self, position: Position) -> list[Written]:
+        """The records after a position; `DamagedStore` if one that was acknowledged cannot be read."""
+        found, promised = list(records(self.content, position)), self.acknowledged
+        digests = [position.digest, *(written.digest for written in found)]
+        place = promised.sequence - position.sequence
+        if place >= len(digests) or (place >= 0 and digests[place] != promised.digest):
+            number, end = position.sequence + len(digests), found[-1].end if found else position.size
+            problem = f"update {number:,} cannot be read, and {promised.sequence:,} were acknowledged"
+            raise DamagedStore(str(self.path), end, problem)
+        return found
+
+
+class LogWriter:
+    """Appends to a log; only one at a time may do so (`WriterLock`)."""
+
+    def __init__(self, folder: Path, position: Position) -> None:
+        self.position, self._folder, self._process, self._problem = position, folder, os.getpid(), ""
+        places = [place.sequence if place else -1 for place in acknowledged_places(folder)]
+        self._turn = places.index(min(places))
+        with self.watched():
+            self._log = os.open(log_path(folder, position.start), CHANGE)
+            self._places = os.open(folder / ACKNOWLEDGED, CHANGE)
+
+    def recover(self, found: int) -> None:
+        """Cut off what was found in the log after the position, and acknowledge all before it."""
+        with self.watched():
+            if found > self.position.size:
+                os.ftruncate(self._log, self.position.size)
+            flush(self._log)
+            for _ in range(2):
+                self._acknowledge(self.position)
+
+    def check(self) -> None:
+        """`ReadOnlyStore` unless this can write."""
+        if self._problem or self._process != os.getpid():
+            problem = self._problem or "was opened for writing by another process; open it again in this one"
+            raise ReadOnlyStore(str(self._folder), problem)
+
+    def append(self, record: Record) -> None:
+        """Return when the record lasts. If that fails, nothing more is written until the store is opened again."""
+        content = encoded(record, self.position.store, self.position.digest)
+        with self.watched():
+            write_at(self._log, self.position.size, content)
+            flush(self._log)
+            size = self.position.size + len(content)
+            self._acknowledge(self.position._replace(sequence=record.sequence, size=size, digest=content[-DIGEST:]))
+
+    def close(self) -> None:
+        """Write no more."""
+        self._problem = "is closed; open it again"
+        os.close(self._log)
+        os.close(self._places)
+
+    def _acknowledge(self, position: Position) -> None:
+        write_at(self._places, self._turn * APART, _place(position))
+        flush(self._places)
+        self.position, self._turn = position, 1 - self._turn
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """After a failure nobody knows what is on disk, and trying again would hide it."""
+        try:
+            with writing(log_path(self._folder, self.position.start)):
+                yield
+        except BaseException:
+            self._problem = "is read-only since it could not be written; open it again"
+            raise
+
+
+def _place(position: Position) -> bytes:
+    content = _PLACE.pack(*position)
+    return content + digest(content)
+
+
+def _not_a_log(path: Path, version: int) -> DamagedStore | IncompatibleFile:
+    if version:
+        problem = f"has format {version}, this casegraph reads format {FORMAT}; update casegraph"
+        return IncompatibleFile(str(path), problem)
+    return DamagedStore(str(path), 0, "it does not begin as a log does")

@@ -1,0 +1,114 @@
+"""
+A process that writes to a store and is killed at a given call, for `test_store_faults.py`.
+
+Run as a program it is given a folder and the numbers of calls. For each it forks: the child does `work` in a folder of
+its own and kills itself at that call, before it or half way through a write; the numbers of the updates that were
+acknowledged to it by then are in the file beside that folder. Without calls it does the work, and prints these numbers.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.strategies import Fact, random_facts
+
+from casegraph.store.store import CaseStore
+
+CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir", "unlink", "rmdir")
+BATCHES = 12
+
+Call = Callable[..., Any]  # the name of a call, the call itself, and what it is given
+
+
+def batches() -> list[tuple[list[Fact], list[Fact]]]:
+    """What each update adds and retracts; the last is large."""
+    random = Random(7)
+    sizes = [6] * (BATCHES - 1) + [300]
+    return [
+        (random_facts(random, entities=8 + size, facts=size), random_facts(random, entities=8, facts=6))
+        for size in sizes
+    ]
+
+
+def states() -> list[set[Fact]]:
+    """The facts after each number of updates."""
+    found: list[set[Fact]] = [set()]
+    for added, retracted in batches():
+        found.append((found[-1] - set(retracted)) | set(added))
+    return found
+
+
+def work(folder: Path, acknowledge: Callable[[int], object]) -> None:
+    """Update a store in every way: opened again, compacted, and with its history forgotten in between."""
+    for number, (added, retracted) in enumerate(batches(), start=1):
+        with CaseStore.open(folder) as store:
+            store.update(add=added, retract=retracted)
+            acknowledge(number)
+            if number % 4 == 2:
+                store.compact(forget_history=number == 6)
+
+
+@contextmanager
+def calls_through(then: Call) -> Iterator[None]:
+    """Let every call that can change what is on disk go through a function."""
+    real = {name: getattr(os, name) for name in CALLS}
+    for name in CALLS:
+        setattr(os, name, partial(then, name, real[name]))
+    try:
+        yield
+    finally:
+        for name in CALLS:
+            setattr(os, name, real[name])
+
+
+def killed_at(point: int) -> Call:
+    """Die at a call: before it, or, every other time that it writes, half way through."""
+    calls = 0
+
+    def call(name: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
+        nonlocal calls
+        calls += 1
+        if calls == point:
+            if name == "write" and point % 2:
+                real(given[0], given[1][: len(given[1]) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*given)
+
+    return call
+
+
+def forked(work: Callable[[], object], point: int) -> None:
+    """Do some work in a process of its own, that is killed at a point."""
+    if os.fork() == 0:
+        with calls_through(killed_at(point)):
+            work()
+        os._exit(0)
+    os.wait()
+
+
+def main(folder: Path, points: list[str]) -> None:
+    """Fork a child for each point, one after the other; after a colon: one more, killed while it recovers the store."""
+    for name in points:
+        at_work, _, recovering = name.partition(":")
+        forked(partial(work, folder / name, teller(folder / f"{name}.acknowledged")), int(at_work))
+        if recovering:
+            forked(partial(CaseStore.open, folder / name), int(recovering))
+
+
+def teller(file: Path) -> Callable[[int], object]:
+    """Writes numbers to a file, past all that watches calls."""
+    write, opened = os.write, os.open(file, os.O_WRONLY | os.O_CREAT)
+    return lambda number: write(opened, bytes([number]))
+
+
+if __name__ == "__main__":
+    if sys.argv[2:]:
+        main(Path(sys.argv[1]), sys.argv[2:])
+    else:
+        work(Path(sys.argv[1]), lambda number: os.write(1, bytes([number])))

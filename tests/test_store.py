@@ -1,0 +1,486 @@
+"""A store is a case base that is still there when it is opened again; and what its folder, lock and history promise."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from shutil import copytree
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as example_settings
+from hypothesis import strategies as st
+from tests.strategies import Fact, Step, histories, random_facts, some_settings, surviving
+from tests.test_store_faults import named_counts
+
+from casegraph.casebase import CaseBase, Update
+from casegraph.errors import (
+    DamagedStore,
+    IncompatibleFile,
+    InvalidSettings,
+    ReadOnlyStore,
+    StoreInUse,
+    UnreadableFile,
+)
+from casegraph.settings import Settings
+from casegraph.store import snapshots, store
+from casegraph.store.checking import check, salvage
+from casegraph.store.describing import described
+from casegraph.store.store import CaseStore
+
+FACTS = random_facts(Random(5), entities=9, relations=3, facts=70)[:30]
+PAPER = Settings.paper("WN18RR").but(max_length=3)
+
+
+def built(facts: set[Fact] | list[Fact], settings: Settings | None = None) -> CaseBase:
+    cases = CaseBase(settings)
+    cases.update(add=sorted(facts))
+    return cases
+
+
+def said(cases: CaseBase) -> list[Any]:
+    """Every fact, and the answers to questions about each."""
+    facts = sorted(cases.graph.facts())
+    asked = [
+        answers
+        for head, relation, tail in facts
+        for answers in (cases.ask(head, relation, top=-1), cases.ask_head(relation, tail, top=-1))
+    ]
+    return [facts, asked]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A store with a generation, updates after it, and nobody who writes."""
+    with CaseStore.open(tmp_path / "store") as made:
+        made.update(add=FACTS[:10])
+        made.compact()
+        made.update(add=FACTS[10:20], retract=FACTS[:2])
+        made.update(add=FACTS[20:])
+    return tmp_path / "store"
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@example_settings(max_examples=30)
+@given(histories(), some_settings(), st.lists(st.sampled_from(["", "close", "ask", "compact", "forget"]), max_size=8))
+def test_after_any_history_a_store_is_the_case_base_of_the_facts_that_survive(
+    tmp_path_factory: pytest.TempPathFactory, history: list[Step], settings: Settings, between: list[str]
+) -> None:
+    place = tmp_path_factory.mktemp("any") / "store"
+    opened = CaseStore.open(place, settings)
+    for (doing, named), then in zip(history, between + [""] * len(history), strict=False):
+        opened.update(**{doing: named})
+        if then == "ask" and named and doing == "add":
+            opened.ask(*named[0][:2])
+        elif then in ("compact", "forget"):
+            opened.compact(forget_history=then == "forget")
+        elif then == "close":
+            opened.close()
+            opened = CaseStore.open(place)
+    opened.close()
+    fresh = built(surviving(history), settings)
+    with CaseStore.open(place) as again:
+        assert again.settings == settings
+        assert said(again) == said(fresh)
+        assert named_counts(again) == named_counts(fresh)
+    assert not any(finding.damaged for finding in check(place))
+
+
+@example_settings(max_examples=20)
+@given(histories())
+def test_a_store_can_be_opened_as_of_any_update(tmp_path_factory: pytest.TempPathFactory, history: list[Step]) -> None:
+    place, past = tmp_path_factory.mktemp("past") / "store", [set[Fact]()]
+    with CaseStore.open(place) as opened:
+        for number, (doing, named) in enumerate(history):
+            before = opened.sequence
+            opened.update(**{doing: named})
+            past += [set(opened.graph.facts())] * (opened.sequence - before)
+            if number == 3:
+                opened.compact()
+    for sequence, facts in enumerate(past):
+        then = CaseStore.open(place, as_of=sequence)
+        assert (set(then.graph.facts()), then.sequence) == (facts, sequence)
+    for wrong in (-1, len(past)):
+        with pytest.raises(InvalidSettings, match="as_of is"):
+            CaseStore.open(place, as_of=wrong)
+
+
+@example_settings(max_examples=20)
+@given(histories())
+def test_the_history_says_at_which_update_every_fact_came_and_went(
+    tmp_path_factory: pytest.TempPathFactory, history: list[Step]
+) -> None:
+    with CaseStore.open(tmp_path_factory.mktemp("history") / "store") as opened:
+        for doing, named in history:
+            opened.update(**{doing: named})
+        facts = set[Fact]()
+        for event in opened.history():
+            assert (event.fact in facts) == (event.sign == "-")
+            facts ^= {event.fact}
+            assert (event.fact in CaseStore.open(opened.folder, as_of=event.sequence).graph) == (event.sign == "+")
+        assert facts == surviving(history)
+        events = list(opened.history())
+        for since in range(opened.sequence + 1):
+            assert list(opened.history(since)) == [event for event in events if event.sequence > since]
+
+
+def test_an_update_that_changes_nothing_has_no_number(folder: Path) -> None:
+    with CaseStore.open(folder) as opened:
+        assert opened.sequence == 3
+        assert opened.update(add=FACTS[20:21], retract=[("no", "such", "fact")]).repeated == 1
+        assert opened.update() == Update()
+        assert opened.sequence == 3
+
+
+def test_odd_names_are_kept(tmp_path: Path) -> None:
+    odd = [("", "ä⁻¹", "\t\n\0"), ("𝔸", " r ", "\u202e"), ("\ud800", "ä⁻¹", "x" * 100_000)]
+    for number, fact in enumerate(odd):
+        with CaseStore.open(tmp_path / "store") as opened:
+            opened.update(add=[fact])
+            if number == 1:
+                opened.compact()
+    assert sorted(CaseStore.open(tmp_path / "store", read_only=True).graph.facts()) == sorted(odd)
+
+
+def test_a_second_writer_is_refused_and_told_who_writes(folder: Path) -> None:
+    with CaseStore.open(folder) as opened:
+        with pytest.raises(StoreInUse) as raised:
+            CaseStore.open(folder)
+        assert str(raised.value).startswith(f"{folder}: is being written by process {os.getpid()} (")
+        assert str(raised.value).endswith("); wait for it or stop it")
+        opened.update(add=[("still", "can", "write")])
+    CaseStore.open(folder).close()
+
+
+def test_the_lock_of_a_process_that_was_killed_is_free(folder: Path) -> None:
+    program = f"import os; from casegraph import CaseStore; store = CaseStore.open({str(folder)!r}); os.abort()"
+    assert subprocess.run([sys.executable, "-c", program], check=False, capture_output=True).returncode != 0
+    CaseStore.open(folder).close()
+
+
+def test_readers_see_the_state_they_opened_whatever_a_writer_does(folder: Path) -> None:
+    with CaseStore.open(folder) as opened:
+        readers = []
+        for number, fact in enumerate(FACTS[:8]):
+            readers.append((CaseStore.open(folder, read_only=True), said(opened)))
+            opened.update(retract=[fact], add=[("new", "r0", fact[0])])
+            if number % 3 == 0:
+                opened.compact(forget_history=number == 3)
+        for reader, expected in readers:
+            assert said(reader) == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_reader_finds_a_whole_state_at_any_time(folder: Path) -> None:
+    program = f"""if True:
+        from casegraph import CaseStore
+        with CaseStore.open({str(folder)!r}) as store:
+            print(flush=True)
+            for number in range(60):
+                store.update(add=[("a", "r0", f"b{{number}}"), ("c", "r1", f"b{{number}}")])
+                if number % 10 == 5:
+                    store.compact(forget_history=number % 20 == 5)
+    """
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        seen = []
+        while writer.poll() is None:
+            graph = CaseStore.open(folder, read_only=True).graph
+            first, second = ({tail for head, _, tail in graph.facts() if head == name} for name in "ac")
+            assert first == second == {f"b{number}" for number in range(len(first))}
+            seen.append(len(first))
+    assert writer.returncode == 0
+    assert seen == sorted(seen)
+
+
+def test_reading_writes_nothing_even_where_it_could_not(folder: Path) -> None:
+    before = contents(folder)
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        reader = CaseStore.open(folder, read_only=True)
+        reader.ask(*FACTS[5][:2])
+        assert list(reader.history())
+        assert described(reader)
+        assert check(folder)
+        assert contents(folder) == before
+    finally:
+        for path in [folder, *folder.rglob("*")]:
+            path.chmod(0o755)
+
+
+def test_a_store_that_is_open_for_reading_cannot_be_changed(folder: Path) -> None:
+    reader = CaseStore.open(folder, read_only=True)
+    for change in (lambda: reader.update(add=[("a", "new", "b")]), reader.compact):
+        with pytest.raises(ReadOnlyStore, match="was opened for reading only; open it again for writing"):
+            change()
+    assert "a" not in reader.graph.entities
+    with CaseStore.open(folder) as opened:
+        pass
+    with pytest.raises(ReadOnlyStore, match="is closed; open it again"):
+        opened.update(add=[("a", "new", "b")])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_cannot_write(folder: Path) -> None:
+    program = f"""if True:
+        import os
+        from casegraph import CaseStore, ReadOnlyStore
+        store = CaseStore.open({str(folder)!r})
+        if os.fork() == 0:
+            try:
+                store.update(add=[("from", "the", "child")])
+            except ReadOnlyStore as error:
+                print(error, flush=True)
+            os._exit(0)
+        os.wait()
+        store.update(add=[("from", "the", "parent")])
+    """
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert "was opened for writing by another process" in done.stdout
+    graph = CaseStore.open(folder, read_only=True).graph
+    assert (("from", "the", "parent") in graph, ("from", "the", "child") in graph) == (True, False)
+
+
+def test_settings_are_kept_and_those_given_hold_while_the_store_is_open(tmp_path: Path) -> None:
+    with CaseStore.open(tmp_path / "store", PAPER) as opened:
+        opened.update(add=FACTS)
+        opened.compact()
+        paper = said(opened)
+    assert said(CaseStore.open(tmp_path / "store", read_only=True)) == paper
+    other = CaseStore.open(tmp_path / "store", Settings(), read_only=True)
+    assert said(other) == said(built(FACTS))
+    with CaseStore.open(tmp_path / "store", Settings()) as opened:
+        opened.compact()
+    again = CaseStore.open(tmp_path / "store", read_only=True)
+    assert (again.settings, said(again)) == (PAPER, paper)
+
+
+def test_counts_come_from_the_generation_and_are_made_anew_if_it_is_of_another_version(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with CaseStore.open(folder) as opened:
+        opened.compact()
+        expected = named_counts(opened)
+    counted = CaseStore.open(folder, read_only=True)
+    assert set(counted.cases.statistics.counted) == set(range(counted.graph.directions))
+    assert named_counts(counted) == expected
+    monkeypatch.setattr(snapshots, "FORMAT", 2)
+    later = CaseStore.open(folder, read_only=True)
+    assert (later.cases.statistics.counted, later.graph.directions > 0) == ({}, True)
+    assert named_counts(later) == expected
+    with CaseStore.open(folder) as opened:
+        opened.compact()
+    assert set(CaseStore.open(folder, read_only=True).cases.statistics.counted) == set(range(later.graph.directions))
+
+
+def test_a_writer_makes_a_generation_when_there_is_much_to_replay(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MANY", 1)
+    before = [path.name for path in snapshots.generations(folder)]
+    CaseStore.open(folder).close()
+    after = [path.name for path in snapshots.generations(folder)]
+    assert (before, after) == (["generation-000001"], ["generation-000002"])
+
+
+def test_an_unfinished_update_is_cut_off_and_reported(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log = folder / "log-000000"
+    whole = log.read_bytes()
+    log.write_bytes(whole + whole[600:700])
+    assert CaseStore.open(folder, read_only=True).torn == 100
+    assert "100 bytes of an unfinished update, which the next writer cuts off" in str(check(folder))
+    assert ("bytes of an unfinished update", "", 100) in described(CaseStore.open(folder, read_only=True))
+    assert (log.stat().st_size, caplog.messages) == (len(whole) + 100, [])
+    with CaseStore.open(folder) as opened:
+        assert opened.torn == 100
+    assert caplog.messages == [f"{folder}: cut off 100 bytes of an update that was not finished"]
+    assert log.read_bytes() == whole
+
+
+def test_a_log_that_ends_before_what_was_acknowledged_is_refused(folder: Path) -> None:
+    log = folder / "log-000000"
+    log.write_bytes(log.read_bytes()[:-1])
+    for read_only in (True, False):
+        with pytest.raises(DamagedStore) as raised:
+            CaseStore.open(folder, read_only=read_only)
+        assert raised.value.file == str(log)
+        assert "update 3 cannot be read, and 3 were acknowledged; run 'casegraph check'" in str(raised.value)
+    assert [finding.damaged for finding in check(folder)] == [False, True, False]
+    facts, lost = salvage(folder)
+    assert (set(facts), lost) == (set(FACTS[2:20]), ["update 3"])
+
+
+def test_what_follows_a_damaged_update_is_saved_where_its_names_are_known(folder: Path) -> None:
+    with CaseStore.open(folder) as opened:
+        opened.update(add=[("x", "s", "y")])
+    snapshots.remove_others(folder, log := folder / "log-000000")
+    content = bytearray(log.read_bytes())
+    content[600] ^= 1  # in the first update
+    log.write_bytes(content)
+    with pytest.raises(DamagedStore, match="update 1 cannot be read, and 4 were acknowledged") as raised:
+        CaseStore.open(folder)
+    assert raised.value.offset < 600
+    assert salvage(folder) == ([("x", "s", "y")], ["update 1", "the names of 20 facts"])
+
+
+def test_an_update_of_another_history_is_not_taken_for_the_next(folder: Path, tmp_path: Path) -> None:
+    copytree(folder, tmp_path / "copy")
+    places = []
+    for place, number in ((folder, 1), (tmp_path / "copy", 2)):
+        with CaseStore.open(place) as opened:
+            for name in range(number):
+                places.append((place / "log-000000").stat().st_size)
+                opened.update(add=[(str(place), "r0", str(name))])
+    with (folder / "log-000000").open("ab") as log:
+        log.write((tmp_path / "copy" / "log-000000").read_bytes()[places[-1] :])
+    with CaseStore.open(folder) as opened:
+        assert (opened.sequence, opened.torn > 0) == (4, True)
+        assert str(tmp_path / "copy") not in opened.graph.entities
+
+
+def test_a_log_of_another_store_is_refused(folder: Path, tmp_path: Path) -> None:
+    with CaseStore.open(tmp_path / "other") as other:
+        other.update(add=FACTS)
+    (folder / "log-000000").write_bytes((tmp_path / "other" / "log-000000").read_bytes())
+    with pytest.raises(DamagedStore, match="it is of another store than 'acknowledged' beside it"):
+        CaseStore.open(folder)
+
+
+@pytest.mark.parametrize("name", ["acknowledged", "log-000000"])
+def test_a_file_that_is_missing_is_named(name: str, folder: Path) -> None:
+    (folder / name).unlink()
+    before = contents(folder)
+    for read_only in (True, False):
+        with pytest.raises(DamagedStore, match="it is missing") as raised:
+            CaseStore.open(folder, read_only=read_only)
+        assert raised.value.file == str(folder / name)
+    assert any(finding.damaged for finding in check(folder))
+    assert set(salvage(folder).facts) == (set(FACTS[2:]) if name == "acknowledged" else set(FACTS[:10]))
+    assert contents(folder).keys() - {folder / "lock"} == before.keys() - {folder / "lock"}
+
+
+def test_a_log_of_another_format_is_refused(folder: Path) -> None:
+    content = bytearray((folder / "log-000000").read_bytes())
+    content[14] = 9
+    (folder / "log-000000").write_bytes(content)
+    with pytest.raises(IncompatibleFile, match="has format 9, this casegraph reads format 1; update casegraph"):
+        CaseStore.open(folder)
+
+
+def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear reader", encoding="utf-8")
+    with pytest.raises(IncompatibleFile, match="is neither a store nor empty; choose another folder"):
+        CaseStore.open(tmp_path)
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(UnreadableFile, match="is not a store; make one with 'casegraph build'"):
+            CaseStore.open(place, read_only=True)
+    with pytest.raises(UnreadableFile, match="cannot be written"):
+        CaseStore.open(tmp_path / "letter.txt")
+    with pytest.raises(UnreadableFile, match="cannot be written"):
+        CaseStore.open(tmp_path / "nowhere" / "deeper")
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_forgetting_history_keeps_the_facts_and_no_other_name(folder: Path) -> None:
+    with CaseStore.open(folder) as opened:
+        opened.update(add=[("a secret", "r0", "told")])
+        opened.update(retract=["a secret"])
+        expected = said(opened)
+        opened.compact(forget_history=True)
+        assert (said(opened), opened.sequence) == (expected, 6)
+        assert {event.sequence for event in opened.history()} == {6}
+        opened.update(add=[("later", "r0", "fact")])
+    assert not any(b"a secret" in content for content in contents(folder).values())
+    assert said(CaseStore.open(folder, as_of=6)) == expected
+    with pytest.raises(InvalidSettings, match="as_of is 5; expected an update from 6 to 7"):
+        CaseStore.open(folder, as_of=5)
+
+
+def failing(call: str, number: int, error: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a call of the system fail from the n-th time on."""
+    real, calls = getattr(os, call), 0
+
+    def fail(*given: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls >= number:
+            raise OSError(error, os.strerror(error))
+        return real(*given)
+
+    monkeypatch.setattr(os, call, fail)
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO], ids=errno.errorcode.get)
+@pytest.mark.parametrize(("call", "number"), [("write", 1), ("write", 2), ("fsync", 1), ("fsync", 2)])
+def test_a_write_that_fails_leaves_what_was_acknowledged_and_a_store_to_read(
+    call: str, number: int, error: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with CaseStore.open(folder) as opened:
+        before = said(opened)
+        with monkeypatch.context() as patched:
+            failing(call, number, error, patched)
+            with pytest.raises(UnreadableFile, match=r"cannot be written \(.*\); .*, and open the store again"):
+                opened.update(add=[("a", "new", "fact")])
+        assert said(opened) == before
+        for change in (lambda: opened.update(add=[("b", "new", "fact")]), opened.compact):
+            with pytest.raises(ReadOnlyStore, match="is read-only since it could not be written; open it again"):
+                change()
+    with CaseStore.open(folder) as again:
+        assert set(again.graph.facts()) - {("a", "new", "fact")} == set(before[0])
+        again.update(add=[("b", "new", "fact")])
+    assert not any(finding.damaged for finding in check(folder))
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "mkdir", "rename"])
+def test_a_generation_that_cannot_be_written_changes_nothing(
+    call: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (1, 2):
+        with CaseStore.open(folder) as opened, monkeypatch.context() as patched:
+            before = said(opened)
+            failing(call, number, errno.ENOSPC, patched)
+            if call in ("write", "fsync") or number == 1:
+                with pytest.raises(UnreadableFile, match="no space left on device"):
+                    opened.compact()
+    with CaseStore.open(folder) as again:
+        assert said(again) == before
+        again.compact()
+    assert not any(finding.damaged for finding in check(folder))
+
+
+def test_damage_to_a_generation_is_told_and_costs_only_time(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    expected = said(CaseStore.open(folder, read_only=True))
+    (folder / "generation-000001" / "facts.npy").write_bytes(b"nothing")
+    assert said(CaseStore.open(folder, read_only=True)) == expected
+    assert "facts.npy is not as it was written" in caplog.text
+    assert [finding.damaged for finding in check(folder)] == [False, False, True]
+    with CaseStore.open(folder) as opened:
+        opened.compact()
+    caplog.clear()
+    assert said(CaseStore.open(folder, read_only=True)) == expected
+    assert caplog.messages == []
+
+
+def test_a_manifest_that_was_changed_is_not_believed(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    manifest = folder / "generation-000001" / "manifest"
+    changed = manifest.read_bytes().replace(b", 0, 1, ", b", 0, 3, ")
+    assert changed != manifest.read_bytes()
+    manifest.write_bytes(changed)
+    assert set(CaseStore.open(folder, read_only=True).graph.facts()) == set(FACTS[2:])
+    assert "manifest is not as it was written" in caplog.text
+
+
+def test_a_generation_that_says_something_else_than_the_log_is_found_by_check(folder: Path, tmp_path: Path) -> None:
+    with CaseStore.open(folder) as opened:
+        opened.compact()
+        position = opened._writing().position
+        snapshots.write(folder, built(FACTS[:3]).cases, position)
+    assert "with other facts than the log has" in str(check(folder))
