@@ -8,7 +8,7 @@ the edge one walks back to the starts or on to the ends, whichever is shorter; a
 changed. What these contributed is taken away as it was and added as it is, when the relation is next asked about.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -171,7 +171,7 @@ def _net(changes: tuple[Change, ...]) -> tuple[Ids, Ids]:
     return distinct[balance < 0], distinct[balance > 0]
 
 
-def summed(parts: list[tuple[Counts, Counts]]) -> tuple[Counts, Counts]:
+def summed(parts: Sequence[tuple[Counts, Counts]]) -> tuple[Counts, Counts]:
     """Distinct path types, sorted, and the sum of what each has; those that have nothing left are gone."""
     types, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
     hits = np.zeros(len(types), dtype=np.int64)

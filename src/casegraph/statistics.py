@@ -65,7 +65,7 @@ class PathStatistics:
             return later, replace(changed, anew=True)
         later.longest, later.spare, later._hits = self.longest, self.spare - changed.cycles, self._hits.copy()
         for relation, more in changed.of.items():
-            later._hits[relation] = (*later._hits.get(relation, ()), more)
+            later._hits[relation] = (*later._hits.get(relation, (NO_HITS,)), more)
         now = {relation: Stale(counts, self._graph) for relation, counts in self.counted.items() if counts.exact}
         later._stale = {relation: stale.after(change) for relation, stale in {**self._stale, **now}.items()}
         for relation, clustered in self._known_clusters().items():
@@ -135,9 +135,10 @@ class PathStatistics:
     def hits_of(self, relation: int) -> tuple[Counts, Counts]:
         """The path types that lead to answers of a relation, sorted, and how often they do."""
         self._count_hits(quiet)
-        if len(self._hits.get(relation, ())) != 1:
-            self._hits[relation] = (summed([NO_HITS, *self._hits.get(relation, ())]),)
-        return self._hits[relation][0]
+        parts = self._hits.get(relation, (NO_HITS,))
+        if len(parts) > 1:
+            self._hits[relation] = parts = (summed(parts),)
+        return parts[0]
 
     def keep_hits(self, counted: Hits) -> None:
         """Take hits of all relations, as everyone contributes to them."""

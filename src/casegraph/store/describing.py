@@ -67,8 +67,5 @@ def _left_out(cases: Cases) -> Iterator[Row]:
         yield "steps of the longest paths counted", "", statistics.longest
     for relation, counts in sorted(statistics.counted.items()):
         if not counts.exact:
-            yield (
-                "path types not counted for all of",
-                cases.graph.relation_name(relation),
-                int((counts.left_out > 0).sum()),
-            )
+            name, types = cases.graph.relation_name(relation), int((counts.left_out > 0).sum())
+            yield "path types not counted for all of", name, types

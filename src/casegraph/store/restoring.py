@@ -80,7 +80,7 @@ def read_log(folder: Path) -> Log:
 
 
 def replayed(snapshot: Snapshot | None, records: Sequence[Record], settings: Settings) -> Cases:
-    """The state of a generation, or of an empty store, after some updates: in one go, if their order does not matter."""
+    """The state of a generation, or of an empty store, after some updates; all at once if only the outcome counts."""
     cases = _of_snapshot(snapshot, settings) if snapshot else Cases(Graph(), Profiles(), settings)
     for some in ([one] for one in records) if depends_on_history(settings) else [records] if records else []:
         graph, profiles = cases.graph.copy(), cases.profiles.copy()
