@@ -272,7 +272,7 @@ def test_counts_come_from_the_generation_and_are_made_anew_if_it_is_of_another_v
     counted = CaseStore.open(folder, read_only=True)
     assert set(counted.cases.statistics.counted) == set(range(counted.graph.directions))
     assert named_counts(counted) == expected
-    monkeypatch.setattr(snapshots, "FORMAT", 2)
+    monkeypatch.setattr(snapshots, "FORMAT", snapshots.FORMAT + 1)
     later = CaseStore.open(folder, read_only=True)
     assert (later.cases.statistics.counted, later.graph.directions > 0) == ({}, True)
     assert named_counts(later) == expected

@@ -1,0 +1,136 @@
+"""Counting everything at once, and leaving out what would take too much: by rule, and saying so."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.histories import Fact
+from tests.strategies import fact_lists, shuffled
+
+from casegraph import kernels
+from casegraph.casebase import CaseBase
+from casegraph.counting import ANY, KINDS, Counting, Hits, _share_of
+from casegraph.graph import Graph
+from casegraph.paths import lengths
+from casegraph.settings import Settings
+
+
+def everyone(graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    return np.arange(len(graph.entities), dtype=np.int32)
+
+
+def closed_paths(graph: Graph, n: int) -> list[list[int]]:
+    """Hits by looking at every entity, which test_statistics compares with the oracle."""
+    together = np.full(len(graph.entities), -1, dtype=np.int32)
+    wanted, counters = np.zeros(0, dtype=np.bool), np.zeros(2, dtype=np.int64)
+    columns = kernels.closed_paths(graph.kernel, everyone(graph), together, wanted, n, n, 2, counters)
+    return [column.tolist() for column in columns[1:]]
+
+
+@given(fact_lists(most=20), st.integers(1, 5))
+def test_finding_every_cycle_once_gives_the_hits_of_looking_at_every_entity(facts: list[Fact], n: int) -> None:
+    graph = Graph.of(facts)
+    found = Counting(graph, Settings(max_length=n)).cycles(everyone(graph))
+    assert [found.relations.tolist(), found.types.tolist(), found.hits.tolist()] == closed_paths(graph, n)
+
+
+@given(fact_lists(most=20), st.integers(1, 5), st.integers(1, 4))
+def test_parts_of_the_entities_add_up_to_everyone(facts: list[Fact], n: int, parts: int) -> None:
+    graph = Graph.of(facts)
+    counting = Counting(graph, Settings(max_length=n))
+    whole = counting.cycles(everyone(graph))
+    added = Hits.sum([counting.cycles(everyone(graph)[part::parts].copy()) for part in range(parts)])
+    for column in ("relations", "types", "hits", "work"):
+        assert getattr(whole, column).tolist() == getattr(added, column).tolist()
+
+
+def hub(leaves: int) -> list[Fact]:
+    """One entity that all others know, in two ways, and a few that know each other."""
+    some = [(f"leaf {k}", relation, "hub") for k in range(leaves) for relation in ("knows", "likes")]
+    return [*some, *((f"leaf {k}", "knows", f"leaf {k + 1}") for k in range(20))]
+
+
+def test_no_cycle_is_looked_for_through_an_entity_that_has_more_edges() -> None:
+    work = []
+    for leaves in (1_000, 10_000):
+        graph = Graph.of(hub(leaves))
+        work.append(Counting(graph, Settings()).cycles(everyone(graph)).work.max())
+    assert work[1] <= 11 * work[0]
+
+
+def test_lengths_that_take_too_much_are_left_out_and_all_longer_ones() -> None:
+    random = Random(1)
+    facts = [(f"e{random.randrange(12)}", f"r{random.randrange(3)}", f"e{random.randrange(12)}") for _ in range(150)]
+    graph = Graph.of(facts)
+    whole = Counting(graph, Settings(max_length=4)).cycles(everyone(graph))
+    for longest, most in enumerate(whole.work.tolist()):
+        settings = Settings(max_length=4, counting=most - 1)
+        kept, found = Counting(graph, settings).cycles(everyone(graph)).within(most - 1, 4)
+        assert found <= longest
+        rows = lengths(whole.types, 4) <= found
+        assert kept.types.tolist() == whole.types[rows].tolist()
+        assert kept.hits.tolist() == whole.hits[rows].tolist()
+
+
+@given(fact_lists(least=8, most=20), st.integers(0, 5), st.integers(20, 400))
+def test_what_is_left_out_does_not_depend_on_order_or_company(facts: list[Fact], seed: int, most: int) -> None:
+    settings = Settings(counting=most, support=1)
+    together, alone = CaseBase(settings), CaseBase(settings)
+    together.update(add=facts)
+    together.prepare()
+    alone.update(add=shuffled(Random(seed), facts))
+    for relation in sorted({relation for _, relation, _ in facts}):
+        heads = sorted({head for head, *_ in facts})
+        one, other = (cases.ask_many([(h, relation) for h in heads], top=-1) for cases in (together, alone))
+        assert [(a.exact, list(a)) for a in one] == [(a.exact, list(a)) for a in other]
+
+
+@given(fact_lists(least=8, most=20), st.integers(20, 400))
+def test_an_update_of_a_graph_that_is_too_much_gives_what_a_rebuild_gives(facts: list[Fact], most: int) -> None:
+    lived, rebuilt = CaseBase(Settings(counting=most, support=1)), CaseBase(Settings(counting=most, support=1))
+    lived.update(add=facts[:-2])
+    lived.prepare()
+    lived.update(add=facts[-2:], retract=facts[:1])
+    rebuilt.update(add=[fact for fact in facts if fact != facts[0] or fact in facts[-2:]])
+    for head, relation, _ in rebuilt.graph.facts():
+        one, other = lived.ask(head, relation, top=-1), rebuilt.ask(head, relation, top=-1)
+        assert (one.exact, list(one)) == (other.exact, list(other))
+
+
+def test_what_is_left_out_counts_as_reached_and_as_wrong() -> None:
+    graph = Graph.of([*hub(50), ("hub", "answers", "leaf 0"), ("leaf 1", "answers", "leaf 0")])
+    types = np.array([1 + (2 << 20)])  # knows, and back
+    answers = graph.relations.find("answers")
+    assert answers is not None
+    knows = np.full(1, 2 * answers, dtype=np.int32)
+    counting = Counting(graph, Settings())
+    reached, right, left_out = counting.reach(knows, types, everyone(graph), widest=np.array([10]))
+    assert (reached.tolist(), right.tolist(), left_out.tolist()) == ([50 + 1], [0], [1])
+    whole = counting.reach(knows, types, everyone(graph))
+    assert [column.tolist() for column in whole] == [[49], [1], [0]]
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(0, 400))
+def test_a_share_is_as_large_as_fits(needed: list[int], most: int) -> None:
+    if sum(needed) > most:
+        share = _share_of(np.array(needed), most)
+        assert sum(min(one, share) for one in needed) <= most < sum(min(one, share + 1) for one in needed)
+
+
+def test_answers_say_whether_counting_was_exact() -> None:
+    facts = hub(30)
+    for counting, exact in ((4_000_000_000, True), (100, False)):
+        cases = CaseBase(Settings(counting=counting))
+        cases.update(add=facts)
+        assert cases.ask("leaf 3", "knows").exact is exact
+
+
+def test_too_many_kinds_of_paths_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.of(hub(10))
+    found = Counting(graph, Settings()).cycles(everyone(graph))
+    kinds = np.bincount(lengths(found.types, 3), minlength=4).tolist()
+    monkeypatch.setattr("casegraph.counting.KINDS", kinds[3] - 1)
+    assert found.within(ANY - 1, 3)[1] == 2
+    assert kinds[3] < KINDS
