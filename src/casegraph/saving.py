@@ -21,7 +21,7 @@ from casegraph.answering import Cases
 from casegraph.arrays import Ids, Interner
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
-from casegraph.paths import unpacked
+from casegraph.paths import are_path_types
 from casegraph.profiles import Profiles
 from casegraph.recounting import PathCounts
 from casegraph.settings import Settings
@@ -164,9 +164,7 @@ def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
         raise ValueError("counts are not whole numbers, one for each path type")
     if any((arrays[column] < 0).any() for column in COLUMNS):
         raise ValueError("a count or a path type is below zero")
-    if not all(
-        0 <= relation < directions for number in types.tolist() for relation in unpacked(number, max_length) or [-1]
-    ):
+    if not are_path_types(types, directions, max_length):
         raise ValueError("a path type names a relation that does not exist")
     relations = arrays["counted"].tolist()
     if relations != sorted(set(relations)) or not all(0 <= relation < directions for relation in relations):
