@@ -28,7 +28,6 @@ from casegraph.settings import Settings
 
 FORMAT = 1
 COLUMNS = ("types", "hits", "reached", "right")
-MALFORMED = (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError)  # what odd arrays lead to
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -63,7 +62,7 @@ def load(path: Path) -> Cases:
         cases = Cases(graph_in(arrays), Profiles(), settings_in(arrays))
         cases.profiles.refresh(cases.graph, np.arange(len(cases.graph.entities), dtype=np.int32))
         counts_in(cases, arrays)
-    except MALFORMED as error:
+    except (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError) as error:
         raise _damaged(path, error) from error
     return cases
 
