@@ -21,7 +21,7 @@ from tests.strategies import Fact, random_facts
 from casegraph.store.store import CaseStore
 
 CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir", "unlink", "rmdir")
-BATCHES = 12
+BATCHES, FORGOTTEN = 12, 6  # updates, and after which of them history is forgotten
 
 Call = Callable[..., Any]  # the name of a call, the call itself, and what it is given
 
@@ -51,7 +51,7 @@ def work(folder: Path, acknowledge: Callable[[int], object]) -> None:
             store.update(add=added, retract=retracted)
             acknowledge(number)
             if number % 4 == 2:
-                store.compact(forget_history=number == 6)
+                store.compact(forget_history=number == FORGOTTEN)
 
 
 @contextmanager

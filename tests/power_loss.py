@@ -49,8 +49,8 @@ class Recorder:
         return done
 
     def acknowledge(self, number: int) -> None:
-        """Note that an update was acknowledged."""
-        self._note("acknowledge", number)
+        """Note that an update was acknowledged, and after which call."""
+        self._note("acknowledge", number, self.calls)
 
     def state(self, root: Path, into: Path, until: int, random: Random) -> int:
         """Make the folder as it may be after so many events; returns how many updates were acknowledged by then."""

@@ -14,7 +14,7 @@ from casegraph import kernels
 from casegraph.arrays import Counts, ids
 from casegraph.clusters.assignment import EVERYONE, Clusters
 from casegraph.graph import Graph
-from casegraph.paths import packed, unpacked
+from casegraph.paths import are_path_types, packed, unpacked
 from casegraph.settings import Clustering, Settings, Weight
 from casegraph.statistics import TOO_MANY, PathStatistics, share
 
@@ -258,3 +258,12 @@ def test_a_share_of_nothing_is_nothing() -> None:
     assert share(np.array([0, 3]), np.array([0, 4])).tolist() == [0.0, 0.75]
     assert share(np.array([0, 3]), np.array([0, 1]), 5.0).tolist() == [0.0, 0.5]
     assert share(np.array([0, 0]), 0).tolist() == [0.0, 0.0]
+
+
+@given(st.integers(1, 5), st.integers(0, 6), st.lists(st.lists(st.integers(-1, 6), max_size=5), max_size=4))
+def test_numbers_are_path_types_if_every_step_of_each_is_a_relation(
+    n: int, directions: int, path_types: list[list[int]]
+) -> None:
+    numbers = [packed(path_type[:n], n) for path_type in path_types]
+    expected = all(0 <= relation < directions for number in numbers for relation in unpacked(number, n) or [-1])
+    assert are_path_types(np.array(numbers, dtype=np.int64), directions, n) == expected

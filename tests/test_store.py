@@ -9,6 +9,7 @@ from random import Random
 from shutil import copytree
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as example_settings
@@ -29,9 +30,11 @@ from casegraph.settings import Settings
 from casegraph.store import snapshots, store
 from casegraph.store.checking import check, salvage
 from casegraph.store.describing import described
+from casegraph.store.records import Names, Record
 from casegraph.store.store import CaseStore
 
 FACTS = random_facts(Random(5), entities=9, relations=3, facts=70)[:30]
+NOTHING = np.empty((0, 3), dtype=np.int32)
 PAPER = Settings.paper("WN18RR").but(max_length=3)
 
 
@@ -365,6 +368,23 @@ def test_a_file_that_is_missing_is_named(name: str, folder: Path) -> None:
     assert any(finding.damaged for finding in check(folder))
     assert set(salvage(folder).facts) == (set(FACTS[2:]) if name == "acknowledged" else set(FACTS[:10]))
     assert contents(folder).keys() - {folder / "lock"} == before.keys() - {folder / "lock"}
+
+
+ODD = {
+    "names are missing": Record(4, 0, Names(99, ["x"]), Names(3, []), NOTHING, NOTHING),
+    "names repeat": Record(4, 0, Names(9, ["e1"]), Names(3, []), NOTHING, NOTHING),
+    "a tail that is not there": Record(4, 0, Names(9, []), Names(3, []), NOTHING, np.array([[0, 0, 9]])),
+    "a head below zero": Record(4, 0, Names(9, []), Names(3, []), np.array([[-1, 0, 0]]), NOTHING),
+    "an inverse relation": Record(4, 0, Names(9, []), Names(3, []), NOTHING, np.array([[0, 1, 0]])),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_records_that_do_not_fit_together_are_refused_however_whole_they_are(kind: str, folder: Path) -> None:
+    with CaseStore.open(folder) as opened:
+        opened._writing().append(ODD[kind])
+    with pytest.raises(DamagedStore, match="its records do not fit together"):
+        CaseStore.open(folder)
 
 
 def test_a_log_of_another_format_is_refused(folder: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests import crashing
+from tests.crashing import BATCHES, FORGOTTEN
 from tests.power_loss import Recorder
 from tests.strategies import Fact, path_type_in_oracle, random_facts, relation_in_oracle
 
@@ -81,16 +82,18 @@ def recorder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recorder, Path]:
 
 
 def test_the_states_of_the_work_differ() -> None:
-    assert len(set(map(frozenset, states()))) == crashing.BATCHES + 1
+    assert len(set(map(frozenset, states()))) == BATCHES + 1
 
 
 @needs_fork
 def test_a_process_killed_at_any_call_loses_nothing(
     recorder: tuple[Recorder, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    points = [str(point) for point in range(1, recorder[0].calls + 1, 1 if DEEP else 15)]
-    acknowledged = run_killed(tmp_path, points)
-    assert set(acknowledged.values()) >= set(range(crashing.BATCHES))
+    events, calls = recorder[0].events, recorder[0].calls
+    forgetting = next(event.given[0] for event in events if (event.doing, event.of) == ("acknowledge", FORGOTTEN))
+    points = range(1, calls + 1) if DEEP else {*range(1, calls + 1, 15), *range(forgetting, forgetting + 15, 3)}
+    acknowledged = run_killed(tmp_path, list(map(str, points)))
+    assert set(acknowledged.values()) >= set(range(BATCHES))
     for point, number in acknowledged.items():
         assert_survived(tmp_path / point, number, caplog)
 

@@ -18,6 +18,7 @@ from casegraph import kernels
 from casegraph.arrays import Counts, Ids, Interner, ids
 from casegraph.edges import Change, Edges, edges_of, found_in, key, keys_of, sorted_unique
 from casegraph.facts import Fact
+from casegraph.work import no_collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -156,9 +157,10 @@ class Graph:
         before, names = self.copy(), (len(self.entities), len(self.relations))
         added, read = [np.empty((0, 3), dtype=np.int32)], 0
         try:
-            for rows in self._interned(facts):
-                added.append(self.apply(rows, add=True))
-                read += len(rows)
+            with no_collection():
+                for rows in self._interned(facts):
+                    added.append(self.apply(rows, add=True))
+                    read += len(rows)
             self._make_room()
         except BaseException:
             self._edges, self._indexed, self._versions = before._edges, before._indexed, before._versions

@@ -7,6 +7,7 @@ keeps its number while relations are added.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,6 +35,15 @@ def unpacked(number: int, max_length: int) -> PathType:
         relations.append((number & ((1 << bits) - 1)) - 1)
         number >>= bits
     return tuple(relations)
+
+
+def are_path_types(types: Counts, directions: int, max_length: int) -> bool:
+    """Whether each number is a path type, of relations below `directions`."""
+    bits = _bits(max_length)
+    steps = [(types >> (bits * step)) & ((1 << bits) - 1) for step in range(max_length)]
+    has_gaps = any(((earlier == 0) & (later > 0)).any() for earlier, later in pairwise(steps))
+    is_known = all((step <= directions).all() for step in steps) and not (types >> (bits * max_length)).any()
+    return bool((steps[0] > 0).all()) and is_known and not has_gaps
 
 
 def check_room(graph: Graph, max_length: int) -> None:

@@ -24,13 +24,12 @@ from casegraph.clusters.assignment import Clusters, depends_on_history
 from casegraph.counting import PathCounts
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
-from casegraph.paths import steps
+from casegraph.paths import are_path_types
 from casegraph.profiles import Profiles
 from casegraph.settings import Settings
 
 FORMAT = 2
 COLUMNS = ("types", "hits", "reached", "right", "left_out")
-MALFORMED = (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError)  # what odd arrays lead to
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -64,7 +63,7 @@ def load(path: Path) -> Cases:
     try:
         cases = cases_in(graph_in(arrays), arrays, settings_in(arrays))
         counts_in(cases, arrays)
-    except MALFORMED as error:
+    except (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError) as error:
         raise _damaged(path, error) from error
     return cases
 
@@ -196,7 +195,7 @@ def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
         raise ValueError("counts are not whole numbers, one for each path type")
     if any((arrays[column] < 0).any() for column in COLUMNS):
         raise ValueError("a count or a path type is below zero")
-    if not _are_path_types(types, directions, max_length):
+    if not are_path_types(types, directions, max_length):
         raise ValueError("a path type names a relation that does not exist")
     relations = arrays["counted"].tolist()
     if relations != sorted(set(relations)) or not all(0 <= relation < directions for relation in relations):
@@ -208,12 +207,3 @@ def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
         raise ValueError("counts do not belong to their relations")
     if any((np.diff(types[start:end]) <= 0).any() for start, end in pairwise(offsets.tolist())):
         raise ValueError("path types are out of order")
-
-
-def _are_path_types(types: Counts, directions: int, max_length: int) -> bool:
-    """Whether all are one relation after the other, and each relation exists."""
-    ended, right = np.zeros(len(types), dtype=np.bool), (types > 0) & (types >> 62 == 0)
-    for relation in steps(types, max_length):
-        right &= (relation < directions) & ~(ended & (relation >= 0))
-        ended |= relation < 0
-    return bool(right.all())

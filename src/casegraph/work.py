@@ -1,8 +1,10 @@
-"""Running kernels: how many threads, progress while they run, and stopping them."""
+"""Running kernels: how many threads, progress while they run, and stopping them; and work on very many objects."""
 
+import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -29,6 +31,18 @@ def threads() -> int:
         if hasattr(os, "sched_getaffinity")
         else os.cpu_count() or 1
     )
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Look for no garbage: among a million facts, which hold no cycles, that takes a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def run(kernel: Callable[[Counts], T], doing: str, total: int, show: Show) -> T:

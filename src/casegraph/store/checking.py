@@ -10,7 +10,7 @@ from casegraph.facts import Fact
 from casegraph.graph import Graph
 from casegraph.saving import fact_rows, graph_in
 from casegraph.settings import Settings
-from casegraph.store.log import ACKNOWLEDGED, Log, acknowledged_places, log_path
+from casegraph.store.log import ACKNOWLEDGED, Log, acknowledged_places, log_path, logs
 from casegraph.store.records import Beginning, Names, Position, Record, beginning_of, record_at
 from casegraph.store.restoring import is_store, outcome, read_log, replayed
 from casegraph.store.snapshots import UNUSABLE, Snapshot, generations, read
@@ -122,7 +122,7 @@ def _identity(folder: Path) -> tuple[bytes, int, int]:
     if places:
         store, start, sequence, *_ = max(places, key=lambda place: place.sequence)
         return store, start, sequence
-    for path in sorted(folder.glob("log-*"), reverse=True):
+    for path in logs(folder):
         if isinstance(begins := beginning_of(path.read_bytes()), Beginning):
             return begins.store, begins.start, 0
     for snapshot in _readable(folder):

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
-from typing import Any
 
 from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore
 from casegraph.store.disk import CHANGE, flush, flush_folder, write_at, write_file, writing
@@ -41,6 +40,12 @@ def log_path(folder: Path, start: int) -> Path:
     return folder / f"log-{start:06}"
 
 
+def logs(folder: Path) -> list[Path]:
+    """All logs in a folder, the one that starts last first."""
+    found = [path for path in folder.glob("log-*") if path.name.removeprefix("log-").isdecimal()]
+    return sorted(found, key=lambda path: int(path.name.removeprefix("log-")), reverse=True)
+
+
 def acknowledged_places(folder: Path) -> list[Position | None]:
     """What each place of `acknowledged` says, if it is whole."""
     content = (folder / ACKNOWLEDGED).read_bytes()
@@ -53,7 +58,7 @@ def acknowledged_places(folder: Path) -> list[Position | None]:
     ]
 
 
-def start_log(folder: Path, start: Position, settings: dict[str, Any], first: Record | None = None) -> Position:
+def start_log(folder: Path, start: Position, settings: bytes, first: Record | None = None) -> Position:
     """Write a log that starts after a position, with a first record in it or none; returns where it ends."""
     content = beginning(start.store, start.sequence, settings)
     end = Position(start.store, start.sequence, start.sequence, len(content), content[-DIGEST:])

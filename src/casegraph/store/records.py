@@ -6,13 +6,12 @@ store, a number, and the digest of the record before it, and ends with a digest 
 itself, none can be missing, and none can be another's. Numbers are little-endian.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,11 +24,11 @@ _HEADER = Struct("<16s32sQqIIIIQQQ")  # the fields of _Header
 
 
 class Beginning(NamedTuple):
-    """What a log begins with: whose it is, after which update it starts, and how its questions are answered."""
+    """What a log begins with: whose it is, after which update it starts, and the settings of the store, as JSON."""
 
     store: bytes
     start: int
-    settings: dict[str, Any]
+    settings: bytes
     end: int
     digest: bytes
 
@@ -101,10 +100,9 @@ def digest(content: bytes | memoryview) -> bytes:
     return blake2b(content, digest_size=DIGEST).digest()
 
 
-def beginning(store: bytes, start: int, settings: dict[str, Any]) -> bytes:
+def beginning(store: bytes, start: int, settings: bytes) -> bytes:
     """The bytes that a log begins with."""
-    told = json.dumps(settings).encode()
-    content = _BEGINNING.pack(MAGIC, FORMAT, store, start, len(told)) + told
+    content = _BEGINNING.pack(MAGIC, FORMAT, store, start, len(settings)) + settings
     return content + digest(content)
 
 
@@ -112,11 +110,10 @@ def beginning_of(content: bytes) -> Beginning | int:
     """What a log begins with, or the format that it has instead; 0 if it is damaged."""
     if len(content) < _BEGINNING.size:
         return 0
-    magic, version, store, start, told = _BEGINNING.unpack_from(content)
-    end = _BEGINNING.size + told
+    magic, version, store, start, size = _BEGINNING.unpack_from(content)
+    end = _BEGINNING.size + size
     if digest(content[:end]) == content[end : end + DIGEST]:
-        settings = json.loads(content[_BEGINNING.size : end])
-        return Beginning(store, start, settings, end + DIGEST, content[end : end + DIGEST])
+        return Beginning(store, start, content[_BEGINNING.size : end], end + DIGEST, content[end : end + DIGEST])
     return int(version) if magic == MAGIC and version != FORMAT else 0
 
 

@@ -1,5 +1,6 @@
 """From disk to cases: the newest generation, and the updates of the log after it, in one go."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from casegraph.profiles import Profiles
 from casegraph.saving import cases_in, counts_in, graph_in, settings_in
 from casegraph.settings import Settings
 from casegraph.store.lock import NAME as LOCK
-from casegraph.store.log import ACKNOWLEDGED, Log, log_path
+from casegraph.store.log import ACKNOWLEDGED, Log, log_path, logs
 from casegraph.store.records import Beginning, Names, Position, Record, beginning_of
 from casegraph.store.snapshots import Snapshot, newest
 
@@ -37,7 +38,7 @@ class Restored(NamedTuple):
 
 def is_store(folder: Path) -> bool:
     """Whether a folder is a store, whole or damaged."""
-    return (folder / ACKNOWLEDGED).exists() or any(folder.glob("log-*"))
+    return (folder / ACKNOWLEDGED).exists() or bool(logs(folder))
 
 
 def is_unfinished(folder: Path) -> bool:
@@ -52,13 +53,14 @@ def is_unfinished(folder: Path) -> bool:
 def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Restored:
     """What a store holds, now or after an earlier update."""
     log = read_log(folder)
+    chosen = settings or _settings(log)
     snapshot, position = newest(log, LATEST if as_of is None else as_of) or (None, log.first)
-    written = log.after(position)
-    end = written[-1].position(position) if written else position
-    sequence = end.sequence if as_of is None else _within(as_of, log.beginning.start, end.sequence)
-    records = [one.record for one in written if one.record.sequence <= sequence]
     try:
-        cases = replayed(snapshot, records, settings or _settings(log))
+        written = log.after(position)
+        end = written[-1].position(position) if written else position
+        sequence = end.sequence if as_of is None else _within(as_of, log.beginning.start, end.sequence)
+        records = [one.record for one in written if one.record.sequence <= sequence]
+        cases = replayed(snapshot, records, chosen)
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise DamagedStore(str(log.path), position.size, f"its records do not fit together ({error})") from error
     return Restored(cases, sequence, end, len(log.content) - end.size, len(records))
@@ -137,6 +139,6 @@ def _within(as_of: int, start: int, last: int) -> int:
 
 def _settings(log: Log) -> Settings:
     try:
-        return Settings(**log.beginning.settings)
-    except TypeError as error:
+        return Settings(**json.loads(log.beginning.settings))
+    except (TypeError, ValueError) as error:
         raise IncompatibleFile(str(log.path), f"has settings of another version ({error}); update casegraph") from error

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from casegraph.answering import Cases
 from casegraph.saving import Arrays, arrays_of
 from casegraph.store.disk import flush_folder, write_file
-from casegraph.store.log import Log, log_path
+from casegraph.store.log import Log, log_path, logs
 from casegraph.store.records import DIGEST, Position, digest
 
 FORMAT = 2  # of the arrays, and of what is counted: a generation of another is made anew
@@ -102,7 +102,7 @@ def write(folder: Path, cases: Cases, position: Position) -> None:
 
 def remove_others(folder: Path, *kept: Path) -> None:
     """Remove every generation and every log but those to keep; what cannot be removed stays, and is not used."""
-    for path in [*generations(folder), *folder.glob("log-*")]:
+    for path in [*generations(folder), *logs(folder)]:
         if path not in kept:
             with suppress(OSError):
                 _remove(path)

@@ -7,6 +7,7 @@ One process writes at a time; any number read, each the state that it found when
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -197,7 +198,7 @@ def _locked(folder: Path) -> WriterLock:
 
 
 def _create(folder: Path, settings: Settings) -> None:
-    end = start_log(folder, Position(token_bytes(16), 0, 0, 0, b""), settings.as_dict())
+    end = start_log(folder, Position(token_bytes(16), 0, 0, 0, b""), json.dumps(settings.as_dict()).encode())
     start_acknowledging(folder, end)
     with writing(folder):
         flush_folder(folder.parent)
