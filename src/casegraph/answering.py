@@ -8,7 +8,7 @@ combines.
 """
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids, ids
 from casegraph.clusters.assignment import EVERYONE, clusters
+from casegraph.digest import digest
 from casegraph.edges import Change
 from casegraph.graph import Graph
 from casegraph.paths import name_order
@@ -51,6 +52,11 @@ class Cases:
     def clusters(self) -> Ids:
         """The cluster of each entity, made when first needed."""
         return self._clusters()
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the facts and the settings, the same on any machine."""
+        return digest(self.graph, self.settings)
 
     def after(self, change: Change, graph: Graph, profiles: Profiles) -> "tuple[Cases, Consequence]":
         """What queries are answered from after a change; counts that are known are kept, unless the change is large."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from casegraph.arrays import Counts
+from casegraph.arrays import Counts, Ids
 from casegraph.errors import InvalidSettings
 from casegraph.graph import Graph
 
@@ -65,11 +65,23 @@ def name_order(graph: Graph, types: Counts, max_length: int) -> Counts:
     return np.lexsort((key, length)).argsort()
 
 
+def steps(types: Counts, max_length: int) -> list[Counts]:
+    """The relation of every step of every path type, step by step; -1 after the last."""
+    bits = _bits(max_length)
+    return [((types >> (bits * step)) & ((1 << bits) - 1)) - 1 for step in range(max_length)]
+
+
+def renumbered(types: Counts, relations: Ids, max_length: int) -> Counts:
+    """The same path types where relation i has the number `relations[i]`."""
+    bits, new = _bits(max_length), np.append(relations, -1).astype(np.int64) + 1
+    parts = [new[relation] << (bits * step) for step, relation in enumerate(steps(types, max_length))]
+    return np.asarray(np.sum(parts, axis=0, dtype=np.int64))
+
+
 def follows(types: Counts, changed: Sequence[int], max_length: int) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
     """Which path types follow one of these relations, number k standing for 2k and 2k + 1."""
-    bits, found = _bits(max_length), np.zeros(len(types), dtype=np.bool)
-    for step in range(max_length):
-        relation = ((types >> (bits * step)) & ((1 << bits) - 1)) - 1
+    found = np.zeros(len(types), dtype=np.bool)
+    for relation in steps(types, max_length):
         found |= (relation >= 0) & np.isin(relation >> 1, changed)
     return found
 

@@ -9,10 +9,11 @@ import json
 import os
 import zipfile
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -34,16 +35,23 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 def save(cases: Cases, path: Path) -> None:
     """Write `cases` to `path`, all or nothing."""
-    arrays = {
-        "format": np.array([FORMAT]),
-        **_settings_out(cases.settings),
-        **_graph_out(cases.graph),
-        **_counts_out(cases),
-    }
+    header = {"format": np.array([FORMAT]), **_settings_out(cases.settings)}
+    write_arrays(path, {**header, **_graph_out(cases.graph), **_counts_out(cases)})
+
+
+def write_arrays(path: Path, arrays: Arrays) -> None:
+    """Write arrays to `path` by their names, all or nothing."""
+    with whole(path) as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to that takes the place of `path` when it is whole, and else leaves no trace."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
@@ -56,13 +64,7 @@ def save(cases: Cases, path: Path) -> None:
 
 def load(path: Path) -> Cases:
     """Read what `save` wrote; the answers are those of the case base that was saved."""
-    arrays = _arrays(path)
-    version = arrays.get("format", np.array([0]))
-    if version.shape != (1,) or version[0] != FORMAT:
-        found = version.ravel()[0] if version.size else "none"
-        raise IncompatibleFile(
-            str(path), f"has format {found}, this casegraph reads format {FORMAT}; build it again from its facts"
-        )
+    arrays = read_arrays(path, "a saved case base", FORMAT)
     try:
         settings = Settings(**json.loads(arrays["settings"].tobytes()))
         graph = _graph_in(arrays)
@@ -70,26 +72,33 @@ def load(path: Path) -> Cases:
         cases.profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
         _counts_in(cases, arrays)
     except (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError) as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
     return cases
 
 
-def _arrays(path: Path) -> Arrays:
+def read_arrays(path: Path, kind: str, form: int) -> Arrays:
+    """Read what `write_arrays` wrote: a file of this kind and format version."""
     try:
         if not zipfile.is_zipfile(path):
             path.open("rb").close()
-            raise IncompatibleFile(
-                str(path), "is not a saved case base, or only a part of one; build it again from its facts"
-            )
+            raise IncompatibleFile(str(path), f"is not {kind}, or only a part of one; build it again from its facts")
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:  # numpy leaks one it opened itself
-            return {name: file[name] for name in file.files}
+            arrays = {name: file[name] for name in file.files}
     except OSError as error:
         raise UnreadableFile(str(path), f"cannot be read ({error.strerror}); check the name") from error
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, RuntimeError) as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
+    version = arrays.get("format", np.array([0]))
+    if version.shape != (1,) or version[0] != form:
+        found = version.ravel()[0] if version.size else "none"
+        raise IncompatibleFile(
+            str(path), f"has format {found}, this casegraph reads format {form}; build it again from its facts"
+        )
+    return arrays
 
 
-def _damaged(path: Path, error: Exception) -> IncompatibleFile:
+def damaged(path: Path, error: Exception) -> IncompatibleFile:
+    """What to raise at content that cannot be."""
     return IncompatibleFile(str(path), f"is damaged ({error}); build it again from its facts")
 
 

@@ -77,6 +77,36 @@ class PathStatistics:
             later._stale[relation] = replace(stale, changes=stale.changes + more)
         return later
 
+    def having(self, relations: list[int]) -> Ids:
+        """The entities that have one of the relations, sorted."""
+        has = np.zeros(len(self._graph.entities), dtype=np.bool)
+        for relation in relations:
+            has[self._graph.edges(relation).heads] = True
+        return np.flatnonzero(has).astype(np.int32)
+
+    def count_hits(self, relations: list[int], entities: Ids, show: Show = quiet) -> tuple[Ids, Counts, Counts]:
+        """The path types that lead these entities to answers: relation, type and hits, sorted by the first two.
+
+        A sum over the entities: what parts of them count, added up, is what all of them count.
+        """
+        everyone = np.full(len(self._graph.entities), EVERYONE, dtype=np.int32)
+        return self._closed_paths(relations, entities, everyone, show)[1:]
+
+    def count_reach(
+        self, relation: Ids, types: Counts, hits: Counts, entities: Ids, show: Show = quiet
+    ) -> tuple[Counts, Counts]:
+        """Reached and right of path types from these entities; `hits` are everyone's. A sum over the entities, too."""
+        used = self._in_use(relation, types, hits)
+        reached, right = np.zeros_like(hits), np.zeros_like(hits)
+        reached[used], right[used] = self._reach(self._graph, entities, relation[used], types[used], show)
+        return reached, right
+
+    def keep(self, relations: list[int], relation: Ids, types: Counts, *columns: Counts) -> None:
+        """Take counts of these relations, in columns sorted by relation and type, for those of everyone."""
+        for label in relations:
+            rows = slice(*np.searchsorted(relation, [label, label + 1]).tolist())
+            self.counted[label] = PathCounts(types[rows], *(column[rows] for column in columns))
+
     def is_stale(self, relation: int) -> bool:
         """Whether the counts of a relation are known from before a change, and wait to be brought up to date."""
         return relation in self._stale
@@ -133,21 +163,15 @@ class PathStatistics:
         relations = [relation for relation in relations if relation not in self.counted]
         if not relations:
             return
-        everyone = np.full(len(self._graph.entities), EVERYONE, dtype=np.int32)
-        _, label, types, hits = self._closed_paths(relations, self._having(relations), everyone, show)
-        used = self._in_use(label, types, hits)
-        reached, right = np.zeros_like(hits), np.zeros_like(hits)
-        entities = self._having(np.unique(label[used]).tolist())
-        reached[used], right[used] = self._reach(self._graph, entities, label[used], types[used], show)
-        for relation in relations:
-            rows = slice(*np.searchsorted(label, [relation, relation + 1]).tolist())
-            self.counted[relation] = PathCounts(types[rows], hits[rows], reached[rows], right[rows])
+        entities = self.having(relations)
+        hits = self.count_hits(relations, entities, show)
+        self.keep(relations, *hits, *self.count_reach(*hits, entities, show))
 
     def _count_clusters(self, relations: list[int], show: Show) -> None:
         if not relations:
             return
         self._count_everyone([relation for relation in relations if relation not in self.counted], show)
-        cluster, label, types, hits = self._closed_paths(relations, self._having(relations), self._clusters(), show)
+        cluster, label, types, hits = self._closed_paths(relations, self.having(relations), self._clusters(), show)
         inside = cluster != EVERYONE
         cluster, label, types, hits = cluster[inside], label[inside], types[inside], hits[inside]
         for relation in relations:
@@ -161,13 +185,6 @@ class PathStatistics:
         for relation in relations:
             rows = order[slice(*np.searchsorted(ordered, [relation, relation + 1]).tolist())]
             self._clustered[relation] = ClusterCounts(cluster[rows], types[rows], hits[rows], tries[rows])
-
-    def _having(self, relations: list[int]) -> Ids:
-        """The entities that have one of the relations, sorted."""
-        has = np.zeros(len(self._graph.entities), dtype=np.bool)
-        for relation in relations:
-            has[self._graph.edges(relation).heads] = True
-        return np.flatnonzero(has).astype(np.int32)
 
     def _closed_paths(
         self, relations: list[int], entities: Ids, clusters: Ids, show: Show
