@@ -13,7 +13,7 @@ import casegraph
 from casegraph import kernels
 
 LAYERS = """errors settings arrays kernels work facts edges graph digest profiles clusters paths recounting
-            statistics retrieval answering answers explanation saving casebase store executor completing evaluation
+            statistics retrieval answering answers explanation saving casebase store executor batch evaluation
             scaling printing sources cli service""".split()  # noqa: SIM905
 DATA = {"world"}  # a graph that comes with the package, not a layer
 ROOT = Path(casegraph.__file__).parent
