@@ -16,14 +16,16 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.answering import Cases, Found, Standings, answers, standings
+from casegraph.answers import Answer
 from casegraph.arrays import Ids
-from casegraph.batch.completing import directions_of, probability
+from casegraph.batch.completing import directions_of, first_reasons, probability
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings
 from casegraph.executor import HERE, Executor
 from casegraph.work import Show, quiet
 
 AT_ONCE = 256  # facts that are one task
+REASONS = 3  # that are given for an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,17 @@ def audit(
     return nsmallest(top, chain.from_iterable(found), key=_order)
 
 
+def because(case_base: CaseBase, found: Finding) -> tuple[list[str], list[str]]:
+    """The first reasons for a fact and for the other answer, both as if the fact were missing."""
+    graph, asked = case_base.graph, (found.head, found.relation, False)
+    tail = graph.entities.find(found.tail)
+    for_fact, for_other = (
+        first_reasons(case_base.cases, Answer(*asked, entity, score, 0, known=True), tail, REASONS) if score else []
+        for entity, score in ((found.tail, found.score), (found.instead or "", found.instead_score))
+    )
+    return for_fact, for_other
+
+
 def findings(cases: Cases, facts: Facts) -> list[Finding]:
     """The least supported of some facts."""
     graph, (relation, heads, tails, top) = cases.graph, facts
@@ -89,7 +102,8 @@ def findings(cases: Cases, facts: Facts) -> list[Finding]:
             Finding(
                 graph.entities[head], graph.relations[relation >> 1], graph.entities[tail], score,
                 probability(cases.settings, score), better + 1 if score else None,
-                None if instead is None else graph.entities[instead], other, instead in own, _doubt(cases, score, other),
+                None if instead is None else graph.entities[instead], other, instead in own,
+                _doubt(cases, score, other),
             )
         )  # fmt: skip
     return nsmallest(top, found, key=_order)

@@ -120,11 +120,16 @@ def probability(settings: Settings, score: float) -> float | None:
     return -expm1(-score) if settings.combination == "noisy-or" else None
 
 
-def first_reasons(cases: Cases, answer: Answer, left_out: int = -1, most: int = 1) -> list[str]:
+def first_reasons(cases: Cases, answer: Answer, left_out: int | None = None, most: int = 1) -> list[str]:
     """The most important reasons for an answer, in words; `left_out` is a known answer to be treated as unknown."""
-    find, relation = cases.graph.entities.find, cases.graph.relations.find(answer.relation)
-    query = Query(find(answer.asked) or 0, 2 * (relation or 0) + answer.inverse)
-    return [one.sentence(answer) for one in islice(reasons(cases, query, find(answer.entity) or 0, left_out), most)]
+    graph = cases.graph
+    entity, found, relation = (
+        graph.entities.find(answer.asked), graph.entities.find(answer.entity), graph.relations.find(answer.relation)
+    )  # fmt: skip
+    if entity is None or found is None or relation is None:
+        return []
+    why = reasons(cases, Query(entity, 2 * relation + answer.inverse), found, -1 if left_out is None else left_out)
+    return [one.sentence(answer) for one in islice(why, most)]
 
 
 def _record(cases: Cases, answer: Answer, exact: bool, explain: bool) -> dict[str, Any]:

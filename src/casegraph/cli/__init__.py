@@ -3,7 +3,12 @@
 import sys
 from io import TextIOWrapper
 
-from casegraph.cli import asking, measuring  # noqa: F401  (a command joins the group when its module is read)
+from casegraph.cli import (  # noqa: F401  (a command joins the group when its module is read)
+    asking,
+    batch,
+    measuring,
+    scaling,
+)
 from casegraph.cli.group import cli
 
 __all__ = ["cli", "main"]
