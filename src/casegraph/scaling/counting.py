@@ -16,7 +16,7 @@ from functools import reduce
 import numpy as np
 
 from casegraph.answering import Cases
-from casegraph.arrays import Counts, Ids
+from casegraph.arrays import Counts, Ids, ids
 from casegraph.digest import relations_in_use
 from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.graph import Graph
@@ -96,7 +96,7 @@ def count_reach(cases: Cases, shard: Shard, show: Show = quiet) -> Part:
     """The second pass: what path types reach from a shard's entities; `cases` come from `with_hits`."""
     counted = cases.statistics.counted
     relations = sorted(counted)
-    relation = np.repeat(np.array(relations, np.int32), [len(counted[label].types) for label in relations])
+    relation = np.repeat(ids(relations), [len(counted[label].types) for label in relations])
     types, hits = (
         np.concatenate([np.zeros(0, np.int64), *(getattr(counted[label], column) for label in relations)])
         for column in ("types", "hits")
@@ -146,7 +146,7 @@ def _part(cases: Cases, shard: Shard, relations: list[int], relation: Ids, types
     number[own] = np.arange(len(own), dtype=np.int32)
     relation, types = number[relation], renumbered(types, number, n)
     order = np.lexsort((types, relation))
-    counted = np.sort(number[np.intersect1d(relations, own)])
+    counted = np.sort(number[np.intersect1d(ids(relations), own)])
     return Part(
         shard, cases.digest, n, tuple(graph.relations[k >> 1] for k in own[::2].tolist()), counted,
         relation[order], types[order], {name: column[order] for name, column in zip(COLUMNS, columns, strict=False)},

@@ -37,7 +37,7 @@ class DaskExecutor:
         except ImportError as error:
             raise CasegraphError("the Dask executor needs distributed; install casegraph[dask]") from error
         self._cluster = None if scheduler else LocalCluster(
-            n_workers=threads(), threads_per_worker=1, memory_limit=0, dashboard_address=None,
+            n_workers=threads(), threads_per_worker=1, memory_limit=0, dashboard_address="127.0.0.1:0",
             env={"CASEGRAPH_THREADS": "1"},
         )  # fmt: skip
         try:
