@@ -37,7 +37,7 @@ class Resumable:
             self._lines, self._sizes = path.open("ab"), beside.open("ab")
         except OSError as error:
             raise UnreadableFile(str(path), f"cannot be written ({error.strerror}); choose another place") from error
-        self._lines.truncate(int(kept[-1]) if kept else 0)
+        self._lines.seek(self._lines.truncate(int(kept[-1]) if kept else 0))
         self._sizes.truncate(0)
         self._note("\n".join([digest, *kept]))
 
