@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from tests.strategies import Fact, fact_lists, random_facts, shuffled, some_settings
 
 from casegraph import world
-from casegraph.answering import Cases
+from casegraph.answering import Cases, answers
+from casegraph.arrays import ids
 from casegraph.batch import completing
 from casegraph.batch.auditing import audit, because
 from casegraph.batch.completing import Wanted, complete
@@ -52,27 +53,31 @@ def beside(file: Path) -> Path:
 
 
 @example_settings(max_examples=30)
-@given(fact_lists(least=1), some_settings(), st.randoms(use_true_random=False))
+@given(fact_lists(least=1), fact_lists(most=4), some_settings(), st.randoms(use_true_random=False))
 def test_the_lines_are_the_new_answers_to_every_question_but_habits(
-    tmp_path_factory: pytest.TempPathFactory, facts: list[Fact], settings: Settings, random: Random
+    tmp_path_factory: pytest.TempPathFactory, facts: list[Fact], gone: list[Fact], settings: Settings, random: Random
 ) -> None:
     cases, found = case_base(facts, settings), dict[tuple[str, str, str], list[tuple[str, float, int]]]()
-    written = lines(case_base(shuffled(random, facts), settings), ALL, tmp_path_factory.mktemp("complete"))
+    lived = case_base(shuffled(random, {*facts, *gone}), settings)
+    lived.update(retract=set(gone) - set(facts))
+    folder = tmp_path_factory.mktemp("complete")
+    written = lines(lived, ALL, folder)
+    assert written == lines(cases, ALL, folder)
     for one in written:
         sides = (one["head"], one["tail"])[:: 1 if one["asked"] == "tail" else -1]
         found.setdefault((one["relation"], one["asked"], sides[0]), []).append((sides[1], one["score"], one["rank"]))
     assert list(found) == sorted(found, key=lambda key: (key[0], key[1] == "head", key[2]))
     for relation in sorted(cases.graph.relations.names):
         for name in cases.graph.entities.names:
-            for side, answers in (
+            for side, best in (
                 ("tail", cases.ask(name, relation, top=100, known="exclude")),
                 ("head", cases.ask_head(relation, name, top=100, known="exclude")),
             ):
-                expected = [(one.entity, one.score, one.rank) for one in answers]
+                expected = [(one.entity, one.score, one.rank) for one in best]
                 if (relation, side, name) in found or not expected:
                     assert found.get((relation, side, name), []) == expected
                 else:
-                    assert {reason.kind for one in answers for reason in cases.explain(one)} == {"habit"}
+                    assert {reason.kind for one in best for reason in cases.explain(one)} == {"habit"}
 
 
 def test_what_is_kept_is_as_wanted(tmp_path: Path) -> None:
@@ -233,6 +238,23 @@ def test_an_audit_scores_each_fact_as_if_it_were_missing() -> None:
     assert audit(cases, top=7) == found[:7]
     assert audit(cases, relations=("r1",), top=1_000) == [one for one in found if one.relation == "r1"]
     assert audit(case_base(shuffled(Random(2), FACTS)), top=1_000) == found
+
+
+def test_an_audit_asks_as_if_the_fact_were_missing() -> None:
+    cases, differs = case_base(FACTS).cases, 0
+    for one in audit(case_base(FACTS), top=1_000):
+        head, tail = (ids([cases.graph.entities.find(name) or 0]) for name in (one.head, one.tail))
+        relation = 2 * (cases.graph.relations.find(one.relation) or 0)
+        missing, known = (
+            answers(cases, relation, head, top=-1, left_out=left_out)[0] for left_out in (tail, ids([-1]))
+        )
+        other = missing.entities != tail
+        assert (one.instead, one.instead_score) == (
+            cases.graph.entities[int(missing.entities[other][0])], missing.scores[other][0]
+        )  # fmt: skip
+        assert one.rank is None or one.rank <= 1 + sum(missing.scores > one.score)
+        differs += missing.scores[other][0] != known.scores[known.entities != tail][0]
+    assert differs > 5
 
 
 def test_an_audit_finds_facts_that_were_planted() -> None:
