@@ -10,7 +10,7 @@ the lines of each batch are on the disk before the next: what is interrupted is 
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import islice
 from math import expm1
@@ -110,7 +110,7 @@ def proposals(cases: Cases, batch: Batch) -> bytes:
     for entity, own, found in zip(entities.tolist(), known, best, strict=True):
         scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
         new = named_answers(graph, (graph.entities[entity], relation), scored, own, exclude=True)[: wanted.top]
-        kept = (one for one in new if (probability(cases.settings, one.score) or 1) >= wanted.min_probability)
+        kept = (one for one in new if _is_probable(cases.settings, one.score, wanted))
         lines += [json.dumps(_record(cases, one, found.exact, wanted.explain), ensure_ascii=False) for one in kept]
     return "".join(line + "\n" for line in lines).encode()
 
@@ -132,6 +132,11 @@ def first_reasons(cases: Cases, answer: Answer, left_out: int | None = None, mos
     return [one.sentence(answer) for one in islice(why, most)]
 
 
+def _is_probable(settings: Settings, score: float, wanted: Wanted) -> bool:
+    probable = probability(settings, score)
+    return probable is None or probable >= wanted.min_probability
+
+
 def _record(cases: Cases, answer: Answer, exact: bool, explain: bool) -> dict[str, Any]:
     head, tail = (answer.asked, answer.entity)[:: -1 if answer.inverse else 1]
     return {
@@ -149,16 +154,17 @@ def _record(cases: Cases, answer: Answer, exact: bool, explain: bool) -> dict[st
 
 def _batches(cases: Cases, directions: list[int], wanted: Wanted) -> Iterator[Batch]:
     names = cases.graph.entities
-    only = np.unique(names.intern(wanted.entities)) if wanted.entities else None
+    only = ids(entity for entity in map(names.find, wanted.entities) if entity is not None)
+    plain = replace(wanted, relations=(), entities=())  # names that a task does not need
     for relation in directions:
         entities = _worth_asking(cases, relation)
-        if only is not None:
+        if wanted.entities:
             entities = np.intersect1d(entities, only)
         if wanted.lacking:
             entities = np.setdiff1d(entities, cases.graph.edges(relation).heads)
         entities = entities[np.argsort(names.ranks()[entities])]
         for start in range(0, len(entities), AT_ONCE):
-            yield Batch(relation, entities[start : start + AT_ONCE], wanted)
+            yield Batch(relation, entities[start : start + AT_ONCE], plain)
 
 
 def _worth_asking(cases: Cases, relation: int) -> Ids:
