@@ -12,13 +12,13 @@ import pytest
 import casegraph
 from casegraph import kernels
 
-LAYERS = """errors settings arrays kernels work facts edges graph profiles clusters paths counting recounting statistics
-            retrieval answering answers explanation saving casebase store evaluation scaling printing sources
-            cli service""".split()  # noqa: SIM905
+LAYERS = """errors settings arrays kernels work facts edges graph digest profiles clusters paths counting recounting
+            statistics retrieval answering answers explanation saving casebase store executor batch evaluation scaling
+            printing sources cli service""".split()  # noqa: SIM905
 DATA = {"world"}  # a graph that comes with the package, not a layer
 ROOT = Path(casegraph.__file__).parent
 FILES = sorted(file for file in ROOT.rglob("*.py") if not DATA & set(file.relative_to(ROOT).parts))
-EXTRAS = ["click", "rich", "fastapi", "pyarrow", "rdflib", "dask", "scipy"]
+EXTRAS = ["click", "rich", "fastapi", "pyarrow", "rdflib", "dask", "distributed", "scipy"]
 PUBLIC = """Answer Answers CaseBase CaseStore CasegraphError DamagedStore Event Explanation Fact IncompatibleFile
             InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason Settings StoreInUse UnknownName
             UnreadableFile Update read_facts write_facts""".split()  # noqa: SIM905

@@ -8,7 +8,7 @@ combines.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids, ids
 from casegraph.clusters.assignment import EVERYONE, Clusters, depends_on_history
 from casegraph.counting import ClusterCounts
+from casegraph.digest import digest
 from casegraph.edges import Change
 from casegraph.graph import Graph
 from casegraph.paths import name_order
@@ -52,6 +53,11 @@ class Cases:
     def clusters(self) -> Clusters:
         """Which cluster each entity is in, made when first needed."""
         return self._clusters()
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the facts and the settings, the same on any machine."""
+        return digest(self.graph, self.settings)
 
     def after(self, change: Change, graph: Graph, profiles: Profiles, reshaped: Ids) -> "tuple[Cases, Consequence]":
         """What queries are answered from after a change; counts that are known are kept, unless the change is large."""

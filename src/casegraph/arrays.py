@@ -21,6 +21,11 @@ def ids(values: Iterable[int] = ()) -> Ids:
     return np.fromiter(values, dtype=np.int32)
 
 
+def joined(parts: Iterable[Counts]) -> Counts:
+    """Arrays of counts one after the other; there may be none."""
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+
 class Interner:
     """Gives each new name the next integer, for ever."""
 

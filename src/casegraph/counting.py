@@ -45,6 +45,11 @@ class PathCounts:
     right: Counts
     left_out: Counts
 
+    @classmethod
+    def of_hits(cls, types: Counts, hits: Counts) -> "PathCounts":
+        """Path types of which only the hits are counted."""
+        return cls(types, hits, np.zeros_like(hits), np.zeros_like(hits), np.zeros_like(hits))
+
     @property
     def exact(self) -> bool:
         """Whether nothing was left out, as far as these path types go."""

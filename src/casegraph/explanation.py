@@ -152,15 +152,19 @@ def explanation(cases: Cases, query: Query, answer: Answer, found: int) -> Expla
     neighbours = tuple(
         Neighbour.of(cases, query.entity, other, query.relation) for other in near.tolist()[:NEIGHBOURS_SHOWN]
     )
-    return Explanation(answer, tuple(_reasons(cases, query, found)), neighbours)
+    return Explanation(answer, tuple(reasons(cases, query, found)), neighbours)
 
 
-def _reasons(cases: Cases, query: Query, found: int) -> Iterator[Reason]:
+def reasons(cases: Cases, query: Query, found: int, left_out: int = -1) -> Iterator[Reason]:
+    """The reasons for `found`, the most important first, each made when it is asked for.
+
+    left_out  a known answer to be treated as unknown
+    """
     entity = ids([query.entity])
     lists = walk_lists(cases, query.relation, entity)
     columns = kernels.evidence(
-        cases.graph.kernel, query.relation, entity, lists.of_query, ids([-1]), lists.arrays, manner(cases.settings),
-        cases.graph.entities.ranks(), found,
+        cases.graph.kernel, query.relation, entity, lists.of_query, ids([left_out]), lists.arrays,
+        manner(cases.settings), cases.graph.entities.ranks(), found,
     )  # fmt: skip
     pieces = list(zip(*(column.tolist() for column in columns), strict=True))
     for (kind, label, tail, place, count, of, worth), part in _shares(cases, pieces):

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from casegraph.arrays import Counts
+from casegraph.arrays import Counts, Ids
 from casegraph.errors import InvalidSettings
 from casegraph.graph import Graph
 
@@ -87,6 +87,13 @@ def steps(types: Counts, max_length: int) -> Iterator[Counts]:
     """The relation of each path type at each step; -1 where it has no such step."""
     bits = _bits(max_length)
     return (((types >> (bits * step)) & ((1 << bits) - 1)) - 1 for step in range(max_length))
+
+
+def renumbered(types: Counts, relations: Ids, max_length: int) -> Counts:
+    """The same path types where relation i has the number `relations[i]`."""
+    bits, new = _bits(max_length), np.append(relations, -1).astype(np.int64) + 1
+    parts = [new[relation] << (bits * step) for step, relation in enumerate(steps(types, max_length))]
+    return np.asarray(np.sum(parts, axis=0, dtype=np.int64))
 
 
 def follows(types: Counts, changed: Sequence[int], max_length: int) -> np.ndarray[tuple[int], np.dtype[np.bool]]:

@@ -259,7 +259,9 @@ def _rounded(value: object) -> str:
 
 
 def _listed(value: object) -> str:
-    return escaped(", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value))
+    return (
+        "" if value is None else escaped(", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value))
+    )
 
 
 def _is_number(value: object) -> bool:

@@ -102,7 +102,7 @@ def refreshed(stale: Stale, relation: int, now: Counting, hits_now: tuple[Counts
     A path type that is new in use, or affected for most entities, is counted again.
     """
     before, heads, (types, hits) = stale.counts, now.graph.edges(relation).heads, hits_now
-    counts = PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits), np.zeros_like(hits))
+    counts = PathCounts.of_hits(types, hits)
     used = in_use(now.settings, relation, types, hits)
     was_used = np.isin(types, before.types[in_use(now.settings, relation, before.types, before.hits)])
     known, new = np.flatnonzero(used & was_used), np.flatnonzero(used & ~was_used)

@@ -9,16 +9,17 @@ import json
 import os
 import zipfile
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from casegraph.answering import Cases
-from casegraph.arrays import Counts, Ids, Interner
+from casegraph.arrays import Ids, Interner, joined
 from casegraph.clusters import tree
 from casegraph.clusters.assignment import Clusters, depends_on_history
 from casegraph.counting import PathCounts
@@ -36,11 +37,22 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 def save(cases: Cases, path: Path) -> None:
     """Write `cases` to `path`, all or nothing."""
-    arrays = {"format": np.array([FORMAT]), **arrays_of(cases)}
+    write_arrays(path, {"format": np.array([FORMAT]), **arrays_of(cases)})
+
+
+def write_arrays(path: Path, arrays: Arrays) -> None:
+    """Write arrays to `path` by their names, all or nothing."""
+    with whole(path) as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to that takes the place of `path` when it is whole, and else leaves no trace."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
@@ -53,18 +65,12 @@ def save(cases: Cases, path: Path) -> None:
 
 def load(path: Path) -> Cases:
     """Read what `save` wrote; the answers are those of the case base that was saved."""
-    arrays = _arrays(path)
-    version = arrays.get("format", np.array([0]))
-    if version.shape != (1,) or version[0] != FORMAT:
-        found = version.ravel()[0] if version.size else "none"
-        raise IncompatibleFile(
-            str(path), f"has format {found}, this casegraph reads format {FORMAT}; build it again from its facts"
-        )
+    arrays = read_arrays(path, "a saved case base", FORMAT)
     try:
         cases = cases_in(graph_in(arrays), arrays, settings_in(arrays))
         counts_in(cases, arrays)
     except (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError) as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
     return cases
 
 
@@ -108,22 +114,29 @@ def counts_in(cases: Cases, arrays: Arrays) -> None:
             cases.statistics.counted[relation] = rows
 
 
-def _arrays(path: Path) -> Arrays:
+def read_arrays(path: Path, kind: str, form: int) -> Arrays:
+    """Read what `write_arrays` wrote: a file of this kind and format version."""
     try:
         if not zipfile.is_zipfile(path):
             path.open("rb").close()
-            raise IncompatibleFile(
-                str(path), "is not a saved case base, or only a part of one; build it again from its facts"
-            )
+            raise IncompatibleFile(str(path), f"is not {kind}, or only a part of one; build it again from its facts")
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:  # numpy leaks one it opened itself
-            return {name: file[name] for name in file.files}
+            arrays = {name: file[name] for name in file.files}
     except OSError as error:
         raise UnreadableFile(str(path), f"cannot be read ({error.strerror}); check the name") from error
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, RuntimeError) as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
+    version = arrays.get("format", np.array([0]))
+    if version.shape != (1,) or version[0] != form:
+        found = version.ravel()[0] if version.size else "none"
+        raise IncompatibleFile(
+            str(path), f"has format {found}, this casegraph reads format {form}; build it again from its facts"
+        )
+    return arrays
 
 
-def _damaged(path: Path, error: Exception) -> IncompatibleFile:
+def damaged(path: Path, error: Exception) -> IncompatibleFile:
+    """What to raise at content that cannot be."""
     return IncompatibleFile(str(path), f"is damaged ({error}); build it again from its facts")
 
 
@@ -175,18 +188,13 @@ def _counts_out(cases: Cases) -> Arrays:
     statistics = cases.statistics
     counted = sorted(statistics.counted) if statistics.longest is not None else []
     directions = range(cases.graph.directions if statistics.longest is not None else 0)
-    rows = [statistics.counted[k] if k in counted else _uncounted(*statistics.hits_of(k)) for k in directions]
-    none = np.zeros(0, dtype=np.int64)
+    rows = [statistics.counted[k] if k in counted else PathCounts.of_hits(*statistics.hits_of(k)) for k in directions]
     return {
         "counted": np.array(counted, dtype=np.int32),
-        "longest": none if statistics.longest is None else np.array([statistics.longest, statistics.spare]),
+        "longest": joined([]) if statistics.longest is None else np.array([statistics.longest, statistics.spare]),
         "offsets": np.cumsum([0, *(len(row.types) for row in rows)], dtype=np.int64),
-        **{column: np.concatenate([none, *(getattr(row, column) for row in rows)]) for column in COLUMNS},
+        **{column: joined(getattr(row, column) for row in rows) for column in COLUMNS},
     }
-
-
-def _uncounted(types: Counts, hits: Counts) -> PathCounts:
-    return PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits), np.zeros_like(hits))
 
 
 def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from casegraph.arrays import Counts, Floats, Ids
+from casegraph.arrays import Counts, Floats, Ids, joined
 from casegraph.clusters.assignment import EVERYONE
 from casegraph.counting import ANY, KINDS, ClusterCounts, Counting, Hits, PathCounts, having, in_use
 from casegraph.edges import Change
@@ -158,14 +158,14 @@ class PathStatistics:
         found, uses, widest = {}, [], []
         for relation in relations:
             types, hits = self.hits_of(relation)
-            found[relation] = PathCounts(types, hits, np.zeros_like(hits), np.zeros_like(hits), np.zeros_like(hits))
+            found[relation] = PathCounts.of_hits(types, hits)
             used = np.flatnonzero(in_use(self._settings, relation, types, hits))
             uses.append(used)
             limit = Counting(self._graph, self._settings).widest(relation, types[used])
             widest.append(np.full(len(used), ANY) if limit is None else limit)
         labels = np.repeat(np.array(relations, dtype=np.int32), [len(used) for used in uses])
-        types = np.concatenate([found[relation].types[used] for relation, used in zip(relations, uses, strict=True)])
-        most = np.concatenate(widest)
+        types = joined(found[relation].types[used] for relation, used in zip(relations, uses, strict=True))
+        most = joined(widest)
         columns = Counting(self._graph, self._settings, show).reach(
             labels, types, entities, widest=most if (most < ANY).any() else None
         )

@@ -4,7 +4,13 @@ import logging
 import sys
 from io import TextIOWrapper
 
-from casegraph.cli import asking, measuring, storing  # noqa: F401  (a command joins the group when its module is read)
+from casegraph.cli import (  # noqa: F401  (a command joins the group when its module is read)
+    asking,
+    batch,
+    measuring,
+    scaling,
+    storing,
+)
 from casegraph.cli.group import cli
 
 __all__ = ["cli", "main"]

@@ -91,6 +91,27 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
     return reading
 
 
+def with_executor(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that choose where to work, as an executor."""
+
+    @click.option("--executor", type=click.Choice(("here", "dask")), default="here", show_default=True, help="Where.")
+    @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster; else it is processes of this machine.")
+    @wraps(command)
+    def choosing(executor: str, scheduler: str | None, **options: object) -> None:
+        from casegraph.executor import HERE
+
+        if executor == "here" and scheduler is None:
+            command(executor=HERE, **options)
+            return
+        from casegraph.scaling.dask import DaskExecutor
+
+        with DaskExecutor(scheduler) as cluster:
+            command(executor=cluster, **options)
+
+    return choosing
+
+
+relations = click.option("--relations", multiple=True, metavar="NAME", help="Only this one; may be given repeatedly.")
 top = click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many to print.")
 as_of = click.option("--as-of", type=int, metavar="N", help="Of a store: answer as after update N.")
 head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, RELATION, ENTITY).")

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import cli, with_reading, with_settings
+from casegraph.cli.group import cli, with_executor, with_reading, with_settings
 from casegraph.printing import ALL, TIES, Result, choice, counted, evaluated, note, progress, with_format
 
 if TYPE_CHECKING:
     from casegraph.cli.group import Chosen, Read
+    from casegraph.executor import Executor
 
 
 @cli.command()
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 @choice("--ties", tuple(TIES), "The rank among equal scores: the mean, or as in the paper's own code.")
 @click.option("--limit", type=int, metavar="N", help="Ask for so many facts only, spread evenly over the split.")
 @click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
+@with_executor
 @with_settings
 @with_format
 def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
@@ -73,20 +75,26 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
 @cli.command()
 @click.argument("source")
 @click.argument("file")
+@click.option("--counts", type=Path, metavar="COUNTS", help="What was counted already, by count and merge.")
+@with_executor
 @with_settings
 @with_format
-def save(source: str, file: str, chosen: Chosen) -> Result:
+def save(source: str, file: str, counts: Path | None, executor: Executor, chosen: Chosen) -> Result:
     """Count everything that questions need, and write it to FILE as a case base.
 
     \b
     Example:
         casegraph save world world.case
     """
+    from casegraph.scaling.counting import keep
+    from casegraph.scaling.files import read_part
     from casegraph.sources import case_base
 
     cases = case_base(source, chosen(source))
+    if counts is not None:
+        keep(cases.cases, read_part(counts))
     with progress() as show:
-        cases.prepare(show=show)
+        executor.count(cases.cases, list(range(cases.graph.directions)), show)
     cases.save(file)
     size = len(cases.graph), len(cases.graph.entities), len(cases.graph.relations)
     return Result(("file", "facts", "entities", "relations"), [(file, *size)])

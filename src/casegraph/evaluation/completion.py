@@ -23,7 +23,8 @@ from casegraph.arrays import Ids, Interner, ids
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.evaluation.ranking import TIES, Flags, Ranks, distinct, filtered_ranks, metrics
+from casegraph.evaluation.ranking import TIES, Flags, Ranks, Targets, distinct, filtered_ranks, metrics
+from casegraph.executor import HERE, Executor
 from casegraph.facts import Fact, read_facts
 from casegraph.settings import Settings
 from casegraph.store.restoring import is_store
@@ -31,6 +32,7 @@ from casegraph.store.store import CaseStore
 from casegraph.work import Show, quiet
 
 AT_ONCE = 1 << 16  # facts that become rows together
+RANKED_AT_ONCE = 1 << 12  # targets that are one task
 
 Sides = Literal["both", "head", "tail"]
 
@@ -43,6 +45,7 @@ def evaluate(
     graph_split: str | Path | None = None,
     sides: Sides = "both",
     limit: int | None = None,
+    executor: Executor = HERE,
     show: Show = quiet,
 ) -> "Evaluation":
     """Ask for every fact of a split, and rank the answers.
@@ -50,6 +53,7 @@ def evaluate(
     graph_split  the split to answer from, or the path of a file of facts or of a store; by default the benchmark says
     sides        which end of a fact to ask for
     limit        ask for so many facts, spread evenly over the sorted split
+    executor     where to count and to rank
     """
     _check(sides, limit)
     source, phases = graph_split or benchmark.graph, dict[str, Phase]()
@@ -59,9 +63,9 @@ def evaluate(
     with _phase(phases, "build"):
         cases = _cases(files.facts(source), settings)
     with _phase(phases, "count"):
-        _prepare(cases, questions, show)
+        executor.count(cases, [one for one in _relations(cases, questions).values() if one is not None], show)
     with _phase(phases, "rank"):
-        ranked = _ranked(cases, questions, known, show)
+        ranked = _ranked(cases, _tasks(cases, questions, known), executor, show)
     names = benchmark.folder.resolve().name, split, Path(source).name, sides
     return Evaluation(*names, settings, len(cases.graph), questions, ranked, phases)
 
@@ -260,12 +264,6 @@ def _cases(facts: Iterator[Fact], settings: Settings) -> Cases:
     return case_base.cases
 
 
-def _prepare(cases: Cases, questions: Questions, show: Show) -> None:
-    """Count what the questions will ask for, all at once."""
-    relations = _relations(cases, questions).values()
-    cases.statistics.prepare([relation for relation in relations if relation is not None], show)
-
-
 def _relations(cases: Cases, questions: Questions) -> dict[int, int | None]:
     """The id in the graph of each relation asked about; none where it has no such relation."""
     asked = np.unique(questions.rows[:, 0]).tolist()
@@ -273,15 +271,24 @@ def _relations(cases: Cases, questions: Questions) -> dict[int, int | None]:
     return {relation: None if k is None else 2 * k + relation % 2 for relation, k in found.items()}
 
 
-def _ranked(cases: Cases, questions: Questions, known: Ids, show: Show) -> Ranks:
-    """The rank of each target, relation by relation."""
-    parts, done, entities = [], 0, _entity_ids(cases, questions.entities)
+def _tasks(cases: Cases, questions: Questions, known: Ids) -> list[Targets]:
+    """The questions, relation by relation."""
+    entities, tasks = _entity_ids(cases, questions.entities), list[Targets]()
     for relation, identity in _relations(cases, questions).items():
-        show("ranking answers", done, len(questions))
         asked, passed = entities[_of(questions.rows, relation)], entities[_of(known, relation)]
-        parts.append(filtered_ranks(cases, identity, asked, passed, among=len(entities)))
-        done += len(asked)
-    show("ranking answers", done, done)
+        starts = range(0, len(asked), RANKED_AT_ONCE)
+        tasks += (Targets(identity, asked[at : at + RANKED_AT_ONCE], passed, len(entities)) for at in starts)
+    return tasks
+
+
+def _ranked(cases: Cases, tasks: list[Targets], executor: Executor, show: Show) -> Ranks:
+    """The rank of each target, in the order of the tasks."""
+    parts, done, total = list[Ranks](), 0, sum(len(task.asked) for task in tasks)
+    show("ranking answers", 0, total)
+    for ranks in executor.each(cases, filtered_ranks, tasks):
+        parts.append(ranks)
+        done += len(ranks)
+        show("ranking answers", done, total)
     return Ranks.joined(parts)
 
 

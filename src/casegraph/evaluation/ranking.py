@@ -9,6 +9,7 @@ paper's own code does.
 
 from dataclasses import dataclass
 from math import fsum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -61,12 +62,22 @@ class Ranks:
         )
 
 
-def filtered_ranks(cases: Cases, relation: int | None, asked: Ids, known: Ids, *, among: int) -> Ranks:
-    """The ranks of the targets of one relation, in the order asked; none is reached if the graph has no such relation.
+class Targets(NamedTuple):
+    """What to rank of one relation, if the graph has it.
 
     asked, known  rows (entity, target) of ids: what to rank, and what to pass over (all that is ranked, too)
     among         how many entities there are; those that the graph has not seen have ids beyond its own
     """
+
+    relation: int | None
+    asked: Ids
+    known: Ids
+    among: int
+
+
+def filtered_ranks(cases: Cases, targets: Targets) -> Ranks:
+    """The ranks of targets, in the order asked; none is reached if the graph has no such relation."""
+    relation, asked, known, among = targets
     order, known = np.lexsort(asked.T[::-1]), distinct(known[np.isin(known[:, 0], asked[:, 0])])
     entities, starts = np.unique(asked[order, 0], return_index=True)
     offsets, known_offsets = (
@@ -77,8 +88,8 @@ def filtered_ranks(cases: Cases, relation: int | None, asked: Ids, known: Ids, *
     if relation is None:
         return unreached(others)[np.argsort(order)]
     seen = np.where(entities < len(cases.graph.entities), entities, -1).astype(np.int32)
-    targets, passed = (offsets, asked[order, 1].copy()), (known_offsets, known[:, 1].copy())
-    return ranks(standings(cases, (relation, seen), targets, passed), others)[np.argsort(order)]
+    ranked, passed = (offsets, asked[order, 1].copy()), (known_offsets, known[:, 1].copy())
+    return ranks(standings(cases, (relation, seen), ranked, passed), others)[np.argsort(order)]
 
 
 def ranks(standing: Standings, others: Counts) -> Ranks:

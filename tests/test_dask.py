@@ -1,0 +1,143 @@
+"""On a cluster of worker processes everything is as in one process, to the last byte, also when workers are killed."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+from tests.test_datasets import DATA, needs_data
+
+from casegraph import read_facts, world, write_facts
+from casegraph.answering import Cases
+from casegraph.batch.auditing import audit
+from casegraph.batch.completing import Wanted, complete
+from casegraph.casebase import CaseBase
+from casegraph.errors import CasegraphError
+from casegraph.evaluation.completion import evaluate
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.executor import HERE, Executor
+from casegraph.scaling.dask import DaskExecutor
+from casegraph.settings import Settings
+from casegraph.work import Show, quiet
+
+distributed = pytest.importorskip("distributed")
+WORKERS = 2
+RELATIONS = 70  # of the 122 of FB122, those with the fewest facts: the others take most of the time
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[DaskExecutor]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CASEGRAPH_THREADS", str(WORKERS))
+        with DaskExecutor() as executor:
+            yield executor
+
+
+class Killer:
+    """A progress bar that, when a third of each kind of work is done, kills a worker that is at it with signal 9."""
+
+    def __init__(self, executor: DaskExecutor) -> None:
+        self.client: Any = executor._client
+        self.killed = dict[str, int]()
+
+    def __call__(self, doing: str, done: int, total: int) -> None:
+        if 3 * done >= total and doing not in self.killed:
+            busy = next(worker for worker, tasks in self.client.processing().items() if tasks)
+            self.killed[doing] = self.client.run(os.getpid, workers=[busy])[busy]
+            os.kill(self.killed[doing], signal.SIGKILL)
+
+
+def case_base(facts: list[Any], settings: Settings | None = None) -> CaseBase:
+    cases = CaseBase(settings)
+    cases.update(add=facts)
+    return cases
+
+
+def pids(executor: DaskExecutor) -> set[int]:
+    client: Any = executor._client
+    client.wait_for_workers(WORKERS)
+    return set(client.run(os.getpid).values())
+
+
+@needs_data
+def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(cluster: DaskExecutor, tmp_path: Path) -> None:
+    facts = list(read_facts(DATA / "FB122" / "train.txt.gz"))
+    graph = case_base(facts).graph
+    fewest = sorted(range(len(graph.relations)), key=lambda k: (len(graph.rows(2 * k)), graph.relations[k]))
+    relations = [direction for k in fewest[:RELATIONS] for direction in (2 * k, 2 * k + 1)]
+    asked = Wanted(
+        relations=tuple(graph.relations[k] for k in fewest[RELATIONS - 9 : RELATIONS]), min_probability=0.1,
+        entities=tuple(sorted(graph.entities.names)[::50]),
+    )  # fmt: skip
+
+    def written(name: str, executor: Executor, show: Show) -> tuple[bytes, bytes]:
+        cases = case_base(facts)
+        executor.count(cases.cases, relations, show)
+        cases.save(tmp_path / name)
+        assert complete(cases, tmp_path / f"{name}.jsonl", asked, executor, show).proposed > 100
+        return (tmp_path / name).read_bytes(), (tmp_path / f"{name}.jsonl").read_bytes()
+
+    killer = Killer(cluster)
+    assert written("many", cluster, killer) == written("one", HERE, quiet)
+    assert list(killer.killed) == ["counting paths to answers", "counting what paths reach", "asking"]
+    assert not pids(cluster) & set(killer.killed.values())
+
+
+def test_evaluations_and_audits_are_those_of_one_process(cluster: DaskExecutor, tmp_path: Path) -> None:
+    write_facts(world.facts(), tmp_path / "train.txt")
+    write_facts(world.questions(), tmp_path / "test.txt")
+    for settings in (Settings(), Settings.paper("NELL-995")):
+        one, many = (evaluate(Benchmark.open(tmp_path), settings, executor=executor) for executor in (HERE, cluster))
+        assert (many.metrics, many.by_relation) == (one.metrics, one.by_relation)
+    found = [audit(case_base(world.facts()), executor=executor) for executor in (HERE, cluster)]
+    assert found[0] == found[1]
+
+
+def test_workers_that_do_not_see_the_file_get_the_snapshot_sent(
+    cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster._client, "run", lambda *_: {"somewhere": False})
+    cases = case_base(world.facts()).cases
+    assert list(cluster.each(cases, named_facts, range(5))) == [named_facts(cases, number) for number in range(5)]
+
+
+def test_a_snapshot_that_was_lost_with_all_workers_is_sent_again(
+    cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = pids(cluster)
+    monkeypatch.setattr(cluster._client, "run", lambda *_: {"somewhere": False})
+    cases, numbers = case_base(world.facts()).cases, range(8)
+    results = cluster.each(cases, slowly_named_facts, numbers)
+    found = [next(results)]
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    assert [*found, *results] == [named_facts(cases, number) for number in numbers]
+    monkeypatch.undo()
+    assert not before & pids(cluster)
+
+
+def test_an_error_of_a_task_comes_to_whoever_asked(cluster: DaskExecutor) -> None:
+    with pytest.raises(CasegraphError, match="task 1 is refused"):
+        list(cluster.each(case_base(world.facts()).cases, refused, [1]))
+
+
+def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("casegraph.scaling.dask.PATIENCE", 0.5)
+    with pytest.raises(CasegraphError, match=r"no Dask scheduler with workers answers at tcp://127\.0\.0\.1:9"):
+        DaskExecutor("tcp://127.0.0.1:9")
+
+
+def named_facts(cases: Cases, number: int) -> tuple[int, list[str]]:
+    return number, [graph_fact.head for graph_fact in cases.graph.facts()][:: number + 1]
+
+
+def slowly_named_facts(cases: Cases, number: int) -> tuple[int, list[str]]:
+    sleep(0.3)
+    return named_facts(cases, number)
+
+
+def refused(cases: Cases, number: int) -> None:
+    raise CasegraphError(f"task {number} is refused")

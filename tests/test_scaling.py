@@ -1,0 +1,245 @@
+"""Shards counted anywhere add up to what one process counts, to the last byte, and anything else is refused."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import settings as example_settings
+from hypothesis import strategies as st
+from tests.strategies import Fact, Step, histories, random_facts, shuffled, some_settings, surviving
+
+from casegraph import world
+from casegraph.answering import Cases
+from casegraph.casebase import CaseBase
+from casegraph.cli import cli
+from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings
+from casegraph.paths import in_words, unpacked
+from casegraph.scaling.counting import COLUMNS, Part, Shard, count_hits, count_reach, keep, merged, with_hits
+from casegraph.scaling.files import read_part, write_part
+from casegraph.settings import Settings
+
+FACTS = random_facts(Random(71), entities=12, relations=3, facts=50)
+
+
+def cases_of(facts: list[Fact], settings: Settings | None = None) -> Cases:
+    case_base = CaseBase(settings)
+    case_base.update(add=facts)
+    return case_base.cases
+
+
+def directions(cases: Cases) -> list[int]:
+    return list(range(cases.graph.directions))
+
+
+def hits_of(cases: Cases, of: int) -> list[Part]:
+    return [count_hits(cases, shard) for shard in Shard.all(of)]
+
+
+def reach_of(cases: Cases, of: int, given: Part, relations: list[int] | None = None) -> list[Part]:
+    wanted = directions(cases) if relations is None else relations
+    return [count_reach(with_hits(cases, given), (shard, wanted)) for shard in Shard.all(of)]
+
+
+def counts_of(cases: Cases) -> Part:
+    return merged(reach_of(cases, 2, merged(hits_of(cases, 2))))
+
+
+def assert_same_counts(cases: Cases, expected: Cases) -> None:
+    assert sorted(cases.statistics.counted) == sorted(expected.statistics.counted)
+    for relation, counts in expected.statistics.counted.items():
+        for column in ("types", *COLUMNS):
+            one, other = getattr(cases.statistics.counted[relation], column), getattr(counts, column)
+            assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
+
+
+@example_settings(max_examples=60)
+@given(histories(), some_settings(), st.integers(1, 5), st.integers(1, 5), st.randoms(use_true_random=False))
+def test_shards_counted_under_any_ids_add_up_to_what_one_process_counts(
+    history: list[Step], settings: Settings, first: int, second: int, random: Random
+) -> None:
+    facts = sorted(surviving(history))
+    lived = CaseBase(settings)
+    for doing, named in history:
+        lived.update(**{doing: named})
+    hosts = [lived.cases, *(cases_of(shuffled(random, facts), settings) for _ in range(2))]
+
+    def somewhere() -> Cases:
+        return random.choice(hosts)
+
+    hits = merged(count_hits(somewhere(), shard) for shard in Shard.all(first))
+    counts = merged(
+        count_reach(with_hits(host, hits), (shard, directions(host)))
+        for shard in Shard.all(second)
+        for host in [somewhere()]
+    )
+    expected, kept = cases_of(facts, settings), cases_of(facts, settings)
+    expected.statistics.prepare(directions(expected))
+    keep(kept, counts)
+    assert_same_counts(kept, expected)
+
+
+@given(st.lists(st.integers(0, 11), unique=True), st.integers(1, 6))
+def test_shards_share_the_entities_evenly_whatever_their_ids(numbers: list[int], of: int) -> None:
+    graphs = [cases_of(facts).graph for facts in (FACTS, shuffled(Random(1), FACTS))]
+    names = [f"e{number}" for number in numbers if f"e{number}" in graphs[0].entities]
+    shares = []
+    for graph in graphs:
+        entities = np.sort(graph.entities.intern(names))
+        shares.append([[graph.entities[one] for one in shard.share(graph, entities)] for shard in Shard.all(of)])
+    sizes = [len(share) for share in shares[0]]
+    assert [set(share) for share in shares[0]] == [set(share) for share in shares[1]]
+    assert sorted(name for share in shares[0] for name in share) == sorted(names)
+    assert max(sizes) - min(sizes) <= 1
+
+
+REFUSED: dict[str, tuple[Callable[[Cases, Cases], object], str]] = {
+    "a missing shard": (lambda own, _: merged(hits_of(own, 4)[:2]), "missing 3/4, 4/4"),
+    "a shard twice": (lambda own, _: merged([hits_of(own, 2)[0]] * 2), "1/2 is there twice"),
+    "shards of different numbers": (lambda own, _: merged(hits_of(own, 2)[:1] + hits_of(own, 3)[1:]), "1/2 and 2/3"),
+    "other facts": (lambda own, other: merged([hits_of(own, 2)[0], hits_of(other, 2)[1]]), "2/2 is of other facts"),
+    "other relations": (
+        lambda own, _: merged([reach_of(own, 2, hits, [0])[0], reach_of(own, 2, hits, [1])[1]])
+        if (hits := merged(hits_of(own, 1)))
+        else None,
+        "2/2 is of other facts",
+    ),
+    "another pass": (
+        lambda own, _: merged([hits_of(own, 2)[0], reach_of(own, 2, merged(hits_of(own, 2)))[1]]), "of another pass",
+    ),
+    "reach of other hits": (
+        lambda own, _: merged(
+            [reach_of(own, 2, merged(hits_of(own, 1)))[0], reach_of(own, 2, doubled(merged(hits_of(own, 1))))[1]]
+        ),
+        "with other hits",
+    ),
+    "counts of other facts": (lambda own, other: keep(own, counts_of(other)), "of other facts or settings"),
+    "hits of other facts": (lambda own, other: with_hits(own, merged(hits_of(other, 1))), "of other facts or settings"),
+    "hits of one shard": (lambda own, _: with_hits(own, hits_of(own, 2)[0]), "only those of shard 1/2"),
+    "hits alone": (lambda own, _: keep(own, merged(hits_of(own, 2))), "only of hits"),
+}  # fmt: skip
+
+
+def doubled(part: Part) -> Part:
+    return replace(part, columns={name: 2 * column for name, column in part.columns.items()})
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize(
+    "other", [cases_of(FACTS[1:]), cases_of(FACTS, Settings(support=3))], ids=["facts", "settings"]
+)
+def test_parts_that_do_not_belong_together_are_refused(kind: str, other: Cases) -> None:
+    refused, words = REFUSED[kind]
+    with pytest.raises(CasegraphError, match=words) as raised:
+        refused(cases_of(FACTS), other)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "-1/3", "1/0", "1/2/3", ""])
+def test_what_names_no_shard_is_refused(text: str) -> None:
+    with pytest.raises(InvalidSettings, match="i/n with i from 1 to n, such as 2/8"):
+        Shard.named(text)
+
+
+def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
+    cases = cases_of([("ä", "r⁻¹", "b"), ("b", "\t", "ä"), *FACTS])
+    for part in (hits_of(cases, 3)[1], counts_of(cases)):
+        write_part(part, tmp_path / "part.npz")
+        again = read_part(tmp_path / "part.npz")
+        assert (again.shard, again.digest, again.max_length) == (part.shard, part.digest, part.max_length)
+        assert again.names == part.names
+        assert list(again.columns) == list(part.columns)
+        for name in ("counted", "relation", "types"):
+            assert getattr(again, name).tolist() == getattr(part, name).tolist()
+        assert all(again.columns[name].tolist() == column.tolist() for name, column in part.columns.items())
+    assert [path.name for path in tmp_path.iterdir()] == ["part.npz"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("types", -1, "below zero"),
+        ("types", 1_000_000, "a path type names a relation that does not exist"),
+        ("relation", 99, "of a relation that does not exist"),
+        ("hits", -1, "below zero"),
+        ("header", 0, ""),
+    ],
+)
+def test_a_part_that_was_tampered_with_is_refused(name: str, value: int, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "part.npz"
+    write_part(hits_of(cases_of(FACTS), 1)[0], file)
+    with np.load(file, allow_pickle=False) as saved:
+        arrays = {key: saved[key] for key in saved.files}
+    arrays[name][0] = value
+    with file.open("wb") as out:
+        np.savez(out, allow_pickle=False, **arrays)
+    with pytest.raises(IncompatibleFile, match=f"is damaged .*{words}"):
+        read_part(file)
+
+
+def test_what_is_no_part_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "part.npz").write_bytes(b"PK")
+    with pytest.raises(IncompatibleFile, match="is not a file of counts, or only a part of one"):
+        read_part(tmp_path / "part.npz")
+
+
+def test_counts_can_be_read_by_other_engines(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    cases = cases_of(FACTS)
+    write_part(counts_of(cases), tmp_path / "counts.parquet")
+    rows = parquet.read_table(tmp_path / "counts.parquet").to_pylist()
+    cases.statistics.prepare(directions(cases))
+    expected = [
+        (cases.graph.relation_name(relation), in_words(cases.graph, unpacked(number, 3)), *row)
+        for relation, counts in cases.statistics.counted.items()
+        for number, *row in zip(*(getattr(counts, name).tolist() for name in ("types", *COLUMNS)), strict=True)
+    ]
+    found = [(row["relation"], " → ".join(row["path_type"]), *(row[name] for name in COLUMNS)) for row in rows]
+    assert sorted(found) == sorted(expected)
+    assert [path.name for path in tmp_path.iterdir()] == ["counts.parquet"]
+
+
+def test_the_commands_give_the_file_that_one_process_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> None:
+        done = CliRunner().invoke(cli, arguments)
+        assert done.exit_code == 0, done.stderr
+
+    short = ("--max-length", "2")
+    run("save", "world", "one.case", *short)
+    for number in ("1", "2", "3"):
+        run("count", "world", "--shard", f"{number}/3", "--out", f"hits-{number}.npz", *short)
+    run("merge", "hits-3.npz", "hits-1.npz", "hits-2.npz", "--out", "hits.npz")
+    for number in ("1", "2"):
+        run("count", "world", "--shard", f"{number}/2", "--given", "hits.npz", "--out", f"reach-{number}.npz", *short)
+    run("merge", "reach-1.npz", "reach-2.npz", "--out", "counts.npz")
+    run("save", "world", "many.case", "--counts", "counts.npz", *short)
+    assert Path("many.case").read_bytes() == Path("one.case").read_bytes()
+    run("count", "world", "--out", "whole.npz", *short)
+    assert Path("whole.npz").read_bytes() == Path("hits.npz").read_bytes()
+
+
+def test_the_digest_is_of_the_facts_and_the_settings_alone() -> None:
+    lived = CaseBase()
+    lived.update(add=[("x", "y", "z"), *shuffled(Random(3), FACTS)])
+    lived.update(retract=[("x", "y", "z")])
+    assert lived.cases.digest == cases_of(FACTS).digest
+    others = [cases_of(FACTS[1:]), cases_of(FACTS, Settings(best=4)), cases_of([*FACTS, ("x", "y", "z")])]
+    swapped = [(tail, relation, head) for head, relation, tail in FACTS]
+    digests = {cases.digest for cases in [*others, cases_of(swapped), cases_of(FACTS)]}
+    assert len(digests) == 5
+
+
+def test_counting_only_some_relations_leaves_the_others_to_be_counted() -> None:
+    facts = [tuple(fact) for fact in world.facts()]
+    kept, expected = cases_of(facts), cases_of(facts)  # type: ignore[arg-type]
+    keep(kept, merged(reach_of(kept, 2, merged(hits_of(kept, 2)), [2, 3])))
+    assert sorted(kept.statistics.counted) == [2, 3]
+    for cases in (kept, expected):
+        cases.statistics.prepare(directions(cases))
+    assert_same_counts(kept, expected)
