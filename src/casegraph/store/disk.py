@@ -44,12 +44,11 @@ def write_at(file: int, offset: int, content: bytes) -> None:
 
 def flush(file: int) -> None:
     """Return when what was written is on the disk itself."""
-    if sys.platform == "darwin":  # where fsync leaves it in the memory of the disk
+    os.fsync(file)
+    if sys.platform == "darwin":  # where this leaves it in the memory of the disk
         import fcntl
 
         fcntl.fcntl(file, fcntl.F_FULLFSYNC)
-    else:
-        os.fsync(file)
 
 
 def flush_folder(folder: Path) -> None:
