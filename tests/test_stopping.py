@@ -1,0 +1,92 @@
+"""Walking stops when what was asked for is settled, and nothing that is asked for depends on that."""
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.strategies import random_facts
+
+from casegraph import kernels
+from casegraph.answering import Standings, answers, asking, standings
+from casegraph.arrays import ids
+from casegraph.casebase import CaseBase
+from casegraph.settings import Settings
+
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"discount": 0.0},
+    {"discount": 1.0},
+    {"best": 1},
+    {"habit": 1.0},
+    {"habit": 0.0},
+    {"path_types": 7},
+    {"path_types": None, "support": 1},
+    {"precedents": False},
+    {"max_length": 4, "path_types": 30},
+    {"neighbours": 3},
+]
+MANY = 32  # targets: with more, nobody stops
+
+
+def random_cases(random: Random, **changes: Any) -> CaseBase:  # noqa: ANN401  (settings of any type)
+    cases = CaseBase(Settings(**changes))
+    cases.update(add=random_facts(random, entities=40, relations=4, facts=160))
+    return cases
+
+
+def followed(cases: CaseBase, relation: int, entities: list[int], top: int) -> int:
+    """Edges looked at to find the best answers."""
+    lists, kernel = asking(cases.cases, relation, ids(entities))
+    unknown = np.full(len(entities), -1, dtype=np.int32)
+    return kernels.answers(kernel, ids(entities), lists.of_query, unknown, cases.cases.workspaces, top, 1)[-1]
+
+
+def standing(cases: CaseBase, relation: int, entity: int, targets: list[int]) -> Standings:
+    none = np.zeros(2, dtype=np.int64), ids()
+    return standings(cases.cases, (relation, ids([entity])), (np.array([0, len(targets)]), ids(targets)), none)
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict[str, Any]) -> None:
+    random, all_work, work = Random(str(changes)), 0, 0
+    for _ in range(2):
+        cases = random_cases(random, **changes)
+        everyone = list(range(len(cases.graph.entities)))
+        for relation in range(cases.graph.directions):
+            whole = answers(cases.cases, relation, ids(everyone), top=-1)
+            for top in (1, 3, 10):
+                few = answers(cases.cases, relation, ids(everyone), top=top)
+                for found, best in zip(whole, few, strict=True):
+                    assert best.entities.tolist() == found.entities[:top].tolist()
+                    assert best.scores.tobytes() == found.scores[:top].tobytes()
+            all_work += followed(cases, relation, everyone, -1)
+            work += followed(cases, relation, everyone, 1)
+    assert 0 < work < all_work
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_a_target_stands_where_it_stands_among_all(changes: dict[str, Any]) -> None:
+    random = Random(str(changes))
+    cases = random_cases(random, **changes)
+    everyone = list(range(len(cases.graph.entities)))
+    assert len(everyone) > MANY
+    for relation in range(cases.graph.directions):
+        for entity in random.sample(everyone, 8):
+            whole = standing(cases, relation, entity, everyone)
+            for first in everyone[::2]:
+                few = standing(cases, relation, entity, everyone[first : first + 2])
+                for column in ("score", "better", "equal", "earlier"):
+                    assert getattr(few, column).tolist() == getattr(whole, column)[first : first + 2].tolist()
+
+
+@pytest.mark.parametrize("budget", [1, 30, 100, 300, 1000, 3000])
+def test_what_a_small_budget_leaves_out_does_not_depend_on_what_is_asked_for(budget: int) -> None:
+    cases = random_cases(Random(budget), budget=budget)
+    everyone = ids(range(len(cases.graph.entities)))
+    for relation in range(cases.graph.directions):
+        whole = answers(cases.cases, relation, everyone, top=-1)
+        for found, best in zip(whole, answers(cases.cases, relation, everyone, top=2), strict=True):
+            assert best.exact == found.exact
+            assert best.entities.tolist() == found.entities[:2].tolist()
+            assert best.scores.tobytes() == found.scores[:2].tobytes()
