@@ -53,7 +53,7 @@ class Answerer {
  private:
   using Given = Habit::Given;
 
-  // What the entities that share a fact answer, if at least `support` of them do; the one that asks is among them.
+  // What the entities that share a fact answer, if at least `support` of them do.
   struct Sharing {
     Count others = 0;  // those that have the query relation
     Count edges = 0;   // that were looked at
@@ -332,39 +332,50 @@ class Answerer {
            (relation == inverse(asking_.relation) && head == left_out_ && tail == entity_);
   }
 
+  // What was found for a fact that many share is kept for other queries: the one that asks is counted, and then taken off.
   void share(const Fact& fact) {
-    const Sharing& sharing = answers_of_those_who_share(fact);
-    followed += sharing.edges - static_cast<Count>(own_.size());
-    const Count others = sharing.others - !own_.empty();
+    if (queries_.entities.size() > 1 && fact.sharing > std::max(own_.size(), few_sharing)) {
+      share(fact, kept_sharing(fact), own_);
+    } else {
+      count_answers(fact, entity_, sharing_);
+      share(fact, sharing_, {});
+    }
+  }
+
+  void share(const Fact& fact, const Sharing& sharing, Ids own) {
+    followed += sharing.edges - static_cast<Count>(own.size());
+    const Count others = sharing.others - !own.empty();
     for (const auto& [all, answer] : sharing.given) {
-      const Count count = all - is_own(answer);
+      const Count count = all - std::binary_search(own.begin(), own.end(), answer);
       const bool is_the_fact = fact.relation == asking_.relation && answer == fact.tail;
       if (count >= manner_.support && !is_the_fact && may_answer(answer))
         add(candidate(answer), {Evidence::shared_fact, fact.relation, fact.tail, -1, count, others,
-                     static_cast<double>(count) / (static_cast<double>(others) + manner_.doubt)});
+                                static_cast<double>(count) / (static_cast<double>(others) + manner_.doubt)});
     }
   }
 
-  // Many queries share facts, so what was found is kept, as long as it is not too much.
-  const Sharing& answers_of_those_who_share(const Fact& fact) {
+  const Sharing& kept_sharing(const Fact& fact) {
     if (kept_ > most_kept) {
-      sharing_.clear();
+      sharing_of_.clear();
       kept_ = 0;
     }
-    const auto [at, is_new] = sharing_.try_emplace(static_cast<std::uint64_t>(fact.relation) << 32 | static_cast<std::uint32_t>(fact.tail));
-    Sharing& sharing = at->second;
+    const auto [at, is_new] = sharing_of_.try_emplace(static_cast<std::uint64_t>(fact.relation) << 32 | static_cast<std::uint32_t>(fact.tail));
     if (is_new) {
-      count_answers(graph_.tails(fact.tail, inverse(fact.relation)), sharing);
-      kept_ += sharing.given.size() + 8;
+      count_answers(fact, -1, at->second);
+      kept_ += at->second.given.size();
     }
-    return sharing;
+    return at->second;
   }
 
-  void count_answers(Ids entities, Sharing& sharing) {
+  // What all who share the fact answer, but for one of them.
+  void count_answers(const Fact& fact, Id but_for, Sharing& sharing) {
     const Edges& answers = graph_.edges(asking_.relation);
     given_.clear();
-    sharing.edges = static_cast<Count>(entities.size());
-    for (Id other : entities) {
+    sharing.given.clear();
+    sharing.edges = static_cast<Count>(fact.sharing);
+    sharing.others = 0;
+    for (Id other : graph_.tails(fact.tail, inverse(fact.relation))) {
+      if (other == but_for) continue;
       const Ids given = answers.of(other);
       sharing.edges += static_cast<Count>(given.size());
       sharing.others += !given.empty();
@@ -392,7 +403,8 @@ class Answerer {
     if (count > 0) add(place, {Evidence::habit, -1, -1, -1, count, others(), habit_.worth(count, others())});
   }
 
-  static constexpr std::size_t most_kept = 1 << 20;  // answers and, eight times, facts
+  static constexpr std::size_t few_sharing = 16;
+  static constexpr std::size_t most_kept = 1 << 20;  // answers
   static constexpr std::size_t few_ends = 64;
   static constexpr int all_shared = 64;              // binary digits
 
@@ -405,7 +417,8 @@ class Answerer {
   Workspace& workspace_;
   std::vector<Fact> facts_;
   std::vector<Id> given_;
-  std::unordered_map<std::uint64_t, Sharing> sharing_;  // by fact
+  Sharing sharing_;
+  std::unordered_map<std::uint64_t, Sharing> sharing_of_;  // by fact
   std::size_t kept_ = 0;
   std::size_t in_use_ = 0;  // of the workspace's frontiers
   Ids own_;                 // the answers that the entity has

@@ -1,4 +1,4 @@
-"""Walking stops when what was asked for is settled, and nothing that is asked for depends on that."""
+"""Walking stops when what was asked for is settled, queries share what they find: and no answer depends on that."""
 
 from random import Random
 from typing import Any
@@ -90,3 +90,18 @@ def test_what_a_small_budget_leaves_out_does_not_depend_on_what_is_asked_for(bud
             assert best.exact == found.exact
             assert best.entities.tolist() == found.entities[:2].tolist()
             assert best.scores.tobytes() == found.scores[:2].tobytes()
+
+
+def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
+    """What is found for facts that many share is kept for the next query of the batch."""
+    random = Random(5)
+    shared = [(f"e{number}", f"r{number % 2}", f"hub{number % 3 // 2}") for number in range(60)]
+    cases = CaseBase()
+    cases.update(add=[*random_facts(random, entities=60, relations=4, facts=240), *shared])
+    everyone = range(len(cases.graph.entities))
+    for relation in range(cases.graph.directions):
+        together = answers(cases.cases, relation, ids(everyone), top=-1)
+        for entity, found in zip(everyone, together, strict=True):
+            (alone,) = answers(cases.cases, relation, ids([entity]), top=-1)
+            assert alone.entities.tolist() == found.entities.tolist()
+            assert alone.scores.tobytes() == found.scores.tobytes()
