@@ -334,6 +334,7 @@ class Answerer {
 
   // What was found for a fact that many share is kept for other queries: the one that asks is counted, and then taken off.
   void share(const Fact& fact) {
+    if (static_cast<Count>(fact.sharing) <= manner_.support) return;  // with the one that asks: too few others
     if (queries_.entities.size() > 1 && fact.sharing > std::max(own_.size(), few_sharing)) {
       share(fact, kept_sharing(fact), own_);
     } else {
@@ -345,12 +346,14 @@ class Answerer {
   void share(const Fact& fact, const Sharing& sharing, Ids own) {
     followed += sharing.edges - static_cast<Count>(own.size());
     const Count others = sharing.others - !own.empty();
+    Evidence piece{Evidence::shared_fact, fact.relation, fact.tail, -1, 0, others, 0};
     for (const auto& [all, answer] : sharing.given) {
       const Count count = all - std::binary_search(own.begin(), own.end(), answer);
       const bool is_the_fact = fact.relation == asking_.relation && answer == fact.tail;
-      if (count >= manner_.support && !is_the_fact && may_answer(answer))
-        add(candidate(answer), {Evidence::shared_fact, fact.relation, fact.tail, -1, count, others,
-                                static_cast<double>(count) / (static_cast<double>(others) + manner_.doubt)});
+      if (count < manner_.support || is_the_fact || !may_answer(answer)) continue;
+      if (count != piece.count) piece.value = static_cast<double>(count) / (static_cast<double>(others) + manner_.doubt);
+      piece.count = count;
+      add(candidate(answer), piece);
     }
   }
 
@@ -369,23 +372,20 @@ class Answerer {
 
   // What all who share the fact answer, but for one of them.
   void count_answers(const Fact& fact, Id but_for, Sharing& sharing) {
-    const Edges& answers = graph_.edges(asking_.relation);
-    given_.clear();
+    const Ids all = graph_.tails(fact.tail, inverse(fact.relation));
+    const auto given_by = [&](Id other) { return other == but_for ? Ids{} : graph_.tails(other, asking_.relation); };
+    sharing = {0, static_cast<Count>(all.size()), std::move(sharing.given)};
     sharing.given.clear();
-    sharing.edges = static_cast<Count>(fact.sharing);
-    sharing.others = 0;
-    for (Id other : graph_.tails(fact.tail, inverse(fact.relation))) {
-      if (other == but_for) continue;
-      const Ids given = answers.of(other);
+    for (Id other : all) {
+      const Ids given = given_by(other);
       sharing.edges += static_cast<Count>(given.size());
       sharing.others += !given.empty();
       for (Id answer : given)
-        if (workspace_.tally[answer]++ == 0) given_.push_back(answer);
+        if (++workspace_.tally[answer] == manner_.support) sharing.given.push_back({0, answer});
     }
-    for (Id answer : given_) {
-      if (workspace_.tally[answer] >= manner_.support) sharing.given.push_back({workspace_.tally[answer], answer});
-      workspace_.tally[answer] = 0;
-    }
+    for (auto& [count, answer] : sharing.given) count = workspace_.tally[answer];
+    for (Id other : all)
+      for (Id answer : given_by(other)) workspace_.tally[answer] = 0;
   }
 
   // Candidates have the habit as one more piece of evidence. The entity's own answers become candidates, even with no evidence
@@ -416,7 +416,6 @@ class Answerer {
   Candidates& candidates_;
   Workspace& workspace_;
   std::vector<Fact> facts_;
-  std::vector<Id> given_;
   Sharing sharing_;
   std::unordered_map<std::uint64_t, Sharing> sharing_of_;  // by fact
   std::size_t kept_ = 0;

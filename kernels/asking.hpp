@@ -45,7 +45,8 @@ struct Workspace {
   };
   Candidates candidates;
   Stamps stamps;
-  std::vector<Count> tally, walks;
+  std::vector<std::uint32_t> tally;
+  std::vector<Count> walks;
   std::vector<Visit> visits;     // by node of the trie
   std::deque<Frontier> frontiers;
   std::uint32_t epoch = 0;
