@@ -1,10 +1,7 @@
 // One query at a time: everything that speaks for any answer, gathered and combined.
 #pragma once
 
-#include <bit>
-#include <unordered_map>
-
-#include "asking.hpp"
+#include "precedents.hpp"
 #include "stopping.hpp"
 
 namespace casegraph {
@@ -13,7 +10,7 @@ class Answerer {
  public:
   Answerer(const Asking& asking, const Queries& queries, Workspace& workspace)
       : asking_(asking), graph_(asking.graph), queries_(queries), manner_(asking.manner), habit_(asking.habit),
-        candidates_(workspace.candidates), workspace_(workspace) {
+        candidates_(workspace.candidates), workspace_(workspace), shared_(asking, workspace.tally, queries.entities.size() > 1) {
     if (workspace.visits.size() < asking.trie.nodes.size()) workspace.visits.resize(asking.trie.nodes.size());
     if (!manner_.loop_free) workspace.walks.resize(graph_.entities);
   }
@@ -27,8 +24,10 @@ class Answerer {
       return candidates_.list();
     }
     own_ = graph_.tails(entity_, asking_.relation);
-    if (manner_.precedents) find_facts();
-    if (!asking_.may_stop || recorded_ >= 0 || !can_be_candidates(goal) || !ask_in_short(queries_.lists[query], goal)) ask_in_full(queries_.lists[query]);
+    if (manner_.precedents) shared_.find(entity_, [&](Id relation, Id tail) { return !is_left_out(entity_, relation, tail); });
+    const Id list = queries_.lists[query];
+    const bool may_stop = asking_.may_stop && recorded_ < 0 && can_be_candidates(goal);
+    if (!may_stop || !ask_in_short(list, goal)) ask_in_full(list);
     candidates_.combine();
     return candidates_.list();
   }
@@ -52,17 +51,6 @@ class Answerer {
 
  private:
   using Given = Habit::Given;
-
-  // What the entities that share a fact answer, if at least `support` of them do.
-  struct Sharing {
-    Count others = 0;  // those that have the query relation
-    Count edges = 0;   // that were looked at
-    std::vector<Given> given;
-  };
-  struct Fact {
-    Id relation, tail;
-    std::size_t sharing;  // how many share it
-  };
 
   // The ends that a step has reached, and those for which it makes no difference.
   struct Seen {
@@ -99,7 +87,11 @@ class Answerer {
     Walk walk = start(list);
     habit_at_once_ = false;
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) walk.walked += follow(walk);
-    if (manner_.precedents) share(rarest_shared());
+    if (manner_.precedents) {
+      const int digits = shared_.within(before_ + manner_.budget - followed);
+      exact = exact && digits == SharedFacts::all;
+      share(digits);
+    }
     if (!habit_.empty()) follow_habit();
   }
 
@@ -110,11 +102,9 @@ class Answerer {
     habit_at_once_ = !habit_.empty();
     for (Id answer : own_) candidate(answer);
     for (Id target : goal.targets) candidate(target);
-    Count cost = 0;
-    for (const Fact& fact : facts_) cost += static_cast<Count>(fact.sharing);
-    if (cost > manner_.budget) return false;
-    share(all_shared);
-    before_ = followed - cost;
+    if (shared_.cost() > manner_.budget) return false;
+    share(SharedFacts::all);
+    before_ = followed - shared_.cost();
     for (std::int64_t check = walk.at + 4; walk.at < walk.end && !is_enough(walk); ++walk.at) {
       if (walk.at == check) {
         const Undecided undecided(candidates_, goal, asking_.pieces[walk.at]);
@@ -129,7 +119,8 @@ class Answerer {
   bool is_enough(const Walk& walk) const { return manner_.walked > 0 && walk.walked == manner_.walked; }
 
   bool can_be_candidates(const Goal& goal) const {
-    return goal.is_small() && std::all_of(goal.targets.begin(), goal.targets.end(), [&](Id target) { return in_graph(target) && may_answer(target); });
+    return goal.is_small() &&
+           std::all_of(goal.targets.begin(), goal.targets.end(), [&](Id target) { return in_graph(target) && may_answer(target); });
   }
 
   // Whether nobody who is no candidate yet can score as much, if all path types to come are worth no more than `next`.
@@ -195,7 +186,7 @@ class Answerer {
 
   void add(std::size_t place, const Evidence& piece) {
     candidates_.add(place, piece.value);
-    if (candidates_[place].entity == recorded_) record_.push_back(piece);
+    if (recorded_ >= 0 && candidates_[place].entity == recorded_) record_.push_back(piece);
   }
 
   // The path type at hand leads to this end.
@@ -300,92 +291,19 @@ class Answerer {
     for (const auto& [end, walks] : now) workspace_.walks[end] = walks;
   }
 
-  // Of the others that share a fact with the entity and have the query relation, how many give which answer: for the facts
-  // that fewer share than 2^digits.
-  void share(int digits) {
-    for (const Fact& fact : facts_)
-      if (static_cast<int>(std::bit_width(fact.sharing)) <= digits) share(fact);
-  }
-
-  // If all who share something are too many to be asked, the facts that fewest share come first, by powers of two, as far as
-  // the budget goes.
-  int rarest_shared() {
-    std::array<Count, all_shared + 1> sharing{};  // by the number of binary digits of how many share a fact
-    for (const Fact& fact : facts_) sharing[std::bit_width(fact.sharing)] += static_cast<Count>(fact.sharing);
-    int most = 0;
-    for (Count total = followed; most <= all_shared && (total += sharing[most]) <= before_ + manner_.budget; ++most) {}
-    exact = exact && most > all_shared;
-    return most - 1;
-  }
-
-  // The facts of the entity, less the one to be treated as unknown.
-  void find_facts() {
-    facts_.clear();
-    for (Id relation = 0; relation < static_cast<Id>(graph_.relations.size()); ++relation)
-      for (Id tail : graph_.tails(entity_, relation))
-        if (!is_left_out(entity_, relation, tail)) facts_.push_back({relation, tail, graph_.tails(tail, inverse(relation)).size()});
-  }
-
   // Whether an edge is the known answer that is treated as unknown, in either direction.
   bool is_left_out(Id head, Id relation, Id tail) const {
     return (relation == asking_.relation && head == entity_ && tail == left_out_) ||
            (relation == inverse(asking_.relation) && head == left_out_ && tail == entity_);
   }
 
-  // What was found for a fact that many share is kept for other queries: the one that asks is counted, and then taken off.
-  void share(const Fact& fact) {
-    if (static_cast<Count>(fact.sharing) <= manner_.support) return;  // with the one that asks: too few others
-    if (queries_.entities.size() > 1 && fact.sharing > std::max(own_.size(), few_sharing)) {
-      share(fact, kept_sharing(fact), own_);
-    } else {
-      count_answers(fact, entity_, sharing_);
-      share(fact, sharing_, {});
-    }
-  }
-
-  void share(const Fact& fact, const Sharing& sharing, Ids own) {
-    followed += sharing.edges - static_cast<Count>(own.size());
-    const Count others = sharing.others - !own.empty();
-    Evidence piece{Evidence::shared_fact, fact.relation, fact.tail, -1, 0, others, 0};
-    for (const auto& [all, answer] : sharing.given) {
-      const Count count = all - std::binary_search(own.begin(), own.end(), answer);
-      const bool is_the_fact = fact.relation == asking_.relation && answer == fact.tail;
-      if (count < manner_.support || is_the_fact || !may_answer(answer)) continue;
-      if (count != piece.count) piece.value = static_cast<double>(count) / (static_cast<double>(others) + manner_.doubt);
-      piece.count = count;
-      add(candidate(answer), piece);
-    }
-  }
-
-  const Sharing& kept_sharing(const Fact& fact) {
-    if (kept_ > most_kept) {
-      sharing_of_.clear();
-      kept_ = 0;
-    }
-    const auto [at, is_new] = sharing_of_.try_emplace(static_cast<std::uint64_t>(fact.relation) << 32 | static_cast<std::uint32_t>(fact.tail));
-    if (is_new) {
-      count_answers(fact, -1, at->second);
-      kept_ += at->second.given.size();
-    }
-    return at->second;
-  }
-
-  // What all who share the fact answer, but for one of them.
-  void count_answers(const Fact& fact, Id but_for, Sharing& sharing) {
-    const Ids all = graph_.tails(fact.tail, inverse(fact.relation));
-    const auto given_by = [&](Id other) { return other == but_for ? Ids{} : graph_.tails(other, asking_.relation); };
-    sharing = {0, static_cast<Count>(all.size()), std::move(sharing.given)};
-    sharing.given.clear();
-    for (Id other : all) {
-      const Ids given = given_by(other);
-      sharing.edges += static_cast<Count>(given.size());
-      sharing.others += !given.empty();
-      for (Id answer : given)
-        if (++workspace_.tally[answer] == manner_.support) sharing.given.push_back({0, answer});
-    }
-    for (auto& [count, answer] : sharing.given) count = workspace_.tally[answer];
-    for (Id other : all)
-      for (Id answer : given_by(other)) workspace_.tally[answer] = 0;
+  // Of the others that share a fact with the entity and have the query relation, how many give which answer: for the facts
+  // that fewer share than 2^digits.
+  void share(int digits) {
+    followed += shared_.each(digits, entity_, own_, [&](const Evidence& piece, Id answer) {
+      const bool is_the_fact = piece.relation == asking_.relation && answer == piece.tail;
+      if (!is_the_fact && may_answer(answer)) add(candidate(answer), piece);
+    });
   }
 
   // Candidates have the habit as one more piece of evidence. The entity's own answers become candidates, even with no evidence
@@ -403,10 +321,7 @@ class Answerer {
     if (count > 0) add(place, {Evidence::habit, -1, -1, -1, count, others(), habit_.worth(count, others())});
   }
 
-  static constexpr std::size_t few_sharing = 16;
-  static constexpr std::size_t most_kept = 1 << 20;  // answers
   static constexpr std::size_t few_ends = 64;
-  static constexpr int all_shared = 64;              // binary digits
 
   const Asking& asking_;
   const Graph& graph_;
@@ -415,10 +330,7 @@ class Answerer {
   const Habit& habit_;
   Candidates& candidates_;
   Workspace& workspace_;
-  std::vector<Fact> facts_;
-  Sharing sharing_;
-  std::unordered_map<std::uint64_t, Sharing> sharing_of_;  // by fact
-  std::size_t kept_ = 0;
+  SharedFacts shared_;
   std::size_t in_use_ = 0;  // of the workspace's frontiers
   Ids own_;                 // the answers that the entity has
   Count before_ = 0;        // `followed` when the query at hand began

@@ -79,7 +79,8 @@ class Candidates {
   // The most that an entity which has only the habit can score, if all evidence to come is worth no more than `next`.
   double most(const Piece& habit, const Piece& next) const {
     double weight = 1, score = 0;
-    for (std::size_t at = 0; at < best_; ++at, weight *= discount_) score -= weight * (at == 0 ? std::min(habit.said, next.said) : next.said);
+    for (std::size_t at = 0; at < best_; ++at, weight *= discount_)
+      score -= weight * (at == 0 ? std::min(habit.said, next.said) : next.said);
     return score;
   }
   // The least and the most that a candidate can score if all evidence to come is worth no more than `next`.

@@ -50,7 +50,8 @@ bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail) {
   const Ids heads = back.of(tail);
   if (from.ends.size() < heads.size()) {
     for (std::size_t end = 0; end < from.ends.size(); ++end)
-      if (from.ends[end] != tail && edges.holds(from.ends[end], tail) && from.some_path_avoids(static_cast<std::int32_t>(end), tail)) return true;
+      if (from.ends[end] != tail && edges.holds(from.ends[end], tail) && from.some_path_avoids(static_cast<std::int32_t>(end), tail))
+        return true;
     return false;
   }
   return std::any_of(heads.begin(), heads.end(), [&](Id head) {

@@ -53,7 +53,8 @@ struct Frontier {
       if (table[at] < 0 || ends[static_cast<std::size_t>(table[at])] == entity) return table[at];
   }
   bool some_path_avoids(std::int32_t place, Id entity) const {
-    return !passes(paths[static_cast<std::size_t>(place)].inner, entity) || other_path_avoids(paths[static_cast<std::size_t>(place)], entity);
+    const Path& path = paths[static_cast<std::size_t>(place)];
+    return !passes(path.inner, entity) || other_path_avoids(path, entity);
   }
   bool other_path_avoids(const Path& first, Id entity) const {
     for (const Path* path = after(first); path != nullptr; path = after(*path))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import oracle
 from tests.strategies import random_facts
 
 from casegraph import kernels
@@ -105,3 +106,17 @@ def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
             (alone,) = answers(cases.cases, relation, ids([entity]), top=-1)
             assert alone.entities.tolist() == found.entities.tolist()
             assert alone.scores.tobytes() == found.scores.tobytes()
+
+
+def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version() -> None:
+    """Each of 300 people has one of three sets of professions. No path type but the relation itself leads anywhere."""
+    sets = [("actor", "singer", "dancer"), ("actor", "singer", "writer", "poet"), ("actor", "poet", "dancer", "writer")]
+    facts = [(name, "people", f"p{number}") for number in range(300) for name in sets[number % 3]]
+    facts.remove(("actor", "people", "p0"))
+    cases = CaseBase(Settings(max_length=1))
+    cases.update(add=facts)
+    pieces = oracle.precedents(oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False)
+    expected = {name: oracle.discounted_noisy_or(said, 0.05, 5) for name, said in pieces.items()}
+    found = {answer.entity: answer.score for answer in cases.ask("actor", "people", top=-1)}
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert len(found) == 300
