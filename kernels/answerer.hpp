@@ -1,132 +1,41 @@
 // One query at a time: everything that speaks for any answer, gathered and combined.
 #pragma once
 
-#include <bit>
-#include <cmath>
-#include <deque>
-
-#include "answers.hpp"
-#include "frontier.hpp"
-#include "trie.hpp"
+#include "precedents.hpp"
+#include "stopping.hpp"
 
 namespace casegraph {
 
-struct Candidate {
-  Id entity;
-  std::int32_t found_by;          // the place in the list of the first path type that led here
-  Count paths;                    // how many of its walks did
-  double score;
-  std::array<double, 8> pieces;   // the best pieces of evidence, best first
-  int kept;
-};
-
-// What several pieces of evidence are worth together.
-class Combination {
- public:
-  explicit Combination(const Manner& manner) : sum_(manner.sum), discount_(manner.discount), best_(std::min(manner.best, 8)) {}
-
-  void add(Candidate& candidate, double piece) const {
-    if (sum_) {
-      candidate.score += piece;
-      return;
-    }
-    if (candidate.kept == best_ && piece <= candidate.pieces[best_ - 1]) return;
-    int place = candidate.kept < best_ ? candidate.kept++ : best_ - 1;
-    for (; place > 0 && candidate.pieces[place - 1] < piece; --place) candidate.pieces[place] = candidate.pieces[place - 1];
-    candidate.pieces[place] = piece;
-  }
-  void finish(Candidate& candidate) const {
-    if (sum_) return;
-    double weight = 1;
-    for (int place = 0; place < candidate.kept; ++place, weight *= discount_)
-      candidate.score -= weight * std::log1p(-candidate.pieces[place]);
-  }
-
- private:
-  const bool sum_;
-  const double discount_;
-  const int best_;
-};
-
-// What all entities that have the query relation answer, most frequent first. Nearly every possible answer has this evidence and
-// no other; such a candidate is never made, since its place in this list is all there is to know about it.
-class Habit {
- public:
-  struct Given {
-    Count count;
-    Id answer;
-  };
-
-  Habit(const Graph& graph, Id relation, const Manner& manner, Ids rank) : manner_(manner), rank_(rank) {
-    if (!manner.precedents) return;
-    const Edges& given = graph.edges(inverse(relation));
-    for (std::size_t row = 0; row < given.heads.size() && !reflexive_; ++row)
-      reflexive_ = std::binary_search(given.row(row).begin(), given.row(row).end(), given.heads[row]);
-    if (manner.habit == 0) return;
-    entities_ = static_cast<Count>(graph.edges(relation).heads.size());
-    for (std::size_t row = 0; row < given.heads.size(); ++row)
-      list_.push_back({static_cast<Count>(given.row(row).size()), given.heads[row]});
-    std::sort(list_.begin(), list_.end(), [&](const Given& a, const Given& b) {
-      return a.count != b.count ? a.count > b.count : rank[a.answer] < rank[b.answer];
-    });
-  }
-
-  bool empty() const { return list_.empty(); }
-  bool some_answer_themselves() const { return reflexive_; }
-  std::span<const Given> list() const { return list_; }
-  Count others(bool has_own) const { return entities_ - has_own; }
-  double worth(Count count, Count others) const {
-    return manner_.habit * static_cast<double>(count) / (static_cast<double>(others) + manner_.doubt);
-  }
-  double score(Count count, Count others) const {
-    const double worth_ = worth(count, others);
-    return manner_.sum ? worth_ : 0.0 - std::log1p(-worth_);
-  }
-  // How many of the list come before the first for which `ends` holds; it must hold for all after that.
-  template <class Ends>
-  Count before(const Ends& ends) const {
-    return std::partition_point(list_.begin(), list_.end(), [&](const Given& given) { return !ends(given); }) - list_.begin();
-  }
-  Id rank(Id entity) const { return rank_[entity]; }
-
- private:
-  const Manner& manner_;
-  const Ids rank_;
-  Count entities_ = 0;
-  bool reflexive_ = false;
-  std::vector<Given> list_;
-};
-
 class Answerer {
  public:
-  Answerer(const Graph& graph, const Queries& queries, const Lists& lists, const Trie& trie, const Habit& habit, const Manner& manner)
-      : graph_(graph), queries_(queries), lists_(lists), trie_(trie), habit_(habit), manner_(manner), combination_(manner),
-        places_(graph.entities), stamps_(graph.entities), tally_(graph.entities), walks_(graph.entities),
-        visited_(trie.nodes.size()), frontier_of_(trie.nodes.size()) {}
+  Answerer(const Asking& asking, const Queries& queries, Workspace& workspace)
+      : asking_(asking), graph_(asking.graph), queries_(queries), manner_(asking.manner), habit_(asking.habit),
+        candidates_(workspace.candidates), workspace_(workspace), shared_(asking, workspace.tally, queries.entities.size() > 1) {
+    if (workspace.visits.size() < asking.trie.nodes.size()) workspace.visits.resize(asking.trie.nodes.size());
+    if (!manner_.loop_free) workspace.walks.resize(graph_.entities);
+  }
 
-  // Gather and combine everything that speaks for any answer of the query.
-  const std::vector<Candidate>& ask(std::size_t query) {
+  // Gather and combine everything that speaks for any answer of the query, as far as the goal depends on it.
+  const std::vector<Candidate>& ask(std::size_t query, const Goal& goal = {}) {
     entity_ = queries_.entities[query];
     left_out_ = queries_.left_out[query];
-    candidates_.clear();
-    places_.renew();
-    exact = true;
-    enough_ = followed + manner_.budget;
-    if (entity_ < 0) return candidates_;
-    walk(queries_.lists[query]);
-    if (manner_.precedents) share();
-    if (!habit_.empty()) follow_habit();
-    for (Candidate& candidate : candidates_) combination_.finish(candidate);
-    return candidates_;
+    if (!asked()) {
+      candidates_.renew(manner_);
+      return candidates_.list();
+    }
+    own_ = graph_.tails(entity_, asking_.relation);
+    if (manner_.precedents) shared_.find(entity_, [&](Id relation, Id tail) { return !is_left_out(entity_, relation, tail); });
+    const Id list = queries_.lists[query];
+    const bool may_stop = asking_.may_stop && recorded_ < 0 && can_be_candidates(goal);
+    if (!may_stop || !ask_in_short(list, goal)) ask_in_full(list);
+    candidates_.combine();
+    return candidates_.list();
   }
 
   // Of all others that have the query relation: how many answer so, and how many they are.
-  std::pair<Count, Count> habit_of(Id answer) const {
-    const Ids own = graph_.tails(entity_, queries_.relation);
-    return {given(answer) - std::binary_search(own.begin(), own.end(), answer), others()};
-  }
-  Count given(Id answer) const { return static_cast<Count>(graph_.tails(answer, inverse(queries_.relation)).size()); }
-  Count others() const { return habit_.others(!graph_.tails(entity_, queries_.relation).empty()); }
+  std::pair<Count, Count> habit_of(Id answer) const { return {given(answer) - is_own(answer), others()}; }
+  Count given(Id answer) const { return static_cast<Count>(graph_.tails(answer, inverse(asking_.relation)).size()); }
+  Count others() const { return habit_.others(!own_.empty()); }
   bool asked() const { return entity_ >= 0; }
   // Whether precedents may speak for this answer: the entity itself is one only if some entity does answer itself.
   bool may_answer(Id answer) const { return answer != entity_ || habit_.some_answer_themselves(); }
@@ -134,89 +43,223 @@ class Answerer {
   bool in_graph(Id entity) const { return entity >= 0 && entity < graph_.entities; }
 
   void record(Id answer) { recorded_ = answer; }
-  const Candidate* find(Id entity) const {
-    return entity >= 0 && entity < graph_.entities && places_.has(entity) ? &candidates_[places_.slot(entity)] : nullptr;
-  }
+  const Candidate* find(Id entity) const { return in_graph(entity) ? candidates_.find(entity) : nullptr; }
 
   std::vector<Evidence> record_;
   Count followed = 0;
   bool exact = true;  // whether the budget has sufficed for the query at hand
 
  private:
-  void add(Id answer, const Evidence& piece, Count paths = 0) {
-    if (!places_.has(answer)) place(answer, piece.kind == Evidence::path ? piece.walked : INT32_MAX, paths);
-    combination_.add(candidates_[places_.slot(answer)], piece.value);
-    if (answer == recorded_) record_.push_back(piece);
-  }
+  using Given = Habit::Given;
 
-  void place(Id answer, std::int32_t found_by, Count paths) {
-    places_.set(answer, candidates_.size());
-    candidates_.push_back({answer, found_by, paths, 0, {}, 0});
-  }
+  // The ends that a step has reached, and those for which it makes no difference.
+  struct Seen {
+    void renew() { stamps.renew(); }
+    bool has(Id entity) const { return (anywhere && candidates.is_marked(entity)) || stamps.has(entity); }
+    void set(Id entity) {
+      stamps.set(entity);
+      anywhere = true;
+    }
+    Stamps& stamps;
+    const Candidates& candidates;
+    bool anywhere = false;
+  };
 
-  void walk(Id list) {
-    for (std::size_t used = 0; used < in_use_; ++used) pool_[used].clear();
+  // A list of path types, and how far it has been walked.
+  struct Walk {
+    std::int64_t first, at, end;
+    int walked = 0;  // those that led somewhere
+  };
+
+  Walk start(Id list) {
+    candidates_.renew(manner_);
+    exact = true;
+    before_ = followed;
     in_use_ = 0;
-    if (++epoch_ == 0) {
-      std::fill(visited_.begin(), visited_.end(), 0);
-      epoch_ = 1;
+    if (++workspace_.epoch == 0) {
+      std::fill(workspace_.visits.begin(), workspace_.visits.end(), Workspace::Visit{});
+      workspace_.epoch = 1;
     }
-    int walked = 0;
-    for (std::int64_t at = lists_.offsets[list]; at < lists_.offsets[list + 1]; ++at) {
-      const std::int32_t node = trie_.node_of_type[lists_.walked[at]];
-      const Frontier* reached = frontier(node);
-      if (reached == nullptr) continue;
-      if (!manner_.loop_free) count_walks(lists_.types[lists_.walked[at]]);
-      for (Id end : reached->ends)
-        add(end, {Evidence::path, -1, -1, static_cast<std::int32_t>(at - lists_.offsets[list]), 0, 0, lists_.weights[at]},
-            manner_.loop_free ? 0 : walks_[end]);
-      if (++walked == manner_.walked) return;
+    return {asking_.lists.offsets[list], asking_.lists.offsets[list], asking_.lists.offsets[list + 1]};
+  }
+
+  void ask_in_full(Id list) {
+    Walk walk = start(list);
+    habit_at_once_ = false;
+    for (; walk.at < walk.end && !is_enough(walk); ++walk.at) walk.walked += follow(walk);
+    if (manner_.precedents) {
+      const int digits = shared_.within(before_ + manner_.budget - followed);
+      exact = exact && digits == SharedFacts::all;
+      share(digits);
     }
+    if (!habit_.empty()) follow_habit();
+  }
+
+  // The same in another order: path types last, and only until the goal is settled. Returns whether the budget would have
+  // sufficed for all of them; if not, what is to be left out depends on all.
+  bool ask_in_short(Id list, const Goal& goal) {
+    Walk walk = start(list);
+    habit_at_once_ = !habit_.empty();
+    for (Id answer : own_) candidate(answer);
+    for (Id target : goal.targets) candidate(target);
+    if (shared_.cost() > manner_.budget) return false;
+    share(SharedFacts::all);
+    before_ = followed - shared_.cost();
+    for (std::int64_t check = walk.at + 4; walk.at < walk.end && !is_enough(walk); ++walk.at) {
+      if (walk.at == check) {
+        const Undecided undecided(candidates_, goal, asking_.pieces[walk.at]);
+        if (undecided.are_few() && others_score_less(undecided.least(), asking_.pieces[walk.at])) return settle(walk, undecided.places());
+        check += (check - walk.first) / 2;
+      }
+      walk.walked += follow(walk);
+    }
+    return exact;
+  }
+
+  bool is_enough(const Walk& walk) const { return manner_.walked > 0 && walk.walked == manner_.walked; }
+
+  bool can_be_candidates(const Goal& goal) const {
+    return goal.is_small() &&
+           std::all_of(goal.targets.begin(), goal.targets.end(), [&](Id target) { return in_graph(target) && may_answer(target); });
+  }
+
+  // Whether nobody who is no candidate yet can score as much, if all path types to come are worth no more than `next`.
+  bool others_score_less(double score, const Piece& next) {
+    Piece habit;
+    for (const Given& given : habit_.list())
+      if (!candidates_.has(given.answer)) {
+        habit = Piece(habit_.worth(given.count, others()));
+        break;
+      }
+    return Undecided::less(candidates_.most(habit, next), score);
+  }
+
+  // Give these candidates what the rest of the path types say, and nobody else. Returns whether the budget would have sufficed.
+  bool settle(Walk walk, std::vector<std::size_t> places) {
+    Count spared = 0;  // edges that nobody looks at now; no fewer than there are
+    for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
+      std::erase_if(places, [&](std::size_t place) { return candidates_.is_settled(place, asking_.lists.weights[walk.at]); });
+      const Count left = before_ + manner_.budget - followed - spared;
+      if (left < 0) return false;
+      if (places.empty() && asking_.cost_from[walk.at] <= left) break;
+      const Trie::Node& last = asking_.trie.nodes[asking_.trie.node_of_type[asking_.lists.walked[walk.at]]];
+      Frontier* from = last.length == 1 ? nullptr : frontier(last.parent);
+      if (last.length == 1) {
+        walk.walked += follow(walk);
+      } else if (from != nullptr) {
+        const Count cost = most_cost(graph_.edges(last.relation), *from);
+        walk.walked += cost > 0 && settle(walk, last, *from, places);
+        spared += cost;
+      }
+    }
+    return exact;
+  }
+
+  // No more edges than this can be followed from `from`.
+  Count most_cost(const Edges& edges, const Frontier& from) const {
+    if (from.ends.size() > few_ends) return static_cast<Count>(edges.tails.size());
+    Count cost = 0;
+    each_end(edges, from, nullptr, [&](std::size_t, Ids tails) { cost += static_cast<Count>(tails.size()); });
+    return cost;
+  }
+
+  // The same for one path type. Returns whether it leads anywhere.
+  bool settle(const Walk& walk, const Trie::Node& last, Frontier& from, const std::vector<std::size_t>& places) {
+    const Edges &edges = graph_.edges(last.relation), &back = graph_.edges(inverse(last.relation));
+    bool anywhere = false;
+    for (std::size_t place : places)
+      if (const Id entity = candidates_.list()[place].entity; entity != entity_ && leads_to(edges, back, from, entity)) {
+        arrive(walk, entity);
+        anywhere = true;
+      }
+    return anywhere || leads_on(edges, entity_, from);
+  }
+
+  bool is_own(Id answer) const { return std::binary_search(own_.begin(), own_.end(), answer); }
+
+  std::size_t candidate(Id answer) {
+    const bool is_new = !candidates_.has(answer);
+    const std::size_t place = candidates_.place(answer);
+    if (is_new && habit_at_once_) add_habit(place);
+    return place;
+  }
+
+  void add(std::size_t place, const Evidence& piece) {
+    candidates_.add(place, piece.value);
+    if (recorded_ >= 0 && candidates_[place].entity == recorded_) record_.push_back(piece);
+  }
+
+  // The path type at hand leads to this end.
+  void arrive(const Walk& walk, Id end) {
+    const std::size_t place = candidate(end);
+    const auto found_by = static_cast<std::int32_t>(walk.at - walk.first);
+    if (end == recorded_) record_.push_back({Evidence::path, -1, -1, found_by, 0, 0, asking_.lists.weights[walk.at]});
+    if (candidates_[place].found_by == INT32_MAX) {
+      candidates_[place].found_by = found_by;
+      if (!manner_.loop_free) candidates_[place].paths = workspace_.walks[end];
+    }
+    candidates_.add(place, asking_.pieces[walk.at]);
+    if (candidates_.is_settled(place, asking_.lists.weights[walk.at])) candidates_.mark(end);
+  }
+
+  // Add what the path type at hand says. Returns whether it leads anywhere.
+  bool follow(const Walk& walk) {
+    const std::int32_t type = asking_.lists.walked[walk.at], node = asking_.trie.node_of_type[type];
+    const Trie::Node& last = asking_.trie.nodes[node];
+    const auto arrive_there = [&](Id end) { arrive(walk, end); };
+    if (manner_.loop_free && last.ahead == 0 && last.length > 1 && recorded_ < 0) return follow_last(last, arrive_there);
+    const Frontier* reached = frontier(node);
+    if (reached == nullptr) return false;
+    if (!manner_.loop_free) count_walks(asking_.lists.types[type]);
+    for (Id end : reached->ends) arrive_there(end);
+    return true;
+  }
+
+  // The last step of a path type that no other goes on from: nobody has to remember where it leads.
+  template <class Arrive>
+  bool follow_last(const Trie::Node& last, const Arrive& arrive_there) {
+    const Frontier* from = frontier(last.parent);
+    if (from == nullptr || !within_budget(graph_.edges(last.relation), *from)) return false;
+    Seen seen{workspace_.stamps, candidates_};
+    followed += last_step(graph_.edges(last.relation), entity_, *from, nullptr, seen, arrive_there);
+    return seen.anywhere;
   }
 
   // Where the paths that node spells end, walking every common beginning once; null if they lead nowhere.
-  const Frontier* frontier(std::int32_t node) {
-    if (visited_[node] == epoch_) return frontier_of_[node] < 0 ? nullptr : &pool_[frontier_of_[node]];
-    visited_[node] = epoch_;
-    frontier_of_[node] = -1;
-    const Trie::Node& at = trie_.nodes[node];
-    const Frontier* from = nullptr;
-    if (at.parent >= 0 && (from = frontier(at.parent)) == nullptr) return nullptr;
-    Frontier& into = fresh();
-    if (from == nullptr) {
+  Frontier* frontier(std::int32_t node) {
+    Workspace::Visit& visit = workspace_.visits[node];
+    if (visit.epoch == workspace_.epoch) return visit.frontier < 0 ? nullptr : &workspace_.frontiers[visit.frontier];
+    visit = {workspace_.epoch, -1};
+    const Trie::Node& at = asking_.trie.nodes[node];
+    const Frontier* from = at.parent < 0 ? nullptr : frontier(at.parent);
+    if (at.parent >= 0 && (from == nullptr || !within_budget(graph_.edges(at.relation), *from))) return nullptr;
+    if (in_use_ == workspace_.frontiers.size()) workspace_.frontiers.emplace_back();
+    Frontier& into = workspace_.frontiers[in_use_];
+    if (from == nullptr)
       into.start(entity_);
-    } else {
-      const Edges& edges = graph_.edges(at.relation);
-      if (too_much(edges, *from)) {
-        exact = false;
-        --in_use_;
-        return nullptr;
-      }
-      const auto allowed = [&](Id head, Id tail) { return left_out_ < 0 || !is_left_out(head, at.relation, tail); };
-      followed += manner_.loop_free ? step(edges, entity_, *from, nullptr, at.length - 1, at.ahead, stamps_, into)
-                                    : step_freely(edges, *from, stamps_, into, allowed);
-      if (manner_.loop_free && at.length == 1 && at.relation == queries_.relation && left_out_ >= 0) leave_out(into);
-    }
-    if (into.ends.empty()) {
-      --in_use_;
-      return nullptr;
-    }
-    frontier_of_[node] = static_cast<std::int32_t>(in_use_) - 1;
+    else
+      go_on(at, *from, into);
+    if (into.ends.empty()) return nullptr;
+    visit.frontier = static_cast<std::int32_t>(in_use_++);
     return &into;
   }
 
-  // Whether following `edges` from `from` would exceed the budget; no order of ids plays a part in that.
-  bool too_much(const Edges& edges, const Frontier& from) const {
-    if (followed + static_cast<Count>(edges.tails.size()) <= enough_) return false;  // each edge is looked at once at most
-    Count cost = 0;
-    each_end(edges, from, nullptr, [&](std::size_t, Ids tails) { cost += static_cast<Count>(tails.size()); });
-    return followed + cost > enough_;
+  void go_on(const Trie::Node& at, const Frontier& from, Frontier& into) {
+    const Edges& edges = graph_.edges(at.relation);
+    const auto allowed = [&](Id head, Id tail) { return left_out_ < 0 || !is_left_out(head, at.relation, tail); };
+    followed += manner_.loop_free ? step(edges, entity_, from, nullptr, at.length - 1, at.ahead, workspace_.stamps, into)
+                                  : step_freely(edges, from, workspace_.stamps, into, allowed);
+    if (manner_.loop_free && at.length == 1 && at.relation == asking_.relation && left_out_ >= 0) leave_out(into);
   }
 
-  Frontier& fresh() {
-    if (in_use_ == pool_.size()) pool_.emplace_back();
-    pool_[in_use_].clear();
-    return pool_[in_use_++];
+  // Whether following `edges` from `from` keeps within the budget; no order of ids plays a part in that.
+  bool within_budget(const Edges& edges, const Frontier& from) {
+    const Count left = before_ + manner_.budget - followed;
+    if (static_cast<Count>(edges.tails.size()) <= left) return true;  // each edge is looked at once at most
+    Count cost = 0;
+    each_end(edges, from, nullptr, [&](std::size_t, Ids tails) { cost += static_cast<Count>(tails.size()); });
+    if (cost > left) exact = false;
+    return cost <= left;
   }
 
   void leave_out(Frontier& reached) const {
@@ -232,108 +275,66 @@ class Answerer {
     std::vector<std::pair<Id, Count>> now{{entity_, 1}}, next;
     for (int place = 0, length = packing.length(type); place < length; ++place) {
       next.clear();
-      stamps_.renew();
+      workspace_.stamps.renew();
       for (const auto& [end, walks] : now)
         for (Id tail : graph_.tails(end, packing.relation(type, place))) {
           if (left_out_ >= 0 && is_left_out(end, packing.relation(type, place), tail)) continue;
-          if (!stamps_.has(tail)) {
-            stamps_.set(tail, next.size());
+          if (!workspace_.stamps.has(tail)) {
+            workspace_.stamps.set(tail, next.size());
             next.emplace_back(tail, 0);
           }
-          Count& total = next[stamps_.slot(tail)].second;
+          Count& total = next[workspace_.stamps.slot(tail)].second;
           total = total > INT64_MAX - walks ? INT64_MAX : total + walks;
         }
       now.swap(next);
     }
-    for (const auto& [end, walks] : now) walks_[end] = walks;
-  }
-
-  // Of the others that share a fact with the entity and have the query relation, how many give which answer. If all who share
-  // something are too many to be asked, the facts that fewest share come first, by powers of two, as far as the budget goes.
-  void share() {
-    std::array<Count, 65> sharing{};  // by the number of binary digits of how many share a fact
-    each_fact([&](Id, Id, std::size_t others) { sharing[std::bit_width(others)] += static_cast<Count>(others); });
-    int most = 0;
-    for (Count total = followed; most < 65 && (total += sharing[most]) <= enough_; ++most) {}
-    exact = exact && most == 65;
-    each_fact([&](Id relation, Id tail, std::size_t others) {
-      if (static_cast<int>(std::bit_width(others)) < most) share(relation, tail);
-    });
-  }
-
-  // Call `use(relation, tail, how many share it)` for every fact of the entity.
-  template <class Use>
-  void each_fact(const Use& use) const {
-    for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation)
-      for (Id tail : graph_.tails(entity_, static_cast<Id>(relation)))
-        if (!is_left_out(entity_, static_cast<Id>(relation), tail))
-          use(static_cast<Id>(relation), tail, graph_.tails(tail, inverse(static_cast<Id>(relation))).size());
+    for (const auto& [end, walks] : now) workspace_.walks[end] = walks;
   }
 
   // Whether an edge is the known answer that is treated as unknown, in either direction.
   bool is_left_out(Id head, Id relation, Id tail) const {
-    return (relation == queries_.relation && head == entity_ && tail == left_out_) ||
-           (relation == inverse(queries_.relation) && head == left_out_ && tail == entity_);
+    return (relation == asking_.relation && head == entity_ && tail == left_out_) ||
+           (relation == inverse(asking_.relation) && head == left_out_ && tail == entity_);
   }
 
-  void share(Id relation, Id tail) {
-    const Edges& answers = graph_.edges(queries_.relation);
-    const Ids sharing = graph_.tails(tail, inverse(relation));
-    Count others = 0;
-    given_.clear();
-    for (Id other : sharing) {
-      if (other == entity_) continue;
-      const Ids given = answers.of(other);
-      followed += static_cast<Count>(given.size());
-      others += !given.empty();
-      for (Id answer : given)
-        if (tally_[answer]++ == 0) given_.push_back(answer);
-    }
-    followed += static_cast<Count>(sharing.size());
-    for (Id answer : given_) {
-      const bool is_the_fact = relation == queries_.relation && answer == tail;
-      if (tally_[answer] >= manner_.support && !is_the_fact && may_answer(answer))
-        add(answer, {Evidence::shared_fact, relation, tail, -1, tally_[answer], others,
-                     static_cast<double>(tally_[answer]) / (static_cast<double>(others) + manner_.doubt)});
-      tally_[answer] = 0;
-    }
+  // Of the others that share a fact with the entity and have the query relation, how many give which answer: for the facts
+  // that fewer share than 2^digits.
+  void share(int digits) {
+    followed += shared_.each(digits, entity_, own_, [&](const Evidence& piece, Id answer) {
+      const bool is_the_fact = piece.relation == asking_.relation && answer == piece.tail;
+      if (!is_the_fact && may_answer(answer)) add(candidate(answer), piece);
+    });
   }
 
   // Candidates have the habit as one more piece of evidence. The entity's own answers become candidates, even with no evidence
   // left, since others give them less often than the list says; whoever is asked for is one too.
   void follow_habit() {
-    const auto candidates = candidates_.size();
-    for (std::size_t at = 0; at < candidates; ++at) add_habit(candidates_[at].entity);
-    for (Id answer : graph_.tails(entity_, queries_.relation))
-      if (!places_.has(answer)) {
-        place(answer, INT32_MAX, 0);
-        add_habit(answer);
-      }
-    if (recorded_ >= 0 && !places_.has(recorded_) && may_answer(recorded_)) add_habit(recorded_);
+    for (Id answer : own_) candidates_.place(answer);
+    if (in_graph(recorded_) && may_answer(recorded_)) candidates_.place(recorded_);
+    for (std::size_t place = 0; place < candidates_.list().size(); ++place) add_habit(place);
   }
 
-  void add_habit(Id answer) {
-    const auto [count, others] = habit_of(answer);
-    if (count > 0) add(answer, {Evidence::habit, -1, -1, -1, count, others, habit_.worth(count, others)});
+  void add_habit(std::size_t place) {
+    const Id answer = candidates_[place].entity;
+    candidates_[place].given = given(answer);
+    const Count count = candidates_[place].given - is_own(answer);
+    if (count > 0) add(place, {Evidence::habit, -1, -1, -1, count, others(), habit_.worth(count, others())});
   }
 
+  static constexpr std::size_t few_ends = 64;
+
+  const Asking& asking_;
   const Graph& graph_;
   const Queries& queries_;
-  const Lists& lists_;
-  const Trie& trie_;
-  const Habit& habit_;
   const Manner& manner_;
-  const Combination combination_;
-  Stamps places_, stamps_;
-  std::vector<Count> tally_, walks_;
-  std::vector<Id> given_;
-  std::vector<Candidate> candidates_;
-  std::vector<std::uint32_t> visited_;
-  std::vector<std::int32_t> frontier_of_;
-  std::deque<Frontier> pool_;
-  std::size_t in_use_ = 0;
-  std::uint32_t epoch_ = 0;
-  Count enough_ = 0;  // of `followed`, for the query at hand
+  const Habit& habit_;
+  Candidates& candidates_;
+  Workspace& workspace_;
+  SharedFacts shared_;
+  std::size_t in_use_ = 0;  // of the workspace's frontiers
+  Ids own_;                 // the answers that the entity has
+  Count before_ = 0;        // `followed` when the query at hand began
+  bool habit_at_once_ = false;  // or after all other evidence
   Id entity_ = -1, left_out_ = -1, recorded_ = -1;
 };
 

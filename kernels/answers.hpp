@@ -28,11 +28,10 @@ struct Lists {
   std::span<const PathType> types;           // path types of the relation
   std::span<const std::int64_t> offsets;     // list i walks walked[offsets[i] .. offsets[i + 1]), in this order
   std::span<const std::int32_t> walked;      // places in `types`
-  std::span<const double> weights;           // parallel to `walked`
+  std::span<const double> weights;           // parallel to `walked`; they fall along a list
 };
 
 struct Queries {
-  Id relation;
   Ids entities;                              // one a query
   Ids lists;                                 // which list each query walks
   Ids left_out;                              // a known answer to be treated as unknown, or -1, for each query
@@ -69,16 +68,16 @@ struct Evidence {
   double value;           // what it says, before combination
 };
 
+struct Asking;
+class Workspaces;
+
 // The best `top` answers of every query, best first; equal scores in the order `rank` gives. `top` < 0 for all.
-Answers answers(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Ids rank, Count top,
-                int threads);
+Answers answers(const Asking& asking, const Queries& queries, Workspaces& workspaces, Count top, int threads);
 
 // How the targets of every query stand.
-Standing standings(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Ids rank,
-                   const Targets& targets, int threads);
+Standing standings(const Asking& asking, const Queries& queries, Workspaces& workspaces, const Targets& targets, int threads);
 
 // All evidence for one answer of the one query given, in the order it was found.
-std::vector<Evidence> evidence(const Graph& graph, const Queries& queries, const Lists& lists, const Manner& manner, Ids rank,
-                               Id answer);
+std::vector<Evidence> evidence(const Asking& asking, const Queries& queries, Workspaces& workspaces, Id answer);
 
 }  // namespace casegraph

@@ -37,6 +37,36 @@ void keep(Frontier& into, std::size_t slot, const Inner& inner, int ahead) {
 
 }  // namespace
 
+void Frontier::make_table() {
+  table.assign(std::bit_ceil(2 * ends.size() + 1), -1);
+  for (std::size_t end = 0; end < ends.size(); ++end) {
+    std::size_t at = slot(ends[end]);
+    while (table[at] >= 0) at = (at + 1) & (table.size() - 1);
+    table[at] = static_cast<std::int32_t>(end);
+  }
+}
+
+bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail) {
+  const Ids heads = back.of(tail);
+  if (from.ends.size() < heads.size()) {
+    for (std::size_t end = 0; end < from.ends.size(); ++end)
+      if (from.ends[end] != tail && edges.holds(from.ends[end], tail) && from.some_path_avoids(static_cast<std::int32_t>(end), tail))
+        return true;
+    return false;
+  }
+  return std::any_of(heads.begin(), heads.end(), [&](Id head) {
+    const std::int32_t end = head == tail ? -1 : from.place(head);
+    return end >= 0 && from.some_path_avoids(end, tail);
+  });
+}
+
+bool leads_on(const Edges& edges, Id start, const Frontier& from) {
+  for (std::size_t end = 0; end < from.ends.size(); ++end)
+    for (Id tail : edges.of(from.ends[end]))
+      if (tail != start && tail != from.ends[end] && from.some_path_avoids(static_cast<std::int32_t>(end), tail)) return true;
+  return false;
+}
+
 Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length, int ahead, Stamps& stamps,
            Frontier& into) {
   into.clear();

@@ -29,11 +29,13 @@ struct Frontier {
   std::vector<Id> ends;
   std::vector<Path> paths;  // one to each end
   std::vector<Path> more;   // further ones
+  std::vector<std::int32_t> table;  // the place of each end, by open addressing; made when first asked for
 
   void clear() {
     ends.clear();
     paths.clear();
     more.clear();
+    table.clear();
   }
   void start(Id entity) {
     clear();
@@ -44,12 +46,32 @@ struct Frontier {
     paths.push_back({inner, -1});
   }
   const Path* after(const Path& path) const { return path.next < 0 ? nullptr : &more[path.next]; }
+  // The place of an end, or -1.
+  std::int32_t place(Id entity) {
+    if (table.empty()) make_table();
+    for (std::size_t at = slot(entity);; at = (at + 1) & (table.size() - 1))
+      if (table[at] < 0 || ends[static_cast<std::size_t>(table[at])] == entity) return table[at];
+  }
+  bool some_path_avoids(std::int32_t place, Id entity) const {
+    const Path& path = paths[static_cast<std::size_t>(place)];
+    return !passes(path.inner, entity) || other_path_avoids(path, entity);
+  }
   bool other_path_avoids(const Path& first, Id entity) const {
     for (const Path* path = after(first); path != nullptr; path = after(*path))
       if (!passes(path->inner, entity)) return true;
     return false;
   }
+
+ private:
+  std::size_t slot(Id entity) const { return static_cast<std::uint32_t>(entity) * 0x9E3779B1u & (table.size() - 1); }
+  void make_table();
 };
+
+// Whether `edges` lead from an end of `from` to `tail`, without passing an entity twice; `back` are the edges reversed.
+bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail);
+
+// Whether `edges` lead anywhere from `from`, without passing an entity twice.
+bool leads_on(const Edges& edges, Id start, const Frontier& from);
 
 // The marks by which a step knows what it has already reached.
 class Stamps {
@@ -116,17 +138,19 @@ Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Fron
 }
 
 // The last step of a path type: call `arrive(tail)` once for every distinct end. Returns the edges looked at.
-template <class Arrive>
-Count last_step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, Stamps& stamps, const Arrive& arrive) {
-  stamps.renew();
+//
+// seen  `Stamps`, or what has the same `renew`, `has` and `set`: an end that it has is passed over
+template <class Seen, class Arrive>
+Count last_step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, Seen& seen, const Arrive& arrive) {
+  seen.renew();
   Count followed = 0;
   each_end(edges, from, where, [&](std::size_t end, Ids tails) {
     followed += static_cast<Count>(tails.size());
     const Id self = from.ends[end];
     const Frontier::Path& path = from.paths[end];
     for (Id tail : tails) {
-      if (stamps.has(tail) || tail == start || tail == self || (passes(path.inner, tail) && !from.other_path_avoids(path, tail))) continue;
-      stamps.set(tail);
+      if (seen.has(tail) || tail == start || tail == self || (passes(path.inner, tail) && !from.other_path_avoids(path, tail))) continue;
+      seen.set(tail);
       arrive(tail);
     }
   });

@@ -1,12 +1,17 @@
 #include "graph.hpp"
 
-#include <algorithm>
-
 namespace casegraph {
 
 Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> owner)
     : heads(heads_), offsets(offsets_), tails(tails_), owner_(std::move(owner)) {
-  if (heads.empty() || static_cast<std::size_t>(heads.back()) / 16 > heads.size()) return;  // rare: four bytes a row at most
+  if (heads.size() < 4) return;
+  if (static_cast<std::size_t>(heads.back()) / 16 > heads.size()) {  // rare: sixteen bytes for 64 entities would be too much
+    while ((static_cast<std::size_t>(heads.back()) >> shift_) + 2 > heads.size()) ++shift_;
+    stretches_.resize((static_cast<std::size_t>(heads.back()) >> shift_) + 2);
+    for (Id head : heads) ++stretches_[(static_cast<std::size_t>(head) >> shift_) + 1];
+    for (std::size_t at = 1; at < stretches_.size(); ++at) stretches_[at] += stretches_[at - 1];
+    return;
+  }
   index_.resize((static_cast<std::size_t>(heads.back()) >> 6) + 1);
   for (Id head : heads) index_[static_cast<std::size_t>(head) >> 6].bits |= std::uint64_t{1} << (head & 63);
   std::uint64_t before = 0;
@@ -19,11 +24,6 @@ Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> o
 bool Edges::holds(Id head, Id tail) const {
   const Ids found = of(head);
   return std::binary_search(found.begin(), found.end(), tail);
-}
-
-std::size_t Edges::bisect(Id entity) const {
-  const auto at = std::lower_bound(heads.begin(), heads.end(), entity);
-  return at != heads.end() && *at == entity ? static_cast<std::size_t>(at - heads.begin()) : heads.size();
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // The graph as the kernels see it: for every relation its edges, grouped by head, and all edges of an entity in one piece.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -17,8 +18,8 @@ using Ids = std::span<const Id>;
 // The edges of one relation: row i holds the tails of heads[i], sorted, at tails[offsets[i]..offsets[i + 1]).
 //
 // `of` finds the row of an entity in constant time where the relation is common: one bit an entity, with the number of
-// bits before each word, so that the row is a population count. A rare relation is searched by bisection instead, so the
-// index never takes more than four bytes a row.
+// bits before each word, so that the row is a population count. The ids of a rare relation's heads are cut into about as
+// many stretches as there are rows, and bisection is left with one of them. Neither index takes more than four bytes a row.
 class Edges {
  public:
   Edges(Ids heads, Ids offsets, Ids tails, std::shared_ptr<const void> owner);
@@ -42,7 +43,7 @@ class Edges {
   }
   bool holds(Id head, Id tail) const;
 
-  std::size_t index_bytes() const { return index_.size() * sizeof(Word); }
+  std::size_t index_bytes() const { return index_.size() * sizeof(Word) + stretches_.size() * sizeof(Id); }
 
   const Ids heads, offsets, tails;
 
@@ -51,9 +52,21 @@ class Edges {
     std::uint64_t bits = 0;
     std::uint64_t before = 0;
   };
-  std::size_t bisect(Id entity) const;
+  std::size_t bisect(Id entity) const {
+    auto first = heads.begin(), last = heads.end();
+    if (!stretches_.empty()) {
+      const auto stretch = static_cast<std::size_t>(entity >> shift_);
+      if (stretch + 1 >= stretches_.size()) return heads.size();
+      last = first + stretches_[stretch + 1];
+      first += stretches_[stretch];
+    }
+    const auto at = std::lower_bound(first, last, entity);
+    return at != last && *at == entity ? static_cast<std::size_t>(at - heads.begin()) : heads.size();
+  }
 
   std::vector<Word> index_;
+  std::vector<Id> stretches_;  // of a rare relation: the row where each stretch of 2^shift ids begins, and the end
+  int shift_ = 0;
   std::shared_ptr<const void> owner_;
 };
 

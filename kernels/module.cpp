@@ -5,7 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "answers.hpp"
+#include "asking.hpp"
 #include "closed_paths.hpp"
 #include "cycles.hpp"
 #include "graph.hpp"
@@ -50,8 +50,8 @@ std::shared_ptr<const Edges> edges_of(In<Id> heads, In<Id> offsets, In<Id> tails
   return std::make_shared<const Edges>(span(heads), span(offsets), span(tails), owner);
 }
 
-Queries queries_of(Id relation, const In<Id>& entities, const In<Id>& lists, const In<Id>& left_out) {
-  return {relation, span(entities), span(lists), span(left_out)};
+Queries queries_of(const In<Id>& entities, const In<Id>& lists, const In<Id>& left_out) {
+  return {span(entities), span(lists), span(left_out)};
 }
 
 using WalkLists = std::tuple<In<PathType>, In<std::int64_t>, In<std::int32_t>, In<double>>;
@@ -59,6 +59,15 @@ using WalkLists = std::tuple<In<PathType>, In<std::int64_t>, In<std::int32_t>, I
 Lists lists_of(const WalkLists& given) {
   return {span(std::get<0>(given)), span(std::get<1>(given)), span(std::get<2>(given)), span(std::get<3>(given))};
 }
+
+// An `Asking` with the arrays it looks into; the graph is kept alive by Python.
+struct OwnedAsking {
+  OwnedAsking(const Graph& graph, Id relation, const WalkLists& walk_, const Manner& manner, const In<Id>& rank_)
+      : walk(walk_), rank(rank_), asking(graph, relation, lists_of(walk), manner, span(rank)) {}
+  const WalkLists walk;
+  const In<Id> rank;
+  const Asking asking;
+};
 
 NB_MODULE(kernels, m) {
   nb::set_leak_warnings(false);  // whoever holds a graph until the interpreter ends may do so
@@ -250,49 +259,51 @@ NB_MODULE(kernels, m) {
       .def_rw("best", &Manner::best)
       .def_rw("budget", &Manner::budget);
 
+  nb::class_<Workspaces>(m, "Workspaces", "The arrays that queries of one graph work with, kept for the next.").def(nb::init<>());
+
+  nb::class_<OwnedAsking>(m, "Asking", "What all queries of one relation share.")
+      .def(nb::init<const Graph&, Id, const WalkLists&, const Manner&, const In<Id>&>(), nb::keep_alive<1, 2>(), nb::arg("graph"),
+           nb::arg("relation"), nb::arg("walk"), nb::arg("manner"), nb::arg("rank"));
+
   m.def("answers",
-        [](const Graph& graph, Id relation, In<Id> entities, In<Id> lists, In<Id> left_out, const WalkLists& walk, const Manner& manner,
-           In<Id> rank, Count top, int threads) {
+        [](const OwnedAsking& with, In<Id> entities, In<Id> lists, In<Id> left_out, Workspaces& workspaces, Count top, int threads) {
           Answers found;
           {
             nb::gil_scoped_release free;
-            found = answers(graph, queries_of(relation, entities, lists, left_out), lists_of(walk), manner, span(rank), top, threads);
+            found = answers(with.asking, queries_of(entities, lists, left_out), workspaces, top, threads);
           }
           return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.entities)), array(std::move(found.scores)),
                                 array(std::move(found.exact)), found.followed);
         },
-        nb::arg("graph"), nb::arg("relation"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("walk"),
-        nb::arg("manner"), nb::arg("rank"), nb::arg("top"), nb::arg("threads"));
+        nb::arg("asking"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("workspaces"), nb::arg("top"),
+        nb::arg("threads"));
 
   m.def("standings",
-        [](const Graph& graph, Id relation, In<Id> entities, In<Id> lists, In<Id> left_out, const WalkLists& walk, const Manner& manner,
-           In<Id> rank, In<std::int64_t> target_offsets, In<Id> targets, In<std::int64_t> known_offsets, In<Id> known, int threads) {
+        [](const OwnedAsking& with, In<Id> entities, In<Id> lists, In<Id> left_out, Workspaces& workspaces,
+           In<std::int64_t> target_offsets, In<Id> targets, In<std::int64_t> known_offsets, In<Id> known, int threads) {
           Standing standing;
           {
             nb::gil_scoped_release free;
-            standing = standings(graph, queries_of(relation, entities, lists, left_out), lists_of(walk), manner, span(rank),
+            standing = standings(with.asking, queries_of(entities, lists, left_out), workspaces,
                                  {span(target_offsets), span(targets), span(known_offsets), span(known)}, threads);
           }
           return nb::make_tuple(array(std::move(standing.score)), array(std::move(standing.better)), array(std::move(standing.equal)),
                                 array(std::move(standing.earlier)));
         },
-        nb::arg("graph"), nb::arg("relation"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("walk"),
-        nb::arg("manner"), nb::arg("rank"), nb::arg("target_offsets"), nb::arg("targets"), nb::arg("known_offsets"), nb::arg("known"),
-        nb::arg("threads"));
+        nb::arg("asking"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("workspaces"),
+        nb::arg("target_offsets"), nb::arg("targets"), nb::arg("known_offsets"), nb::arg("known"), nb::arg("threads"));
 
   m.def("evidence",
-        [](const Graph& graph, Id relation, In<Id> entities, In<Id> lists, In<Id> left_out, const WalkLists& walk, const Manner& manner,
-           In<Id> rank, Id answer) {
+        [](const OwnedAsking& with, In<Id> entities, In<Id> lists, In<Id> left_out, Workspaces& workspaces, Id answer) {
           std::vector<Evidence> pieces;
           {
             nb::gil_scoped_release free;
-            pieces = evidence(graph, queries_of(relation, entities, lists, left_out), lists_of(walk), manner, span(rank), answer);
+            pieces = evidence(with.asking, queries_of(entities, lists, left_out), workspaces, answer);
           }
           return nb::make_tuple(column<Id>(pieces, &Evidence::kind), column<Id>(pieces, &Evidence::relation),
                                 column<Id>(pieces, &Evidence::tail), column<Id>(pieces, &Evidence::walked),
                                 column<Count>(pieces, &Evidence::count), column<Count>(pieces, &Evidence::of),
                                 column<double>(pieces, &Evidence::value));
         },
-        nb::arg("graph"), nb::arg("relation"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("walk"),
-        nb::arg("manner"), nb::arg("rank"), nb::arg("answer"));
+        nb::arg("asking"), nb::arg("entities"), nb::arg("lists"), nb::arg("left_out"), nb::arg("workspaces"), nb::arg("answer"));
 }

@@ -7,7 +7,7 @@ contextual entities and weighed by the counts of the query's cluster. The kernel
 combines.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -48,6 +48,8 @@ class Cases:
         self.graph, self.profiles, self.settings = graph, profiles, settings
         self._clusters = cache(lambda: clusters or Clusters.of(graph, profiles, settings))
         self.statistics = PathStatistics(graph, self._cluster_of_each, settings)
+        self.workspaces = kernels.Workspaces()
+        self.known_for_everyone: dict[int, Asking] = {}  # one a relation that was asked about, made when first needed
 
     @property
     def clusters(self) -> Clusters:
@@ -93,11 +95,24 @@ class WalkLists:
         return self.types, self.offsets, self.walked, self.weights
 
 
-def walk_lists(cases: Cases, relation: int, entities: Ids) -> WalkLists:
-    """What to walk for the queries (entity, relation), best first; equal weights in the order of `name_order`."""
-    if cases.settings.neighbours is None:
-        return _known_for_everyone(cases, relation, len(entities))
-    return _known_to_neighbours(cases, relation, entities)
+class Asking(NamedTuple):
+    """What queries of one relation walk, and what the kernels have made of it."""
+
+    lists: WalkLists
+    kernel: kernels.Asking
+
+
+def asking(cases: Cases, relation: int, entities: Ids) -> Asking:
+    """What to walk for the queries (entity, relation), best first; equal weights in the order of `name_order`.
+
+    If all entities walk the same it is made once: it takes less room than the graph and the counts it is made from.
+    """
+    if cases.settings.neighbours is not None:
+        return _asking(cases, relation, _known_to_neighbours(cases, relation, entities))
+    if relation not in cases.known_for_everyone:
+        cases.known_for_everyone[relation] = _asking(cases, relation, _known_for_everyone(cases, relation))
+    lists, kernel = cases.known_for_everyone[relation]
+    return Asking(replace(lists, of_query=np.zeros(len(entities), dtype=np.int32)), kernel)
 
 
 class Found(NamedTuple):
@@ -113,11 +128,10 @@ def answers(cases: Cases, relation: int, entities: Ids, *, top: int, left_out: I
 
     left_out  for each query a known answer to be treated as unknown, or -1
     """
-    lists = walk_lists(cases, relation, entities)
+    lists, kernel = asking(cases, relation, entities)
     offsets, found, scores, exact, _ = kernels.answers(
-        cases.graph.kernel, relation, entities, lists.of_query, _left_out(entities, left_out), lists.arrays,
-        manner(cases.settings), cases.graph.entities.ranks(), top, threads(),
-    )  # fmt: skip
+        kernel, entities, lists.of_query, _left_out(entities, left_out), cases.workspaces, top, threads()
+    )
     parts = zip(pairwise(offsets), exact.tolist(), strict=True)
     return [Found(found[start:end], scores[start:end], bool(whole)) for (start, end), whole in parts]
 
@@ -150,11 +164,10 @@ def standings(
     known    offsets and entities: which answers of each query to pass over when another is ranked, sorted
     """
     relation, entities = query
-    lists = walk_lists(cases, relation, entities)
+    lists, kernel = asking(cases, relation, entities)
     score, better, equal, earlier = kernels.standings(
-        cases.graph.kernel, relation, entities, lists.of_query, _left_out(entities, left_out), lists.arrays,
-        manner(cases.settings), cases.graph.entities.ranks(), *targets, *known, threads(),
-    )  # fmt: skip
+        kernel, entities, lists.of_query, _left_out(entities, left_out), cases.workspaces, *targets, *known, threads()
+    )
     return Standings(score, better, equal, earlier)
 
 
@@ -174,7 +187,12 @@ def _left_out(entities: Ids, left_out: Ids | None) -> Ids:
     return np.full(len(entities), -1, dtype=np.int32) if left_out is None else left_out
 
 
-def _known_for_everyone(cases: Cases, relation: int, queries: int) -> WalkLists:
+def _asking(cases: Cases, relation: int, lists: WalkLists) -> Asking:
+    ranks = cases.graph.entities.ranks()
+    return Asking(lists, kernels.Asking(cases.graph.kernel, relation, lists.arrays, manner(cases.settings), ranks))
+
+
+def _known_for_everyone(cases: Cases, relation: int) -> WalkLists:
     counts, settings = cases.statistics.everyone(relation), cases.settings
     if settings.weight == "right":
         weights = share(counts.right, counts.reached, settings.doubt)
@@ -182,7 +200,7 @@ def _known_for_everyone(cases: Cases, relation: int, queries: int) -> WalkLists:
         weights = _prior_times_precision(cases.statistics.clustered(relation), EVERYONE, counts.types)
     order = _best_first(cases, counts.types, weights)
     order = order[(weights[order] > 0) & (counts.types[order] != relation + 1)].astype(np.int32)
-    return WalkLists(counts.types, np.array([0, len(order)]), order, weights[order], np.zeros(queries, dtype=np.int32))
+    return WalkLists(counts.types, np.array([0, len(order)]), order, weights[order], ids([0]))
 
 
 def _known_to_neighbours(cases: Cases, relation: int, entities: Ids) -> WalkLists:

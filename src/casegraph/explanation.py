@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from casegraph import kernels
-from casegraph.answering import Cases, manner, walk_lists
+from casegraph.answering import Cases, asking
 from casegraph.answers import Answer, html_table
 from casegraph.arrays import ids
 from casegraph.clusters.assignment import EVERYONE
@@ -161,11 +161,8 @@ def reasons(cases: Cases, query: Query, found: int, left_out: int = -1) -> Itera
     left_out  a known answer to be treated as unknown
     """
     entity = ids([query.entity])
-    lists = walk_lists(cases, query.relation, entity)
-    columns = kernels.evidence(
-        cases.graph.kernel, query.relation, entity, lists.of_query, ids([left_out]), lists.arrays,
-        manner(cases.settings), cases.graph.entities.ranks(), found,
-    )  # fmt: skip
+    lists, kernel = asking(cases, query.relation, entity)
+    columns = kernels.evidence(kernel, entity, lists.of_query, ids([left_out]), cases.workspaces, found)
     pieces = list(zip(*(column.tolist() for column in columns), strict=True))
     for (kind, label, tail, place, count, of, worth), part in _shares(cases, pieces):
         if KINDS[kind] == "path":

@@ -105,27 +105,22 @@ def reach_back(
     progress: Counts,
 ) -> tuple[Counts, Counts]: ...
 def average_linkage(offsets: Counts, relations: Ids, members: Counts) -> tuple[Ids, Ids]: ...
+
+class Workspaces:
+    def __init__(self) -> None: ...
+
+class Asking:
+    def __init__(self, graph: Graph, relation: int, walk: _WalkLists, manner: Manner, rank: Ids) -> None: ...
+
 def answers(
-    graph: Graph,
-    relation: int,
-    entities: Ids,
-    lists: Ids,
-    left_out: Ids,
-    walk: _WalkLists,
-    manner: Manner,
-    rank: Ids,
-    top: int,
-    threads: int,
+    asking: Asking, entities: Ids, lists: Ids, left_out: Ids, workspaces: Workspaces, top: int, threads: int
 ) -> tuple[Counts, Ids, Floats, npt.NDArray[np.uint8], int]: ...
 def standings(
-    graph: Graph,
-    relation: int,
+    asking: Asking,
     entities: Ids,
     lists: Ids,
     left_out: Ids,
-    walk: _WalkLists,
-    manner: Manner,
-    rank: Ids,
+    workspaces: Workspaces,
     target_offsets: Counts,
     targets: Ids,
     known_offsets: Counts,
@@ -133,13 +128,5 @@ def standings(
     threads: int,
 ) -> tuple[Floats, Counts, Counts, Counts]: ...
 def evidence(
-    graph: Graph,
-    relation: int,
-    entities: Ids,
-    lists: Ids,
-    left_out: Ids,
-    walk: _WalkLists,
-    manner: Manner,
-    rank: Ids,
-    answer: int,
+    asking: Asking, entities: Ids, lists: Ids, left_out: Ids, workspaces: Workspaces, answer: int
 ) -> tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]: ...

@@ -1,0 +1,76 @@
+"""Asking: every question of the test split ranked in one batch, then single questions of the valid split.
+
+Run: scripts/bench ask WN18RR FB122 NELL-995/minerva FB15k-237
+
+Prints distinct queries a second, by the clock and by the processor, with a digest of the ranks, so that a change can
+be seen to change nothing; and the median and 99th percentile of one `ask`, the counts being prepared.
+"""
+
+import argparse
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from casegraph.casebase import CaseBase
+from casegraph.evaluation.completion import Sides, _directed, _questions, _ranked, _read, _tasks
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.executor import HERE
+from casegraph.work import quiet
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+TAIL_ONLY = "NELL-995/minerva"
+
+
+def main() -> None:
+    """Ask both ways about each folder named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", default=["WN18RR"])
+    parser.add_argument("--questions", type=int, default=1000, help="how many single questions")
+    arguments = parser.parse_args()
+    for folder in arguments.folders:
+        benchmark = Benchmark.open(DATA / folder)
+        cases = prepared(benchmark)
+        print(f"{folder}: {batch(cases, benchmark, 'tail' if folder == TAIL_ONLY else 'both')}", flush=True)
+        print(f"{folder}: {single(cases, benchmark, arguments.questions)}", flush=True)
+
+
+def prepared(benchmark: Benchmark) -> CaseBase:
+    """A case base that has counted all it needs."""
+    cases = CaseBase()
+    cases.update(add=benchmark.facts(benchmark.graph))
+    cases.prepare()
+    return cases
+
+
+def batch(cases: CaseBase, benchmark: Benchmark, sides: Sides) -> str:
+    """Rank every target of the test split, as `casegraph evaluate` does."""
+    files = _read(benchmark, "test", benchmark.graph, quiet)
+    questions, known = _questions(files, "test", sides, None), _directed(files.known, sides)
+    tasks = _tasks(cases.cases, questions, known)
+    wall, processor = time.perf_counter(), time.process_time()
+    ranks = _ranked(cases.cases, tasks, HERE, quiet)
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    digest = sha256(b"".join(part.tobytes() for part in (ranks.optimistic, ranks.pessimistic, ranks.original)))
+    return (
+        f"{questions.distinct:,} queries, {questions.distinct / wall:,.0f} a second, "
+        f"{questions.distinct / processor:,.0f} a second of processor; ranks {digest.hexdigest()[:16]}"
+    )
+
+
+def single(cases: CaseBase, benchmark: Benchmark, questions: int) -> str:
+    """Ask questions of the valid split one at a time."""
+    held_out = sorted(benchmark.facts("valid" if "valid" in benchmark.splits else "dev"))
+    chosen = np.random.default_rng(0).choice(len(held_out), min(questions, len(held_out)), replace=False)
+    seconds = []
+    for place in chosen.tolist():
+        started = time.perf_counter()
+        cases.ask(held_out[place].head, held_out[place].relation, top=10)
+        seconds.append(time.perf_counter() - started)
+    middle, late, worst = np.percentile(np.array(seconds) * 1e3, [50, 99, 100])
+    return f"{len(seconds):,} single asks: median {middle:.2f} ms, p99 {late:.2f} ms, worst {worst:.2f} ms"
+
+
+if __name__ == "__main__":
+    main()

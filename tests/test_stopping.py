@@ -1,0 +1,122 @@
+"""Walking stops when what was asked for is settled, queries share what they find: and no answer depends on that."""
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from tests import oracle
+from tests.strategies import random_facts
+
+from casegraph import kernels
+from casegraph.answering import Standings, answers, asking, standings
+from casegraph.arrays import ids
+from casegraph.casebase import CaseBase
+from casegraph.settings import Settings
+
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"discount": 0.0},
+    {"discount": 1.0},
+    {"best": 1},
+    {"habit": 1.0},
+    {"habit": 0.0},
+    {"path_types": 7},
+    {"path_types": None, "support": 1},
+    {"precedents": False},
+    {"max_length": 4, "path_types": 30},
+    {"neighbours": 3},
+]
+MANY = 32  # targets: with more, nobody stops
+
+
+def random_cases(random: Random, **changes: Any) -> CaseBase:  # noqa: ANN401  (settings of any type)
+    cases = CaseBase(Settings(**changes))
+    cases.update(add=random_facts(random, entities=40, relations=4, facts=160))
+    return cases
+
+
+def followed(cases: CaseBase, relation: int, entities: list[int], top: int) -> int:
+    """Edges looked at to find the best answers."""
+    lists, kernel = asking(cases.cases, relation, ids(entities))
+    unknown = np.full(len(entities), -1, dtype=np.int32)
+    return kernels.answers(kernel, ids(entities), lists.of_query, unknown, cases.cases.workspaces, top, 1)[-1]
+
+
+def standing(cases: CaseBase, relation: int, entity: int, targets: list[int]) -> Standings:
+    none = np.zeros(2, dtype=np.int64), ids()
+    return standings(cases.cases, (relation, ids([entity])), (np.array([0, len(targets)]), ids(targets)), none)
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict[str, Any]) -> None:
+    random, all_work, work = Random(str(changes)), 0, 0
+    for _ in range(2):
+        cases = random_cases(random, **changes)
+        everyone = list(range(len(cases.graph.entities)))
+        for relation in range(cases.graph.directions):
+            whole = answers(cases.cases, relation, ids(everyone), top=-1)
+            for top in (1, 3, 10):
+                few = answers(cases.cases, relation, ids(everyone), top=top)
+                for found, best in zip(whole, few, strict=True):
+                    assert best.entities.tolist() == found.entities[:top].tolist()
+                    assert best.scores.tobytes() == found.scores[:top].tobytes()
+            all_work += followed(cases, relation, everyone, -1)
+            work += followed(cases, relation, everyone, 1)
+    assert 0 < work < all_work
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_a_target_stands_where_it_stands_among_all(changes: dict[str, Any]) -> None:
+    random = Random(str(changes))
+    cases = random_cases(random, **changes)
+    everyone = list(range(len(cases.graph.entities)))
+    assert len(everyone) > MANY
+    for relation in range(cases.graph.directions):
+        for entity in random.sample(everyone, 8):
+            whole = standing(cases, relation, entity, everyone)
+            for first in everyone[::2]:
+                few = standing(cases, relation, entity, everyone[first : first + 2])
+                for column in ("score", "better", "equal", "earlier"):
+                    assert getattr(few, column).tolist() == getattr(whole, column)[first : first + 2].tolist()
+
+
+@pytest.mark.parametrize("budget", [1, 30, 100, 300, 1000, 3000])
+def test_what_a_small_budget_leaves_out_does_not_depend_on_what_is_asked_for(budget: int) -> None:
+    cases = random_cases(Random(budget), budget=budget)
+    everyone = ids(range(len(cases.graph.entities)))
+    for relation in range(cases.graph.directions):
+        whole = answers(cases.cases, relation, everyone, top=-1)
+        for found, best in zip(whole, answers(cases.cases, relation, everyone, top=2), strict=True):
+            assert best.exact == found.exact
+            assert best.entities.tolist() == found.entities[:2].tolist()
+            assert best.scores.tobytes() == found.scores[:2].tobytes()
+
+
+def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
+    """What is found for facts that many share is kept for the next query of the batch."""
+    random = Random(5)
+    shared = [(f"e{number}", f"r{number % 2}", f"hub{number % 3 // 2}") for number in range(60)]
+    cases = CaseBase()
+    cases.update(add=[*random_facts(random, entities=60, relations=4, facts=240), *shared])
+    everyone = range(len(cases.graph.entities))
+    for relation in range(cases.graph.directions):
+        together = answers(cases.cases, relation, ids(everyone), top=-1)
+        for entity, found in zip(everyone, together, strict=True):
+            (alone,) = answers(cases.cases, relation, ids([entity]), top=-1)
+            assert alone.entities.tolist() == found.entities.tolist()
+            assert alone.scores.tobytes() == found.scores.tobytes()
+
+
+def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version() -> None:
+    """Each of 300 people has one of three sets of professions. No path type but the relation itself leads anywhere."""
+    sets = [("actor", "singer", "dancer"), ("actor", "singer", "writer", "poet"), ("actor", "poet", "dancer", "writer")]
+    facts = [(name, "people", f"p{number}") for number in range(300) for name in sets[number % 3]]
+    facts.remove(("actor", "people", "p0"))
+    cases = CaseBase(Settings(max_length=1))
+    cases.update(add=facts)
+    pieces = oracle.precedents(oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False)
+    expected = {name: oracle.discounted_noisy_or(said, 0.05, 5) for name, said in pieces.items()}
+    found = {answer.entity: answer.score for answer in cases.ask("actor", "people", top=-1)}
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert len(found) == 300
