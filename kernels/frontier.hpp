@@ -87,6 +87,12 @@ class Stamps {
   bool has(Id entity) const { return epoch_[entity] == now_; }
   std::size_t slot(Id entity) const { return slot_[entity]; }
   void set(Id entity) { epoch_[entity] = now_; }
+  // Set it, and say whether it was not.
+  bool take(Id entity) {
+    const bool is_new = epoch_[entity] != now_;
+    epoch_[entity] = now_;
+    return is_new;
+  }
   void set(Id entity, std::size_t slot) {
     epoch_[entity] = now_;
     slot_[entity] = static_cast<std::uint32_t>(slot);

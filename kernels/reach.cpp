@@ -104,12 +104,16 @@ class Reacher {
  private:
   void mark_answers(bool answers) {
     relations_ = {};
+    answers_.clear();
     for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) {
       const Ids tails = graph_.tails(entity_, static_cast<Id>(relation));
       has_[relation] = !tails.empty();
       if (tails.empty()) continue;
       mark(relations_, static_cast<Id>(relation));
-      for (Id tail : tails) marked_[tail] = answers;
+      for (Id tail : tails) {
+        if (answers && !marked_[tail]) answers_.push_back(tail);
+        marked_[tail] = answers;
+      }
     }
   }
 
@@ -140,12 +144,7 @@ class Reacher {
       if (!plan_.widest.empty() && !affordable(node, edges, from, where)) continue;
       right_.clear();
       if (nodes[node].ahead == 0) {
-        Count ends = 0;
-        sums.followed += last_step(edges, entity_, from, where, stamps_[length + 1], [&](Id end) {
-          ++ends;
-          if (marked_[end]) right_.push_back(end);
-        });
-        add(node, ends);
+        add(node, few_answers() ? arrive(edges, from, where, stamps_[length + 1]) : arrive_and_look(edges, from, where, stamps_[length + 1]));
       } else {
         Frontier& into = frontiers_[length + 1];
         sums.followed += step(edges, entity_, from, where, length, nodes[node].ahead, stamps_[length + 1], into);
@@ -156,6 +155,41 @@ class Reacher {
         descend(node);
       }
     }
+  }
+
+  bool few_answers() const { return back_ == nullptr && answers_.size() <= 64; }
+
+  // The last step, looking at every end whether it is marked: how many distinct ends it has.
+  Count arrive_and_look(const Edges& edges, const Frontier& from, const Stamps* where, Stamps& stamps) {
+    Count ends = 0;
+    sums.followed += last_step(edges, entity_, from, where, stamps, [&](Id end) {
+      ++ends;
+      if (marked_[end]) right_.push_back(end);
+    });
+    return ends;
+  }
+
+  // The same with few answers, for which one looks afterwards: so nothing but the marks is touched on the way, and there is
+  // nothing to decide, unless a path could come back to where it has been.
+  Count arrive(const Edges& edges, const Frontier& from, const Stamps* where, Stamps& stamps) {
+    stamps.renew();
+    stamps.set(entity_);
+    Count ends = 0;
+    each_end(edges, from, where, [&](std::size_t end, Ids tails) {
+      sums.followed += static_cast<Count>(tails.size());
+      const Id self = from.ends[end];
+      const Frontier::Path& path = from.paths[end];
+      const auto among = [&](Id entity) { return entity >= 0 && std::binary_search(tails.begin(), tails.end(), entity); };
+      if (tails.size() < 8 || among(self) || std::any_of(path.inner.begin(), path.inner.end(), among)) {
+        for (Id tail : tails)
+          if (tail != self && (!passes(path.inner, tail) || from.other_path_avoids(path, tail))) ends += stamps.take(tail);
+      } else {
+        for (Id tail : tails) ends += stamps.take(tail);
+      }
+    });
+    for (Id answer : answers_)
+      if (answer != entity_ && stamps.has(answer)) right_.push_back(answer);
+    return ends;
   }
 
   // Leave the entity out wherever this step is too wide and none before it was; whether any use still wants it to be taken.
@@ -203,6 +237,7 @@ class Reacher {
   std::vector<Frontier> frontiers_;  // one for each length
   std::vector<Stamps> stamps_;
   std::vector<Id> right_;            // of what the step at hand reached, what is marked
+  std::vector<Id> answers_;          // of any relation of the entity
   std::vector<char> marked_;         // answers of any relation of the entity; counting back, who has the relation
   std::vector<char> has_;            // the relations of the entity
   std::vector<std::uint32_t> chosen_, on_the_way_;  // uses that count for the entity, and nodes that lead to them, by epoch
