@@ -106,6 +106,7 @@ class PathStatistics:
         for label in relations:
             rows = slice(*np.searchsorted(relation, [label, label + 1]).tolist())
             self.counted[label] = PathCounts(types[rows], *(column[rows] for column in columns))
+            self._stale.pop(label, None)
 
     def is_stale(self, relation: int) -> bool:
         """Whether the counts of a relation are known from before a change, and wait to be brought up to date."""
