@@ -94,8 +94,8 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
 def with_executor(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that choose where to work, as an executor."""
 
-    @click.option("--executor", type=click.Choice(("here", "dask")), default="here", show_default=True, help="Where.")
-    @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster; else it is processes of this machine.")
+    @choice("--executor", ("here", "dask"), "Where to work: in this process, or on a Dask cluster.")
+    @click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster; else it is started here.")
     @wraps(command)
     def choosing(executor: str, scheduler: str | None, **options: object) -> None:
         from casegraph.executor import HERE
