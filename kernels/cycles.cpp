@@ -202,17 +202,6 @@ class Finder {
   Id top_ = -1;
 };
 
-// The place of each entity when those with more edges come later.
-std::vector<Id> by_degree(const Graph& graph, Ids rank) {
-  const Adjacency& all = graph.adjacency();
-  std::vector<Id> entities(graph.entities), order(graph.entities);
-  std::iota(entities.begin(), entities.end(), 0);
-  const auto degree = [&](Id entity) { return all.offsets[entity + 1] - all.offsets[entity]; };
-  std::sort(entities.begin(), entities.end(), [&](Id a, Id b) { return std::pair(degree(a), rank[a]) < std::pair(degree(b), rank[b]); });
-  for (std::size_t place = 0; place < entities.size(); ++place) order[entities[place]] = static_cast<Id>(place);
-  return order;
-}
-
 // The edges themselves: everyone is led to its answers by the relation that is asked for.
 void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector<Hits>& rows) {
   const Adjacency& all = graph.adjacency();
@@ -224,6 +213,16 @@ void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector
 }
 
 }  // namespace
+
+std::vector<Id> by_degree(const Graph& graph, Ids rank) {
+  const Adjacency& all = graph.adjacency();
+  std::vector<Id> entities(graph.entities), order(graph.entities);
+  std::iota(entities.begin(), entities.end(), 0);
+  const auto degree = [&](Id entity) { return all.offsets[entity + 1] - all.offsets[entity]; };
+  std::sort(entities.begin(), entities.end(), [&](Id a, Id b) { return std::pair(degree(a), rank[a]) < std::pair(degree(b), rank[b]); });
+  for (std::size_t place = 0; place < entities.size(); ++place) order[entities[place]] = static_cast<Id>(place);
+  return order;
+}
 
 Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit, int threads, Progress progress) {
   const Packing packing(max_length);

@@ -24,6 +24,9 @@ struct Counted {
 // L = 4 halves of one type are counted together.
 Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit, int threads, Progress progress);
 
+// The place of each entity when those with more edges come later, equals by `rank`.
+std::vector<Id> by_degree(const Graph& graph, Ids rank);
+
 // All readings of a cycle: the relations from one of its entities around, the last one closing it. Calls `use(relation, type)`.
 template <class Use>
 void each_reading(std::span<const Id> cycle, const Packing& packing, const Use& use) {

@@ -7,8 +7,10 @@
 
 #include "asking.hpp"
 #include "closed_paths.hpp"
+#include "crossing.hpp"
 #include "cycles.hpp"
 #include "graph.hpp"
+#include "limits.hpp"
 #include "grinch.hpp"
 #include "linkage.hpp"
 #include "reach.hpp"
@@ -165,6 +167,22 @@ NB_MODULE(kernels, m) {
         },
         nb::arg("graph"), nb::arg("entities"), nb::arg("relations"), nb::arg("types"), nb::arg("only"), nb::arg("widest"),
         nb::arg("max_length"), nb::arg("threads"), nb::arg("progress"));
+
+  m.def("bare_reach",
+        [](const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types, int max_length, int threads) {
+          nb::gil_scoped_release free;
+          std::vector<Use> uses(types.shape(0));
+          for (std::size_t at = 0; at < uses.size(); ++at) uses[at] = {relations.data()[at], types.data()[at]};
+          return bare_reach(graph, span(entities), uses, max_length, threads);
+        },
+        nb::arg("graph"), nb::arg("entities"), nb::arg("relations"), nb::arg("types"), nb::arg("max_length"), nb::arg("threads"));
+
+  m.def("bare_cycles",
+        [](const Graph& graph, In<Id> rank, int max_length, int threads) {
+          nb::gil_scoped_release free;
+          return bare_cycles(graph, span(rank), max_length, threads);
+        },
+        nb::arg("graph"), nb::arg("rank"), nb::arg("max_length"), nb::arg("threads"));
 
   m.def("crossing",
         [](const Graph& graph, In<Id> heads, In<Id> relations, In<Id> tails, Id relation, In<PathType> types, int max_length) {

@@ -29,4 +29,12 @@ class Packing {
   int bits_;
 };
 
+// The path type that leads back.
+inline PathType backwards(PathType type, const Packing& packing) {
+  PathType back = 0;
+  for (int length = packing.length(type), place = 0; place < length; ++place)
+    back |= packing.step(inverse(packing.relation(type, length - 1 - place)), place);
+  return back;
+}
+
 }  // namespace casegraph

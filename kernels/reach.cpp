@@ -1,76 +1,10 @@
 #include "reach.hpp"
 
-#include <array>
-#include <numeric>
-
 #include "frontier.hpp"
-#include "trie.hpp"
+#include "plan.hpp"
 
 namespace casegraph {
 namespace {
-
-// Which relations occur, to within a remainder: enough to see that a branch holds nothing for an entity.
-using Signature = std::array<std::uint64_t, 8>;
-
-void mark(Signature& signature, Id relation) { signature[(relation >> 6) & 7] |= std::uint64_t{1} << (relation & 63); }
-
-bool meet(const Signature& a, const Signature& b) {
-  std::uint64_t common = 0;
-  for (std::size_t word = 0; word < a.size(); ++word) common |= a[word] & b[word];
-  return common != 0;
-}
-
-// The tree of all path types in use, with the uses that end at each node.
-struct Plan {
-  Plan(std::span<const Use> given, std::span<const Count> most, int max_length) : uses(given), widest(most), trie(types(given), max_length) {
-    first_use.assign(trie.nodes.size() + 1, 0);
-    for (std::int32_t node : trie.node_of_type) ++first_use[node + 1];
-    std::partial_sum(first_use.begin(), first_use.end(), first_use.begin());
-    by_node.resize(uses.size());
-    std::vector<std::int32_t> next(first_use.begin(), first_use.end() - 1);
-    below.resize(trie.nodes.size());
-    for (std::size_t use = 0; use < uses.size(); ++use) {
-      by_node[next[trie.node_of_type[use]]++] = static_cast<std::int32_t>(use);
-      mark(below[trie.node_of_type[use]], uses[use].relation);
-    }
-    if (!widest.empty()) {
-      narrowest.assign(trie.nodes.size(), INT64_MAX);
-      broadest.assign(trie.nodes.size(), 0);
-    }
-    for (std::size_t use = 0; use < widest.size(); ++use) {
-      const std::int32_t node = trie.node_of_type[use];
-      narrowest[node] = std::min(narrowest[node], widest[use]);
-      broadest[node] = std::max(broadest[node], widest[use]);
-    }
-    for (std::size_t node = trie.nodes.size() - 1; node > 0 && !widest.empty(); --node) {
-      const std::int32_t parent = trie.nodes[node].parent;
-      narrowest[parent] = std::min(narrowest[parent], narrowest[node]);
-      broadest[parent] = std::max(broadest[parent], broadest[node]);
-    }
-    for (std::size_t node = trie.nodes.size() - 1; node > 0; --node)
-      for (std::size_t word = 0; word < below[node].size(); ++word) below[trie.nodes[node].parent][word] |= below[node][word];
-  }
-  static std::vector<PathType> types(std::span<const Use> uses) {
-    std::vector<PathType> types;
-    for (const Use& use : uses) types.push_back(use.type);
-    return types;
-  }
-  std::span<const std::int32_t> at(std::int32_t node) const {
-    return std::span(by_node).subspan(first_use[node], first_use[node + 1] - first_use[node]);
-  }
-
-  // The uses of a node and of all below it.
-  std::span<const std::int32_t> at_or_below(std::int32_t node) const {
-    return std::span(by_node).subspan(first_use[node], first_use[trie.nodes[node].after] - first_use[node]);
-  }
-
-  const std::span<const Use> uses;
-  const std::span<const Count> widest;
-  const Trie trie;
-  std::vector<std::int32_t> first_use, by_node;
-  std::vector<Signature> below;  // the relations whose uses end at or below a node
-  std::vector<Count> narrowest, broadest;  // of what the uses at or below a node allow for one step; empty if they allow anything
-};
 
 // Counting from the ends: who has the relation, and whose paths do not count.
 struct Back {
@@ -276,65 +210,10 @@ Reach summed(const Graph& graph, Ids entities, const Plan& plan, const Only& onl
   return total;
 }
 
-// A piece of a path type, beginning with a changed edge and leading away from it, and the place of the path type.
-struct Piece {
-  PathType type;
-  std::int32_t place;
-};
-
-using Heads = std::vector<std::vector<Id>>;  // of the changed edges, by relation, both directions
-
-// Where the pieces lead from the edges they begin with, as far as `counts` holds; sorted.
-template <class Counts>
-std::vector<Pair> ends_of(const Graph& graph, const Heads& heads, const std::vector<Piece>& pieces, int max_length, const Counts& counts) {
-  std::vector<PathType> types;
-  for (const Piece& piece : pieces) types.push_back(piece.type);
-  const Trie trie(types, max_length);
-  std::vector<std::vector<std::int32_t>> ending(trie.nodes.size());
-  for (std::size_t at = 0; at < pieces.size(); ++at) ending[trie.node_of_type[at]].push_back(pieces[at].place);
-  std::vector<Pair> found;
-  std::vector<Frontier> frontiers(max_length + 1);
-  Stamps stamps(graph.entities);
-  for (std::size_t node = 1; node < trie.nodes.size(); ++node) {  // a parent stands before its children
-    const Trie::Node& at = trie.nodes[node];
-    Frontier& into = frontiers[at.length];
-    if (at.length == 1)
-      into.ends = heads[at.relation];
-    else
-      step_freely(graph.edges(at.relation), frontiers[at.length - 1], stamps, into, [](Id, Id) { return true; });
-    for (Id end : into.ends)
-      if (counts(end))
-        for (std::int32_t place : ending[node]) found.push_back({end, place});
-  }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
-
-Heads heads_of(const Graph& graph, std::span<const Edge> edges) {
-  Heads heads(graph.relations.size());
-  for (const Edge& edge : edges) {
-    heads[edge.relation].push_back(edge.head);
-    heads[inverse(edge.relation)].push_back(edge.tail);
-  }
-  for (std::vector<Id>& some : heads) {
-    std::sort(some.begin(), some.end());
-    some.erase(std::unique(some.begin(), some.end()), some.end());
-  }
-  return heads;
-}
-
 std::vector<Use> uses_of(Id relation, std::span<const PathType> types) {
   std::vector<Use> uses;
   for (PathType type : types) uses.push_back({relation, type});
   return uses;
-}
-
-PathType backwards(PathType type, const Packing& packing) {
-  PathType back = 0;
-  for (int length = packing.length(type), place = 0; place < length; ++place)
-    back |= packing.step(inverse(packing.relation(type, length - 1 - place)), place);
-  return back;
 }
 
 }  // namespace
@@ -351,33 +230,6 @@ Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const Path
   for (Use& use : uses) use.type = backwards(use.type, packing);
   const Back back{relation, but};
   return summed(graph, ends, Plan(uses, {}, max_length), only, &back, max_length, threads, progress);
-}
-
-Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, std::span<const PathType> types, int max_length) {
-  const Packing packing(max_length);
-  const Heads heads = heads_of(graph, edges);
-  const auto leaving = [&](Id crossed, Id next) {
-    Count sum = 0;
-    for (Id head : heads[crossed]) sum += static_cast<Count>(graph.tails(head, next).size());
-    return sum;
-  };
-  std::vector<Piece> before, after;
-  for (std::size_t place = 0; place < types.size(); ++place) {
-    const PathType type = types[place], back = backwards(type, packing);
-    for (int at = 0, length = packing.length(type); at < length; ++at) {
-      const Id crossed = packing.relation(type, at);
-      if (heads[crossed].empty()) continue;
-      const int rest = length - 1 - at;
-      const bool from_head = at < rest || (at == rest && (at == 0 || leaving(crossed, packing.relation(back, rest + 1)) <=
-                                                                         leaving(inverse(crossed), packing.relation(type, at + 1))));
-      PathType piece = packing.step(from_head ? crossed : inverse(crossed), 0);
-      for (int step = 1; step <= (from_head ? at : rest); ++step)
-        piece |= packing.step(from_head ? packing.relation(back, rest + step) : packing.relation(type, at + step), step);
-      (from_head ? before : after).push_back({piece, static_cast<std::int32_t>(place)});
-    }
-  }
-  return {ends_of(graph, heads, before, max_length, [&](Id end) { return !graph.tails(end, relation).empty(); }),
-          ends_of(graph, heads, after, max_length, [](Id) { return true; })};
 }
 
 }  // namespace casegraph

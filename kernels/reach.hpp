@@ -39,17 +39,6 @@ struct Pair {
   auto operator<=>(const Pair&) const = default;
 };
 
-// From which entities, and to which, paths of which types may cross one of some edges: every such path begins at a start of
-// its type or ends at an end of it. Both sorted.
-struct Crossing {
-  std::vector<Pair> starts, ends;
-};
-
-// The edges must be in the graph, and are crossed in either direction; starts have the relation. For every place of an edge in
-// a path type, what comes before it is walked back from its head, or what comes after it is walked on from its tail,
-// whichever is shorter.
-Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, std::span<const PathType> types, int max_length);
-
 // What `reach` counts, counted from the ends: over entities that have the relation and reach one of `ends`. `only` says which path
 // types count for which end; of each path type, the paths from `but` (sorted) do not.
 Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types, const Only& only, std::span<const Pair> but,

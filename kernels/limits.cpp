@@ -1,0 +1,99 @@
+#include "limits.hpp"
+
+#include "cycles.hpp"
+#include "frontier.hpp"
+#include "plan.hpp"
+
+namespace casegraph {
+namespace {
+
+constexpr std::size_t at_once = 8;  // entities of one task
+
+// Call `each(thread, entity)` for all entities, and add up what it returns.
+template <class Each>
+Count summed(std::size_t entities, int threads, const Each& each) {
+  const std::size_t tasks = (entities + at_once - 1) / at_once;
+  std::vector<Count> sums(useful(threads, tasks));
+  parallel(threads, tasks, [&](int thread, std::size_t task) {
+    for (std::size_t at = task * at_once; at < std::min(entities, (task + 1) * at_once); ++at) sums[thread] += each(thread, at);
+  });
+  return std::accumulate(sums.begin(), sums.end(), Count{0});
+}
+
+Count below(const Adjacency& all, const std::vector<Id>& order, Id top, Id at, int steps) {
+  Count edges = all.offsets[at + 1] - all.offsets[at];
+  if (steps == 1) {
+    for (std::int64_t edge = all.offsets[at]; edge < all.offsets[at + 1]; ++edge) edges += order[all.tails[edge]] == order[top];
+    return edges;
+  }
+  for (std::int64_t edge = all.offsets[at]; edge < all.offsets[at + 1]; ++edge)
+    if (order[all.tails[edge]] < order[top]) edges += below(all, order, top, all.tails[edge], steps - 1);
+  return edges;
+}
+
+class Walker {
+ public:
+  Walker(const Graph& graph, const Plan& plan, int max_length)
+      : graph_(graph), plan_(plan), frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)) {}
+
+  Count walk(Id entity) {
+    relations_ = {};
+    for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation)
+      if (!graph_.tails(entity, static_cast<Id>(relation)).empty()) mark(relations_, static_cast<Id>(relation));
+    frontiers_[0].ends.assign(1, entity);
+    return descend(0);
+  }
+
+ private:
+  Count descend(std::int32_t parent) {
+    const auto& nodes = plan_.trie.nodes;
+    const int length = nodes[parent].length;
+    const Frontier& from = frontiers_[length];
+    const Stamps* where = length == 0 ? nullptr : &stamps_[length];
+    Count edges = 0;
+    for (std::int32_t node = parent + 1; node < nodes[parent].after; node = nodes[node].after) {
+      if (!meet(plan_.below[node], relations_)) continue;
+      Frontier& into = frontiers_[length + 1];
+      Stamps& stamps = stamps_[length + 1];
+      stamps.renew();
+      into.ends.clear();
+      const bool last = nodes[node].ahead == 0;
+      each_end(graph_.edges(nodes[node].relation), from, where, [&](std::size_t, Ids tails) {
+        edges += static_cast<Count>(tails.size());
+        if (last)
+          for (Id tail : tails) stamps.set(tail);
+        else
+          for (Id tail : tails)
+            if (!stamps.has(tail)) {
+              stamps.set(tail, into.ends.size());
+              into.ends.push_back(tail);
+            }
+      });
+      if (!last && !into.ends.empty()) edges += descend(node);
+    }
+    return edges;
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  std::vector<Frontier> frontiers_;
+  std::vector<Stamps> stamps_;
+  Signature relations_{};
+};
+
+}  // namespace
+
+Count bare_cycles(const Graph& graph, Ids rank, int max_length, int threads) {
+  const std::vector<Id> order = by_degree(graph, rank);
+  const Adjacency& all = graph.adjacency();
+  return summed(static_cast<std::size_t>(graph.entities), threads,
+                [&](int, std::size_t top) { return below(all, order, static_cast<Id>(top), static_cast<Id>(top), max_length / 2 + 1); });
+}
+
+Count bare_reach(const Graph& graph, Ids entities, std::span<const Use> uses, int max_length, int threads) {
+  const Plan plan(uses, {}, max_length);
+  std::vector<Walker> walkers(std::max(threads, 1), Walker(graph, plan, max_length));
+  return summed(entities.size(), threads, [&](int thread, std::size_t at) { return walkers[thread].walk(entities[at]); });
+}
+
+}  // namespace casegraph
