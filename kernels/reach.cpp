@@ -103,26 +103,64 @@ class Reacher {
     return ends;
   }
 
-  // The same with few answers, for which one looks afterwards: so nothing but the marks is touched on the way, and there is
-  // nothing to decide, unless a path could come back to where it has been.
+  // The same with few answers, for which one looks afterwards. The end with most edges is not gone through: it has as many ends as
+  // edges, but for those where a path has been, and of the other ends' only those count that it does not lead to.
   Count arrive(const Edges& edges, const Frontier& from, const Stamps* where, Stamps& stamps) {
+    visits_.clear();
+    std::size_t widest = 0;
+    each_end(edges, from, where, [&](std::size_t end, Ids tails) {
+      if (visits_.empty() || tails.size() > visits_[widest].tails.size()) widest = visits_.size();
+      visits_.push_back({end, tails});
+    });
+    if (visits_.empty()) return 0;
     stamps.renew();
     stamps.set(entity_);
-    Count ends = 0;
-    each_end(edges, from, where, [&](std::size_t end, Ids tails) {
-      sums.followed += static_cast<Count>(tails.size());
-      const Id self = from.ends[end];
-      const Frontier::Path& path = from.paths[end];
-      const auto among = [&](Id entity) { return entity >= 0 && std::binary_search(tails.begin(), tails.end(), entity); };
-      if (tails.size() < 8 || among(self) || std::any_of(path.inner.begin(), path.inner.end(), among)) {
-        for (Id tail : tails)
-          if (tail != self && (!passes(path.inner, tail) || from.other_path_avoids(path, tail))) ends += stamps.take(tail);
-      } else {
-        for (Id tail : tails) ends += stamps.take(tail);
-      }
-    });
+    const bool apart = visits_[widest].tails.size() >= 64;
+    Count ends = apart ? ends_of(from, visits_[widest]) : 0;
+    for (std::size_t at = 0; at < visits_.size(); ++at)
+      if (!apart || at != widest) ends += more_ends(from, visits_[at], apart ? &visits_[widest] : nullptr, stamps);
     for (Id answer : answers_)
-      if (answer != entity_ && stamps.has(answer)) right_.push_back(answer);
+      if (answer != entity_ && (stamps.has(answer) || (apart && leads(from, visits_[widest], answer)))) right_.push_back(answer);
+    return ends;
+  }
+
+  struct Visit {
+    std::size_t end;  // by place
+    Ids tails;
+  };
+
+  // Whether a path may go on from an end to one of its tails.
+  bool allowed(const Frontier& from, std::size_t end, Id tail) const {
+    const Frontier::Path& path = from.paths[end];
+    return tail != entity_ && tail != from.ends[end] && (!passes(path.inner, tail) || from.other_path_avoids(path, tail));
+  }
+  static bool among(Ids tails, Id entity) { return std::binary_search(tails.begin(), tails.end(), entity); }
+  bool leads(const Frontier& from, const Visit& visit, Id tail) const {
+    return among(visit.tails, tail) && allowed(from, visit.end, tail);
+  }
+
+  Count ends_of(const Frontier& from, const Visit& visit) const {
+    const Inner& inner = from.paths[visit.end].inner;
+    std::array<Id, 5> been{entity_, from.ends[visit.end], inner[0], inner[1], inner[2]};
+    std::sort(been.begin(), been.end());
+    auto ends = static_cast<Count>(visit.tails.size());
+    for (std::size_t at = 0; at < been.size(); ++at)
+      if (been[at] >= 0 && (at == 0 || been[at] != been[at - 1])) ends -= among(visit.tails, been[at]) && !allowed(from, visit.end, been[at]);
+    return ends;
+  }
+
+  // How many ends one visit adds to those before, and to those of a visit that is not gone through.
+  Count more_ends(const Frontier& from, const Visit& visit, const Visit* apart, Stamps& stamps) {
+    sums.followed += static_cast<Count>(visit.tails.size());
+    const Frontier::Path& path = from.paths[visit.end];
+    const auto met = [&](Id entity) { return entity >= 0 && among(visit.tails, entity); };
+    Count ends = 0;
+    if (apart == nullptr && visit.tails.size() >= 8 && !met(from.ends[visit.end]) && std::none_of(path.inner.begin(), path.inner.end(), met)) {
+      for (Id tail : visit.tails) ends += stamps.take(tail);  // nothing to decide on the way
+      return ends;
+    }
+    for (Id tail : visit.tails)
+      if (allowed(from, visit.end, tail) && stamps.take(tail)) ends += apart == nullptr || !leads(from, *apart, tail);
     return ends;
   }
 
@@ -171,6 +209,7 @@ class Reacher {
   std::vector<Frontier> frontiers_;  // one for each length
   std::vector<Stamps> stamps_;
   std::vector<Id> right_;            // of what the step at hand reached, what is marked
+  std::vector<Visit> visits_;        // of the step at hand: the ends it leaves, and their edges
   std::vector<Id> answers_;          // of any relation of the entity
   std::vector<char> marked_;         // answers of any relation of the entity; counting back, who has the relation
   std::vector<char> has_;            // the relations of the entity

@@ -1,0 +1,224 @@
+"""Everything that is fast or should be: reading, counting, asking, updating, and how that grows.
+
+Run: scripts/bench [--only NAME …] [--json FILE]   (some twenty minutes on two cores)
+
+Every graph is measured in a process of its own, so that its peak memory is its own. Beside each count stands its limit:
+a bare loop over the edges that must be looked at, run in the same process. Prints tables in Markdown, as
+docs/benchmarks.md holds them, and writes all figures as JSON if told where.
+"""
+
+import argparse
+import json
+import math
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.bench_ask import TAIL_ONLY, batch, single
+from casegraph import kernels
+from casegraph.casebase import CaseBase
+from casegraph.counting import Counting, having, in_use
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.facts import Fact
+from casegraph.settings import Settings
+from casegraph.work import threads
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+GRAPHS = [("WN18RR", 3), ("WN18RR", 5), ("FB122", 3), (TAIL_ONLY, 3), ("FB15k-237", 3), ("Hetionet-part", 3)]
+SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
+UPDATES = 100
+KINDS, RELATIONS = 20, 100  # of entities, and between them, in synthetic graphs
+
+Row = dict[str, Any]
+
+
+def synthetic(count: int, seed: int = 0) -> Iterator[Fact]:
+    """Facts with a power law of hubs: an entity for ten facts, each of one kind, and relations between two kinds."""
+    rng = np.random.default_rng(seed)
+    each = max(2, count // 10 // KINDS)
+    between = rng.integers(KINDS, size=(RELATIONS, 2))
+    for start in range(0, count, 1 << 16):
+        size = min(1 << 16, count - start)
+        relations = (RELATIONS * rng.random(size) ** 2).astype(np.int64)
+        heads, tails = ((each * rng.random(size) ** 3).astype(np.int64) for _ in range(2))
+        rows = zip(
+            *(a.tolist() for a in (between[relations, 0], heads, relations, between[relations, 1], tails)), strict=True
+        )
+        for kind, head, relation, other, tail in rows:
+            yield Fact(f"k{kind} {head}", f"r{relation}", f"k{other} {tail}")
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    """What work gives, and the seconds it takes by the clock and by the processor."""
+    wall, processor = time.perf_counter(), time.process_time()
+    done = work()
+    return done, time.perf_counter() - wall, time.process_time() - processor
+
+
+def peak() -> float:
+    """The most memory this process has held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
+    """A case base with everything counted, what each phase took, and what its limit takes."""
+    cases = CaseBase(Settings(max_length=n))
+    _, load, load_cpu = timed(lambda: cases.update(add=facts))
+    graph, statistics = cases.graph, cases.cases.statistics
+    everyone, ranks = np.arange(len(graph.entities), dtype=np.int32), graph.entities.ranks()
+    kernels.walks_from_each(graph.kernel, 1)  # gathers the edges, which both loops need
+    found, hits, hits_cpu = timed(lambda: Counting(graph, cases.settings).cycles(everyone))
+    statistics.keep_hits(found)
+    _, _, bare_hits = timed(lambda: kernels.bare_cycles(graph.kernel, ranks, n, threads()))
+    _, reach, reach_cpu = timed(cases.prepare)
+    exact = sum(statistics.exact(relation) for relation in range(graph.directions))
+    row = {
+        "facts": len(graph), "entities": len(graph.entities), "n": n, "load": load, "hits": hits, "reach": reach,
+        "build": load + hits + reach, "cpu": load_cpu + hits_cpu + reach_cpu, "peak": peak(),
+        "longest": statistics.longest, "exact": f"{exact} of {graph.directions}", "hits / limit": hits_cpu / bare_hits,
+    }  # fmt: skip
+    if exact == graph.directions:
+        row["reach / limit"] = reach_cpu / timed(lambda: bare_reach(cases))[2]
+    return cases, row
+
+
+def bare_reach(cases: CaseBase) -> int:
+    """Walk what `prepare` walks, and nothing else."""
+    graph, statistics, n = cases.graph, cases.cases.statistics, cases.settings.max_length
+    relations, types = list(range(graph.directions)), []
+    for relation in relations:
+        known, hits = statistics.hits_of(relation)
+        types.append(known[in_use(cases.settings, relation, known, hits)])
+    labels = np.repeat(np.array(relations, dtype=np.int32), list(map(len, types)))
+    return kernels.bare_reach(graph.kernel, having(graph, relations), labels, np.concatenate(types), n, threads())
+
+
+def benchmark_row(folder: str, n: int) -> Row:
+    """Everything about one benchmark."""
+    benchmark = Benchmark.open(DATA / folder)
+    cases, row = built(benchmark.facts(benchmark.graph), n)
+    few = 100 if folder == "Hetionet-part" else 1000
+    row |= single(cases, benchmark, few) | (
+        {} if few < 1000 else batch(cases, benchmark, "tail" if folder == TAIL_ONLY else "both")
+    )
+    row["peak asking"] = peak()
+    if n == 3 and few == 1000:  # the path length that stores are kept at
+        row |= updated(cases, sorted(benchmark.facts("valid" if "valid" in benchmark.splits else "dev")))
+    return {"graph": folder, **row}
+
+
+def updated(cases: CaseBase, held_out: list[Fact]) -> Row:
+    """Add held-out facts one at a time, asking about each."""
+    took: dict[str, list[float]] = {"update": [], "first question": []}
+    for place in np.random.default_rng(0).choice(len(held_out), UPDATES, replace=False).tolist():
+        fact = held_out[place]
+        done, wall, _ = timed(lambda fact=fact: cases.update(add=[fact]))  # type: ignore[misc]
+        assert done.added == 1
+        assert not done.anew
+        took["update"].append(wall * 1e3)
+        took["first question"].append(timed(lambda fact=fact: cases.ask(fact.head, fact.relation))[1] * 1e3)  # type: ignore[misc]
+    return {f"{name} p{q}": float(np.percentile(times, q)) for name, times in took.items() for q in (50, 99)}
+
+
+def synthetic_row(count: int) -> Row:
+    """A synthetic graph, with paths of up to two steps."""
+    cases, row = built(synthetic(count), 2)
+    asked = [fact for fact, _ in zip(synthetic(count, seed=1), range(200), strict=False)]
+    asked = [fact for fact in asked if fact.head in cases.graph.entities]
+    milliseconds = [timed(lambda fact=fact: cases.ask(fact.head, fact.relation))[1] * 1e3 for fact in asked]  # type: ignore[misc]
+    return {
+        "graph": f"{count:,}",
+        **row,
+        "ask p50": float(np.median(milliseconds)),
+        "ask p99": float(np.percentile(milliseconds, 99)),
+    }
+
+
+def hub_row(leaves: int) -> Row:
+    """One entity that everybody knows: what any question takes, and what memory it adds."""
+    cases = CaseBase()
+    some = ((f"e{k}", f"r{k % 5}", "hub") for k in range(leaves))
+    more = ((f"e{k}", "near", f"e{k * 7919 % leaves}") for k in range(leaves // 10))
+    cases.update(add=(Fact(*fact) for part in (some, more) for fact in part))
+    _, build, _ = timed(cases.prepare)
+    idle, questions = (
+        peak(),
+        [("hub", f"r{k}") for k in range(5)] + [(f"e{k}", f"r{k % 5}") for k in range(50)] + [("hub", "near")],
+    )
+    asked = [timed(lambda q=q: cases.ask(*q)) for q in questions]  # type: ignore[misc]
+    asked += [timed(lambda k=k: cases.ask_head(f"r{k}", "hub")) for k in range(5)]  # type: ignore[misc]
+    worst = max(wall for _, wall, _ in asked)
+    return {
+        "graph": f"a hub of {leaves:,}", "facts": len(cases.graph), "build": build, "slowest ask": worst,
+        "MB above idle": peak() - idle, "exact answers": f"{sum(found.exact for found, *_ in asked)} of {len(asked)}",
+    }  # fmt: skip
+
+
+def alone(*arguments: str) -> Row:
+    """The row that another process measures."""
+    run = subprocess.run(
+        [sys.executable, "-m", "benchmarks.bench_all", "--one", *arguments], capture_output=True, text=True, check=True
+    )
+    row: Row = json.loads(run.stdout)
+    return row
+
+
+def table(rows: list[Row]) -> str:
+    """Rows as Markdown."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    lines = [" | ".join(columns), "|".join(["---"] * len(columns))]
+    lines += [" | ".join(_cell(row.get(name, "")) for name in columns) for row in rows]
+    return "\n".join(f"| {line} |" if place != 1 else f"|{line}|" for place, line in enumerate(lines))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def exponent(rows: list[Row], column: str) -> float:
+    """How a column grows from the first to the last row, as a power of the number of facts."""
+    first, last = rows[0], rows[-1]
+    return math.log(last[column] / first[column]) / math.log(last["facts"] / first["facts"])
+
+
+def main() -> None:
+    """Measure each graph alone, and print tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", help="graphs, numbers of facts, or hub")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--one", nargs=2)
+    arguments = parser.parse_args()
+    if arguments.one:
+        kind, value = arguments.one
+        row = (
+            {"facts": synthetic_row, "hub": hub_row}[kind](int(value))
+            if kind in ("facts", "hub")
+            else benchmark_row(kind, int(value))
+        )
+        print(json.dumps(row))
+        return
+    chosen = arguments.only or [*(folder for folder, _ in GRAPHS), *map(str, SIZES), "hub"]
+    graphs = [alone(folder, str(n)) for folder, n in GRAPHS if folder in chosen]
+    sizes = [alone("facts", str(size)) for size in SIZES if str(size) in chosen]
+    hubs = [alone("hub", "1000000")] if "hub" in chosen else []
+    print(f"{platform.machine()}, {threads()} threads, Python {platform.python_version()}\n")
+    for rows in (graphs, sizes, hubs):
+        print(table(rows), "\n") if rows else None
+    if len(sizes) > 1:
+        growth = exponent(sizes[-3:], "cpu")
+        print(f"from {sizes[-3:][0]['facts']:,} facts on, processor seconds grow with exponent {growth:.2f}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"graphs": graphs, "synthetic": sizes, "hubs": hubs}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
