@@ -2,7 +2,6 @@
 #pragma once
 
 #include <bit>
-#include <map>
 #include <unordered_map>
 
 #include "asking.hpp"
@@ -15,23 +14,24 @@ class SharedFacts {
 
   // tally  one 0 for each entity
   // keep   what is found for a fact that many share, for the next queries
-  SharedFacts(const Asking& asking, std::vector<std::uint32_t>& tally, bool keep) : asking_(asking), tally_(tally), keep_(keep) {}
+  SharedFacts(const Asking& asking, std::vector<std::uint32_t>& tally, bool keep) : asking_(asking), tally_(tally), keep_(keep) {
+    const Edges& answers = asking.graph.edges(asking.relation);
+    if (!answers.heads.empty()) cost_of_one_ += static_cast<Count>(answers.tails.size() / answers.heads.size());
+  }
 
   // The facts (relation, tail) of the entity for which `is_seen` holds.
   template <class IsSeen>
   void find(Id entity, const IsSeen& is_seen) {
     facts_.clear();
-    same_.clear();
-    same_size_ = 0;
     for (Id relation = 0; relation < static_cast<Id>(asking_.graph.relations.size()); ++relation)
       for (Id tail : asking_.graph.tails(entity, relation))
         if (is_seen(relation, tail)) facts_.push_back({relation, tail, asking_.graph.tails(tail, inverse(relation)).size()});
   }
 
-  // How many share the facts, one fact after the other.
+  // What asking all who share the facts takes, one fact after the other, if each has as many answers as one has on average.
   Count cost() const {
     Count total = 0;
-    for (const Fact& fact : facts_) total += static_cast<Count>(fact.sharing);
+    for (const Fact& fact : facts_) total += cost(fact);
     return total;
   }
 
@@ -39,7 +39,7 @@ class SharedFacts {
   // the budget goes: those that are shared by fewer than 2^digits.
   int within(Count budget) const {
     std::array<Count, all + 1> sharing{};
-    for (const Fact& fact : facts_) sharing[std::bit_width(fact.sharing)] += static_cast<Count>(fact.sharing);
+    for (const Fact& fact : facts_) sharing[std::bit_width(fact.sharing)] += cost(fact);
     int digits = 0;
     for (Count total = 0; digits <= all && (total += sharing[digits]) <= budget; ++digits) {}
     return digits - 1;
@@ -58,7 +58,8 @@ class SharedFacts {
       if (keep_ && fact.sharing > std::max(own.size(), few)) {
         edges += each(fact, kept(fact), own, use);
       } else {
-        edges += each(fact, counted(fact, entity), {}, use);
+        count(fact, entity, sharing_);
+        edges += each(fact, sharing_, {}, use);
       }
     }
     return edges;
@@ -89,24 +90,7 @@ class SharedFacts {
     return sharing.edges - static_cast<Count>(own.size());
   }
 
-  // What all others who share the fact answer. Of many facts, some are shared by the same entities.
-  const Sharing& counted(const Fact& fact, Id entity) {
-    if (facts_.size() < many || fact.sharing > few) {
-      count(fact, entity, sharing_);
-      return sharing_;
-    }
-    if (same_size_ > most) {
-      same_.clear();
-      same_size_ = 0;
-    }
-    const Ids sharers = asking_.graph.tails(fact.tail, inverse(fact.relation));
-    const auto [at, is_new] = same_.try_emplace({sharers.begin(), sharers.end()});
-    if (is_new) {
-      count(fact, entity, at->second);
-      same_size_ += at->second.given.size();
-    }
-    return at->second;
-  }
+  Count cost(const Fact& fact) const { return static_cast<Count>(fact.sharing) * cost_of_one_; }
 
   // What all who share the fact answer; the one that asks is among them.
   const Sharing& kept(const Fact& fact) {
@@ -141,17 +125,16 @@ class SharedFacts {
   }
 
   static constexpr std::size_t few = 16;        // sharing a fact
-  static constexpr std::size_t many = 256;      // facts of one entity
   static constexpr std::size_t most = 1 << 20;  // answers that are remembered
 
   const Asking& asking_;
   std::vector<std::uint32_t>& tally_;
   const bool keep_;
+  Count cost_of_one_ = 1;
   std::vector<Fact> facts_;
   Sharing sharing_;
-  std::map<std::vector<Id>, Sharing> same_;          // by those who share, for the entity at hand
   std::unordered_map<std::uint64_t, Sharing> kept_;  // by fact, for all
-  std::size_t same_size_ = 0, kept_size_ = 0;
+  std::size_t kept_size_ = 0;
 };
 
 }  // namespace casegraph
