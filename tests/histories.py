@@ -12,6 +12,7 @@ import numpy as np
 
 from casegraph.answering import Cases, answers
 from casegraph.casebase import CaseBase
+from casegraph.clusters.assignment import depends_on_history
 from casegraph.counting import ClusterCounts
 from casegraph.settings import Settings
 
@@ -62,9 +63,16 @@ class Life:
         other.update(add=sorted(self.facts))
         return other
 
+    def anew(self) -> Cases:
+        """A state that has never lived: a rebuild, with the clusters of this life if they depend on its history."""
+        if not depends_on_history(self.cases.settings):
+            return self.rebuilt().cases
+        mine = self.cases.cases
+        return Cases(mine.graph, mine.profiles, mine.settings, mine.clusters)
+
     def differences(self, expected: Portrait | None = None) -> list[str]:
         """What is not as in a rebuild."""
-        mine, theirs = portrait(self.cases.cases), expected or portrait(self.rebuilt().cases)
+        mine, theirs = portrait(self.cases.cases), expected or portrait(self.anew())
         return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
 
 

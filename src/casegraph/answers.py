@@ -33,7 +33,7 @@ class Answers(Sequence[Answer]):
     """The answers to one question, best first.
 
     note   why there are none, or empty
-    exact  whether the query's budget sufficed; if not, some evidence was left out, always the same
+    exact  whether the budgets of the query and of counting sufficed; if not, evidence was left out, always the same
     """
 
     asked: str
