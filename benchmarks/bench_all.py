@@ -36,6 +36,12 @@ SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
 UPDATES = 100
 KINDS, RELATIONS = 20, 100  # of entities, and between them, in synthetic graphs
 
+LARGE = 50_000_000
+KEY = ("graph", "n")
+BUILD_COLUMNS = [*KEY, "facts", "load", "hits", "reach", "build", "cpu", "peak", "exact", "hits / limit"]
+BUILD_COLUMNS += ["reach / limit"]
+ASK_COLUMNS = [*KEY, "ask p50", "ask p99", "queries", "queries/s", "queries/CPU s"]
+UPDATE_COLUMNS = [*KEY, "update p50", "update p99", "first question p50", "first question p99"]
 Row = dict[str, Any]
 
 
@@ -141,6 +147,18 @@ def synthetic_row(count: int) -> Row:
     }
 
 
+def large_row(count: int) -> Row:
+    """A graph so large that only what is asked for is counted: loading it, and the first questions."""
+    cases = CaseBase(Settings(max_length=2))
+    _, load, _ = timed(lambda: cases.update(add=synthetic(count)))
+    row = {"graph": f"{count:,}", "facts": len(cases.graph), "load": load, "peak loading": peak()}
+    for name, fact in zip(("first", "second", "third"), synthetic(count), strict=False):
+        found, wall, _ = timed(lambda fact=fact: cases.ask(fact.head, fact.relation))  # type: ignore[misc]
+        row[f"{name} question"] = wall
+        assert len(found)
+    return row | {"peak asking": peak()}
+
+
 def hub_row(leaves: int) -> Row:
     """One entity that everybody knows: what any question takes, and what memory it adds."""
     cases = CaseBase()
@@ -170,11 +188,12 @@ def alone(*arguments: str) -> Row:
     return row
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row], columns: Iterable[str] = ()) -> str:
     """Rows as Markdown."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    lines = [" | ".join(columns), "|".join(["---"] * len(columns))]
-    lines += [" | ".join(_cell(row.get(name, "")) for name in columns) for row in rows]
+    chosen = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
+    rows = [row for row in rows if any(name in row for name in chosen if name not in KEY)]
+    lines = [" | ".join(chosen), "|".join(["---"] * len(chosen))]
+    lines += [" | ".join(_cell(row.get(name, "")) for name in chosen) for row in rows]
     return "\n".join(f"| {line} |" if place != 1 else f"|{line}|" for place, line in enumerate(lines))
 
 
@@ -190,34 +209,43 @@ def exponent(rows: list[Row], column: str) -> float:
     return math.log(last[column] / first[column]) / math.log(last["facts"] / first["facts"])
 
 
+def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) -> str:
+    """All tables, with what they mean."""
+    text = Path(__file__).with_name("page.md").read_text()
+    last = sizes[-3:]
+    return text.format(
+        machine=platform.machine(), threads=threads(), python=platform.python_version(),
+        build=table(graphs, BUILD_COLUMNS), ask=table(graphs, ASK_COLUMNS), update=table(graphs, UPDATE_COLUMNS),
+        first=f"{last[0]['facts']:,}" if last else "?", growth=f"{exponent(last, 'cpu'):.2f}" if len(last) > 1 else "?",
+        sizes=table(sizes, [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]), hub=table(hub), large=table(large),
+    )  # fmt: skip
+
+
 def main() -> None:
     """Measure each graph alone, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="graphs, numbers of facts, or hub")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--page", type=Path, help="where to write the tables, too")
     parser.add_argument("--one", nargs=2)
     arguments = parser.parse_args()
     if arguments.one:
         kind, value = arguments.one
-        row = (
-            {"facts": synthetic_row, "hub": hub_row}[kind](int(value))
-            if kind in ("facts", "hub")
-            else benchmark_row(kind, int(value))
-        )
-        print(json.dumps(row))
+        measure = {"facts": synthetic_row, "hub": hub_row, "large": large_row}.get(kind)
+        print(json.dumps(measure(int(value)) if measure else benchmark_row(kind, int(value))))
         return
-    chosen = arguments.only or [*(folder for folder, _ in GRAPHS), *map(str, SIZES), "hub"]
+    chosen = arguments.only or [*(folder for folder, _ in GRAPHS), *map(str, [*SIZES, LARGE]), "hub"]
     graphs = [alone(folder, str(n)) for folder, n in GRAPHS if folder in chosen]
     sizes = [alone("facts", str(size)) for size in SIZES if str(size) in chosen]
     hubs = [alone("hub", "1000000")] if "hub" in chosen else []
-    print(f"{platform.machine()}, {threads()} threads, Python {platform.python_version()}\n")
-    for rows in (graphs, sizes, hubs):
-        print(table(rows), "\n") if rows else None
-    if len(sizes) > 1:
-        growth = exponent(sizes[-3:], "cpu")
-        print(f"from {sizes[-3:][0]['facts']:,} facts on, processor seconds grow with exponent {growth:.2f}")
+    large = [alone("large", str(LARGE))] if str(LARGE) in chosen else []
+    print(text := page(graphs, sizes, hubs, large))
+    if arguments.page:
+        arguments.page.write_text(text)
     if arguments.json:
-        arguments.json.write_text(json.dumps({"graphs": graphs, "synthetic": sizes, "hubs": hubs}, indent=1))
+        arguments.json.write_text(
+            json.dumps({"graphs": graphs, "synthetic": sizes, "hub": hubs, "large": large}, indent=1)
+        )
 
 
 if __name__ == "__main__":
