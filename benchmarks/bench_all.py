@@ -225,7 +225,7 @@ def main() -> None:
     """Measure each graph alone, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="graphs, numbers of facts, or hub")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="where to keep the figures; those it has of other graphs stay")
     parser.add_argument("--page", type=Path, help="where to write the tables, too")
     parser.add_argument("--one", nargs=2)
     arguments = parser.parse_args()
@@ -235,17 +235,29 @@ def main() -> None:
         print(json.dumps(measure(int(value)) if measure else benchmark_row(kind, int(value))))
         return
     chosen = arguments.only or [*(folder for folder, _ in GRAPHS), *map(str, [*SIZES, LARGE]), "hub"]
-    graphs = [alone(folder, str(n)) for folder, n in GRAPHS if folder in chosen]
-    sizes = [alone("facts", str(size)) for size in SIZES if str(size) in chosen]
-    hubs = [alone("hub", "1000000")] if "hub" in chosen else []
-    large = [alone("large", str(LARGE))] if str(LARGE) in chosen else []
-    print(text := page(graphs, sizes, hubs, large))
+    rows = {
+        "graphs": [alone(folder, str(n)) for folder, n in GRAPHS if folder in chosen],
+        "sizes": [alone("facts", str(size)) for size in SIZES if str(size) in chosen],
+        "hub": [alone("hub", "1000000")] if "hub" in chosen else [],
+        "large": [alone("large", str(LARGE))] if str(LARGE) in chosen else [],
+    }
+    if arguments.json:
+        rows = {kind: joined(known, rows[kind]) for kind, known in _known(arguments.json, rows).items()}
+        arguments.json.write_text(json.dumps(rows, indent=1))
+    print(text := page(**rows))
     if arguments.page:
         arguments.page.write_text(text)
-    if arguments.json:
-        arguments.json.write_text(
-            json.dumps({"graphs": graphs, "synthetic": sizes, "hub": hubs, "large": large}, indent=1)
-        )
+
+
+def _known(path: Path, kinds: Iterable[str]) -> dict[str, list[Row]]:
+    known = json.loads(path.read_text()) if path.exists() else {}
+    return {kind: known.get(kind, []) for kind in kinds}
+
+
+def joined(known: list[Row], new: list[Row]) -> list[Row]:
+    """What was measured before and now; what was measured again stands where it stood."""
+    rows = {(row["graph"], row.get("n")): row for row in known} | {(row["graph"], row.get("n")): row for row in new}
+    return list(rows.values())
 
 
 if __name__ == "__main__":

@@ -79,8 +79,8 @@ class Spent {
 
 class Finder {
  public:
-  Finder(const Graph& graph, const std::vector<Id>& order, int max_length, Spent& spent)
-      : all_(graph.adjacency()), order_(order), packing_(max_length), max_length_(max_length), spent_(spent),
+  Finder(const Graph& graph, const Ranked& ranked, int max_length, Spent& spent)
+      : all_(ranked), packing_(max_length), max_length_(max_length), spent_(spent),
         tallies_(longest_cycle, std::vector<Tally>(graph.relations.size())), kinds_(longest_cycle),
         layers_(max_length / 2 + 1, Layer(graph.entities)) {}
 
@@ -106,10 +106,10 @@ class Finder {
   void walk(Id at, const Half& half, int length) {
     const int needed_for = std::max(2 * length, 1);  // the shortest paths that are made of halves of so many steps and one
     if (needed_for > max_length_ || !spent_.affordable(needed_for)) return;
-    spend(needed_for, all_.offsets[at + 1] - all_.offsets[at]);
-    for (std::int64_t edge = all_.offsets[at]; edge < all_.offsets[at + 1]; ++edge) {
+    std::int64_t edge = all_.offsets[at];
+    for (; edge < all_.offsets[at + 1] && all_.tails[edge] < top_; ++edge) {
       const Id next = all_.tails[edge];
-      if (order_[next] >= order_[top_] || next == at || next == half.inner[0] || next == half.inner[1]) continue;
+      if (next == at || next == half.inner[0] || next == half.inner[1]) continue;
       Half longer = half;
       longer.steps[length] = all_.relations[edge];
       layers_[length].add(next, longer);
@@ -117,6 +117,7 @@ class Finder {
       longer.inner[length] = next;
       walk(next, longer, length + 1);
     }
+    spend(needed_for, edge - all_.offsets[at] + 1);
   }
 
   // Told to the other threads now and then: that takes longer than the work.
@@ -189,8 +190,7 @@ class Finder {
     if (tally.size() != before) spent_.kinds(edges - 1, ++kinds_[edges - 1]);
   }
 
-  const Adjacency& all_;
-  const std::vector<Id>& order_;
+  const Ranked& all_;
   const Packing packing_;
   const int max_length_;
   Spent& spent_;
@@ -214,26 +214,38 @@ void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector
 
 }  // namespace
 
-std::vector<Id> by_degree(const Graph& graph, Ids rank) {
+Ranked::Ranked(const Graph& graph, Ids rank) : order(graph.entities) {
   const Adjacency& all = graph.adjacency();
-  std::vector<Id> entities(graph.entities), order(graph.entities);
+  std::vector<Id> entities(graph.entities);
   std::iota(entities.begin(), entities.end(), 0);
   const auto degree = [&](Id entity) { return all.offsets[entity + 1] - all.offsets[entity]; };
   std::sort(entities.begin(), entities.end(), [&](Id a, Id b) { return std::pair(degree(a), rank[a]) < std::pair(degree(b), rank[b]); });
-  for (std::size_t place = 0; place < entities.size(); ++place) order[entities[place]] = static_cast<Id>(place);
-  return order;
+  offsets.push_back(0);
+  for (Id entity : entities) {
+    order[entity] = static_cast<Id>(offsets.size()) - 1;
+    offsets.push_back(offsets.back() + degree(entity));
+  }
+  relations.resize(all.relations.size());
+  tails.resize(all.tails.size());
+  std::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1);
+  for (Id entity : entities)  // in their new order, so that every list gets its entries in that order
+    for (std::int64_t edge = all.offsets[entity]; edge < all.offsets[entity + 1]; ++edge) {
+      const auto place = static_cast<std::size_t>(next[order[all.tails[edge]]]++);
+      relations[place] = inverse(all.relations[edge]);
+      tails[place] = order[entity];
+    }
 }
 
 Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit, int threads, Progress progress) {
   const Packing packing(max_length);
-  const std::vector<Id> order = by_degree(graph, rank);
+  const Ranked ranked(graph, rank);
   Spent spent(limit);
   constexpr std::size_t at_once = 16;
   const std::size_t tasks = (tops.size() + at_once - 1) / at_once;
-  std::vector<Finder> finders(useful(threads, tasks), Finder(graph, order, max_length, spent));
+  std::vector<Finder> finders(useful(threads, tasks), Finder(graph, ranked, max_length, spent));
   parallel(threads, tasks, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(tops.size(), (task + 1) * at_once);
-    for (std::size_t place = task * at_once; place < end; ++place) finders[thread].count(tops[place], progress);
+    for (std::size_t place = task * at_once; place < end; ++place) finders[thread].count(ranked.order[tops[place]], progress);
     progress.done(static_cast<std::int64_t>(end - task * at_once));
   });
   for (Finder& finder : finders) finder.finish();

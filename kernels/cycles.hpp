@@ -24,8 +24,15 @@ struct Counted {
 // L = 4 halves of one type are counted together.
 Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit, int threads, Progress progress);
 
-// The place of each entity when those with more edges come later, equals by `rank`.
-std::vector<Id> by_degree(const Graph& graph, Ids rank);
+// All edges, entities being numbered anew so that those with more edges come later (equals by `rank`), and the edges of each sorted by
+// where they lead: those to entities below it come first, and those that most paths pass stand together in memory.
+struct Ranked {
+  Ranked(const Graph& graph, Ids rank);
+
+  std::vector<Id> order;              // the new number of each entity
+  std::vector<std::int64_t> offsets;  // by new number
+  std::vector<Id> relations, tails;
+};
 
 // All readings of a cycle: the relations from one of its entities around, the last one closing it. Calls `use(relation, type)`.
 template <class Use>

@@ -20,15 +20,12 @@ Count summed(std::size_t entities, int threads, const Each& each) {
   return std::accumulate(sums.begin(), sums.end(), Count{0});
 }
 
-Count below(const Adjacency& all, const std::vector<Id>& order, Id top, Id at, int steps) {
-  Count edges = all.offsets[at + 1] - all.offsets[at];
-  if (steps == 1) {
-    for (std::int64_t edge = all.offsets[at]; edge < all.offsets[at + 1]; ++edge) edges += order[all.tails[edge]] == order[top];
-    return edges;
-  }
-  for (std::int64_t edge = all.offsets[at]; edge < all.offsets[at + 1]; ++edge)
-    if (order[all.tails[edge]] < order[top]) edges += below(all, order, top, all.tails[edge], steps - 1);
-  return edges;
+Count below(const Ranked& all, Id top, Id at, int steps) {
+  std::int64_t edge = all.offsets[at];
+  Count edges = 0;
+  for (; edge < all.offsets[at + 1] && all.tails[edge] < top; ++edge)
+    if (steps > 1) edges += below(all, top, all.tails[edge], steps - 1);
+  return edges + edge - all.offsets[at] + 1;
 }
 
 class Walker {
@@ -84,10 +81,9 @@ class Walker {
 }  // namespace
 
 Count bare_cycles(const Graph& graph, Ids rank, int max_length, int threads) {
-  const std::vector<Id> order = by_degree(graph, rank);
-  const Adjacency& all = graph.adjacency();
+  const Ranked ranked(graph, rank);
   return summed(static_cast<std::size_t>(graph.entities), threads,
-                [&](int, std::size_t top) { return below(all, order, static_cast<Id>(top), static_cast<Id>(top), max_length / 2 + 1); });
+                [&](int, std::size_t top) { return below(ranked, static_cast<Id>(top), static_cast<Id>(top), max_length / 2 + 1); });
 }
 
 Count bare_reach(const Graph& graph, Ids entities, std::span<const Use> uses, int max_length, int threads) {

@@ -107,15 +107,17 @@ class Reacher {
   // edges, but for those where a path has been, and of the other ends' only those count that it does not lead to.
   Count arrive(const Edges& edges, const Frontier& from, const Stamps* where, Stamps& stamps) {
     visits_.clear();
-    std::size_t widest = 0;
+    std::size_t widest = 0, width = 0;
     each_end(edges, from, where, [&](std::size_t end, Ids tails) {
       if (visits_.empty() || tails.size() > visits_[widest].tails.size()) widest = visits_.size();
       visits_.push_back({end, tails});
+      width += tails.size();
     });
     if (visits_.empty()) return 0;
     stamps.renew();
     stamps.set(entity_);
-    const bool apart = visits_[widest].tails.size() >= 64;
+    const std::size_t others = width - visits_[widest].tails.size();
+    const bool apart = visits_[widest].tails.size() >= 64 + 8 * others;  // looking others up there is worth it
     Count ends = apart ? ends_of(from, visits_[widest]) : 0;
     for (std::size_t at = 0; at < visits_.size(); ++at)
       if (!apart || at != widest) ends += more_ends(from, visits_[at], apart ? &visits_[widest] : nullptr, stamps);

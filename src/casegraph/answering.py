@@ -116,7 +116,7 @@ def asking(cases: Cases, relation: int, entities: Ids) -> Asking:
 
 
 class Found(NamedTuple):
-    """The answers of a query with their scores, best first, and whether the budget sufficed to find them all."""
+    """The answers of a query with their scores, best first, and whether the budgets sufficed to find them all."""
 
     entities: Ids
     scores: Floats
@@ -132,8 +132,8 @@ def answers(cases: Cases, relation: int, entities: Ids, *, top: int, left_out: I
     offsets, found, scores, exact, _ = kernels.answers(
         kernel, entities, lists.of_query, _left_out(entities, left_out), cases.workspaces, top, threads()
     )
-    parts = zip(pairwise(offsets), exact.tolist(), strict=True)
-    return [Found(found[start:end], scores[start:end], bool(whole)) for (start, end), whole in parts]
+    parts, counted = zip(pairwise(offsets), exact.tolist(), strict=True), cases.statistics.exact(relation)
+    return [Found(found[start:end], scores[start:end], bool(whole) and counted) for (start, end), whole in parts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,8 +243,7 @@ class CaseBase:
             kept = named_answers(graph, (name, relation), scored, mine, exclude=known == "exclude")
             note = "" if kept or (only is not None and len(found.entities)) else self._note(name, relation)
             kept = kept[: top if top >= 0 else None]
-            exact = found.exact and self._cases.statistics.exact(relation)
-            result.append(Answers(name, graph.relations[relation >> 1], bool(relation & 1), kept, note, exact))
+            result.append(Answers(name, graph.relations[relation >> 1], bool(relation & 1), kept, note, found.exact))
         return result
 
     def _seen(self, name: str) -> int:
