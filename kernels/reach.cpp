@@ -91,6 +91,11 @@ class Reacher {
     }
   }
 
+  struct Visit {
+    std::size_t end;  // by place
+    Ids tails;
+  };
+
   bool few_answers() const { return back_ == nullptr && answers_.size() <= 64; }
 
   // The last step, looking at every end whether it is marked: how many distinct ends it has.
@@ -103,33 +108,38 @@ class Reacher {
     return ends;
   }
 
-  // The same with few answers, for which one looks afterwards. The end with most edges is not gone through: it has as many ends as
-  // edges, but for those where a path has been, and of the other ends' only those count that it does not lead to.
+  // The same with few answers, for which one looks afterwards: so nothing but the marks is touched on the way.
   Count arrive(const Edges& edges, const Frontier& from, const Stamps* where, Stamps& stamps) {
-    visits_.clear();
-    std::size_t widest = 0, width = 0;
-    each_end(edges, from, where, [&](std::size_t end, Ids tails) {
-      if (visits_.empty() || tails.size() > visits_[widest].tails.size()) widest = visits_.size();
-      visits_.push_back({end, tails});
-      width += tails.size();
-    });
-    if (visits_.empty()) return 0;
     stamps.renew();
     stamps.set(entity_);
-    const std::size_t others = width - visits_[widest].tails.size();
-    const bool apart = visits_[widest].tails.size() >= 64 + 8 * others;  // looking others up there is worth it
-    Count ends = apart ? ends_of(from, visits_[widest]) : 0;
-    for (std::size_t at = 0; at < visits_.size(); ++at)
-      if (!apart || at != widest) ends += more_ends(from, visits_[at], apart ? &visits_[widest] : nullptr, stamps);
+    if (from.ends.size() <= 8) return arrive_from_few(edges, from, stamps);
+    Count ends = 0;
+    each_end(edges, from, where, [&](std::size_t end, Ids tails) { ends += more_ends(from, {end, tails}, nullptr, stamps); });
     for (Id answer : answers_)
-      if (answer != entity_ && (stamps.has(answer) || (apart && leads(from, visits_[widest], answer)))) right_.push_back(answer);
+      if (answer != entity_ && stamps.has(answer)) right_.push_back(answer);
     return ends;
   }
 
-  struct Visit {
-    std::size_t end;  // by place
-    Ids tails;
-  };
+  // From few ends, one of which may have far more edges than the others: it is not gone through. It has as many ends as edges, but for
+  // those where a path has been, and of the other ends' only those count that it does not lead to.
+  Count arrive_from_few(const Edges& edges, const Frontier& from, Stamps& stamps) {
+    std::array<Visit, 8> visits;
+    std::size_t many = 0, widest = 0, width = 0;
+    each_end(edges, from, nullptr, [&](std::size_t end, Ids tails) {
+      if (many > 0 && tails.size() > visits[widest].tails.size()) widest = many;
+      visits[many++] = {end, tails};
+      width += tails.size();
+    });
+    if (many == 0) return 0;
+    const std::size_t others = width - visits[widest].tails.size();
+    const Visit* apart = visits[widest].tails.size() >= 64 + 8 * others ? &visits[widest] : nullptr;
+    Count ends = apart == nullptr ? 0 : ends_of(from, *apart);
+    for (std::size_t at = 0; at < many; ++at)
+      if (&visits[at] != apart) ends += more_ends(from, visits[at], apart, stamps);
+    for (Id answer : answers_)
+      if (answer != entity_ && (stamps.has(answer) || (apart != nullptr && leads(from, *apart, answer)))) right_.push_back(answer);
+    return ends;
+  }
 
   // Whether a path may go on from an end to one of its tails.
   bool allowed(const Frontier& from, std::size_t end, Id tail) const {
@@ -211,7 +221,6 @@ class Reacher {
   std::vector<Frontier> frontiers_;  // one for each length
   std::vector<Stamps> stamps_;
   std::vector<Id> right_;            // of what the step at hand reached, what is marked
-  std::vector<Visit> visits_;        // of the step at hand: the ends it leaves, and their edges
   std::vector<Id> answers_;          // of any relation of the entity
   std::vector<char> marked_;         // answers of any relation of the entity; counting back, who has the relation
   std::vector<char> has_;            // the relations of the entity
