@@ -24,6 +24,7 @@ class Reacher {
 
   // Count for all uses, or for some.
   void count(Id entity, const std::span<const std::int32_t>* some, Progress progress) {
+    if (entity >= graph_.entities) return;  // came after this state of the graph
     progress_ = progress;
     entity_ = entity;
     choose(some);
