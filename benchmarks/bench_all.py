@@ -222,7 +222,8 @@ def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) 
         machine=platform.machine(), threads=threads(), python=platform.python_version(),
         build=table(graphs, BUILD_COLUMNS), ask=table(graphs, ASK_COLUMNS), update=table(graphs, UPDATE_COLUMNS),
         first=f"{last[0]['facts']:,}" if last else "?", growth=f"{exponent(last, 'cpu'):.2f}" if len(last) > 1 else "?",
-        sizes=table(sizes, [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]), hub=table(hub), large=table(large) if large else "Not run yet.",
+        sizes=table(sizes, [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]), hub=table(hub),
+        large=table(large) if large else "Not run yet.",
     )  # fmt: skip
 
 
