@@ -11,7 +11,6 @@ import argparse
 import json
 import math
 import platform
-import resource
 import subprocess
 import sys
 import time
@@ -29,7 +28,7 @@ from casegraph.counting import Counting, having, in_use
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.facts import Fact, read_facts
 from casegraph.settings import Settings
-from casegraph.work import threads
+from casegraph.work import peak_memory, threads
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 GRAPHS = [("WN18RR", 3), ("WN18RR", 5), ("FB122", 3), (TAIL_ONLY, 3), ("FB15k-237", 3), ("Hetionet-part", 3)]
@@ -71,7 +70,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
 
 def peak() -> float:
     """The most memory this process has held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return peak_memory() / 1e6
 
 
 def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "cycles.hpp"
+#include "layer.hpp"
 #include "tally.hpp"
 
 namespace casegraph {
@@ -13,42 +14,6 @@ namespace {
 struct Half {
   PathType type;
   std::array<Id, 2> inner;  // the entities between start and end; -1 where there are fewer
-};
-
-// All such paths of one length, grouped by where they end.
-class Layer {
- public:
-  explicit Layer(std::size_t entities) : begin_(entities), size_(entities) {}
-
-  void add(Id end, const Half& half) {
-    found_.emplace_back(end, half);
-    if (size_[end]++ == 0) ends_.push_back(end);
-  }
-  void group() {
-    std::uint32_t place = 0;
-    for (Id end : ends_) {
-      begin_[end] = place;
-      place += size_[end];
-      size_[end] = 0;
-    }
-    grouped_.resize(place);
-    for (const auto& [end, half] : found_)
-      grouped_[begin_[end] + size_[end]++] = half;
-  }
-  void clear() {
-    for (Id end : ends_) size_[end] = 0;
-    ends_.clear();
-    found_.clear();
-  }
-  std::span<const Half> at(Id end) const {
-    return {grouped_.data() + begin_[end], size_[end]};
-  }
-
- private:
-  std::vector<std::pair<Id, Half>> found_;
-  std::vector<Half> grouped_;
-  std::vector<Id> ends_;
-  std::vector<std::uint32_t> begin_, size_;
 };
 
 // The edges of an entity, all in one piece: for counting everywhere.
@@ -101,14 +66,14 @@ class Counter {
  public:
   Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length, int longest, Passed told)
       : passed(std::move(told)), neighbours_(graph), wanted_(wanted), packing_(max_length), longest_(longest), tallies_(graph.relations.size()),
-        layers_((longest + 1) / 2, Layer(graph.entities)) {}
+        layers_((longest + 1) / 2, Layer<Half>(graph.entities)) {}
 
   // Count the paths from `entity` to `answer` as if `relation` led there.
   void count_between(Id entity, Id relation, Id answer) {
     answers_.assign(1, {answer, relation});
     entity_ = entity;
     forward(entity, Half{0, {-1, -1}}, 0);
-    for (Layer& layer : layers_) layer.group();
+    for (auto& layer : layers_) layer.group();
     questions_ = answers_;
     backward(answer, -1, 0, 0);
   }
@@ -119,14 +84,14 @@ class Counter {
     if (!find_answers(entity)) return;
     entity_ = entity;
     forward(entity, Half{0, {-1, -1}}, 0);
-    for (Layer& layer : layers_) layer.group();
+    for (auto& layer : layers_) layer.group();
     for (std::size_t begin = 0, end; begin < answers_.size(); begin = end) {
       for (end = begin; end < answers_.size() && answers_[end].first == answers_[begin].first; ++end) {}
       questions_ = std::span(answers_).subspan(begin, end - begin);
       progress.done(0);  // one entity can be long work
       backward(answers_[begin].first, -1, 0, 0);
     }
-    for (Layer& layer : layers_) layer.clear();
+    for (auto& layer : layers_) layer.clear();
   }
 
   void flush() {
@@ -188,7 +153,7 @@ class Counter {
   const Packing packing_;
   const int longest_;
   std::vector<Tally> tallies_;
-  std::vector<Layer> layers_;
+  std::vector<Layer<Half>> layers_;
   std::vector<std::pair<Id, Id>> answers_;
   std::span<const std::pair<Id, Id>> questions_;
   Id entity_ = -1, cluster_ = -1;

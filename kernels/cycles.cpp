@@ -4,6 +4,7 @@
 #include <atomic>
 #include <numeric>
 
+#include "layer.hpp"
 #include "tally.hpp"
 
 namespace casegraph {
@@ -16,40 +17,6 @@ struct Half {
   std::array<Id, 3> steps;
   std::array<Id, 2> inner;  // the entities in between; -1 where there are fewer
   auto operator<=>(const Half&) const = default;
-};
-
-// Halves of one length, grouped by where they end.
-class Layer {
- public:
-  explicit Layer(std::size_t entities) : begin_(entities), size_(entities) {}
-
-  void add(Id end, const Half& half) {
-    found_.emplace_back(end, half);
-    if (size_[end]++ == 0) ends.push_back(end);
-  }
-  void group() {
-    std::uint32_t place = 0;
-    for (Id end : ends) {
-      begin_[end] = place;
-      place += size_[end];
-      size_[end] = 0;
-    }
-    grouped_.resize(place);
-    for (const auto& [end, half] : found_) grouped_[begin_[end] + size_[end]++] = half;
-  }
-  void clear() {
-    for (Id end : ends) size_[end] = 0;
-    ends.clear();
-    found_.clear();
-  }
-  std::span<Half> at(Id end) { return {grouped_.data() + begin_[end], size_[end]}; }
-
-  std::vector<Id> ends;
-
- private:
-  std::vector<std::pair<Id, Half>> found_;
-  std::vector<Half> grouped_;
-  std::vector<std::uint32_t> begin_, size_;
 };
 
 // What all threads have spent on each length together, and whether that was too much.
@@ -82,17 +49,17 @@ class Finder {
   Finder(const Graph& graph, const Ranked& ranked, int max_length, Spent& spent)
       : all_(ranked), packing_(max_length), max_length_(max_length), spent_(spent),
         tallies_(longest_cycle, std::vector<Tally>(graph.relations.size())), kinds_(longest_cycle),
-        layers_(max_length / 2 + 1, Layer(graph.entities)) {}
+        layers_(max_length / 2 + 1, Layer<Half>(graph.entities)) {}
 
   void count(Id top, Progress progress) {
     top_ = top;
     walk(top, {{-1, -1, -1}, {-1, -1}}, 0);
-    for (Layer& layer : layers_) layer.group();
+    for (auto& layer : layers_) layer.group();
     for (int length = 1; length <= max_length_ && spent_.affordable(length); ++length) {
       progress.done(0);  // one entity can be long work
       join(length + 1);
     }
-    for (Layer& layer : layers_) layer.clear();
+    for (auto& layer : layers_) layer.clear();
   }
 
   void finish() {
@@ -129,7 +96,7 @@ class Finder {
 
   // All cycles of so many edges: for an even number two halves alike, each pair once; else one of them longer, both ways round.
   void join(int edges) {
-    Layer &longer = layers_[(edges + 1) / 2 - 1], &shorter = layers_[edges / 2 - 1];
+    Layer<Half> &longer = layers_[(edges + 1) / 2 - 1], &shorter = layers_[edges / 2 - 1];
     for (Id end : longer.ends) {
       const std::span<Half> these = longer.at(end), those = shorter.at(end);
       if (edges == 4)
@@ -197,7 +164,7 @@ class Finder {
   std::vector<std::vector<Tally>> tallies_;  // by the length of paths, and the relation that closes the cycle
   std::vector<Count> kinds_;
   std::array<Count, longest_cycle> unspoken_{};
-  std::vector<Layer> layers_;
+  std::vector<Layer<Half>> layers_;
   std::vector<std::pair<std::size_t, Count>> groups_;
   Id top_ = -1;
 };

@@ -82,7 +82,7 @@ class Reacher {
         add(node, few_answers() ? arrive(edges, from, where, stamps_[length + 1]) : arrive_and_look(edges, from, where, stamps_[length + 1]));
       } else {
         Frontier& into = frontiers_[length + 1];
-        sums.followed += step(edges, entity_, from, where, length, nodes[node].ahead, stamps_[length + 1], into);
+        step(edges, entity_, from, where, length, nodes[node].ahead, stamps_[length + 1], into);
         if (into.ends.empty()) continue;
         for (Id end : into.ends)
           if (marked_[end]) right_.push_back(end);
@@ -102,7 +102,7 @@ class Reacher {
   // The last step, looking at every end whether it is marked: how many distinct ends it has.
   Count arrive_and_look(const Edges& edges, const Frontier& from, const Stamps* where, Stamps& stamps) {
     Count ends = 0;
-    sums.followed += last_step(edges, entity_, from, where, stamps, [&](Id end) {
+    last_step(edges, entity_, from, where, stamps, [&](Id end) {
       ++ends;
       if (marked_[end]) right_.push_back(end);
     });
@@ -164,7 +164,6 @@ class Reacher {
 
   // How many ends one visit adds to those before, and to those of a visit that is not gone through.
   Count more_ends(const Frontier& from, const Visit& visit, const Visit* apart, Stamps& stamps) {
-    sums.followed += static_cast<Count>(visit.tails.size());
     const Frontier::Path& path = from.paths[visit.end];
     const auto met = [&](Id entity) { return entity >= 0 && among(visit.tails, entity); };
     Count ends = 0;
@@ -256,7 +255,6 @@ Reach summed(const Graph& graph, Ids entities, const Plan& plan, const Only& onl
       total.right[use] += reachers[other].sums.right[use];
       total.left_out[use] += reachers[other].sums.left_out[use];
     }
-    total.followed += reachers[other].sums.followed;
   }
   return total;
 }

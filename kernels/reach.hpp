@@ -15,7 +15,6 @@ struct Use {
 struct Reach {
   std::vector<Count> reached, right;  // parallel to the uses
   std::vector<Count> left_out;        // from how many entities a step was too wide
-  Count followed = 0;                 // edges looked at
 };
 
 // Which uses count for which entity: places[offsets[i] .. offsets[i + 1]) for the i-th. Without offsets, all for everyone.

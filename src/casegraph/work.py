@@ -2,9 +2,11 @@
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -63,3 +65,16 @@ def run(kernel: Callable[[Counts], T], doing: str, total: int, show: Show) -> T:
             raise
         show(doing, total, total)
         return running.result()
+
+
+def peak_memory() -> int:
+    """The most bytes that this process has held; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0
+    if (status := Path("/proc/self/status")).exists():  # getrusage would also count the process that started this one
+        lines = status.read_text().splitlines()
+        return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @with_format
 def complete(
     source: str,
+    *,
     out: Path,
     entities: BinaryIO | None,
     executor: Executor,
@@ -66,7 +67,7 @@ def complete(
 @with_settings
 @with_format
 def audit(
-    source: str, relations: tuple[str, ...], top: int, explain: bool, executor: Executor, chosen: Chosen
+    source: str, *, relations: tuple[str, ...], top: int, explain: bool, executor: Executor, chosen: Chosen
 ) -> Result:
     """Score the facts as if each were missing, and list the least supported.
 

@@ -29,7 +29,9 @@ out = click.option(
 @relations
 @with_settings
 @with_format
-def count(source: str, out: Path, shard: str, given: Path | None, relations: tuple[str, ...], chosen: Chosen) -> Result:
+def count(
+    source: str, *, out: Path, shard: str, given: Path | None, relations: tuple[str, ...], chosen: Chosen
+) -> Result:
     """Count the hits of one shard; then, given those of all, what its paths reach.
 
     \b

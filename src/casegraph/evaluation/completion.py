@@ -6,7 +6,6 @@ other answer that a file of the benchmark has is passed over (filtered). Facts a
 sorted lists of names, so that nothing depends on the order of lines; they become ids of the graph when it is asked.
 """
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -29,7 +28,7 @@ from casegraph.facts import Fact, read_facts
 from casegraph.settings import Settings
 from casegraph.store.restoring import is_store
 from casegraph.store.store import CaseStore
-from casegraph.work import Show, quiet
+from casegraph.work import Show, peak_memory, quiet
 
 AT_ONCE = 1 << 16  # facts that become rows together
 RANKED_AT_ONCE = 1 << 12  # targets that are one task
@@ -198,19 +197,7 @@ def _check(sides: str, limit: int | None) -> None:
 def _phase(phases: dict[str, Phase], name: str) -> Iterator[None]:
     start = perf_counter()
     yield
-    phases[name] = Phase(perf_counter() - start, _peak_memory())
-
-
-def _peak_memory() -> int:
-    if sys.platform == "win32":
-        return 0
-    if (status := Path("/proc/self/status")).exists():  # getrusage would also count the process that started this one
-        lines = status.read_text().splitlines()
-        return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+    phases[name] = Phase(perf_counter() - start, peak_memory())
 
 
 def _read(benchmark: Benchmark, split: str, source: str | Path, show: Show) -> _Files:
