@@ -66,14 +66,13 @@ class Counter {
  public:
   Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length, int longest, Passed told)
       : passed(std::move(told)), neighbours_(graph), wanted_(wanted), packing_(max_length), longest_(longest), tallies_(graph.relations.size()),
-        layers_((longest + 1) / 2, Layer<Half>(graph.entities)) {}
+        found_((longest + 1) / 2), layers_(found_.size(), Layer<Half>(graph.entities)) {}
 
   // Count the paths from `entity` to `answer` as if `relation` led there.
   void count_between(Id entity, Id relation, Id answer) {
     answers_.assign(1, {answer, relation});
     entity_ = entity;
-    forward(entity, Half{0, {-1, -1}}, 0);
-    for (auto& layer : layers_) layer.group();
+    walk_forward();
     questions_ = answers_;
     backward(answer, -1, 0, 0);
   }
@@ -83,8 +82,7 @@ class Counter {
     cluster_ = cluster;
     if (!find_answers(entity)) return;
     entity_ = entity;
-    forward(entity, Half{0, {-1, -1}}, 0);
-    for (auto& layer : layers_) layer.group();
+    walk_forward();
     for (std::size_t begin = 0, end; begin < answers_.size(); begin = end) {
       for (end = begin; end < answers_.size() && answers_[end].first == answers_[begin].first; ++end) {}
       questions_ = std::span(answers_).subspan(begin, end - begin);
@@ -116,11 +114,21 @@ class Counter {
     return !answers_.empty();
   }
 
+  void walk_forward() {
+    for (auto& found : found_) found.clear();
+    forward(entity_, Half{0, {-1, -1}}, 0);
+    for (std::size_t steps = 0; steps < layers_.size(); ++steps) {
+      for (const auto& [end, half] : found_[steps]) layers_[steps].expect(end, 1);
+      layers_[steps].arrange();
+      for (const auto& [end, half] : found_[steps]) layers_[steps].add(end, half);
+    }
+  }
+
   void forward(Id at, const Half& half, int length) {
     neighbours_.each(at, [&](Id relation, Id next) {
       if (next == at || next == entity_ || next == half.inner[0] || next == half.inner[1]) return;
       Half longer{half.type | packing_.step(relation, length), half.inner};
-      layers_[length].add(next, longer);
+      found_[length].emplace_back(next, longer);
       if (length + 1 == static_cast<int>(layers_.size()) || length == 2) return;
       longer.inner[length] = next;
       forward(next, longer, length + 1);
@@ -153,6 +161,7 @@ class Counter {
   const Packing packing_;
   const int longest_;
   std::vector<Tally> tallies_;
+  std::vector<std::vector<std::pair<Id, Half>>> found_;  // halves as they come, with their ends
   std::vector<Layer<Half>> layers_;
   std::vector<std::pair<Id, Id>> answers_;
   std::span<const std::pair<Id, Id>> questions_;

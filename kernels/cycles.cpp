@@ -14,10 +14,15 @@ constexpr int longest_cycle = 6;
 
 // The steps from the top to an entity below it; the entity is known by where the half is kept.
 struct Half {
-  std::array<Id, 3> steps;
+  PathType out;
   std::array<Id, 2> inner;  // the entities in between; -1 where there are fewer
-  auto operator<=>(const Half&) const = default;
 };
+
+bool passes(const Half& half, Id entity) { return half.inner[0] == entity || half.inner[1] == entity; }
+
+bool apart(const Half& one, const Half& other) {
+  return std::none_of(one.inner.begin(), one.inner.end(), [&](Id entity) { return entity >= 0 && passes(other, entity); });
+}
 
 // What all threads have spent on each length together, and whether that was too much.
 class Spent {
@@ -49,15 +54,16 @@ class Finder {
   Finder(const Graph& graph, const Ranked& ranked, int max_length, Spent& spent)
       : all_(ranked), packing_(max_length), max_length_(max_length), spent_(spent),
         tallies_(longest_cycle, std::vector<Tally>(graph.relations.size())), kinds_(longest_cycle),
-        layers_(max_length / 2 + 1, Layer<Half>(graph.entities)) {}
+        layers_((max_length + 1) / 2, Layer<Half>(graph.entities)) {}
 
+  // Cycles of 2k edges are two halves of k steps that meet; those of 2k + 1, two that have an edge between them.
   void count(Id top, Progress progress) {
+    progress.done(0);  // one entity can be long work
     top_ = top;
-    walk(top, {{-1, -1, -1}, {-1, -1}}, 0);
-    for (auto& layer : layers_) layer.group();
-    for (int length = 1; length <= max_length_ && spent_.affordable(length); ++length) {
-      progress.done(0);  // one entity can be long work
-      join(length + 1);
+    for (int steps = 1; 2 * steps - 1 <= max_length_ && spent_.affordable(2 * steps - 1); ++steps) {
+      steps == 1 ? begin() : extend(steps);
+      meet(steps);
+      if (2 * steps <= max_length_ && spent_.affordable(2 * steps)) meet_across(steps);
     }
     for (auto& layer : layers_) layer.clear();
   }
@@ -70,21 +76,43 @@ class Finder {
   std::vector<Tally>& tallies(int length) { return tallies_[length]; }
 
  private:
-  void walk(Id at, const Half& half, int length) {
-    const int needed_for = std::max(2 * length, 1);  // the shortest paths that are made of halves of so many steps and one
-    if (needed_for > max_length_ || !spent_.affordable(needed_for)) return;
-    std::int64_t edge = all_.offsets[at];
-    for (; edge < all_.offsets[at + 1] && all_.tails[edge] < top_; ++edge) {
-      const Id next = all_.tails[edge];
-      if (next == at || next == half.inner[0] || next == half.inner[1]) continue;
-      Half longer = half;
-      longer.steps[length] = all_.relations[edge];
-      layers_[length].add(next, longer);
-      if (length == 2) continue;
-      longer.inner[length] = next;
-      walk(next, longer, length + 1);
+  // Call `visit(relation, tail)` for the edges of an entity that lead below the top; how many there are.
+  template <class Visit>
+  Count each_below(Id entity, const Visit& visit) const {
+    const std::int64_t begin = all_.offsets[entity], end = all_.offsets[entity + 1];
+    std::int64_t edge = begin;
+    for (; edge < end && all_.tails[edge] < top_; ++edge)
+      if (all_.tails[edge] != entity) visit(all_.relations[edge], all_.tails[edge]);
+    return edge - begin;
+  }
+
+  // Halves of one step.
+  void begin() {
+    Layer<Half>& layer = layers_[0];
+    spend(1, 1 + each_below(top_, [&](Id, Id end) { layer.expect(end, 1); }));
+    layer.arrange();
+    each_below(top_, [&](Id relation, Id end) { layer.add(end, {packing_.step(relation, 0), {-1, -1}}); });
+  }
+
+  // Halves of so many steps, from those with one less. If no cycle needs them but such as meet, one that is alone at its end is not kept.
+  void extend(int steps) {
+    Layer<Half> &shorter = layers_[steps - 2], &longer = layers_[steps - 1];
+    Count work = 0;
+    for (Id at : shorter.ends) {
+      const std::size_t many = shorter.at(at).size();
+      work += each_below(at, [&](Id, Id end) { longer.expect(end, many); });
     }
-    spend(needed_for, edge - all_.offsets[at] + 1);
+    longer.arrange(2 * steps > max_length_ ? 2 : 1);
+    for (Id at : shorter.ends)
+      each_below(at, [&](Id relation, Id end) {
+        for (const Half& half : shorter.at(at)) {
+          if (passes(half, end)) continue;
+          Half more{half.out | packing_.step(relation, steps - 1), half.inner};
+          more.inner[steps - 2] = at;
+          longer.add(end, more);
+        }
+      });
+    spend(2 * steps - 1, work);
   }
 
   // Told to the other threads now and then: that takes longer than the work.
@@ -94,68 +122,87 @@ class Finder {
     unspoken_[length] = 0;
   }
 
-  // All cycles of so many edges: for an even number two halves alike, each pair once; else one of them longer, both ways round.
-  void join(int edges) {
-    Layer<Half> &longer = layers_[(edges + 1) / 2 - 1], &shorter = layers_[edges / 2 - 1];
-    for (Id end : longer.ends) {
-      const std::span<Half> these = longer.at(end), those = shorter.at(end);
-      if (edges == 4)
-        join_alike(these);
-      else if (edges % 2 == 0)
-        for (std::size_t one = 0; one < these.size(); ++one) {
+  void meet(int steps) {
+    for (Id end : layers_[steps - 1].ends) {
+      const std::span<Half> halves = layers_[steps - 1].at(end);
+      if (steps == 2) {
+        meet_alike(halves);
+      } else {
+        for (std::size_t one = 1; one < halves.size(); ++one) {
+          const Closing closing(*this, halves[one].out, steps, steps);
           for (std::size_t other = 0; other < one; ++other)
-            if (apart(these[one], these[other])) add(these[one], these[other], edges, 1);
-          spend(edges - 1, static_cast<Count>(one));
+            if (apart(halves[one], halves[other])) closing.add(halves[other].out, 1);
         }
-      else
-        for (const Half& one : these) {
-          for (const Half& other : those)
-            if (apart(one, other)) add(one, other, edges, 1);
-          spend(edges - 1, static_cast<Count>(those.size()));
-        }
-      if (!spent_.affordable(edges - 1)) return;
+        spend(2 * steps - 1, static_cast<Count>(halves.size() * (halves.size() - 1) / 2));
+      }
+      if (!spent_.affordable(2 * steps - 1)) return;
     }
-  }
-
-  static bool apart(const Half& one, const Half& other) {
-    for (Id entity : one.inner)
-      if (entity >= 0 && (entity == other.inner[0] || entity == other.inner[1])) return false;
-    return true;
   }
 
   // Halves of two steps to one end: as many cycles as pairs of types say, but for pairs that share their middle.
-  void join_alike(std::span<Half> halves) {
-    std::sort(halves.begin(), halves.end());
+  void meet_alike(std::span<const Half> halves) {
+    types_.clear();
+    for (const Half& half : halves) types_.push_back(half.out);
+    std::sort(types_.begin(), types_.end());
     groups_.clear();
-    for (std::size_t begin = 0, end; begin < halves.size(); begin = end) {
-      for (end = begin; end < halves.size() && halves[end].steps == halves[begin].steps; ++end) {}
-      groups_.push_back({begin, static_cast<Count>(end - begin)});
+    for (PathType type : types_) {
+      if (groups_.empty() || groups_.back().first != type) groups_.emplace_back(type, 0);
+      ++groups_.back().second;
     }
     for (std::size_t one = 0; one < groups_.size(); ++one) {
-      const auto& [first, many] = groups_[one];
-      if (many > 1) add(halves[first], halves[first], 4, many * (many - 1) / 2);
-      for (std::size_t other = 0; other < one; ++other) add(halves[first], halves[groups_[other].first], 4, many * groups_[other].second);
+      const auto& [type, many] = groups_[one];
+      const Closing closing(*this, type, 2, 2);
+      if (many > 1) closing.add(type, many * (many - 1) / 2);
+      for (std::size_t other = 0; other < one; ++other) closing.add(groups_[other].first, many * groups_[other].second);
     }
-    spend(3, static_cast<Count>(groups_.size() * (groups_.size() + 1) / 2));
-    std::sort(halves.begin(), halves.end(), [](const Half& a, const Half& b) { return std::pair(a.inner, a.steps) < std::pair(b.inner, b.steps); });
-    for (std::size_t begin = 0, end; begin < halves.size(); begin = end) {
-      for (end = begin; end < halves.size() && halves[end].inner == halves[begin].inner; ++end)
-        for (std::size_t other = begin; other < end; ++other) add(halves[end], halves[other], 4, -1);
-      spend(3, static_cast<Count>((end - begin) * (end - begin - 1) / 2));
+    Count work = static_cast<Count>(groups_.size() * (groups_.size() + 1) / 2);
+    for (std::size_t begin = 0, end; begin < halves.size(); begin = end)  // those with one middle stand together
+      for (end = begin + 1; end < halves.size() && halves[end].inner == halves[begin].inner; ++end)
+        for (std::size_t other = begin; other < end; ++other, ++work) {
+          const auto [less, more] = std::minmax(halves[end].out, halves[other].out);
+          Closing(*this, more, 2, 2).add(less, -1);
+        }
+    spend(3, work);
+  }
+
+  void meet_across(int steps) {
+    Layer<Half>& layer = layers_[steps - 1];
+    for (Id end : layer.ends) {
+      Count work = 0;
+      work += each_below(end, [&](Id relation, Id next) {
+        if (next > end) return;  // so that every cycle is found once
+        const std::span<const Half> these = layer.at(end), those = layer.at(next);
+        work += static_cast<Count>(these.size() * those.size());
+        for (const Half& one : those) {
+          const Closing closing(*this, one.out, steps, steps + 1);
+          for (const Half& other : these)
+            if (apart(one, other) && !passes(one, end) && !passes(other, next)) closing.add(other.out | packing_.step(relation, steps), 1);
+        }
+      });
+      spend(2 * steps, work);
+      if (!spent_.affordable(2 * steps)) return;
     }
   }
 
-  // Out along one half and back along the other; the first step of the other closes the cycle.
-  void add(const Half& one, const Half& other, int edges, Count cycles) {
-    PathType type = 0;
-    const int out = (edges + 1) / 2, back = edges / 2;
-    for (int step = 0; step < out; ++step) type |= packing_.step(one.steps[step], step);
-    for (int step = 1; step < back; ++step) type |= packing_.step(inverse(other.steps[back - step]), out + step - 1);
-    Tally& tally = tallies_[edges - 1][other.steps[0]];
-    const std::size_t before = tally.size();
-    tally.add(type, cycles);
-    if (tally.size() != before) spent_.kinds(edges - 1, ++kinds_[edges - 1]);
-  }
+  // The way back along a half of so many steps, after so many steps out: its first step closes the cycle.
+  class Closing {
+   public:
+    Closing(Finder& finder, PathType half, int steps, int out)
+        : finder_(finder), length_(steps + out - 1), tally_(finder.tallies_[length_][finder.packing_.relation(half, 0)]) {
+      for (int step = 1; step < steps; ++step) back_ |= finder.packing_.step(inverse(finder.packing_.relation(half, steps - step)), out + step - 1);
+    }
+    void add(PathType out, Count cycles) const {
+      const std::size_t before = tally_.size();
+      tally_.add(out | back_, cycles);
+      if (tally_.size() != before) finder_.spent_.kinds(length_, ++finder_.kinds_[length_]);
+    }
+
+   private:
+    Finder& finder_;
+    const int length_;
+    Tally& tally_;
+    PathType back_ = 0;
+  };
 
   const Ranked& all_;
   const Packing packing_;
@@ -164,8 +211,9 @@ class Finder {
   std::vector<std::vector<Tally>> tallies_;  // by the length of paths, and the relation that closes the cycle
   std::vector<Count> kinds_;
   std::array<Count, longest_cycle> unspoken_{};
-  std::vector<Layer<Half>> layers_;
-  std::vector<std::pair<std::size_t, Count>> groups_;
+  std::vector<Layer<Half>> layers_;  // by steps, from one on
+  std::vector<PathType> types_;
+  std::vector<std::pair<PathType, Count>> groups_;
   Id top_ = -1;
 };
 
@@ -234,7 +282,7 @@ Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Lim
       cycle.clear();
       for (int place = 0; place < length; ++place) cycle.push_back(packing.relation(kind.type, place));
       cycle.push_back(inverse(kind.relation));
-      for (int direction = 0; direction < (length % 2 == 0 ? 1 : 2); ++direction, turn(cycle))
+      for (int direction = 0; direction < 2; ++direction, turn(cycle))
         each_reading(cycle, packing, [&](Id asked, PathType type) { counted.rows.push_back({-1, asked, type, kind.hits}); });
     }
   }
