@@ -1,7 +1,6 @@
 #include "closed_paths.hpp"
 
 #include <array>
-#include <tuple>
 
 #include "cycles.hpp"
 #include "layer.hpp"
@@ -169,19 +168,6 @@ class Counter {
 };
 
 }  // namespace
-
-std::vector<Hits> merged(std::vector<Hits> rows) {
-  const auto key = [](const Hits& row) { return std::tie(row.cluster, row.relation, row.type); };
-  std::sort(rows.begin(), rows.end(), [&](const Hits& a, const Hits& b) { return key(a) < key(b); });
-  std::size_t kept = 0;
-  for (const Hits& row : rows)
-    if (kept > 0 && key(rows[kept - 1]) == key(row))
-      rows[kept - 1].hits += row.hits;
-    else
-      rows[kept++] = row;
-  rows.resize(kept);
-  return rows;
-}
 
 std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, const std::vector<bool>& wanted,
                                int max_length, int longest, int threads, Progress progress) {

@@ -1,19 +1,10 @@
-// Hits: loop-free paths from an entity to one of its answers, by path type (equations 2 and 3, numerator).
+// Hits of clusters, and of the closed paths that cross an edge.
 #pragma once
 
+#include "hits.hpp"
 #include "parallel.hpp"
-#include "path_type.hpp"
 
 namespace casegraph {
-
-struct Hits {
-  Id cluster, relation;
-  PathType type;
-  Count hits;
-};
-
-// Sorted, rows that say the same added up.
-std::vector<Hits> merged(std::vector<Hits> rows);
 
 // Counts, summed over the entities of each cluster, sorted by (cluster, relation, type).
 //

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "layer.hpp"
+#include "pairs.hpp"
 #include "tally.hpp"
 
 namespace casegraph {
@@ -76,12 +77,12 @@ class Finder {
   std::vector<Tally>& tallies(int length) { return tallies_[length]; }
 
  private:
-  // Call `visit(relation, tail)` for the edges of an entity that lead below the top; how many there are.
+  // Call `visit(relation, tail)` for the edges of an entity that lead below another; how many there are.
   template <class Visit>
-  Count each_below(Id entity, const Visit& visit) const {
+  Count each_below(Id other, Id entity, const Visit& visit) const {
     const std::int64_t begin = all_.offsets[entity], end = all_.offsets[entity + 1];
     std::int64_t edge = begin;
-    for (; edge < end && all_.tails[edge] < top_; ++edge)
+    for (; edge < end && all_.tails[edge] < other; ++edge)
       if (all_.tails[edge] != entity) visit(all_.relations[edge], all_.tails[edge]);
     return edge - begin;
   }
@@ -89,9 +90,9 @@ class Finder {
   // Halves of one step.
   void begin() {
     Layer<Half>& layer = layers_[0];
-    spend(1, 1 + each_below(top_, [&](Id, Id end) { layer.expect(end, 1); }));
+    spend(1, 1 + each_below(top_, top_, [&](Id, Id end) { layer.expect(end, 1); }));
     layer.arrange();
-    each_below(top_, [&](Id relation, Id end) { layer.add(end, {packing_.step(relation, 0), {-1, -1}}); });
+    each_below(top_, top_, [&](Id relation, Id end) { layer.add(end, {packing_.step(relation, 0), {-1, -1}}); });
   }
 
   // Halves of so many steps, from those with one less. If no cycle needs them but such as meet, one that is alone at its end is not kept.
@@ -100,18 +101,20 @@ class Finder {
     Count work = 0;
     for (Id at : shorter.ends) {
       const std::size_t many = shorter.at(at).size();
-      work += each_below(at, [&](Id, Id end) { longer.expect(end, many); });
+      work += each_below(top_, at, [&](Id, Id end) { longer.expect(end, many); });
     }
     longer.arrange(2 * steps > max_length_ ? 2 : 1);
-    for (Id at : shorter.ends)
-      each_below(at, [&](Id relation, Id end) {
-        for (const Half& half : shorter.at(at)) {
+    for (Id at : shorter.ends) {
+      const std::span<const Half> halves = shorter.at(at);
+      each_below(top_, at, [&](Id relation, Id end) {
+        for (const Half& half : halves) {
           if (passes(half, end)) continue;
           Half more{half.out | packing_.step(relation, steps - 1), half.inner};
           more.inner[steps - 2] = at;
           longer.add(end, more);
         }
       });
+    }
     spend(2 * steps - 1, work);
   }
 
@@ -123,60 +126,48 @@ class Finder {
   }
 
   void meet(int steps) {
+    if (steps == 2) return meet_alike();
     for (Id end : layers_[steps - 1].ends) {
-      const std::span<Half> halves = layers_[steps - 1].at(end);
-      if (steps == 2) {
-        meet_alike(halves);
-      } else {
-        for (std::size_t one = 1; one < halves.size(); ++one) {
-          const Closing closing(*this, halves[one].out, steps, steps);
-          for (std::size_t other = 0; other < one; ++other)
-            if (apart(halves[one], halves[other])) closing.add(halves[other].out, 1);
-        }
-        spend(2 * steps - 1, static_cast<Count>(halves.size() * (halves.size() - 1) / 2));
+      const std::span<const Half> halves = layers_[steps - 1].at(end);
+      for (std::size_t one = 1; one < halves.size(); ++one) {
+        const Closing closing(*this, halves[one].out, steps, steps);
+        for (std::size_t other = 0; other < one; ++other)
+          if (apart(halves[one], halves[other])) closing(halves[other].out, 1);
       }
+      spend(2 * steps - 1, static_cast<Count>(halves.size() * (halves.size() - 1) / 2));
       if (!spent_.affordable(2 * steps - 1)) return;
     }
   }
 
-  // Halves of two steps to one end: as many cycles as pairs of types say, but for pairs that share their middle.
-  void meet_alike(std::span<const Half> halves) {
-    types_.clear();
-    for (const Half& half : halves) types_.push_back(half.out);
-    std::sort(types_.begin(), types_.end());
-    groups_.clear();
-    for (PathType type : types_) {
-      if (groups_.empty() || groups_.back().first != type) groups_.emplace_back(type, 0);
-      ++groups_.back().second;
+  // Halves of two steps make as many cycles as pairs of their types say, end by end, but for pairs that share their middle.
+  void meet_alike() {
+    Layer<Half>& layer = layers_[1];
+    pairs_.clear();
+    for (Id meeting : layer.ends) {
+      const std::span<const Half> halves = layer.at(meeting);
+      for (const Half& half : halves) pairs_.add(half.out);
+      Count work = pairs_.close();
+      for (std::size_t begin = 0, end; begin < halves.size(); begin = end)  // those with one middle stand together
+        for (end = begin + 1; end < halves.size() && halves[end].inner[0] == halves[begin].inner[0]; ++end)
+          for (std::size_t other = begin; other < end; ++other, ++work) pairs_.but(halves[end].out, halves[other].out);
+      spend(3, work);
+      if (!spent_.affordable(3)) return;
     }
-    for (std::size_t one = 0; one < groups_.size(); ++one) {
-      const auto& [type, many] = groups_[one];
-      const Closing closing(*this, type, 2, 2);
-      if (many > 1) closing.add(type, many * (many - 1) / 2);
-      for (std::size_t other = 0; other < one; ++other) closing.add(groups_[other].first, many * groups_[other].second);
-    }
-    Count work = static_cast<Count>(groups_.size() * (groups_.size() + 1) / 2);
-    for (std::size_t begin = 0, end; begin < halves.size(); begin = end)  // those with one middle stand together
-      for (end = begin + 1; end < halves.size() && halves[end].inner == halves[begin].inner; ++end)
-        for (std::size_t other = begin; other < end; ++other, ++work) {
-          const auto [less, more] = std::minmax(halves[end].out, halves[other].out);
-          Closing(*this, more, 2, 2).add(less, -1);
-        }
-    spend(3, work);
+    pairs_.each([&](PathType type) { return Closing(*this, type, 2, 2); });
   }
 
   void meet_across(int steps) {
     Layer<Half>& layer = layers_[steps - 1];
     for (Id end : layer.ends) {
+      const std::span<const Half> these = layer.at(end);
       Count work = 0;
-      work += each_below(end, [&](Id relation, Id next) {
-        if (next > end) return;  // so that every cycle is found once
-        const std::span<const Half> these = layer.at(end), those = layer.at(next);
+      work += each_below(end, end, [&](Id relation, Id next) {  // below the end, so that every cycle is found once
+        const std::span<const Half> those = layer.at(next);
         work += static_cast<Count>(these.size() * those.size());
         for (const Half& one : those) {
           const Closing closing(*this, one.out, steps, steps + 1);
           for (const Half& other : these)
-            if (apart(one, other) && !passes(one, end) && !passes(other, next)) closing.add(other.out | packing_.step(relation, steps), 1);
+            if (apart(one, other) && !passes(one, end) && !passes(other, next)) closing(other.out | packing_.step(relation, steps), 1);
         }
       });
       spend(2 * steps, work);
@@ -191,7 +182,7 @@ class Finder {
         : finder_(finder), length_(steps + out - 1), tally_(finder.tallies_[length_][finder.packing_.relation(half, 0)]) {
       for (int step = 1; step < steps; ++step) back_ |= finder.packing_.step(inverse(finder.packing_.relation(half, steps - step)), out + step - 1);
     }
-    void add(PathType out, Count cycles) const {
+    void operator()(PathType out, Count cycles) const {
       const std::size_t before = tally_.size();
       tally_.add(out | back_, cycles);
       if (tally_.size() != before) finder_.spent_.kinds(length_, ++finder_.kinds_[length_]);
@@ -212,8 +203,7 @@ class Finder {
   std::vector<Count> kinds_;
   std::array<Count, longest_cycle> unspoken_{};
   std::vector<Layer<Half>> layers_;  // by steps, from one on
-  std::vector<PathType> types_;
-  std::vector<std::pair<PathType, Count>> groups_;
+  Pairs pairs_;
   Id top_ = -1;
 };
 

@@ -19,9 +19,9 @@ struct Counted {
 // tops   cycles are counted at the one of their entities that has most edges (of equals, the last by `rank`): these
 // rank   (graph.entities)  an order of entities that does not depend on ids
 //
-// From its top every cycle of L edges is two halves that meet: of ceil(L/2) and of floor(L/2) steps, over entities below the top.
-// So an entity of very many edges is passed by nobody, and two steps over edges (u, v) take the smaller of the two degrees. For
-// L = 4 halves of one type are counted together.
+// From its top every cycle is two halves of as many steps, over entities below the top, that meet or have an edge between them. So an
+// entity of very many edges is passed by nobody, and two steps over edges (u, v) take the smaller of the two degrees. Of cycles of four
+// edges, halves of one type are counted together.
 Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit, int threads, Progress progress);
 
 // All edges, entities being numbered anew so that those with more edges come later (equals by `rank`), and the edges of each sorted by

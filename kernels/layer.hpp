@@ -12,19 +12,21 @@ namespace casegraph {
 template <class Half>
 class Layer {
  public:
-  explicit Layer(std::size_t entities) : begin_(entities), size_(entities) {}
+  explicit Layer(std::size_t entities) : rooms_(entities) {}
 
   void expect(Id end, std::size_t many) {
-    if (size_[end] == 0) ends.push_back(end);
-    size_[end] += static_cast<std::uint32_t>(many);
+    Room& room = rooms_[end];
+    if (room.end == 0) ends.push_back(end);
+    room.end += static_cast<std::uint32_t>(many);
   }
   // Ends with fewer halves than `least` are forgotten.
   void arrange(std::size_t least = 1) {
-    std::size_t place = 0, kept = 0;
+    std::uint32_t place = 0;
+    std::size_t kept = 0;
     for (Id end : ends) {
-      const std::size_t many = size_[end];
-      size_[end] = 0;
-      begin_[end] = many < least ? nowhere : place;
+      Room& room = rooms_[end];
+      const std::uint32_t many = room.end;
+      room = many < least ? Room{} : Room{place, place};
       if (many < least) continue;
       ends[kept++] = end;
       place += many;
@@ -33,24 +35,28 @@ class Layer {
     halves_.resize(place);
   }
   void add(Id end, const Half& half) {
-    if (begin_[end] != nowhere) halves_[begin_[end] + size_[end]++] = half;
+    Room& room = rooms_[end];
+    if (room.begin != nowhere) halves_[room.end++] = half;
   }
   void clear() {
-    for (Id end : ends) size_[end] = 0;
+    for (Id end : ends) rooms_[end] = {};
     ends.clear();
   }
-  std::span<Half> at(Id end) {
-    if (size_[end] == 0) return {};
-    return {halves_.data() + begin_[end], size_[end]};
+  std::span<const Half> at(Id end) const {
+    const Room& room = rooms_[end];
+    if (room.begin == nowhere) return {};
+    return {halves_.data() + room.begin, room.end - room.begin};
   }
 
   std::vector<Id> ends;
 
  private:
-  static constexpr std::size_t nowhere = SIZE_MAX;
+  static constexpr std::uint32_t nowhere = UINT32_MAX;
+  struct Room {
+    std::uint32_t begin = nowhere, end = 0;
+  };
   std::vector<Half> halves_;
-  std::vector<std::size_t> begin_;
-  std::vector<std::uint32_t> size_;
+  std::vector<Room> rooms_;
 };
 
 }  // namespace casegraph

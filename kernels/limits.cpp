@@ -80,10 +80,22 @@ class Walker {
 
 }  // namespace
 
-Count bare_cycles(const Graph& graph, Ids rank, int max_length, int threads) {
+Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count additions, Count kinds, int threads) {
   const Ranked ranked(graph, rank);
-  return summed(static_cast<std::size_t>(graph.entities), threads,
-                [&](int, std::size_t top) { return below(ranked, static_cast<Id>(top), static_cast<Id>(top), max_length / 2 + 1); });
+  const Count edges = summed(static_cast<std::size_t>(graph.entities), threads, [&](int, std::size_t top) {
+    return below(ranked, static_cast<Id>(top), static_cast<Id>(top), max_length / 2 + 1);
+  });
+  std::vector<std::vector<Count>> counts(static_cast<std::size_t>(std::max(threads, 1)), std::vector<Count>(static_cast<std::size_t>(kinds)));
+  constexpr Count at_a_time = 1 << 16;
+  summed(static_cast<std::size_t>((additions + at_a_time - 1) / at_a_time), threads, [&](int thread, std::size_t part) {
+    std::uint64_t somewhere = part;
+    for (Count addition = 0; addition < at_a_time; ++addition) {
+      somewhere = somewhere * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+      ++counts[thread][(somewhere >> 32) * static_cast<std::uint64_t>(kinds) >> 32];
+    }
+    return Count{0};
+  });
+  return edges;
 }
 
 Count bare_reach(const Graph& graph, Ids entities, std::span<const Use> uses, int max_length, int threads) {

@@ -178,11 +178,11 @@ NB_MODULE(kernels, m) {
         nb::arg("graph"), nb::arg("entities"), nb::arg("relations"), nb::arg("types"), nb::arg("max_length"), nb::arg("threads"));
 
   m.def("bare_cycles",
-        [](const Graph& graph, In<Id> rank, int max_length, int threads) {
+        [](const Graph& graph, In<Id> rank, int max_length, Count additions, Count kinds, int threads) {
           nb::gil_scoped_release free;
-          return bare_cycles(graph, span(rank), max_length, threads);
+          return bare_cycles(graph, span(rank), max_length, additions, kinds, threads);
         },
-        nb::arg("graph"), nb::arg("rank"), nb::arg("max_length"), nb::arg("threads"));
+        nb::arg("graph"), nb::arg("rank"), nb::arg("max_length"), nb::arg("additions"), nb::arg("kinds"), nb::arg("threads"));
 
   m.def("crossing",
         [](const Graph& graph, In<Id> heads, In<Id> relations, In<Id> tails, Id relation, In<PathType> types, int max_length) {
