@@ -159,7 +159,7 @@ class Answerer {
   Count most_cost(const Edges& edges, const Frontier& from) const {
     if (from.ends.size() > few_ends) return static_cast<Count>(edges.tails.size());
     Count cost = 0;
-    each_end(edges, from, nullptr, [&](std::size_t, Ids tails) { cost += static_cast<Count>(tails.size()); });
+    each_end(edges, from, nullptr, [&](std::size_t, std::size_t row) { cost += static_cast<Count>(edges.row(row).size()); });
     return cost;
   }
 
@@ -257,7 +257,7 @@ class Answerer {
     const Count left = before_ + manner_.budget - followed;
     if (static_cast<Count>(edges.tails.size()) <= left) return true;  // each edge is looked at once at most
     Count cost = 0;
-    each_end(edges, from, nullptr, [&](std::size_t, Ids tails) { cost += static_cast<Count>(tails.size()); });
+    each_end(edges, from, nullptr, [&](std::size_t, std::size_t row) { cost += static_cast<Count>(edges.row(row).size()); });
     if (cost > left) exact = false;
     return cost <= left;
   }

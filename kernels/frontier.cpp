@@ -73,7 +73,8 @@ Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* whe
   if (ahead == 0) return last_step(edges, start, from, where, stamps, [&](Id tail) { into.ends.push_back(tail); });
   stamps.renew();
   Count followed = 0;
-  each_end(edges, from, where, [&](std::size_t end, Ids tails) {
+  each_end(edges, from, where, [&](std::size_t end, std::size_t row) {
+    const Ids tails = edges.row(row);
     followed += static_cast<Count>(tails.size());
     const Id self = from.ends[end];
     for (Id tail : tails) {

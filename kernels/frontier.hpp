@@ -103,18 +103,18 @@ class Stamps {
   std::uint32_t now_ = 0;
 };
 
-// Call `visit(place of the end in `from`, its tails)` for every end of `from` that `edges` leave.
+// Call `visit(place of the end in `from`, its row in `edges`)` for every end of `from` that `edges` leave.
 //
 // where  the place of each end, if known: then a relation with fewer heads than there are ends is gone through instead
 template <class Visit>
 void each_end(const Edges& edges, const Frontier& from, const Stamps* where, const Visit& visit) {
   if (where != nullptr && edges.heads.size() < from.ends.size()) {
     for (std::size_t row = 0; row < edges.heads.size(); ++row)
-      if (where->has(edges.heads[row])) visit(where->slot(edges.heads[row]), edges.row(row));
+      if (where->has(edges.heads[row])) visit(where->slot(edges.heads[row]), row);
   } else {
     for (std::size_t end = 0; end < from.ends.size(); ++end) {
-      const Ids tails = edges.of(from.ends[end]);
-      if (!tails.empty()) visit(end, tails);
+      const std::size_t row = edges.row_of(from.ends[end]);
+      if (row != edges.heads.size()) visit(end, row);
     }
   }
 }
@@ -132,7 +132,8 @@ Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Fron
   into.clear();
   stamps.renew();
   Count followed = 0;
-  each_end(edges, from, nullptr, [&](std::size_t end, Ids tails) {
+  each_end(edges, from, nullptr, [&](std::size_t end, std::size_t row) {
+    const Ids tails = edges.row(row);
     followed += static_cast<Count>(tails.size());
     for (Id tail : tails) {
       if (stamps.has(tail) || !allowed(from.ends[end], tail)) continue;
@@ -150,7 +151,8 @@ template <class Seen, class Arrive>
 Count last_step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, Seen& seen, const Arrive& arrive) {
   seen.renew();
   Count followed = 0;
-  each_end(edges, from, where, [&](std::size_t end, Ids tails) {
+  each_end(edges, from, where, [&](std::size_t end, std::size_t row) {
+    const Ids tails = edges.row(row);
     followed += static_cast<Count>(tails.size());
     const Id self = from.ends[end];
     const Frontier::Path& path = from.paths[end];

@@ -5,7 +5,7 @@ namespace casegraph {
 Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> owner)
     : heads(heads_), offsets(offsets_), tails(tails_), owner_(std::move(owner)) {
   if (heads.size() < 4) return;
-  if (static_cast<std::size_t>(heads.back()) / 16 > heads.size()) {  // rare: sixteen bytes for 64 entities would be too much
+  if (static_cast<std::size_t>(heads.back()) / 32 > heads.size()) {  // rare: sixteen bytes for 64 entities would be too much
     while ((static_cast<std::size_t>(heads.back()) >> shift_) + 2 > heads.size()) ++shift_;
     stretches_.resize((static_cast<std::size_t>(heads.back()) >> shift_) + 2);
     for (Id head : heads) ++stretches_[(static_cast<std::size_t>(head) >> shift_) + 1];

@@ -19,24 +19,23 @@ using Ids = std::span<const Id>;
 //
 // `of` finds the row of an entity in constant time where the relation is common: one bit an entity, with the number of
 // bits before each word, so that the row is a population count. The ids of a rare relation's heads are cut into about as
-// many stretches as there are rows, and bisection is left with one of them. Neither index takes more than four bytes a row.
+// many stretches as there are rows, and bisection is left with one of them. Neither index takes more than eight bytes a row.
 class Edges {
  public:
   Edges(Ids heads, Ids offsets, Ids tails, std::shared_ptr<const void> owner);
 
   Ids of(Id entity) const {
-    std::size_t row;
-    if (!index_.empty()) {
-      const auto word = static_cast<std::size_t>(entity) >> 6;
-      if (word >= index_.size()) return {};
-      const auto bit = std::uint64_t{1} << (entity & 63);
-      if (!(index_[word].bits & bit)) return {};
-      row = index_[word].before + static_cast<std::size_t>(std::popcount(index_[word].bits & (bit - 1)));
-    } else {
-      row = bisect(entity);
-      if (row == heads.size()) return {};
-    }
-    return this->row(row);
+    const std::size_t row = row_of(entity);
+    return row == heads.size() ? Ids{} : this->row(row);
+  }
+  // The row of an entity, or `heads.size()` if it has none.
+  std::size_t row_of(Id entity) const {
+    if (index_.empty()) return bisect(entity);
+    const auto word = static_cast<std::size_t>(entity) >> 6;
+    if (word >= index_.size()) return heads.size();
+    const auto bit = std::uint64_t{1} << (entity & 63);
+    if (!(index_[word].bits & bit)) return heads.size();
+    return index_[word].before + static_cast<std::size_t>(std::popcount(index_[word].bits & (bit - 1)));
   }
   Ids row(std::size_t at) const {
     return {tails.data() + offsets[at], static_cast<std::size_t>(offsets[at + 1] - offsets[at])};

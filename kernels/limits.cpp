@@ -55,7 +55,9 @@ class Walker {
       stamps.renew();
       into.ends.clear();
       const bool last = nodes[node].ahead == 0;
-      each_end(graph_.edges(nodes[node].relation), from, where, [&](std::size_t, Ids tails) {
+      const Edges& along = graph_.edges(nodes[node].relation);
+      each_end(along, from, where, [&](std::size_t, std::size_t row) {
+        const Ids tails = along.row(row);
         edges += static_cast<Count>(tails.size());
         if (last)
           for (Id tail : tails) stamps.set(tail);

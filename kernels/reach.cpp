@@ -1,6 +1,6 @@
 #include "reach.hpp"
 
-#include "frontier.hpp"
+#include "arrival.hpp"
 #include "plan.hpp"
 
 namespace casegraph {
@@ -14,12 +14,13 @@ struct Back {
 
 class Reacher {
  public:
-  Reacher(const Graph& graph, const Plan& plan, int max_length, const Back* back = nullptr)
+  Reacher(const Graph& graph, const Plan& plan, int max_length, Landings* landings, const Back* back)
       : sums{std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size())}, graph_(graph), plan_(plan),
-        frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)), marked_(graph.entities), has_(graph.relations.size()),
-        chosen_(plan.uses.size()), on_the_way_(plan.trie.nodes.size()), back_(back) {
-    if (back_ != nullptr)
-      for (Id head : graph.edges(back_->relation).heads) marked_[head] = true;
+        frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)), answers_(graph.relations.size()), chosen_(plan.uses.size()),
+        on_the_way_(plan.trie.nodes.size()), gathered_(landings != nullptr), arrival_(graph, landings), back_(back) {
+    if (back_ == nullptr) return;
+    marked_.resize(graph.entities);
+    for (Id head : graph.edges(back_->relation).heads) marked_[head] = true;
   }
 
   // Count for all uses, or for some.
@@ -28,28 +29,38 @@ class Reacher {
     progress_ = progress;
     entity_ = entity;
     choose(some);
-    if (back_ == nullptr) mark_answers(true);
+    if (back_ == nullptr) find_answers();
     frontiers_[0].start(entity);
     descend(0);
-    if (back_ == nullptr) mark_answers(false);
+    if (back_ == nullptr) forget_answers();
   }
 
   Reach sums;
 
  private:
-  void mark_answers(bool answers) {
-    relations_ = {};
-    answers_.clear();
-    for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) {
-      const Ids tails = graph_.tails(entity_, static_cast<Id>(relation));
-      has_[relation] = !tails.empty();
-      if (tails.empty()) continue;
-      mark(relations_, static_cast<Id>(relation));
-      for (Id tail : tails) {
-        if (answers && !marked_[tail]) answers_.push_back(tail);
-        marked_[tail] = answers;
+  void find_answers() {
+    if (gathered_) {
+      const Adjacency& all = graph_.adjacency();
+      for (std::int64_t begin = all.offsets[entity_], end; begin < all.offsets[entity_ + 1]; begin = end) {
+        for (end = begin; end < all.offsets[entity_ + 1] && all.relations[end] == all.relations[begin]; ++end) {}
+        answer(all.relations[begin], {all.tails.data() + begin, static_cast<std::size_t>(end - begin)});
       }
+    } else {
+      for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) answer(static_cast<Id>(relation), graph_.tails(entity_, static_cast<Id>(relation)));
     }
+  }
+  void answer(Id relation, Ids tails) {
+    if (tails.empty()) return;
+    answers_[relation] = tails;
+    answered_.push_back(relation);
+    mark(relations_, relation);
+    most_ = std::max(most_, tails.size());
+  }
+  void forget_answers() {
+    for (Id relation : answered_) answers_[relation] = {};
+    answered_.clear();
+    relations_ = {};
+    most_ = 0;
   }
 
   void choose(const std::span<const std::int32_t>* some) {
@@ -77,110 +88,26 @@ class Reacher {
       if (length == 0) progress_.done(0);  // one entity can be long work
       const Edges& edges = graph_.edges(nodes[node].relation);
       if (!plan_.widest.empty() && !affordable(node, edges, from, where)) continue;
-      right_.clear();
-      if (nodes[node].ahead == 0) {
-        add(node, few_answers() ? arrive(edges, from, where, stamps_[length + 1]) : arrive_and_look(edges, from, where, stamps_[length + 1]));
-      } else {
-        Frontier& into = frontiers_[length + 1];
-        step(edges, entity_, from, where, length, nodes[node].ahead, stamps_[length + 1], into);
-        if (into.ends.empty()) continue;
-        for (Id end : into.ends)
-          if (marked_[end]) right_.push_back(end);
-        add(node, static_cast<Count>(into.ends.size()));
-        descend(node);
+      Stamps& stamps = stamps_[length + 1];
+      Frontier& into = frontiers_[length + 1];
+      if (nodes[node].ahead > 0 || back_ != nullptr) {
+        step(edges, entity_, from, where, length, nodes[node].ahead, stamps, into);
+        add(node, static_cast<Count>(into.ends.size()), into.ends, [&](Id answer) { return stamps.has(answer); });
+        if (nodes[node].ahead > 0 && !into.ends.empty()) descend(node);
+      } else if (const std::size_t width = arrival_.look(entity_, nodes[node].relation, from, where); width + 64 < most_) {
+        step(edges, entity_, from, where, length, 0, stamps, into);  // far fewer ends than there may be answers to look for
+        add(node, static_cast<Count>(into.ends.size()), into.ends, [&](Id answer) { return stamps.has(answer); });
+      } else if (width > 0) {
+        add(node, arrival_.count(stamps), {}, [&](Id answer) { return arrival_.reaches(answer, stamps); });
       }
     }
-  }
-
-  struct Visit {
-    std::size_t end;  // by place
-    Ids tails;
-  };
-
-  bool few_answers() const { return back_ == nullptr && answers_.size() <= 64; }
-
-  // The last step, looking at every end whether it is marked: how many distinct ends it has.
-  Count arrive_and_look(const Edges& edges, const Frontier& from, const Stamps* where, Stamps& stamps) {
-    Count ends = 0;
-    last_step(edges, entity_, from, where, stamps, [&](Id end) {
-      ++ends;
-      if (marked_[end]) right_.push_back(end);
-    });
-    return ends;
-  }
-
-  // The same with few answers, for which one looks afterwards: so nothing but the marks is touched on the way.
-  Count arrive(const Edges& edges, const Frontier& from, const Stamps* where, Stamps& stamps) {
-    stamps.renew();
-    stamps.set(entity_);
-    if (from.ends.size() <= 8) return arrive_from_few(edges, from, stamps);
-    Count ends = 0;
-    each_end(edges, from, where, [&](std::size_t end, Ids tails) { ends += more_ends(from, {end, tails}, nullptr, stamps); });
-    for (Id answer : answers_)
-      if (answer != entity_ && stamps.has(answer)) right_.push_back(answer);
-    return ends;
-  }
-
-  // From few ends, one of which may have far more edges than the others: it is not gone through. It has as many ends as edges, but for
-  // those where a path has been, and of the other ends' only those count that it does not lead to.
-  Count arrive_from_few(const Edges& edges, const Frontier& from, Stamps& stamps) {
-    std::array<Visit, 8> visits;
-    std::size_t many = 0, widest = 0, width = 0;
-    each_end(edges, from, nullptr, [&](std::size_t end, Ids tails) {
-      if (many > 0 && tails.size() > visits[widest].tails.size()) widest = many;
-      visits[many++] = {end, tails};
-      width += tails.size();
-    });
-    if (many == 0) return 0;
-    const std::size_t others = width - visits[widest].tails.size();
-    const Visit* apart = visits[widest].tails.size() >= 64 + 8 * others ? &visits[widest] : nullptr;
-    Count ends = apart == nullptr ? 0 : ends_of(from, *apart);
-    for (std::size_t at = 0; at < many; ++at)
-      if (&visits[at] != apart) ends += more_ends(from, visits[at], apart, stamps);
-    for (Id answer : answers_)
-      if (answer != entity_ && (stamps.has(answer) || (apart != nullptr && leads(from, *apart, answer)))) right_.push_back(answer);
-    return ends;
-  }
-
-  // Whether a path may go on from an end to one of its tails.
-  bool allowed(const Frontier& from, std::size_t end, Id tail) const {
-    const Frontier::Path& path = from.paths[end];
-    return tail != entity_ && tail != from.ends[end] && (!passes(path.inner, tail) || from.other_path_avoids(path, tail));
-  }
-  static bool among(Ids tails, Id entity) { return std::binary_search(tails.begin(), tails.end(), entity); }
-  bool leads(const Frontier& from, const Visit& visit, Id tail) const {
-    return among(visit.tails, tail) && allowed(from, visit.end, tail);
-  }
-
-  Count ends_of(const Frontier& from, const Visit& visit) const {
-    const Inner& inner = from.paths[visit.end].inner;
-    std::array<Id, 5> been{entity_, from.ends[visit.end], inner[0], inner[1], inner[2]};
-    std::sort(been.begin(), been.end());
-    auto ends = static_cast<Count>(visit.tails.size());
-    for (std::size_t at = 0; at < been.size(); ++at)
-      if (been[at] >= 0 && (at == 0 || been[at] != been[at - 1])) ends -= among(visit.tails, been[at]) && !allowed(from, visit.end, been[at]);
-    return ends;
-  }
-
-  // How many ends one visit adds to those before, and to those of a visit that is not gone through.
-  Count more_ends(const Frontier& from, const Visit& visit, const Visit* apart, Stamps& stamps) {
-    const Frontier::Path& path = from.paths[visit.end];
-    const auto met = [&](Id entity) { return entity >= 0 && among(visit.tails, entity); };
-    Count ends = 0;
-    if (apart == nullptr && visit.tails.size() >= 8 && !met(from.ends[visit.end]) && std::none_of(path.inner.begin(), path.inner.end(), met)) {
-      for (Id tail : visit.tails) ends += stamps.take(tail);  // nothing to decide on the way
-      return ends;
-    }
-    for (Id tail : visit.tails)
-      if (allowed(from, visit.end, tail) && stamps.take(tail)) ends += apart == nullptr || !leads(from, *apart, tail);
-    return ends;
   }
 
   // Leave the entity out wherever this step is too wide and none before it was; whether any use still wants it to be taken.
   bool affordable(std::int32_t node, const Edges& edges, const Frontier& from, const Stamps* where) {
     const int length = plan_.trie.nodes[node].length;
     Count width = 0;
-    each_end(edges, from, where, [&](std::size_t, Ids tails) { width += static_cast<Count>(tails.size()); });
+    each_end(edges, from, where, [&](std::size_t, std::size_t row) { width += static_cast<Count>(edges.row(row).size()); });
     widest_[length] = std::max(widest_[length - 1], width);
     if (width <= plan_.narrowest[node]) return true;
     for (std::int32_t use : plan_.at_or_below(node)) {
@@ -191,25 +118,30 @@ class Reacher {
     return width <= plan_.broadest[node];
   }
 
-  bool counts(std::int32_t use) const { return has_[plan_.uses[use].relation] && (!some_ || chosen_[use] == epoch_); }
+  bool counts(std::int32_t use) const { return !answers_[plan_.uses[use].relation].empty() && (!some_ || chosen_[use] == epoch_); }
 
-  // Count for every use of the node that is the entity's: what was reached, and those of `right_` that answer the relation.
-  void add(std::int32_t node, Count ends) {
-    if (ends == 0) return;
-    if (back_ != nullptr) return add_back(node);
+  // Count for every use of the node that is the entity's: how many ends there are, and which of its answers `has` says are among them.
+  // These are looked for among the ends themselves, where they are known and fewer.
+  template <class Has>
+  void add(std::int32_t node, Count many, Ids ends, const Has& has) {
+    if (many == 0) return;
+    if (back_ != nullptr) return add_back(node, ends);
     for (std::int32_t use : plan_.at(node)) {
-      const Id relation = plan_.uses[use].relation;
       if (!counts(use) || (!plan_.widest.empty() && plan_.widest[use] < widest_[plan_.trie.nodes[node].length])) continue;
-      sums.reached[use] += ends;
-      for (Id end : right_) sums.right[use] += graph_.edges(relation).holds(entity_, end);
+      const Ids answers = answers_[plan_.uses[use].relation];
+      sums.reached[use] += many;
+      if (!ends.empty() && ends.size() < answers.size())
+        for (Id end : ends) sums.right[use] += std::binary_search(answers.begin(), answers.end(), end);
+      else
+        for (Id answer : answers) sums.right[use] += answer != entity_ && has(answer);
     }
   }
 
-  void add_back(std::int32_t node) {
+  void add_back(std::int32_t node, Ids starts) {
     for (std::int32_t use : plan_.at(node)) {
       if (chosen_[use] != epoch_) continue;
-      for (Id start : right_) {
-        if (std::binary_search(back_->but.begin(), back_->but.end(), Pair{start, use})) continue;
+      for (Id start : starts) {
+        if (!marked_[start] || std::binary_search(back_->but.begin(), back_->but.end(), Pair{start, use})) continue;
         ++sums.reached[use];
         sums.right[use] += graph_.edges(back_->relation).holds(start, entity_);
       }
@@ -220,16 +152,18 @@ class Reacher {
   const Plan& plan_;
   std::vector<Frontier> frontiers_;  // one for each length
   std::vector<Stamps> stamps_;
-  std::vector<Id> right_;            // of what the step at hand reached, what is marked
-  std::vector<Id> answers_;          // of any relation of the entity
-  std::vector<char> marked_;         // answers of any relation of the entity; counting back, who has the relation
-  std::vector<char> has_;            // the relations of the entity
+  std::vector<Ids> answers_;         // of the entity, by relation
+  std::vector<Id> answered_;         // the relations that it has
+  std::size_t most_ = 0;             // answers of one of them
+  Signature relations_{};            // the same, to within a remainder
   std::vector<std::uint32_t> chosen_, on_the_way_;  // uses that count for the entity, and nodes that lead to them, by epoch
   std::uint32_t epoch_ = 0;
   bool some_ = false;
+  const bool gathered_;              // whether the edges of an entity lie in one piece
+  Arrival arrival_;
   const Back* back_;
   std::array<Count, 6> widest_{};  // of the steps so far, by length
-  Signature relations_{};
+  std::vector<char> marked_;       // counting back: who has the relation
   Progress progress_;
   Id entity_ = -1;
 };
@@ -238,11 +172,12 @@ Reach summed(const Graph& graph, Ids entities, const Plan& plan, const Only& onl
              Progress progress) {
   constexpr std::size_t at_once = 8;
   const std::size_t tasks = (entities.size() + at_once - 1) / at_once;
-  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length, back));
+  Landings landings(graph);
+  const bool all = only.offsets.empty();
+  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length, all ? &landings : nullptr, back));
   parallel(threads, tasks, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(entities.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place) {
-      const bool all = only.offsets.empty();
       const auto some = all ? only.places : only.places.subspan(only.offsets[place], only.offsets[place + 1] - only.offsets[place]);
       reachers[thread].count(entities[place], all ? nullptr : &some, progress);
     }

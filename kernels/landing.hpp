@@ -1,0 +1,93 @@
+// Where the last step of a path lands, as sets of bits: for counting distinct ends where they are many.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <mutex>
+
+#include "graph.hpp"
+
+namespace casegraph {
+
+// A set of places.
+class Bits {
+ public:
+  void renew(std::size_t places) { words_.assign((places + 63) / 64, 0); }
+  bool has(std::size_t place) const { return words_[place >> 6] >> (place & 63) & 1; }
+  // Put it in, and say whether it was not.
+  bool take(std::size_t place) {
+    std::uint64_t& word = words_[place >> 6];
+    const std::uint64_t before = word;
+    word |= std::uint64_t{1} << (place & 63);
+    return word != before;
+  }
+  void drop(std::size_t place) { words_[place >> 6] &= ~(std::uint64_t{1} << (place & 63)); }
+  // Put all of a set in: how many of them were not.
+  Count take(std::span<const std::uint64_t> set) {
+    Count more = 0;
+    for (std::size_t word = 0; word < set.size(); ++word) {
+      more += std::popcount(set[word] & ~words_[word]);
+      words_[word] |= set[word];
+    }
+    return more;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+// The tails of one relation, numbered: each by its row among the edges that lead back.
+//
+// A row of so many tails that their set of bits takes no more memory than they do is kept as one, too.
+class Landing {
+ public:
+  Landing(const Edges& edges, const Edges& back) : edges_(edges), back_(back), words_((back.heads.size() + 63) / 64), set_of_row_(edges.heads.size(), -1) {
+    places_.reserve(edges.tails.size());
+    for (Id tail : edges.tails) places_.push_back(static_cast<Id>(back.row_of(tail)));
+    for (std::size_t row = 0; row < edges.heads.size(); ++row) {
+      const Ids tails = edges.row(row);
+      loops = loops || std::binary_search(tails.begin(), tails.end(), edges.heads[row]);
+      if (tails.size() < 2 * words_) continue;
+      set_of_row_[row] = static_cast<std::int64_t>(sets_.size());
+      sets_.resize(sets_.size() + words_);
+      for (Id place : places(tails)) sets_[sets_.size() - words_ + (static_cast<std::size_t>(place) >> 6)] |= std::uint64_t{1} << (place & 63);
+    }
+  }
+
+  std::size_t size() const { return back_.heads.size(); }
+  // The place of an entity, or `size` if nobody leads there.
+  std::size_t place(Id entity) const { return back_.row_of(entity); }
+  Ids places(Ids tails) const { return {places_.data() + (tails.data() - edges_.tails.data()), tails.size()}; }
+  // The same as a set; empty where there are few.
+  std::span<const std::uint64_t> set(std::size_t row) const {
+    if (set_of_row_[row] < 0) return {};
+    return std::span(sets_).subspan(static_cast<std::size_t>(set_of_row_[row]), words_);
+  }
+
+  bool loops = false;  // whether it leads anyone to itself
+
+ private:
+  const Edges &edges_, &back_;
+  const std::size_t words_;
+  std::vector<Id> places_;                // parallel to the tails
+  std::vector<std::int64_t> set_of_row_;  // where it begins, or -1
+  std::vector<std::uint64_t> sets_;
+};
+
+// The landings of all relations, each made when first asked for, by whichever thread that is.
+class Landings {
+ public:
+  explicit Landings(const Graph& graph) : graph_(graph), landings_(graph.relations.size()), made_(std::make_unique<std::once_flag[]>(graph.relations.size())) {}
+
+  const Landing& of(Id relation) {
+    std::call_once(made_[relation], [&] { landings_[relation] = std::make_unique<Landing>(graph_.edges(relation), graph_.edges(inverse(relation))); });
+    return *landings_[relation];
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<std::unique_ptr<const Landing>> landings_;
+  std::unique_ptr<std::once_flag[]> made_;
+};
+
+}  // namespace casegraph
