@@ -20,7 +20,7 @@ def test_a_name_keeps_the_id_of_its_first_arrival(batches: list[list[str]]) -> N
 
 @given(batches, st.text(max_size=3))
 def test_asking_for_a_name_does_not_add_it(batches: list[list[str]], asked: str) -> None:
-    interner = Interner(name for batch in batches for name in batch)
+    interner = Interner([name for batch in batches for name in batch])
     before = list(interner.names)
     found = interner.find(asked)
     assert (found is not None) == (asked in interner) == (asked in before)

@@ -6,7 +6,8 @@ user sees may depend on ids. Where an order is needed it is the order of names (
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ def joined(parts: Iterable[Counts]) -> Counts:
 class Interner:
     """Gives each new name the next integer, for ever."""
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
+    def __init__(self, names: Sequence[str] = ()) -> None:
         self._ids: dict[str, int] = {}
         self._names: list[str] = []
         self._sorted: list[str] = []
@@ -50,17 +51,17 @@ class Interner:
         """All names, by id; not to be changed."""
         return self._names
 
-    def intern(self, names: Iterable[str]) -> Ids:
+    def intern(self, names: Sequence[str]) -> Ids:
         """The id of each name, new or known."""
-        known, of = self._ids, self._ids.get
-        found = []
-        for name in names:
-            identity = of(name)
-            if identity is None:
-                identity = known[name] = len(self._names)
+        known = self._ids
+        found = np.fromiter(map(known.get, names, repeat(-1)), dtype=np.int32, count=len(names))
+        for place in np.flatnonzero(found < 0).tolist():
+            name = names[place]
+            if name not in known:
+                known[name] = len(self._names)
                 self._names.append(name)
-            found.append(identity)
-        return np.array(found, dtype=np.int32)
+            found[place] = known[name]
+        return found
 
     def find(self, name: str) -> int | None:
         """The id of a name, without adding it."""

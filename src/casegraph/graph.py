@@ -23,8 +23,8 @@ from casegraph.work import no_collection
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-AT_ONCE = 1 << 16  # facts that become ids together
-BATCHES = 64  # of these that become edges together
+AT_ONCE = 1 << 12  # facts that become ids together: as many as the processor's cache holds
+BATCHES = 1 << 10  # of these that become edges together
 INVERSE = "⁻¹"
 
 

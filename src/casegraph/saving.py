@@ -165,7 +165,7 @@ def _names_out(kind: str, names: Interner) -> Arrays:
 
 def _names_in(kind: str, arrays: Arrays) -> Interner:
     content, offsets = arrays[f"{kind}_names"].tobytes(), arrays[f"{kind}_offsets"].tolist()
-    names = Interner(content[start:end].decode(errors="surrogatepass") for start, end in pairwise(offsets))
+    names = Interner([content[start:end].decode(errors="surrogatepass") for start, end in pairwise(offsets)])
     if len(names) != len(offsets) - 1:
         raise ValueError(f"{kind} names repeat")
     return names
