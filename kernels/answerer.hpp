@@ -184,8 +184,8 @@ class Answerer {
     return place;
   }
 
-  void add(std::size_t place, const Evidence& piece) {
-    candidates_.add(place, piece.value);
+  void add(std::size_t place, const Evidence& piece, const Piece& worth) {
+    candidates_.add(place, worth);
     if (recorded_ >= 0 && candidates_[place].entity == recorded_) record_.push_back(piece);
   }
 
@@ -300,9 +300,11 @@ class Answerer {
   // Of the others that share a fact with the entity and have the query relation, how many give which answer: for the facts
   // that fewer share than 2^digits.
   void share(int digits) {
-    followed += shared_.each(digits, entity_, own_, [&](const Evidence& piece, Id answer) {
-      const bool is_the_fact = piece.relation == asking_.relation && answer == piece.tail;
-      if (!is_the_fact && may_answer(answer)) add(candidate(answer), piece);
+    const bool apart = recorded_ >= 0 || manner_.sum;
+    followed += shared_.each(digits, entity_, own_, apart, [&](const Evidence& piece, const Piece& worth, Id answer, std::size_t times) {
+      if (!may_answer(answer)) return;
+      const std::size_t place = candidate(answer);
+      for (std::size_t time = std::min(times, static_cast<std::size_t>(manner_.best)); time > 0; --time) add(place, piece, worth);
     });
   }
 
@@ -318,7 +320,9 @@ class Answerer {
     const Id answer = candidates_[place].entity;
     candidates_[place].given = given(answer);
     const Count count = candidates_[place].given - is_own(answer);
-    if (count > 0) add(place, {Evidence::habit, -1, -1, -1, count, others(), habit_.worth(count, others())});
+    if (count <= 0) return;
+    const Piece worth(habit_.worth(count, others()));
+    add(place, {Evidence::habit, -1, -1, -1, count, others(), worth.worth}, worth);
   }
 
   static constexpr std::size_t few_ends = 64;

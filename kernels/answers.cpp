@@ -153,7 +153,7 @@ void Asking::count_cost() {
 
 std::unique_ptr<Workspace> Workspaces::take(std::size_t entities) {
   const std::lock_guard lock(guard_);
-  if (waiting_.empty() || waiting_.back()->tally.size() != entities) return std::make_unique<Workspace>(entities);
+  if (waiting_.empty() || waiting_.back()->tally.of.size() != entities) return std::make_unique<Workspace>(entities);
   std::unique_ptr<Workspace> next = std::move(waiting_.back());
   waiting_.pop_back();
   return next;

@@ -37,15 +37,31 @@ struct Asking {
 
 // The arrays that one query at a time needs; what they hold is of no use to the next.
 struct Workspace {
-  explicit Workspace(std::size_t entities) : candidates(entities), stamps(entities), tally(entities) {}
+  explicit Workspace(std::size_t entities) : candidates(entities), stamps(entities), tally{std::vector<std::uint32_t>(entities)} {}
 
   struct Visit {
     std::uint32_t epoch = 0;
     std::int32_t frontier = -1;  // in `frontiers`: where the paths that a node spells end; -1 if they lead nowhere
   };
+  // Numbers of entities, which all begin anew at once: whatever is left of earlier ones is no more than `none`.
+  struct Tallies {
+    std::vector<std::uint32_t> of;
+    std::uint32_t next = 0;
+
+    // What stands for 0, when no number will be larger than `most`.
+    std::uint32_t none(std::size_t most) {
+      if (next > UINT32_MAX - 2 * most) {
+        std::fill(of.begin(), of.end(), 0);
+        next = 0;
+      }
+      const std::uint32_t zero = next;
+      next += static_cast<std::uint32_t>(most);
+      return zero;
+    }
+  };
   Candidates candidates;
   Stamps stamps;
-  std::vector<std::uint32_t> tally;
+  Tallies tally;
   std::vector<Count> walks;
   std::vector<Visit> visits;     // by node of the trie
   std::deque<Frontier> frontiers;

@@ -61,12 +61,6 @@ class Candidates {
     else if (counts(place, piece.worth))
       insert(place, piece);
   }
-  void add(std::size_t place, double worth) {
-    if (sum_)
-      list_[place].score += worth;
-    else if (counts(place, worth))
-      insert(place, Piece(worth));
-  }
 
   // Whether a path type found the candidate, and what is worth no more than `worth` cannot change its score.
   bool is_settled(std::size_t place, double worth) const {

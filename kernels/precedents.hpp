@@ -12,9 +12,9 @@ class SharedFacts {
  public:
   static constexpr int all = 64;  // binary digits
 
-  // tally  one 0 for each entity
+  // tally  of each entity
   // keep   what is found for a fact that many share, for the next queries
-  SharedFacts(const Asking& asking, std::vector<std::uint32_t>& tally, bool keep) : asking_(asking), tally_(tally), keep_(keep) {
+  SharedFacts(const Asking& asking, Workspace::Tallies& tally, bool keep) : asking_(asking), tally_(tally), keep_(keep) {
     const Edges& answers = asking.graph.edges(asking.relation);
     if (!answers.heads.empty()) cost_of_one_ += static_cast<Count>(answers.tails.size() / answers.heads.size());
   }
@@ -25,7 +25,7 @@ class SharedFacts {
     facts_.clear();
     for (Id relation = 0; relation < static_cast<Id>(asking_.graph.relations.size()); ++relation)
       for (Id tail : asking_.graph.tails(entity, relation))
-        if (is_seen(relation, tail)) facts_.push_back({relation, tail, asking_.graph.tails(tail, inverse(relation)).size()});
+        if (is_seen(relation, tail)) facts_.push_back({relation, tail, asking_.graph.tails(tail, inverse(relation))});
   }
 
   // What asking all who share the facts takes, one fact after the other, if each has as many answers as one has on average.
@@ -39,27 +39,34 @@ class SharedFacts {
   // the budget goes: those that are shared by fewer than 2^digits.
   int within(Count budget) const {
     std::array<Count, all + 1> sharing{};
-    for (const Fact& fact : facts_) sharing[std::bit_width(fact.sharing)] += cost(fact);
+    for (const Fact& fact : facts_) sharing[std::bit_width(fact.sharers.size())] += cost(fact);
     int digits = 0;
     for (Count total = 0; digits <= all && (total += sharing[digits]) <= budget; ++digits) {}
     return digits - 1;
   }
 
-  // Call `use(piece of evidence, answer)` for what at least `support` others say, for the facts that fewer than 2^digits
-  // share. Returns the edges looked at.
+  // Call `use(piece of evidence, its worth, answer, times)` for what at least `support` others say, for the facts that fewer than 2^digits
+  // share; nobody speaks for the fact itself. Returns the edges looked at.
   //
-  // own  what the entity that asks answers itself, which is not counted
+  // own    what the entity that asks answers itself, which is not counted
+  // apart  each fact is spoken of by itself; else those that the same entities share are one piece of evidence several times
   template <class Use>
-  Count each(int digits, Id entity, Ids own, const Use& use) {
+  Count each(int digits, Id entity, Ids own, bool apart, const Use& use) {
+    chosen_.clear();
+    for (const Fact& fact : facts_)
+      if (static_cast<int>(std::bit_width(fact.sharers.size())) <= digits && static_cast<Count>(fact.sharers.size()) > asking_.manner.support)
+        chosen_.push_back(fact);  // more than the one that asks share it
+    if (!apart) std::sort(chosen_.begin(), chosen_.end(), sharers_come_first);
     Count edges = 0;
-    for (const Fact& fact : facts_) {
-      if (static_cast<int>(std::bit_width(fact.sharing)) > digits) continue;
-      if (static_cast<Count>(fact.sharing) <= asking_.manner.support) continue;  // with the one that asks: too few others
-      if (keep_ && fact.sharing > std::max(own.size(), few)) {
-        edges += each(fact, kept(fact), own, use);
+    for (std::size_t begin = 0, end; begin < chosen_.size(); begin = end) {
+      const Ids sharers = chosen_[begin].sharers;
+      for (end = begin + 1; !apart && end < chosen_.size() && std::ranges::equal(chosen_[end].sharers, sharers); ++end) {}
+      const auto facts = std::span<const Fact>(chosen_).subspan(begin, end - begin);
+      if (keep_ && sharers.size() > std::max(own.size(), few)) {
+        edges += each(facts, kept(facts.front()), own, use);
       } else {
-        count(fact, entity, sharing_);
-        edges += each(fact, sharing_, {}, use);
+        count(sharers, entity, sharing_);
+        edges += each(facts, sharing_, {}, use);
       }
     }
     return edges;
@@ -68,8 +75,12 @@ class SharedFacts {
  private:
   struct Fact {
     Id relation, tail;
-    std::size_t sharing;  // how many share it
+    Ids sharers;  // who else has it, and the one that asks
   };
+  static bool sharers_come_first(const Fact& a, const Fact& b) {
+    const auto order = std::lexicographical_compare_three_way(a.sharers.begin(), a.sharers.end(), b.sharers.begin(), b.sharers.end());
+    return order != 0 ? order < 0 : std::pair(a.relation, a.tail) < std::pair(b.relation, b.tail);
+  }
   struct Sharing {
     Count others = 0;  // those that have the query relation
     Count edges = 0;   // that were looked at
@@ -77,20 +88,39 @@ class SharedFacts {
   };
 
   template <class Use>
-  Count each(const Fact& fact, const Sharing& sharing, Ids own, const Use& use) const {
+  Count each(std::span<const Fact> facts, const Sharing& sharing, Ids own, const Use& use) {
     const Count others = sharing.others - !own.empty();
-    Evidence piece{Evidence::shared_fact, fact.relation, fact.tail, -1, 0, others, 0};
+    Evidence piece{Evidence::shared_fact, facts.front().relation, facts.front().tail, -1, 0, others, 0};
     for (const auto& [gave, answer] : sharing.given) {
       const Count count = gave - std::binary_search(own.begin(), own.end(), answer);
       if (count < asking_.manner.support) continue;
-      if (count != piece.count) piece.value = static_cast<double>(count) / (static_cast<double>(others) + asking_.manner.doubt);
+      const std::size_t times = facts.size() - is_among(facts, answer);
+      if (times == 0) continue;
+      const Piece& worth = worth_of(count, others);
       piece.count = count;
-      use(piece, answer);
+      piece.value = worth.worth;
+      use(piece, worth, answer, times);
     }
-    return sharing.edges - static_cast<Count>(own.size());
+    return static_cast<Count>(facts.size()) * (sharing.edges - static_cast<Count>(own.size()));
   }
 
-  Count cost(const Fact& fact) const { return static_cast<Count>(fact.sharing) * cost_of_one_; }
+  // What so many of so many say; worked out once for all small numbers.
+  const Piece& worth_of(Count count, Count others) {
+    const auto worth = [&] { return Piece(static_cast<double>(count) / (static_cast<double>(others) + asking_.manner.doubt)); };
+    if (others >= few_others) return worth_ = worth();
+    Piece& known = worths_[static_cast<std::size_t>(others * few_others + count)];
+    if (known.worth == 0) known = worth();
+    return known;
+  }
+
+  // Whether the answer would be spoken for by itself: by the fact that it is one.
+  bool is_among(std::span<const Fact> facts, Id answer) const {
+    const std::pair itself(asking_.relation, answer);
+    const auto at = std::lower_bound(facts.begin(), facts.end(), itself, [](const Fact& fact, const auto& key) { return std::pair(fact.relation, fact.tail) < key; });
+    return at != facts.end() && std::pair(at->relation, at->tail) == itself;
+  }
+
+  Count cost(const Fact& fact) const { return static_cast<Count>(fact.sharers.size()) * cost_of_one_; }
 
   // What all who share the fact answer; the one that asks is among them.
   const Sharing& kept(const Fact& fact) {
@@ -100,39 +130,40 @@ class SharedFacts {
     }
     const auto [at, is_new] = kept_.try_emplace(static_cast<std::uint64_t>(fact.relation) << 32 | static_cast<std::uint32_t>(fact.tail));
     if (is_new) {
-      count(fact, -1, at->second);
+      count(fact.sharers, -1, at->second);
       kept_size_ += at->second.given.size();
     }
     return at->second;
   }
 
-  // What all who share the fact answer, but for one of them, if at least `support` do.
-  void count(const Fact& fact, Id but_for, Sharing& sharing) {
-    const Ids sharers = asking_.graph.tails(fact.tail, inverse(fact.relation));
+  // What all who share a fact answer, but for one of them, if at least `support` do.
+  void count(Ids sharers, Id but_for, Sharing& sharing) {
     const auto given_by = [&](Id other) { return other == but_for ? Ids{} : asking_.graph.tails(other, asking_.relation); };
     sharing = {0, static_cast<Count>(sharers.size()), std::move(sharing.given)};
     sharing.given.clear();
+    const std::uint32_t nobody = tally_.none(sharers.size()), enough = nobody + static_cast<std::uint32_t>(asking_.manner.support);
     for (Id other : sharers) {
       const Ids given = given_by(other);
       sharing.edges += static_cast<Count>(given.size());
       sharing.others += !given.empty();
       for (Id answer : given)
-        if (++tally_[answer] == asking_.manner.support) sharing.given.push_back({0, answer});
+        if ((tally_.of[answer] = std::max(tally_.of[answer], nobody) + 1) == enough) sharing.given.push_back({0, answer});
     }
-    for (auto& [count, answer] : sharing.given) count = tally_[answer];
-    for (Id other : sharers)
-      for (Id answer : given_by(other)) tally_[answer] = 0;
+    for (auto& [count, answer] : sharing.given) count = tally_.of[answer] - nobody;
   }
 
+  static constexpr Count few_others = 64;
   static constexpr std::size_t few = 16;        // sharing a fact
   static constexpr std::size_t most = 1 << 20;  // answers that are remembered
 
   const Asking& asking_;
-  std::vector<std::uint32_t>& tally_;
+  Workspace::Tallies& tally_;
   const bool keep_;
   Count cost_of_one_ = 1;
-  std::vector<Fact> facts_;
+  std::vector<Fact> facts_, chosen_;
   Sharing sharing_;
+  Piece worth_;
+  std::vector<Piece> worths_ = std::vector<Piece>(few_others * few_others);
   std::unordered_map<std::uint64_t, Sharing> kept_;  // by fact, for all
   std::size_t kept_size_ = 0;
 };

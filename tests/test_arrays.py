@@ -39,7 +39,7 @@ def test_ranks_are_the_order_of_names_after_every_batch(batches: list[list[str]]
 def test_ranks_are_the_order_of_names_whether_few_or_many_are_new() -> None:
     interner, given_so_far = Interner(), 0
     for new in (3, 1, 64, 65, 5_000, 1, 64, 77, 79, 200, 0, 1):
-        interner.intern(f"name {(given_so_far + number) * 7919 % 100_003}" for number in range(new))
+        interner.intern([f"name {(given_so_far + number) * 7919 % 100_003}" for number in range(new)])
         given_so_far += new
         assert_ranks_are_the_order_of_names(interner)
 
