@@ -52,6 +52,14 @@ def found_in(keys: Counts, among: Counts) -> np.ndarray[tuple[int], np.dtype[np.
     return found
 
 
+def changed_keys(before: Counts, keys: Counts, *, add: bool) -> Counts:
+    """Keys with others, or without; both are sorted, and none is there twice."""
+    if not len(before):
+        return keys
+    places = np.searchsorted(before, keys)
+    return np.insert(before, places, keys) if add else np.delete(before, places)
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """What became different: the facts that came and went, as rows (head, relation, tail) of ids."""

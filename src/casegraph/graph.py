@@ -16,7 +16,7 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Ids, Interner, ids
-from casegraph.edges import Change, Edges, edges_of, found_in, key, keys_of, sorted_unique
+from casegraph.edges import Change, Edges, changed_keys, edges_of, found_in, key, keys_of, sorted_unique
 from casegraph.facts import Fact
 from casegraph.work import no_collection
 
@@ -201,8 +201,11 @@ class Graph:
             keys = asked[~known] if add else asked[known]
             if not len(keys):
                 continue
-            places = np.searchsorted(before, keys)
-            self._put(relation, np.insert(before, places, keys) if add else np.delete(before, places))
+            self._put(relation, changed_keys(before, keys, add=add))
+            back = np.sort((keys << 32) | (keys >> 32))
+            self._put(inverse(relation), changed_keys(keys_of(self._edges[inverse(relation)]), back, add=add))
+            self._versions[relation >> 1] += 1
+            self._kernel, self._prominence, self._walks = None, None, {}
             changed.append(
                 np.stack([keys >> 32, np.full(len(keys), relation), keys & 0xFFFFFFFF], axis=1).astype(np.int32)
             )
@@ -273,12 +276,8 @@ class Graph:
         self._kernel, self._walks = None, {}
 
     def _put(self, relation: int, keys: Counts) -> None:
-        back = sorted_unique((keys << 32) | (keys >> 32))
-        for direction, sorted_keys in ((relation, keys), (inverse(relation), back)):
-            edges = edges_of(sorted_keys)
-            self._edges[direction], self._indexed[direction] = edges, kernels.Edges.of(*edges)
-        self._versions[relation >> 1] += 1
-        self._kernel, self._prominence, self._walks = None, None, {}
+        self._edges[relation] = edges_of(keys)
+        self._indexed[relation] = kernels.Edges.of(*self._edges[relation])
 
 
 def _batches(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:

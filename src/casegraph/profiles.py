@@ -85,14 +85,15 @@ class Profiles:
         reshaped = before != after
         self._of[entities] = after
         for profile in np.unique(before[reshaped & (before != NONE)]).tolist():
-            self._members[profile] = np.setdiff1d(self._members[profile], entities[reshaped & (before == profile)])
+            members, gone = self._members[profile], entities[reshaped & (before == profile)]
+            self._members[profile] = np.delete(members, np.searchsorted(members, gone))
         _each(after, entities, reshaped & (after != NONE), self._join)
         changed: Ids = entities[reshaped]
         return changed
 
     def _join(self, profile: int, entities: Ids) -> None:
-        members = self._members[profile]
-        self._members[profile] = np.union1d(members, entities) if len(members) else entities
+        members, new = self._members[profile], np.sort(entities)
+        self._members[profile] = np.insert(members, np.searchsorted(members, new), new)
 
     def _found(self, offsets: Counts, relations: Ids) -> Ids:
         """The profile of each row of relations, new or known."""
