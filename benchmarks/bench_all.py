@@ -95,7 +95,10 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     }  # fmt: skip
     if exact == graph.directions:
         _, _, reaching = timed(lambda: bare_reach(cases))
-        row["reach / limit"], row["both / limit"] = reach_cpu / reaching, (hits_cpu + reach_cpu) / (bare_hits + reaching)
+        row["reach / limit"], row["both / limit"] = (
+            reach_cpu / reaching,
+            (hits_cpu + reach_cpu) / (bare_hits + reaching),
+        )
     return cases, row
 
 

@@ -112,6 +112,28 @@ def test_what_is_left_out_counts_as_reached_and_as_wrong() -> None:
     assert [column.tolist() for column in whole] == [[49], [1], [0]]
 
 
+def crowded(seed: int) -> list[Fact]:
+    """Entities with many edges, so that steps are wide; some know all of a kind, some themselves."""
+    random = Random(seed)
+    few = [(f"e{random.randrange(9)}", f"r{random.randrange(2)}", f"e{random.randrange(150)}") for _ in range(500)]
+    return [
+        *few,
+        *((f"e{random.randrange(150)}", f"r{random.randrange(3)}", f"e{random.randrange(150)}") for _ in range(300)),
+    ]
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_counting_the_ends_of_wide_steps_in_bits_is_counting_them_one_by_one(seed: int, n: int) -> None:
+    graph = Graph.of(crowded(seed))
+    counting, entities = Counting(graph, Settings(max_length=n)), everyone(graph)
+    found = counting.cycles(entities)
+    labels, types = found.relations[::3].copy(), found.types[::3].copy()
+    every = np.arange(len(entities) + 1) * len(types), np.tile(np.arange(len(types), dtype=np.int32), len(entities))
+    in_bits, one_by_one = counting.reach(labels, types, entities), counting.reach(labels, types, entities, every)
+    assert [column.tolist() for column in in_bits] == [column.tolist() for column in one_by_one]
+
+
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(0, 400))
 def test_a_share_is_as_large_as_fits(needed: list[int], most: int) -> None:
     if sum(needed) > most:
@@ -140,7 +162,7 @@ def test_an_entity_that_came_later_reaches_nothing_on_an_earlier_graph() -> None
     graph = Graph.of(hub(10))
     counting, types = Counting(graph, Settings()), np.array([1 + (2 << 20)])
     assert counting.reach(0, types, everyone(graph))[0].sum() > 0
-    later = graph.entities.intern(f"later {k}" for k in range(100_000))
+    later = graph.entities.intern([f"later {k}" for k in range(100_000)])
     reached, right, left_out = counting.reach(0, types, later)
     assert (reached.tolist(), right.tolist(), left_out.tolist()) == ([0], [0], [0])
     only = np.arange(len(later) + 1, dtype=np.int64), np.zeros(len(later), dtype=np.int32)
