@@ -33,6 +33,10 @@ from casegraph.work import peak_memory, threads
 DATA = Path(__file__).parents[2] / "shared" / "data"
 GRAPHS = [("WN18RR", 3), ("WN18RR", 5), ("FB122", 3), (TAIL_ONLY, 3), ("FB15k-237", 3), ("Hetionet-part", 3)]
 SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
+HUBS = {
+    "gentle": 2,
+    "steep": 3,
+}  # the power of what entities are drawn by: the kth of a kind has k^(1 / power - 1) of the facts
 UPDATES = 100
 KINDS, RELATIONS = 20, 100  # of entities, and between them, in synthetic graphs
 
@@ -45,7 +49,7 @@ UPDATE_COLUMNS = [*KEY, "update p50", "update p99", "first question p50", "first
 Row = dict[str, Any]
 
 
-def synthetic(count: int, seed: int = 0) -> Iterator[Fact]:
+def synthetic(count: int, seed: int = 0, hubs: str = "steep") -> Iterator[Fact]:
     """Facts with a power law of hubs: an entity for ten facts, each of one kind, and relations between two kinds."""
     rng = np.random.default_rng(seed)
     each = max(2, count // 10 // KINDS)
@@ -53,7 +57,7 @@ def synthetic(count: int, seed: int = 0) -> Iterator[Fact]:
     for start in range(0, count, 1 << 16):
         size = min(1 << 16, count - start)
         relations = (RELATIONS * rng.random(size) ** 2).astype(np.int64)
-        heads, tails = ((each * rng.random(size) ** 3).astype(np.int64) for _ in range(2))
+        heads, tails = ((each * rng.random(size) ** HUBS[hubs]).astype(np.int64) for _ in range(2))
         rows = zip(
             *(a.tolist() for a in (between[relations, 0], heads, relations, between[relations, 1], tails)), strict=True
         )
@@ -94,7 +98,8 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
         "hits / limit": hits_cpu / bare_hits,
     }  # fmt: skip
     if exact == graph.directions:
-        _, _, reaching = timed(lambda: bare_reach(cases))
+        steps, _, reaching = timed(lambda: bare_reach(cases))
+        row["steps"] = edges + steps
         row["reach / limit"], row["both / limit"] = (
             reach_cpu / reaching,
             (hits_cpu + reach_cpu) / (bare_hits + reaching),
@@ -140,18 +145,18 @@ def updated(cases: CaseBase, held_out: list[Fact]) -> Row:
     return {f"{name} p{q}": float(np.percentile(times, q)) for name, times in took.items() for q in (50, 99)}
 
 
-def synthetic_row(count: int) -> Row:
+def synthetic_row(count: int, hubs: str) -> Row:
     """A synthetic graph, with paths of up to two steps; read from a file, so that making it up takes no part."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "facts.tsv")
         with file.open("w") as lines:
-            lines.writelines("\t".join(fact) + "\n" for fact in synthetic(count))
+            lines.writelines("\t".join(fact) + "\n" for fact in synthetic(count, hubs=hubs))
         cases, row = built(read_facts(file), 2)
-    asked = [fact for fact, _ in zip(synthetic(count, seed=1), range(200), strict=False)]
+    asked = [fact for fact, _ in zip(synthetic(count, seed=1, hubs=hubs), range(200), strict=False)]
     asked = [fact for fact in asked if fact.head in cases.graph.entities]
     milliseconds = [timed(lambda fact=fact: cases.ask(fact.head, fact.relation))[1] * 1e3 for fact in asked]  # type: ignore[misc]
     return {
-        "graph": f"{count:,}",
+        "graph": f"{hubs}, {count:,}",
         **row,
         "ask p50": float(np.median(milliseconds)),
         "ask p99": float(np.percentile(milliseconds, 99)),
@@ -223,11 +228,12 @@ def exponent(rows: list[Row], column: str) -> float:
 def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) -> str:
     """All tables, with what they mean."""
     text = Path(__file__).with_name("page.md").read_text()
-    last = sizes[-3:]
+    growth = {hubs: [row for row in sizes if row["graph"].startswith(hubs)][1:] for hubs in HUBS}
     return text.format(
         machine=platform.machine(), threads=threads(), python=platform.python_version(),
         build=table(graphs, BUILD_COLUMNS), ask=table(graphs, ASK_COLUMNS), update=table(graphs, UPDATE_COLUMNS),
-        first=f"{last[0]['facts']:,}" if last else "?", growth=f"{exponent(last, 'cpu'):.2f}" if len(last) > 1 else "?",
+        growth=", ".join(f"{exponent(rows, 'cpu'):.2f} ({hubs} hubs)" for hubs, rows in growth.items() if len(rows) > 1),
+        steps=", ".join(f"{exponent(rows, 'steps'):.2f}" for rows in growth.values() if len(rows) > 1),
         sizes=table(sizes, [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]), hub=table(hub),
         large=table(large) if large else "Not run yet.",
     )  # fmt: skip
@@ -243,13 +249,17 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.one:
         kind, value = arguments.one
-        measure = {"facts": synthetic_row, "hub": hub_row, "large": large_row}.get(kind)
-        print(json.dumps(measure(int(value)) if measure else benchmark_row(kind, int(value))))
+        if kind in HUBS:
+            row = synthetic_row(int(value), kind)
+        else:
+            measure = {"hub": hub_row, "large": large_row}.get(kind)
+            row = measure(int(value)) if measure else benchmark_row(kind, int(value))
+        print(json.dumps(row))
         return
     chosen = arguments.only or [*(folder for folder, _ in GRAPHS), *map(str, [*SIZES, LARGE]), "hub"]
     rows = {
         "graphs": [alone(folder, str(n)) for folder, n in GRAPHS if folder in chosen],
-        "sizes": [alone("facts", str(size)) for size in SIZES if str(size) in chosen],
+        "sizes": [alone(hubs, str(size)) for hubs in HUBS for size in SIZES if str(size) in chosen],
         "hub": [alone("hub", "1000000")] if "hub" in chosen else [],
         "large": [alone("large", str(LARGE))] if str(LARGE) in chosen else [],
     }

@@ -16,6 +16,7 @@ class Arrival {
     start_ = start;
     relation_ = relation;
     from_ = &from;
+    loops_ = landings_ == nullptr || landings_->loops(relation);
     visits_.clear();
     width_ = widest_ = 0;
     each_end(graph_.edges(relation), from, where, [&](std::size_t end, std::size_t row) {
@@ -76,7 +77,7 @@ class Arrival {
     const Inner& inner = from_->paths[visit.end].inner;
     std::array<std::size_t, 4> barred;  // where a path has been, and no other visit has led yet
     std::size_t many = 0;
-    for (Id entity : {landing_->loops ? from_->ends[visit.end] : -1, inner[0], inner[1], inner[2]}) {
+    for (Id entity : {loops_ ? from_->ends[visit.end] : -1, inner[0], inner[1], inner[2]}) {
       if (entity < 0 || allowed(visit, entity)) continue;
       const std::size_t place = landing_->place(entity);
       if (place != landing_->size() && !reached_.has(place)) barred[many++] = place;
@@ -108,7 +109,7 @@ class Arrival {
     const Frontier::Path& path = from_->paths[visit.end];
     const auto met = [&](Id entity) { return entity >= 0 && among(visit.tails, entity); };
     Count ends = 0;
-    if (apart_ == nullptr && visit.tails.size() >= 8 && !met(from_->ends[visit.end]) && std::none_of(path.inner.begin(), path.inner.end(), met)) {
+    if (apart_ == nullptr && visit.tails.size() >= 8 && !(loops_ && met(from_->ends[visit.end])) && std::none_of(path.inner.begin(), path.inner.end(), met)) {
       for (Id tail : visit.tails) ends += stamps.take(tail);  // nothing to decide on the way
       return ends;
     }
@@ -145,6 +146,7 @@ class Arrival {
   const Visit* apart_ = nullptr;
   Bits reached_;
   Id start_ = -1, relation_ = -1;
+  bool loops_ = true;  // whether the relation may lead anyone to itself
 };
 
 }  // namespace casegraph

@@ -46,7 +46,6 @@ class Landing {
     for (Id tail : edges.tails) places_.push_back(static_cast<Id>(back.row_of(tail)));
     for (std::size_t row = 0; row < edges.heads.size(); ++row) {
       const Ids tails = edges.row(row);
-      loops = loops || std::binary_search(tails.begin(), tails.end(), edges.heads[row]);
       if (tails.size() < 2 * words_) continue;
       set_of_row_[row] = static_cast<std::int64_t>(sets_.size());
       sets_.resize(sets_.size() + words_);
@@ -64,8 +63,6 @@ class Landing {
     return std::span(sets_).subspan(static_cast<std::size_t>(set_of_row_[row]), words_);
   }
 
-  bool loops = false;  // whether it leads anyone to itself
-
  private:
   const Edges &edges_, &back_;
   const std::size_t words_;
@@ -77,7 +74,13 @@ class Landing {
 // The landings of all relations, each made when first asked for, by whichever thread that is.
 class Landings {
  public:
-  explicit Landings(const Graph& graph) : graph_(graph), landings_(graph.relations.size()), made_(std::make_unique<std::once_flag[]>(graph.relations.size())) {}
+  explicit Landings(const Graph& graph)
+      : graph_(graph), landings_(graph.relations.size()), made_(std::make_unique<std::once_flag[]>(graph.relations.size())) {
+    for (const auto& edges : graph.relations) loops_.push_back(leads_to_itself(*edges));
+  }
+
+  // Whether a relation leads anyone to itself.
+  bool loops(Id relation) const { return loops_[relation]; }
 
   const Landing& of(Id relation) {
     std::call_once(made_[relation], [&] { landings_[relation] = std::make_unique<Landing>(graph_.edges(relation), graph_.edges(inverse(relation))); });
@@ -85,7 +88,14 @@ class Landings {
   }
 
  private:
+  static bool leads_to_itself(const Edges& edges) {
+    for (std::size_t row = 0; row < edges.heads.size(); ++row)
+      if (const Ids tails = edges.row(row); std::binary_search(tails.begin(), tails.end(), edges.heads[row])) return true;
+    return false;
+  }
+
   const Graph& graph_;
+  std::vector<char> loops_;
   std::vector<std::unique_ptr<const Landing>> landings_;
   std::unique_ptr<std::once_flag[]> made_;
 };

@@ -12,11 +12,14 @@ namespace casegraph {
 template <class Half>
 class Layer {
  public:
-  explicit Layer(std::size_t entities) : rooms_(entities) {}
+  explicit Layer(std::size_t entities) : rooms_(entities), marks_(entities / 64 + 1) {}
 
   void expect(Id end, std::size_t many) {
     Room& room = rooms_[end];
-    if (room.end == 0) ends.push_back(end);
+    if (room.end == 0) {
+      ends.push_back(end);
+      marks_[static_cast<std::size_t>(end) >> 6] |= std::uint64_t{1} << (end & 63);
+    }
     room.end += static_cast<std::uint32_t>(many);
   }
   // Ends with fewer halves than `least` are forgotten.
@@ -39,10 +42,14 @@ class Layer {
     if (room.begin != nowhere) halves_[room.end++] = half;
   }
   void clear() {
-    for (Id end : ends) rooms_[end] = {};
+    for (Id end : ends) {
+      rooms_[end] = {};
+      marks_[static_cast<std::size_t>(end) >> 6] = 0;
+    }
     ends.clear();
   }
   std::span<const Half> at(Id end) const {
+    if (!(marks_[static_cast<std::size_t>(end) >> 6] >> (end & 63) & 1)) return {};
     const Room& room = rooms_[end];
     if (room.begin == nowhere) return {};
     return {halves_.data() + room.begin, room.end - room.begin};
@@ -56,7 +63,8 @@ class Layer {
     std::uint32_t begin = nowhere, end = 0;
   };
   std::vector<Half> halves_;
-  std::vector<Room> rooms_;
+  std::vector<Room> rooms_;           // by end
+  std::vector<std::uint64_t> marks_;  // a bit for each end: what most lookups ask for, and small enough for the cache
 };
 
 }  // namespace casegraph

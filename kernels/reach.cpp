@@ -1,5 +1,7 @@
 #include "reach.hpp"
 
+#include <optional>
+
 #include "arrival.hpp"
 #include "plan.hpp"
 
@@ -172,9 +174,10 @@ Reach summed(const Graph& graph, Ids entities, const Plan& plan, const Only& onl
              Progress progress) {
   constexpr std::size_t at_once = 8;
   const std::size_t tasks = (entities.size() + at_once - 1) / at_once;
-  Landings landings(graph);
   const bool all = only.offsets.empty();
-  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length, all ? &landings : nullptr, back));
+  std::optional<Landings> landings;
+  if (all) landings.emplace(graph);
+  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length, all ? &*landings : nullptr, back));
   parallel(threads, tasks, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(entities.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place) {
