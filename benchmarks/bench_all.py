@@ -221,6 +221,8 @@ def _cell(value: object) -> str:
 
 def exponent(rows: list[Row], column: str) -> float:
     """How a column grows from the first to the last row, as a power of the number of facts."""
+    if len(rows) < 2:
+        return math.nan
     first, last = rows[0], rows[-1]
     return math.log(last[column] / first[column]) / math.log(last["facts"] / first["facts"])
 
@@ -232,8 +234,8 @@ def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) 
     return text.format(
         machine=platform.machine(), threads=threads(), python=platform.python_version(),
         build=table(graphs, BUILD_COLUMNS), ask=table(graphs, ASK_COLUMNS), update=table(graphs, UPDATE_COLUMNS),
-        growth=", ".join(f"{exponent(rows, 'cpu'):.2f} ({hubs} hubs)" for hubs, rows in growth.items() if len(rows) > 1),
-        steps=", ".join(f"{exponent(rows, 'steps'):.2f}" for rows in growth.values() if len(rows) > 1),
+        growth=", ".join(f"{exponent(rows, 'cpu'):.2f} ({hubs} hubs)" for hubs, rows in growth.items()),
+        steps=", ".join(f"{exponent(rows, 'steps'):.2f}" for rows in growth.values()),
         sizes=table(sizes, [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]), hub=table(hub),
         large=table(large) if large else "Not run yet.",
     )  # fmt: skip
