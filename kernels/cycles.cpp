@@ -12,6 +12,7 @@ namespace casegraph {
 namespace {
 
 constexpr int longest_cycle = 6;
+constexpr Count room = 1 << 27;  // for what is kept of the cycles of one top: two gigabytes
 
 // The steps from the top to an entity below it; the entity is known by where the half is kept.
 struct Half {
@@ -35,6 +36,9 @@ class Spent {
   }
   void kinds(int length, Count kinds) {
     if (kinds > limit_.kinds) too_much_[length] = true;
+  }
+  void kept(int length, Count kept) {
+    if (kept > room) too_much_[length] = true;
   }
   // Whether paths of this length may still be counted: those of no shorter length were too many.
   bool affordable(int length) const {
@@ -101,8 +105,11 @@ class Finder {
     Count work = 0;
     for (Id at : shorter.ends) {
       const std::size_t many = shorter.at(at).size();
-      work += each_below(top_, at, [&](Id, Id end) { longer.expect(end, many); });
+      work += static_cast<Count>(many) * each_below(top_, at, [&](Id, Id end) { longer.expect(end, many); });
     }
+    spend(2 * steps - 1, work);
+    spent_.kept(2 * steps - 1, work);
+    if (!spent_.affordable(2 * steps - 1)) return longer.clear();
     longer.arrange(2 * steps > max_length_ ? 2 : 1);
     for (Id at : shorter.ends) {
       const std::span<const Half> halves = shorter.at(at);
@@ -115,7 +122,6 @@ class Finder {
         }
       });
     }
-    spend(2 * steps - 1, work);
   }
 
   // Told to the other threads now and then: that takes longer than the work.
@@ -142,18 +148,28 @@ class Finder {
   // Halves of two steps make as many cycles as pairs of their types say, end by end, but for pairs that share their middle.
   void meet_alike() {
     Layer<Half>& layer = layers_[1];
-    pairs_.clear();
+    pairs_.clear();  // of what was left when there was too much
     for (Id meeting : layer.ends) {
       const std::span<const Half> halves = layer.at(meeting);
       for (const Half& half : halves) pairs_.add(half.out);
-      Count work = pairs_.close();
-      for (std::size_t begin = 0, end; begin < halves.size(); begin = end)  // those with one middle stand together
-        for (end = begin + 1; end < halves.size() && halves[end].inner[0] == halves[begin].inner[0]; ++end)
-          for (std::size_t other = begin; other < end; ++other, ++work) pairs_.but(halves[end].out, halves[other].out);
-      spend(3, work);
+      spend(3, pairs_.close());
+      for (std::size_t begin = 0, end; begin < halves.size(); begin = end) {  // those with one middle stand together
+        for (end = begin + 1; end < halves.size() && halves[end].inner[0] == halves[begin].inner[0]; ++end) {}
+        const auto alike = static_cast<Count>((end - begin) * (end - begin - 1) / 2);
+        spend(3, alike);
+        spent_.kept(3, alike);
+        for (std::size_t one = begin + 1; one < end && spent_.affordable(3); ++one)
+          for (std::size_t other = begin; other < one; ++other) pairs_.but(halves[one].out, halves[other].out);
+      }
       if (!spent_.affordable(3)) return;
+      if (pairs_.kept() > room / 8) add_pairs();
     }
+    add_pairs();
+  }
+
+  void add_pairs() {
     pairs_.each([&](PathType type) { return Closing(*this, type, 2, 2); });
+    pairs_.clear();
   }
 
   void meet_across(int steps) {
@@ -179,10 +195,11 @@ class Finder {
   class Closing {
    public:
     Closing(Finder& finder, PathType half, int steps, int out)
-        : finder_(finder), length_(steps + out - 1), tally_(finder.tallies_[length_][finder.packing_.relation(half, 0)]) {
+        : finder_(finder), length_(steps + out - 1), is_lost_(!finder.spent_.affordable(length_)), tally_(finder.tallies_[length_][finder.packing_.relation(half, 0)]) {
       for (int step = 1; step < steps; ++step) back_ |= finder.packing_.step(inverse(finder.packing_.relation(half, steps - step)), out + step - 1);
     }
     void operator()(PathType out, Count cycles) const {
+      if (is_lost_) return;
       const std::size_t before = tally_.size();
       tally_.add(out | back_, cycles);
       if (tally_.size() != before) finder_.spent_.kinds(length_, ++finder_.kinds_[length_]);
@@ -191,6 +208,7 @@ class Finder {
    private:
     Finder& finder_;
     const int length_;
+    const bool is_lost_;  // there is too much of this length, and it will be left out
     Tally& tally_;
     PathType back_ = 0;
   };

@@ -41,6 +41,9 @@ class Pairs {
     last_but_[std::max(a, b)] = static_cast<std::int32_t>(but_.size()) - 1;
   }
 
+  // How much memory that takes, more or less: a number of pairs.
+  Count kept() const { return static_cast<Count>(members_.size() + but_.size()); }
+
   // For all pairs call `with(one)(other, times)`.
   template <class With>
   void each(const With& with) {
