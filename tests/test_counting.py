@@ -10,6 +10,7 @@ from tests.histories import Fact
 from tests.strategies import fact_lists, shuffled
 
 from casegraph import kernels
+from casegraph.arrays import Ids
 from casegraph.casebase import CaseBase
 from casegraph.counting import ANY, KINDS, Counting, Hits, _share_of
 from casegraph.graph import Graph
@@ -17,7 +18,7 @@ from casegraph.paths import lengths
 from casegraph.settings import Settings
 
 
-def everyone(graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+def everyone(graph: Graph) -> Ids:
     return np.arange(len(graph.entities), dtype=np.int32)
 
 
@@ -132,6 +133,21 @@ def test_counting_the_ends_of_wide_steps_in_bits_is_counting_them_one_by_one(see
     every = np.arange(len(entities) + 1) * len(types), np.tile(np.arange(len(types), dtype=np.int32), len(entities))
     in_bits, one_by_one = counting.reach(labels, types, entities), counting.reach(labels, types, entities, every)
     assert [column.tolist() for column in in_bits] == [column.tolist() for column in one_by_one]
+
+
+def test_many_hits_of_clusters_are_sorted_and_those_of_each() -> None:
+    graph = Graph.of(crowded(0))
+    clusters, wanted = everyone(graph)[::-1] % 5, np.zeros(0, dtype=np.bool)
+
+    def found(entities: Ids) -> list[tuple[int, ...]]:
+        counters = np.zeros(2, dtype=np.int64)
+        columns = kernels.closed_paths(graph.kernel, entities, clusters, wanted, 3, 3, 2, counters)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    whole = found(everyone(graph))
+    assert len(whole) > 1 << 10
+    assert whole == [row for cluster in range(5) for row in found(np.flatnonzero(clusters == cluster).astype(np.int32))]
+    assert [row[:3] for row in whole] == sorted({row[:3] for row in whole})
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(0, 400))
