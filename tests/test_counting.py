@@ -150,6 +150,14 @@ def test_many_hits_of_clusters_are_sorted_and_those_of_each() -> None:
     assert [row[:3] for row in whole] == sorted({row[:3] for row in whole})
 
 
+def test_hits_of_many_relations_are_sorted() -> None:
+    graph = Graph.of([(f"a{k}", f"r{relation}", f"b{k}") for k in range(2_000) for relation in (k, k * 7 % 2_000)])
+    found = Counting(graph, Settings()).cycles(everyone(graph))
+    rows = list(zip(found.relations.tolist(), found.types.tolist(), strict=True))
+    assert len(rows) > 1 << 10
+    assert rows == sorted(set(rows))
+
+
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(0, 400))
 def test_a_share_is_as_large_as_fits(needed: list[int], most: int) -> None:
     if sum(needed) > most:
