@@ -249,3 +249,12 @@ def test_an_answer_of_another_case_base_is_refused() -> None:
     for foreign in (("x", "r", "b"), ("a", "x", "b"), ("a", "r", "x")):
         with pytest.raises(CasegraphError, match="did not give the answer"):
             cases.explain(Answer(foreign[0], foreign[1], False, foreign[2], 1.0, 1, False))
+
+
+def test_every_fact_that_the_same_entities_share_is_a_reason_of_its_own() -> None:
+    shared = [("works at", "Sorbonne"), ("lives in", "Paris"), ("born in", "Lyon")]
+    facts = [(who, relation, tail) for who in ("Marie", "Irène", "Pierre") for relation, tail in shared]
+    cases = case_base([*facts, ("Irène", "field", "Physics"), ("Pierre", "field", "Physics")], Settings(best=8))
+    best = cases.ask("Marie", "field")[0]
+    words = [reason.words for reason in cases.explain(best) if reason.kind == "shared fact"]
+    assert sorted(words) == ["born in Lyon", "lives in Paris", "works at Sorbonne"]
