@@ -110,10 +110,10 @@ def in_order_of_arrival(original: Callable[..., Any], graph: Graph, types: Any, 
     return types
 
 
-def not_bumped(original: Callable[..., Any], self: Graph, relation: int, keys: Any) -> None:  # noqa: ANN401
+def not_bumped(original: Callable[..., Any], self: Graph, relation: int, *keys: Any) -> None:  # noqa: ANN401
     """A relation changes, and its version does not."""
     version = self._versions[relation >> 1]
-    original(self, relation, keys)
+    original(self, relation, *keys)
     self._versions[relation >> 1] = version
 
 

@@ -201,11 +201,8 @@ class Graph:
             keys = asked[~known] if add else asked[known]
             if not len(keys):
                 continue
-            self._put(relation, changed_keys(before, keys, add=add))
-            back = np.sort((keys << 32) | (keys >> 32))
-            self._put(inverse(relation), changed_keys(keys_of(self._edges[inverse(relation)]), back, add=add))
-            self._versions[relation >> 1] += 1
-            self._kernel, self._prominence, self._walks = None, None, {}
+            back, before_back = np.sort((keys << 32) | (keys >> 32)), keys_of(self._edges[inverse(relation)])
+            self._put(relation, changed_keys(before, keys, add=add), changed_keys(before_back, back, add=add))
             changed.append(
                 np.stack([keys >> 32, np.full(len(keys), relation), keys & 0xFFFFFFFF], axis=1).astype(np.int32)
             )
@@ -275,9 +272,12 @@ class Graph:
         self._versions += [0] * (len(self.relations) - len(self._versions))
         self._kernel, self._walks = None, {}
 
-    def _put(self, relation: int, keys: Counts) -> None:
-        self._edges[relation] = edges_of(keys)
-        self._indexed[relation] = kernels.Edges.of(*self._edges[relation])
+    def _put(self, relation: int, keys: Counts, back: Counts) -> None:
+        for direction, sorted_keys in ((relation, keys), (inverse(relation), back)):
+            edges = edges_of(sorted_keys)
+            self._edges[direction], self._indexed[direction] = edges, kernels.Edges.of(*edges)
+        self._versions[relation >> 1] += 1
+        self._kernel, self._prominence, self._walks = None, None, {}
 
 
 def _batches(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:
