@@ -17,6 +17,7 @@ from casegraph.arrays import Counts, Ids, ids
 from casegraph.graph import Graph
 
 NONE = -1
+NOBODY = ids()
 
 
 class Profiles:
@@ -78,7 +79,7 @@ class Profiles:
         return ids(self._having.get(relation, ()))
 
     def refresh(self, graph: Graph, entities: Ids) -> Ids:
-        """Look again at what relations these entities have; returns those whose profile changed, sorted."""
+        """Look again at what relations these entities, sorted, have; returns those whose profile changed, sorted."""
         self._of = np.append(self._of, np.full(len(graph.entities) - len(self._of), NONE, dtype=np.int32))
         before = self._of[entities]
         after = self._found(*kernels.profiles(graph.kernel, entities))
@@ -92,8 +93,9 @@ class Profiles:
         return changed
 
     def _join(self, profile: int, entities: Ids) -> None:
-        members, new = self._members[profile], np.sort(entities)
-        self._members[profile] = np.insert(members, np.searchsorted(members, new), new)
+        members = self._members[profile]
+        places = np.searchsorted(members, entities) if len(members) else None
+        self._members[profile] = entities if places is None else np.insert(members, places, entities)
 
     def _found(self, offsets: Counts, relations: Ids) -> Ids:
         """The profile of each row of relations, new or known."""
@@ -111,7 +113,7 @@ class Profiles:
     def _new(self, key: bytes) -> int:
         profile = self._ids[key] = len(self._sets)
         self._sets.append(np.frombuffer(key, dtype=np.int32))
-        self._members.append(ids())
+        self._members.append(NOBODY)
         return profile
 
     def _index(self, known: int) -> None:
@@ -132,6 +134,7 @@ def _each(
     """Call `use(group, values of the group)` for every group among the chosen."""
     order = np.flatnonzero(chosen)
     order = order[np.argsort(groups[order], kind="stable")]
-    for part in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
-        if len(part):
-            use(int(groups[part[0]]), values[part])
+    groups, values = groups[order], values[order]
+    first = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))
+    for group, (start, end) in zip(groups[first].tolist(), pairwise([*first.tolist(), len(order)]), strict=True):
+        use(group, values[start:end].copy())
