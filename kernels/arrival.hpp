@@ -30,6 +30,7 @@ class Arrival {
 
   // Follow them: how many distinct ends they have.
   Count count(Stamps& stamps) {
+    if (visits_.empty()) return 0;
     landing_ = pays() ? &landings_->of(relation_) : nullptr;
     if (landing_ != nullptr) return count_bits();
     const std::size_t most = visits_[widest_].tails.size();
@@ -109,7 +110,8 @@ class Arrival {
     const Frontier::Path& path = from_->paths[visit.end];
     const auto met = [&](Id entity) { return entity >= 0 && among(visit.tails, entity); };
     Count ends = 0;
-    if (apart_ == nullptr && visit.tails.size() >= 8 && !(loops_ && met(from_->ends[visit.end])) && std::none_of(path.inner.begin(), path.inner.end(), met)) {
+    const auto may_loop = [&] { return (loops_ && met(from_->ends[visit.end])) || std::any_of(path.inner.begin(), path.inner.end(), met); };
+    if (apart_ == nullptr && visit.tails.size() >= 8 && !may_loop()) {
       for (Id tail : visit.tails) ends += stamps.take(tail);  // nothing to decide on the way
       return ends;
     }

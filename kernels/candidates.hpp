@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "answers.hpp"
+#include "bits.hpp"
 #include "frontier.hpp"
 
 namespace casegraph {
@@ -25,10 +26,10 @@ struct Piece {
 
 class Candidates {
  public:
-  explicit Candidates(std::size_t entities) : places_(entities), marks_(entities / 64 + 1) {}
+  explicit Candidates(std::size_t entities) : places_(entities), marks_(entities) {}
 
   void renew(const Manner& manner) {
-    for (const Candidate& candidate : list_) marks_[static_cast<std::size_t>(candidate.entity) >> 6] = 0;
+    for (const Candidate& candidate : list_) marks_.drop(static_cast<std::size_t>(candidate.entity));
     list_.clear();
     kept_.clear();
     pieces_.clear();
@@ -67,8 +68,8 @@ class Candidates {
     return !sum_ && list_[place].found_by != INT32_MAX && !counts(place, worth);
   }
   // To be asked in a hurry: candidates that were settled once, and have been marked so.
-  bool is_marked(Id entity) const { return marks_[static_cast<std::size_t>(entity) >> 6] >> (entity & 63) & 1; }
-  void mark(Id entity) { marks_[static_cast<std::size_t>(entity) >> 6] |= std::uint64_t{1} << (entity & 63); }
+  bool is_marked(Id entity) const { return marks_.has(static_cast<std::size_t>(entity)); }
+  void mark(Id entity) { marks_.take(static_cast<std::size_t>(entity)); }
 
   // The most that an entity which has only the habit can score, if all evidence to come is worth no more than `next`.
   double most(const Piece& habit, const Piece& next) const {
@@ -113,7 +114,7 @@ class Candidates {
   double discount_ = 0;
   std::size_t best_ = 0;
   Stamps places_;
-  std::vector<std::uint64_t> marks_;   // one bit an entity
+  Bits marks_;
   std::vector<Candidate> list_;
   std::vector<std::uint8_t> kept_;     // how many pieces each candidate has
   std::vector<Piece> pieces_;          // the best ones of each, best first

@@ -1,47 +1,17 @@
 // Where the last step of a path lands, as sets of bits: for counting distinct ends where they are many.
 #pragma once
 
-#include <memory>
-#include <span>
-#include <mutex>
-
-#include "graph.hpp"
+#include "bits.hpp"
 
 namespace casegraph {
-
-// A set of places.
-class Bits {
- public:
-  void renew(std::size_t places) { words_.assign((places + 63) / 64, 0); }
-  bool has(std::size_t place) const { return words_[place >> 6] >> (place & 63) & 1; }
-  // Put it in, and say whether it was not.
-  bool take(std::size_t place) {
-    std::uint64_t& word = words_[place >> 6];
-    const std::uint64_t before = word;
-    word |= std::uint64_t{1} << (place & 63);
-    return word != before;
-  }
-  void drop(std::size_t place) { words_[place >> 6] &= ~(std::uint64_t{1} << (place & 63)); }
-  // Put all of a set in: how many of them were not.
-  Count take(std::span<const std::uint64_t> set) {
-    Count more = 0;
-    for (std::size_t word = 0; word < set.size(); ++word) {
-      more += std::popcount(set[word] & ~words_[word]);
-      words_[word] |= set[word];
-    }
-    return more;
-  }
-
- private:
-  std::vector<std::uint64_t> words_;
-};
 
 // The tails of one relation, numbered: each by its row among the edges that lead back.
 //
 // A row of so many tails that their set of bits takes no more memory than they do is kept as one, too.
 class Landing {
  public:
-  Landing(const Edges& edges, const Edges& back) : edges_(edges), back_(back), words_((back.heads.size() + 63) / 64), set_of_row_(edges.heads.size(), -1) {
+  Landing(const Edges& edges, const Edges& back)
+      : edges_(edges), back_(back), words_((back.heads.size() + 63) / 64), set_of_row_(edges.heads.size(), -1) {
     places_.reserve(edges.tails.size());
     for (Id tail : edges.tails) places_.push_back(static_cast<Id>(back.row_of(tail)));
     for (std::size_t row = 0; row < edges.heads.size(); ++row) {
@@ -83,7 +53,9 @@ class Landings {
   bool loops(Id relation) const { return loops_[relation]; }
 
   const Landing& of(Id relation) {
-    std::call_once(made_[relation], [&] { landings_[relation] = std::make_unique<Landing>(graph_.edges(relation), graph_.edges(inverse(relation))); });
+    std::call_once(made_[relation], [&] {
+      landings_[relation] = std::make_unique<Landing>(graph_.edges(relation), graph_.edges(inverse(relation)));
+    });
     return *landings_[relation];
   }
 

@@ -1,10 +1,7 @@
 // Half paths of one length, grouped by where they end.
 #pragma once
 
-#include <span>
-#include <vector>
-
-#include "graph.hpp"
+#include "bits.hpp"
 
 namespace casegraph {
 
@@ -12,13 +9,13 @@ namespace casegraph {
 template <class Half>
 class Layer {
  public:
-  explicit Layer(std::size_t entities) : rooms_(entities), marks_(entities / 64 + 1) {}
+  explicit Layer(std::size_t entities) : rooms_(entities), marks_(entities) {}
 
   void expect(Id end, std::size_t many) {
     Room& room = rooms_[end];
     if (room.end == 0) {
       ends.push_back(end);
-      marks_[static_cast<std::size_t>(end) >> 6] |= std::uint64_t{1} << (end & 63);
+      marks_.take(static_cast<std::size_t>(end));
     }
     room.end += static_cast<std::uint32_t>(many);
   }
@@ -44,12 +41,12 @@ class Layer {
   void clear() {
     for (Id end : ends) {
       rooms_[end] = {};
-      marks_[static_cast<std::size_t>(end) >> 6] = 0;
+      marks_.drop(static_cast<std::size_t>(end));
     }
     ends.clear();
   }
   std::span<const Half> at(Id end) const {
-    if (!(marks_[static_cast<std::size_t>(end) >> 6] >> (end & 63) & 1)) return {};
+    if (!marks_.has(static_cast<std::size_t>(end))) return {};
     const Room& room = rooms_[end];
     if (room.begin == nowhere) return {};
     return {halves_.data() + room.begin, room.end - room.begin};
@@ -63,8 +60,8 @@ class Layer {
     std::uint32_t begin = nowhere, end = 0;
   };
   std::vector<Half> halves_;
-  std::vector<Room> rooms_;           // by end
-  std::vector<std::uint64_t> marks_;  // a bit for each end: what most lookups ask for, and small enough for the cache
+  std::vector<Room> rooms_;  // by end
+  Bits marks_;               // the ends: what most lookups ask for, and small enough for the cache
 };
 
 }  // namespace casegraph

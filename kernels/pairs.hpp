@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "path_type.hpp"
+#include "tally.hpp"
 
 namespace casegraph {
 
 class Pairs {
  public:
   void clear() {
-    for (std::size_t place : taken_) entries_[place].type = 0;
-    taken_.clear();
+    numbers_ = {};
     types_.clear();
     last_but_.clear();
     members_.clear();
@@ -74,32 +73,16 @@ class Pairs {
     std::uint32_t other;
     std::int32_t before;  // of the same type, or -1
   };
-  struct Entry {
-    PathType type = 0;
-    std::uint32_t number = 0;
-  };
 
-  std::size_t find(PathType type) const {
-    std::size_t place = (static_cast<std::uint64_t>(type) * 0x9E3779B97F4A7C15u >> 20) & (entries_.size() - 1);
-    while (entries_[place].type != type && entries_[place].type != 0) place = (place + 1) & (entries_.size() - 1);
-    return place;
-  }
   std::uint32_t number_of(PathType type) {
-    if (entries_.size() < 4 * (types_.size() + 1)) grow();
-    const std::size_t place = find(type);
-    Entry& entry = entries_[place];
-    if (entry.type == 0) {
-      entry = {type, static_cast<std::uint32_t>(types_.size())};
-      taken_.push_back(place);
+    Count& number = numbers_[type];
+    if (number == 0) {
       types_.push_back(type);
       last_but_.push_back(-1);
       if (times_.size() < types_.size()) times_.push_back(0);
+      number = static_cast<Count>(types_.size());
     }
-    return entry.number;
-  }
-  void grow() {
-    entries_.assign(std::max<std::size_t>(64, 2 * entries_.size()), {});
-    for (std::uint32_t number = 0; number < types_.size(); ++number) entries_[taken_[number] = find(types_[number])] = {types_[number], number};
+    return static_cast<std::uint32_t>(number) - 1;
   }
 
   // Where each type is a member: of the set that begins at, at.
@@ -118,8 +101,7 @@ class Pairs {
   }
 
   std::vector<PathType> types_;  // by number
-  std::vector<Entry> entries_;   // numbers by type, by open addressing
-  std::vector<std::size_t> taken_;
+  Tally numbers_;                // of types, from one on
   std::vector<Member> members_;  // of all sets, those of each sorted
   std::vector<std::uint32_t> sets_{0}, times_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;

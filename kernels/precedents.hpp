@@ -116,8 +116,9 @@ class SharedFacts {
   // Whether the answer would be spoken for by itself: by the fact that it is one.
   bool is_among(std::span<const Fact> facts, Id answer) const {
     const std::pair itself(asking_.relation, answer);
-    const auto at = std::lower_bound(facts.begin(), facts.end(), itself, [](const Fact& fact, const auto& key) { return std::pair(fact.relation, fact.tail) < key; });
-    return at != facts.end() && std::pair(at->relation, at->tail) == itself;
+    const auto key = [](const Fact& fact) { return std::pair(fact.relation, fact.tail); };
+    const auto at = std::ranges::lower_bound(facts, itself, {}, key);
+    return at != facts.end() && key(*at) == itself;
   }
 
   Count cost(const Fact& fact) const { return static_cast<Count>(fact.sharers.size()) * cost_of_one_; }

@@ -48,7 +48,7 @@ class Reacher {
         answer(all.relations[begin], {all.tails.data() + begin, static_cast<std::size_t>(end - begin)});
       }
     } else {
-      for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) answer(static_cast<Id>(relation), graph_.tails(entity_, static_cast<Id>(relation)));
+      for (Id relation = 0; relation < static_cast<Id>(graph_.relations.size()); ++relation) answer(relation, graph_.tails(entity_, relation));
     }
   }
   void answer(Id relation, Ids tails) {
@@ -92,14 +92,12 @@ class Reacher {
       if (!plan_.widest.empty() && !affordable(node, edges, from, where)) continue;
       Stamps& stamps = stamps_[length + 1];
       Frontier& into = frontiers_[length + 1];
-      if (nodes[node].ahead > 0 || back_ != nullptr) {
-        step(edges, entity_, from, where, length, nodes[node].ahead, stamps, into);
+      const int ahead = nodes[node].ahead;
+      if (ahead > 0 || back_ != nullptr || arrival_.look(entity_, nodes[node].relation, from, where) + 64 < most_) {
+        step(edges, entity_, from, where, length, ahead, stamps, into);  // paths go on, or there are far fewer ends than answers
         add(node, static_cast<Count>(into.ends.size()), into.ends, [&](Id answer) { return stamps.has(answer); });
-        if (nodes[node].ahead > 0 && !into.ends.empty()) descend(node);
-      } else if (const std::size_t width = arrival_.look(entity_, nodes[node].relation, from, where); width + 64 < most_) {
-        step(edges, entity_, from, where, length, 0, stamps, into);  // far fewer ends than there may be answers to look for
-        add(node, static_cast<Count>(into.ends.size()), into.ends, [&](Id answer) { return stamps.has(answer); });
-      } else if (width > 0) {
+        if (ahead > 0 && !into.ends.empty()) descend(node);
+      } else {
         add(node, arrival_.count(stamps), {}, [&](Id answer) { return arrival_.reaches(answer, stamps); });
       }
     }
@@ -156,8 +154,8 @@ class Reacher {
   std::vector<Stamps> stamps_;
   std::vector<Ids> answers_;         // of the entity, by relation
   std::vector<Id> answered_;         // the relations that it has
-  std::size_t most_ = 0;             // answers of one of them
   Signature relations_{};            // the same, to within a remainder
+  std::size_t most_ = 0;             // answers of one of them
   std::vector<std::uint32_t> chosen_, on_the_way_;  // uses that count for the entity, and nodes that lead to them, by epoch
   std::uint32_t epoch_ = 0;
   bool some_ = false;
@@ -170,14 +168,21 @@ class Reacher {
   Id entity_ = -1;
 };
 
+// Whether there is so much to count that it pays to look at all edges once.
+bool is_much(const Graph& graph, Ids entities, const Plan& plan) {
+  std::size_t edges = 0;
+  for (const auto& of_relation : graph.relations) edges += of_relation->tails.size();
+  return plan.uses.size() * entities.size() >= edges;
+}
+
 Reach summed(const Graph& graph, Ids entities, const Plan& plan, const Only& only, const Back* back, int max_length, int threads,
              Progress progress) {
   constexpr std::size_t at_once = 8;
   const std::size_t tasks = (entities.size() + at_once - 1) / at_once;
   const bool all = only.offsets.empty();
   std::optional<Landings> landings;
-  if (all) landings.emplace(graph);
-  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length, all ? &*landings : nullptr, back));
+  if (all && is_much(graph, entities, plan)) landings.emplace(graph);
+  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length, landings ? &*landings : nullptr, back));
   parallel(threads, tasks, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(entities.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place) {

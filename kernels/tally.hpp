@@ -9,7 +9,9 @@ namespace casegraph {
 
 class Tally {
  public:
-  void add(PathType type, Count more) {
+  void add(PathType type, Count more) { (*this)[type] += more; }
+  // The count of a type; 0 if it is new.
+  Count& operator[](PathType type) {
     if (entries_.size() < 2 * (used_ + 1)) grow();
     std::size_t place = slot(type);
     while (entries_[place].type != type && entries_[place].type != 0) place = (place + 1) & (entries_.size() - 1);
@@ -18,7 +20,7 @@ class Tally {
       entry.type = type;
       ++used_;
     }
-    entry.count += more;
+    return entry.count;
   }
   template <class Visit>
   void drain(const Visit& visit) {

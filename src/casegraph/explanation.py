@@ -166,7 +166,7 @@ def reasons(cases: Cases, query: Query, found: int, left_out: int = -1) -> Itera
     pieces = list(zip(*(column.tolist() for column in columns), strict=True))
     for (kind, label, tail, place, count, of, worth), part in _shares(cases, pieces):
         if KINDS[kind] == "path":
-            yield _path_reason(cases, query, found, int(lists.types[lists.walked[place]]), worth, part)
+            yield _path_reason(cases, query, found, int(lists.types[lists.walked[place]]), worth=worth, part=part)
         elif KINDS[kind] == "shared fact":
             yield Reason("shared fact", _fact_words(cases.graph, label, tail), worth, part, count, of)
         else:
@@ -190,7 +190,7 @@ def _shares(cases: Cases, pieces: list[tuple[Any, ...]]) -> Iterator[tuple[tuple
         weight *= settings.discount
 
 
-def _path_reason(cases: Cases, query: Query, found: int, number: int, worth: float, part: float) -> Reason:
+def _path_reason(cases: Cases, query: Query, found: int, number: int, *, worth: float, part: float) -> Reason:
     path_type = unpacked(number, cases.settings.max_length)
     counts = cases.statistics.everyone(query.relation)
     row = int(np.searchsorted(counts.types, number))
