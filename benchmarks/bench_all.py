@@ -81,11 +81,11 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     """A case base with everything counted, what each phase took, and what its limit takes."""
     cases = CaseBase(Settings(max_length=n))
     _, load, load_cpu = timed(lambda: cases.update(add=facts))
-    graph, statistics = cases.graph, cases.cases.statistics
+    graph, statistics = cases.graph, cases.state.statistics
     everyone, ranks = np.arange(len(graph.entities), dtype=np.int32), graph.entities.ranks()
     kernels.walks_from_each(graph.kernel, 1)  # gathers the edges, which both loops need
     found, hits, hits_cpu = timed(lambda: Counting(graph, cases.settings).cycles(everyone))
-    statistics.keep_hits(found)
+    statistics.restore_hits(found)
     edges, _, walking = timed(lambda: kernels.bare_cycles(graph.kernel, ranks, n, 0, 1, threads()))
     added, kinds = max(0, int(found.work[found.work < ANY].sum()) - edges), max(1, len(found.types))
     _, _, bare_hits = timed(lambda: kernels.bare_cycles(graph.kernel, ranks, n, added, kinds, threads()))
@@ -109,7 +109,7 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
 
 def bare_reach(cases: CaseBase) -> int:
     """Walk what `prepare` walks, and nothing else."""
-    graph, statistics, n = cases.graph, cases.cases.statistics, cases.settings.max_length
+    graph, statistics, n = cases.graph, cases.state.statistics, cases.settings.max_length
     relations, types = list(range(graph.directions)), []
     for relation in relations:
         known, hits = statistics.hits_of(relation)

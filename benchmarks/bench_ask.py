@@ -50,9 +50,9 @@ def batch(cases: CaseBase, benchmark: Benchmark, sides: Sides) -> dict[str, Any]
     """Rank every target of the test split, as `casegraph evaluate` does."""
     files = _read(benchmark, "test", benchmark.graph, quiet)
     questions, known = _questions(files, "test", sides, None), _directed(files.known, sides)
-    tasks = _tasks(cases.cases, questions, known)
+    tasks = _tasks(cases.state, questions, known)
     wall, processor = time.perf_counter(), time.process_time()
-    ranks = _ranked(cases.cases, tasks, HERE, quiet)
+    ranks = _ranked(cases.state, tasks, HERE, quiet)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     digest = sha256(b"".join(part.tobytes() for part in (ranks.optimistic, ranks.pessimistic, ranks.original)))
     return {

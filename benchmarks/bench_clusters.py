@@ -45,7 +45,7 @@ def compare(benchmark: Benchmark, settings: Settings, updates: int) -> None:
     made = {}
     for way in ("hac", "grinch"):
         started = time.process_time()
-        made[way] = Clusters.of(loaded.graph, loaded.cases.profiles, settings.but(clustering=way))
+        made[way] = Clusters.of(loaded.graph, loaded.state.profiles, settings.but(clustering=way))
         seconds = time.process_time() - started
         print(f"  {way:<7} {seconds:8.2f} s   {len(np.unique(made[way].entities)):,} clusters")
     print(f"  adjusted Rand index {adjusted_rand_index(made['hac'].entities, made['grinch'].entities):.3f}")

@@ -31,11 +31,11 @@ def facts(count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
 def measure(count: int) -> None:
     """Load one graph in this process, and print what it took."""
     from casegraph.graph import Graph
+    from casegraph.names import Names
 
     names = {name for head, _, tail in facts(count) for name in (head, tail)}
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    graph = Graph()
-    graph.entities.intern(sorted(names))
+    graph = Graph(Names(sorted(names)))
     del names
     started = time.perf_counter()
     change = graph.add(facts(count))

@@ -29,7 +29,7 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
 
 def measure(source: str, shard: Shard) -> tuple[float, ...]:
     """Count one shard of a source."""
-    cases = case_base(source, Settings(max_length=2)).cases
+    cases = case_base(source, Settings(max_length=2)).state
     _, digesting = timed(lambda: cases.digest)
     relations = list(range(cases.graph.directions))
     entities = shard.share(cases.graph, having(cases.graph, relations))

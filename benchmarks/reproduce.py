@@ -17,13 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.sampled_paths import sampling
-from casegraph.answering import Cases, _prior_times_precision
+from casegraph.answering import _prior_times_precision
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.completion import Evaluation, Sides, evaluate
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.facts import read_facts
 from casegraph.paths import in_words, unpacked
 from casegraph.settings import Settings
+from casegraph.state import State
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -261,29 +262,29 @@ def high_scoring_paths(report: Report) -> None:
     """Table 6."""
     base = CaseBase(Settings.paper("NELL-995").but(threshold=0.6))
     base.update(add=read_facts(DATA / NELL / "graph.txt.gz"))
-    cases, graph = base.cases, base.graph
+    state, graph = base.state, base.graph
     name = next(name for name in graph.relations.names if "agentbelongstoorganization" in name)
     found = graph.relations.find(name)
     relation = 2 * (0 if found is None else found)
-    counts = cases.statistics.clustered(relation)
+    counts = state.statistics.clustered(relation)
     heads = graph.edges(relation).heads
-    clusters, sizes = np.unique(cases.clusters.entities[heads], return_counts=True)
+    clusters, sizes = np.unique(state.clusters.entities[heads], return_counts=True)
     text = f"Relation `{name}`, the clusters (threshold .6) with most entities that have it, and their best path types."
     text += "\n\n"
     for cluster in clusters[np.argsort(-sizes, kind="stable")][:4].tolist():
-        members = heads[cases.clusters.entities[heads] == cluster]
+        members = heads[state.clusters.entities[heads] == cluster]
         who = sorted(graph.entities[entity] for entity in members.tolist())[:3]
         text += f"**{', '.join(who)} …** ({len(members)} entities)\n\n" + _best_paths(
-            cases, relation, cluster, counts.types[counts.of(cluster)]
+            state, relation, cluster, counts.types[counts.of(cluster)]
         )
     report.add("Table 6: high-scoring paths of clusters, NELL-995", text)
 
 
-def _best_paths(cases: Cases, relation: int, cluster: int, types: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
+def _best_paths(state: State, relation: int, cluster: int, types: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
     types = types[types != relation + 1]
-    weights = _prior_times_precision(cases.statistics.clustered(relation), cluster, types)
-    best = [unpacked(int(types[place]), cases.settings.max_length) for place in np.argsort(-weights, kind="stable")[:3]]
-    return "".join(f"- {in_words(cases.graph, path_type)}\n" for path_type in best) + "\n"
+    weights = _prior_times_precision(state.statistics.clustered(relation), cluster, types)
+    best = [unpacked(int(types[place]), state.settings.max_length) for place in np.argsort(-weights, kind="stable")[:3]]
+    return "".join(f"- {in_words(state.graph, path_type)}\n" for path_type in best) + "\n"
 
 
 DEFAULTS = (

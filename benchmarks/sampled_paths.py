@@ -40,7 +40,7 @@ class SampledStatistics(PathStatistics):
     @cached_property
     def _sampled(self) -> tuple[Counts, Counts, Counts]:
         random = np.random.default_rng(self.seed)
-        return sampled_closed_paths(self._graph, self._settings.max_length, self.walks, random)
+        return sampled_closed_paths(self.graph, self.settings.max_length, self.walks, random)
 
     def clustered(self, relation: int) -> ClusterCounts:
         """Sampled hits, and tries such that hits / tries is the exact precision."""

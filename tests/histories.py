@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from casegraph.answering import Cases, answers
+from casegraph.answering import answers
 from casegraph.casebase import CaseBase
 from casegraph.clusters.assignment import depends_on_history
 from casegraph.counting import ClusterCounts
+from casegraph.graph import Graph
+from casegraph.names import Names
 from casegraph.settings import Settings
+from casegraph.state import State
 
 Fact = tuple[str, str, str]
 Portrait = dict[str, list[Any]]
@@ -28,23 +31,27 @@ EXACT = [  # whatever the history, these give the answers of a rebuild
 ]
 
 
+def with_names(settings: Settings, entities: Sequence[str], relations: Sequence[str]) -> CaseBase:
+    """An empty case base in which these names have ids already, in this order."""
+    cases = CaseBase()
+    cases._start_with(State.of(Graph(Names(entities), Names(relations)), settings))
+    return cases
+
+
 class Life:
     """A case base, the facts it should hold, and how much of what it counted was kept and not made anew."""
 
     def __init__(self, settings: Settings, entities: Sequence[str], relations: Sequence[str]) -> None:
-        self.cases, self.facts, self.kept = CaseBase(settings), set[Fact](), 0
+        self.cases, self.facts, self.kept = with_names(settings, entities, relations), set[Fact](), 0
         self._names = list(entities), list(relations)
-        for names, interner in zip(self._names, (self.cases.graph.entities, self.cases.graph.relations), strict=True):
-            interner.intern(names)
-        self.cases.update()
 
     def change(self, add: Sequence[Fact] = (), retract: Sequence[Fact | str] = ()) -> None:
         """One update; everything counted before it must wait to be brought up to date, and not be dropped."""
-        counted = _all_counted(self.cases.cases)
+        counted = _all_counted(self.cases.state)
         assert not self.cases.update(add=add, retract=retract).anew
-        stale = [relation for relation in counted if self.cases.cases.statistics.is_stale(relation)]
-        assert stale == counted, "counts were dropped"
-        self.kept += len(stale)
+        kept = [relation for relation in counted if self.cases.state.statistics.is_kept(relation)]
+        assert kept == counted, "counts were dropped"
+        self.kept += len(kept)
         gone = {fact for fact in self.facts if fact in retract or fact[0] in retract or fact[2] in retract}
         self.facts = (self.facts - gone) | set(add)
 
@@ -52,38 +59,36 @@ class Life:
         """The same life so far, to go on in another way; updates leave earlier states alone."""
         other = Life.__new__(Life)
         other.cases, other.facts, other.kept, other._names = CaseBase(), self.facts, self.kept, self._names
-        other.cases._cases = self.cases.cases
+        other.cases._start_with(self.cases.state)
         return other
 
     def rebuilt(self) -> CaseBase:
         """A case base of the same facts, under the same ids, that has never lived."""
-        other = CaseBase(self.cases.settings)
-        other.graph.entities.intern(self._names[0])
-        other.graph.relations.intern(self._names[1])
+        other = with_names(self.cases.settings, *self._names)
         other.update(add=sorted(self.facts))
         return other
 
-    def anew(self) -> Cases:
+    def anew(self) -> State:
         """A state that has never lived: a rebuild, with the clusters of this life if they depend on its history."""
         if not depends_on_history(self.cases.settings):
-            return self.rebuilt().cases
-        mine = self.cases.cases
-        return Cases(mine.graph, mine.profiles, mine.settings, mine.clusters)
+            return self.rebuilt().state
+        mine = self.cases.state
+        return State.of(mine.graph, mine.settings, profiles=mine.profiles, clusters=mine.clusters)
 
     def differences(self, expected: Portrait | None = None) -> list[str]:
         """What is not as in a rebuild."""
-        mine, theirs = portrait(self.cases.cases), expected or portrait(self.anew())
+        mine, theirs = portrait(self.cases.state), expected or portrait(self.anew())
         return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
 
 
-def _all_counted(cases: Cases) -> list[int]:
+def _all_counted(cases: State) -> list[int]:
     """Count everything, so that there is something to keep."""
     relations = list(range(cases.graph.directions))
     cases.statistics.prepare(relations)
     return relations
 
 
-def portrait(cases: Cases) -> Portrait:
+def portrait(cases: State) -> Portrait:
     """All there is to see of a state, by name; equal for equal states under the same ids."""
     graph, profiles, statistics = cases.graph, cases.profiles, cases.statistics
     everyone = np.arange(len(graph.entities), dtype=np.int32)
@@ -104,7 +109,7 @@ def portrait(cases: Cases) -> Portrait:
     return seen
 
 
-def _together(cases: Cases) -> dict[int, tuple[int, ...]]:
+def _together(cases: State) -> dict[int, tuple[int, ...]]:
     """Which entities are together, by cluster: what a cluster is called does not matter."""
     clusters = cases.clusters.entities
     return {c: tuple(np.flatnonzero(clusters == c).tolist()) for c in np.unique(clusters).tolist()}

@@ -103,9 +103,7 @@ def played(history: list[Step], graph: Graph) -> Graph:
 
 def profiles_of(graph: Graph) -> Profiles:
     """The profiles of a graph, made at once."""
-    profiles = Profiles()
-    profiles.refresh(graph, graph.entities.intern(graph.entities.names))
-    return profiles
+    return Profiles.of_graph(graph)
 
 
 def relation_in_oracle(graph: Graph, relation: int) -> oracle.Name:

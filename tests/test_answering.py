@@ -128,7 +128,7 @@ def assert_default_answers(added: list[Fact], entity: str, relation: str, settin
 
 def assert_paper_answers(added: list[Fact], entity: str, relation: str, settings: Settings) -> int:
     cases, seen, found = case_base(added, settings), oracle.both_ways(added), 0
-    of = dict(zip(cases.graph.entities.names, cases.cases.clusters.entities.tolist(), strict=True))
+    of = dict(zip(cases.graph.entities.names, cases.state.clusters.entities.tolist(), strict=True))
     cluster = [name for name, node in of.items() if node == of[entity]]
     for label, answers in asked_both_ways(cases, entity, relation):
         assert_ranked(answers, paper_scores(seen, entity, label, cluster, settings))
@@ -197,7 +197,7 @@ def test_only_path_types_that_lead_anywhere_count_towards_their_limit() -> None:
     added += [("c9", "goal", "elsewhere"), ("c9", "c", "x9"), ("asked", "c", "here")]
     alone = Settings(path_types=1, precedents=False)
     cases = case_base(added, alone)
-    walked = asking(cases.cases, 2 * cases.graph.relations.names.index("goal"), ids([0])).lists
+    walked = asking(cases.state, 2 * cases.graph.relations.names.index("goal"), ids([0])).lists
     best = path_type_in_oracle(cases.graph, int(walked.types[walked.walked[0]]), 3)
     assert best == ("b",)
     assert [answer.entity for answer in cases.ask("asked", "goal")] == ["here"]
@@ -207,9 +207,9 @@ def test_only_path_types_that_lead_anywhere_count_towards_their_limit() -> None:
 def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) -> None:
     for settings in (Settings(support=support), Settings(weight="prior", combination="sum"), PAPER):
         cases = case_base(added, settings)
-        everyone = cases.graph.entities.intern(cases.graph.entities.names)
+        everyone = ids(range(len(cases.graph.entities)))
         for relation in range(2 * len(cases.graph.relations)):
-            lists = asking(cases.cases, relation, everyone).lists
+            lists = asking(cases.state, relation, everyone).lists
             walked = {path_type_in_oracle(cases.graph, int(lists.types[place]), 3) for place in lists.walked}
             assert (relation_in_oracle(cases.graph, relation),) not in walked
             for start, end in zip(lists.offsets, lists.offsets[1:], strict=False):
@@ -269,14 +269,14 @@ def test_a_walk_may_not_come_back_and_use_the_fact_that_is_scored() -> None:
 @given(fact_lists(least=1, most=12), st.sampled_from([Settings(), PAPER, Settings.cbr().but(max_length=3)]))
 def test_standings_count_who_is_better_and_who_is_equal(added: list[Fact], settings: Settings) -> None:
     cases = case_base(added, settings)
-    everyone = cases.graph.entities.intern(cases.graph.entities.names)
+    everyone = ids(range(len(cases.graph.entities)))
     for relation, name in enumerate(cases.graph.relations.names):
         for entity in cases.graph.entities.names:
             answers = cases.ask(entity, name, top=-1)
             scores = {answer.entity: answer.score for answer in answers}
             known = np.sort(cases.graph.answers(cases.graph.entities.names.index(entity), 2 * relation))
             standing = standings(
-                cases.cases, (2 * relation, ids([cases.graph.entities.names.index(entity)])),
+                cases.state, (2 * relation, ids([cases.graph.entities.names.index(entity)])),
                 (np.array([0, len(everyone)]), everyone), (np.array([0, len(known)]), known),
             )  # fmt: skip
             passed = {cases.graph.entities[other] for other in known.tolist()}

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, histories, surviving
 
-from casegraph.answering import MANY
 from casegraph.answers import Answers
-from casegraph.casebase import CaseBase, Known, Update
+from casegraph.backlog import MANY
+from casegraph.casebase import CaseBase, Known
 from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.profiles import NONE
 from casegraph.settings import Settings
+from casegraph.state import Update
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,7 +225,7 @@ def test_an_update_that_fails_changes_nothing() -> None:
         cases.update(add=(("ann", "knows", str(1 // left)) for left in (2, 1, 0)), retract=FAMILY[:2])
     assert sorted(cases.graph.facts()) == sorted(FAMILY)
     ann = cases.graph.entities.names.index("ann")
-    assert (cases.cases.profiles.of(ann) == NONE) == (not any("ann" in fact for fact in cases.graph.facts()))
+    assert (cases.state.profiles.of(ann) == NONE) == (not any("ann" in fact for fact in cases.graph.facts()))
 
 
 def test_reading_changes_nothing() -> None:

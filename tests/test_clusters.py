@@ -163,9 +163,9 @@ def test_clusters_that_do_not_depend_on_history_are_those_made_at_once(
 ) -> None:
     cases = CaseBase(Settings(clustering=clustering, threshold=0.5))
     for doing, named in history:
-        before = cases.cases
+        before = cases.state
         cases.update(**{doing: named})
-        now = cases.cases
+        now = cases.state
         later, moved = before.clusters.after(now.graph, now.profiles, ids())
         assert later.entities.tolist() == now.clusters.entities.tolist()
         old = before.clusters.entities.tolist() + [EVERYONE] * len(now.graph.entities)

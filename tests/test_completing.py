@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.strategies import Fact, fact_lists, random_facts, shuffled, some_settings
 
 from casegraph import world
-from casegraph.answering import Cases, answers
+from casegraph.answering import answers
 from casegraph.arrays import ids
 from casegraph.batch import completing
 from casegraph.batch.auditing import audit, because
@@ -29,6 +29,7 @@ from casegraph.cli import cli
 from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings, UnknownName, UnreadableFile
 from casegraph.executor import Here, Result, Task
 from casegraph.settings import Settings
+from casegraph.state import State
 
 FACTS = random_facts(Random(83), entities=12, relations=3, facts=50)
 ALL = Wanted(min_probability=0, top=100, heads=True)
@@ -131,7 +132,7 @@ class Interrupted(Here):
     def __init__(self, after: int) -> None:
         self.after, self.asked = after, 0
 
-    def each(self, cases: Cases, work: Callable[[Cases, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    def each(self, cases: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         for result in super().each(cases, work, tasks):
             if self.asked == self.after:
                 raise KeyboardInterrupt
@@ -241,7 +242,7 @@ def test_an_audit_scores_each_fact_as_if_it_were_missing() -> None:
 
 
 def test_an_audit_asks_as_if_the_fact_were_missing() -> None:
-    cases, differs = case_base(FACTS).cases, 0
+    cases, differs = case_base(FACTS).state, 0
     for one in audit(case_base(FACTS), top=1_000):
         head, tail = (ids([cases.graph.entities.find(name) or 0]) for name in (one.head, one.tail))
         relation = 2 * (cases.graph.relations.find(one.relation) or 0)

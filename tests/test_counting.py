@@ -186,7 +186,7 @@ def test_an_entity_that_came_later_reaches_nothing_on_an_earlier_graph() -> None
     graph = Graph.of(hub(10))
     counting, types = Counting(graph, Settings()), np.array([1 + (2 << 20)])
     assert counting.reach(0, types, everyone(graph))[0].sum() > 0
-    later = graph.entities.intern([f"later {k}" for k in range(100_000)])
+    _, later = graph.entities.extended([f"later {k}" for k in range(100_000)])
     reached, right, left_out = counting.reach(0, types, later)
     assert (reached.tolist(), right.tolist(), left_out.tolist()) == ([0], [0], [0])
     only = np.arange(len(later) + 1, dtype=np.int64), np.zeros(len(later), dtype=np.int32)

@@ -12,7 +12,6 @@ import pytest
 from tests.test_datasets import DATA, needs_data
 
 from casegraph import read_facts, world, write_facts
-from casegraph.answering import Cases
 from casegraph.batch.auditing import audit
 from casegraph.batch.completing import Wanted, complete
 from casegraph.casebase import CaseBase
@@ -22,6 +21,7 @@ from casegraph.evaluation.datasets import Benchmark
 from casegraph.executor import HERE, Executor
 from casegraph.scaling.dask import DaskExecutor
 from casegraph.settings import Settings
+from casegraph.state import State
 from casegraph.work import Show, quiet
 
 distributed = pytest.importorskip("distributed")
@@ -88,7 +88,7 @@ def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(doomed: DaskExecutor
 
     def written(name: str, executor: Executor, show: Show) -> tuple[bytes, bytes]:
         cases = case_base(facts)
-        executor.count(cases.cases, relations, show)
+        executor.count(cases.state, relations, show)
         cases.save(tmp_path / name)
         assert complete(cases, tmp_path / f"{name}.jsonl", asked, executor, show).proposed > 100
         return (tmp_path / name).read_bytes(), (tmp_path / f"{name}.jsonl").read_bytes()
@@ -114,7 +114,7 @@ def test_workers_that_do_not_see_the_file_get_the_snapshot_sent(
     cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster._client, "run", lambda *_: {"somewhere": False})
-    cases = case_base(world.facts()).cases
+    cases = case_base(world.facts()).state
     assert list(cluster.each(cases, named_facts, range(5))) == [named_facts(cases, number) for number in range(5)]
 
 
@@ -123,7 +123,7 @@ def test_a_snapshot_that_was_lost_with_all_workers_is_sent_again(
 ) -> None:
     before = pids(doomed)
     monkeypatch.setattr(doomed._client, "run", lambda *_: {"somewhere": False})
-    cases, numbers = case_base(world.facts()).cases, range(8)
+    cases, numbers = case_base(world.facts()).state, range(8)
     results = doomed.each(cases, slowly_named_facts, numbers)
     found = [next(results)]
     for pid in before:
@@ -135,7 +135,7 @@ def test_a_snapshot_that_was_lost_with_all_workers_is_sent_again(
 
 def test_an_error_of_a_task_comes_to_whoever_asked(cluster: DaskExecutor) -> None:
     with pytest.raises(CasegraphError, match="task 1 is refused"):
-        list(cluster.each(case_base(world.facts()).cases, refused, [1]))
+        list(cluster.each(case_base(world.facts()).state, refused, [1]))
 
 
 def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,14 +144,14 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch: pytest.Mo
         DaskExecutor("tcp://127.0.0.1:9")
 
 
-def named_facts(cases: Cases, number: int) -> tuple[int, list[str]]:
+def named_facts(cases: State, number: int) -> tuple[int, list[str]]:
     return number, [graph_fact.head for graph_fact in cases.graph.facts()][:: number + 1]
 
 
-def slowly_named_facts(cases: Cases, number: int) -> tuple[int, list[str]]:
+def slowly_named_facts(cases: State, number: int) -> tuple[int, list[str]]:
     sleep(0.3)
     return named_facts(cases, number)
 
 
-def refused(cases: Cases, number: int) -> None:
+def refused(cases: State, number: int) -> None:
     raise CasegraphError(f"task {number} is refused")

@@ -166,7 +166,7 @@ def test_the_numbers_of_a_reason_are_those_of_the_oracle(added: list[Fact]) -> N
 @given(fact_lists(least=1, most=10))
 def test_the_numbers_of_a_cluster_are_those_that_weighed_the_path_type(added: list[Fact]) -> None:
     cases, facts = case_base(added, PAPER), oracle.both_ways(added)
-    of = dict(zip(cases.graph.entities.names, cases.cases.clusters.entities.tolist(), strict=True))
+    of = dict(zip(cases.graph.entities.names, cases.state.clusters.entities.tolist(), strict=True))
     for explanation in explained(cases):
         answer, relation = explanation.answer, query_relation(explanation.answer)
         own = [name for name in of if of[name] == of[answer.asked]]

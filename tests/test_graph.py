@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests import oracle
 from tests.strategies import ENTITIES, Fact, Step, fact_lists, facts, histories, played, shuffled, surviving
 
-from casegraph.arrays import Interner
-from casegraph.edges import Change
+from casegraph.edges import Change, net_change
 from casegraph.graph import AT_ONCE, Graph, inverse
+from casegraph.names import Names
 
 
 def assert_equal(graph: Graph, other: Graph) -> None:
@@ -27,9 +27,7 @@ def assert_equal(graph: Graph, other: Graph) -> None:
 
 def with_names_of(graph: Graph, named: list[Fact]) -> Graph:
     """A graph of facts in which the names of another were interned first, in its order."""
-    other = Graph()
-    other.entities.intern(graph.entities.names)
-    other.relations.intern(graph.relations.names)
+    other = Graph(Names(graph.entities.names), Names(graph.relations.names))
     other.add(named)
     return other
 
@@ -69,7 +67,6 @@ def test_without_is_the_graph_of_the_other_facts_and_leaves_the_original_as_it_i
     view = graph.without(left_out)
     assert_equal(view, with_names_of(graph, sorted(set(added) - set(left_out))))
     assert_equal(graph, untouched)
-    assert [graph.version(2 * k) for k in range(len(graph.relations))] == [1] * len(graph.relations)
     view.retract(added)
     assert_equal(graph, untouched)
 
@@ -89,7 +86,7 @@ def test_a_graph_and_its_copy_can_each_go_on(history: list[Step], more: list[Fac
     graph = played(history, Graph())
     copy, left = graph.copy(), surviving(history)
     assert_equal(copy, graph)
-    assert all(copy.version(relation) == graph.version(relation) for relation in range(graph.directions))
+    assert copy.changed_since(graph) == graph.changed_since(copy) == []
     copy.add(more)
     copy.retract(more[:1])
     assert set(graph.facts()) == left
@@ -110,7 +107,7 @@ def test_rows_are_the_edges_of_a_relation_and_make_the_graph_again(history: list
             for tail in graph.answers(entity, relation).tolist()
         )
     forward = [np.empty((0, 3), dtype=np.int32), *(graph.rows(2 * k) for k in range(len(graph.relations)))]
-    again = Graph.of_rows(Interner(graph.entities.names), Interner(graph.relations.names), np.concatenate(forward))
+    again = Graph.of_rows(Names(graph.entities.names), Names(graph.relations.names), np.concatenate(forward))
     assert_equal(again, graph)
 
 
@@ -119,7 +116,7 @@ def test_rows_are_the_edges_of_a_relation_and_make_the_graph_again(history: list
 )
 def test_rows_that_name_what_is_not_there_are_refused(rows: list[Any]) -> None:
     with pytest.raises(ValueError, match="entities or relations that do not exist"):
-        Graph.of_rows(Interner("ab"), Interner("r"), np.array(rows, dtype=np.int32))
+        Graph.of_rows(Names("ab"), Names("r"), np.array(rows, dtype=np.int32))
 
 
 @given(histories())
@@ -133,16 +130,44 @@ def test_prominence_is_the_order_by_number_of_facts_and_then_by_name(history: li
 
 
 @given(histories())
-def test_the_version_of_a_relation_grows_exactly_when_its_edges_change(history: list[Step]) -> None:
+def test_a_relation_has_changed_exactly_if_its_edges_differ(history: list[Step]) -> None:
     graph = Graph()
     graph.add([("e0", f"r{k}", "e0") for k in range(3)])
     for doing, named in history:
-        before = [(graph.version(relation), graph.edges(relation)) for relation in range(6)]
+        before = graph.copy()
         change = graph.add(named) if doing == "add" else graph.retract(named)
-        for relation, (version, edges) in enumerate(before):
-            differs = any(not np.array_equal(*pair) for pair in zip(edges, graph.edges(relation), strict=True))
-            assert (graph.version(relation) > version) == differs == (relation in change.relations)
-            assert graph.version(relation) >= version
+        changed = graph.changed_since(before)
+        for relation in range(6):
+            pairs = zip(before.edges(relation), graph.edges(relation), strict=True)
+            differs = any(not np.array_equal(*pair) for pair in pairs)
+            assert (relation >> 1 in changed) == differs == (relation in change.relations)
+
+
+@given(histories(), fact_lists())
+def test_a_graph_before_a_change_is_the_graph_that_was_changed(history: list[Step], more: list[Fact]) -> None:
+    graph = played(history, Graph())
+    before = graph.copy()
+    change = net_change([graph.retract(more[:2]), graph.add(more), graph.retract(more[1:3])])
+    assert set(graph.before(change).facts()) == set(before.facts())
+
+
+@given(histories(), fact_lists())
+def test_a_graph_with_living_names_has_the_same_facts_and_no_other_names(history: list[Step], more: list[Fact]) -> None:
+    graph = played(history, Graph())
+    spoken_of = graph.add(more)
+    graph.retract(more)
+    living, new = graph.with_living_names(Change())
+    assert_equal(living.compacted(), graph.compacted())
+    facts = set(graph.facts())
+    assert set(living.entities.names) == {name for fact in facts for name in (fact[0], fact[2])}
+    assert set(living.relations.names) == {fact[1] for fact in facts}
+    assert [graph.entities[old] for old in new.kept.tolist()] == living.entities.names
+    assert living.entities.serials().tolist() == new.kept.tolist()
+    also, new = graph.with_living_names(spoken_of)
+    assert set(also.facts()) == facts
+    assert set(names(also, spoken_of.renumbered(new.entities, new.relations).added)) == set(
+        names(graph, spoken_of.added)
+    )
 
 
 @given(histories())

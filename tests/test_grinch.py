@@ -156,7 +156,7 @@ def played_clusters(history: list[Step], first: list[Fact]) -> list[list[set[fro
     found = []
     for doing, named in history:
         cases.update(**{doing: named})
-        graph, profiles, tree = cases.graph, cases.cases.profiles, tree_of(cases.cases.clusters)
+        graph, profiles, tree = cases.graph, cases.state.profiles, tree_of(cases.state.clusters)
         found.append(
             [
                 {members(graph, profiles, leaves(tree, node)) for node in set(tree.cut(threshold)[1].tolist())}
@@ -211,7 +211,7 @@ def test_clusters_that_lie_well_apart_are_those_of_clustering_anew(seed: int) ->
 
 
 def named(cases: CaseBase) -> set[frozenset[str]]:
-    return grouped(cases.graph.entities.names, cases.cases.clusters.entities.tolist())
+    return grouped(cases.graph.entities.names, cases.state.clusters.entities.tolist())
 
 
 @given(fact_lists(least=1), histories())

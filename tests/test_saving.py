@@ -250,7 +250,7 @@ def test_clusters_that_depend_on_history_are_kept(tmp_path: Path) -> None:
         cases.update(add=[fact])
     cases.save(tmp_path / "x.case")
     again = CaseBase.load(tmp_path / "x.case")
-    shapes = [each.cases.clusters.tree.shape().tolist() for each in (cases, again, others)]  # type: ignore[union-attr]
+    shapes = [each.state.clusters.tree.shape().tolist() for each in (cases, again, others)]  # type: ignore[union-attr]
     assert shapes[0] != shapes[2]
     for each in (cases, again):
         each.update(add=[("new", "r0", "e1")], retract=FACTS[3:5])

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tests.strategies import Fact, Step, histories, random_facts, shuffled, some_settings, surviving
 
 from casegraph import world
-from casegraph.answering import Cases
 from casegraph.casebase import CaseBase
 from casegraph.cli import cli
 from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings
@@ -22,34 +21,35 @@ from casegraph.paths import in_words, unpacked
 from casegraph.scaling.counting import COLUMNS, Part, Shard, count_hits, count_reach, keep, merged, with_hits
 from casegraph.scaling.files import read_part, write_part
 from casegraph.settings import Settings
+from casegraph.state import State
 
 FACTS = random_facts(Random(71), entities=12, relations=3, facts=50)
 
 
-def cases_of(facts: list[Fact], settings: Settings | None = None) -> Cases:
+def cases_of(facts: list[Fact], settings: Settings | None = None) -> State:
     case_base = CaseBase(settings)
     case_base.update(add=facts)
-    return case_base.cases
+    return case_base.state
 
 
-def directions(cases: Cases) -> list[int]:
+def directions(cases: State) -> list[int]:
     return list(range(cases.graph.directions))
 
 
-def hits_of(cases: Cases, of: int) -> list[Part]:
+def hits_of(cases: State, of: int) -> list[Part]:
     return [count_hits(cases, shard) for shard in Shard.all(of)]
 
 
-def reach_of(cases: Cases, of: int, given: Part, relations: list[int] | None = None) -> list[Part]:
+def reach_of(cases: State, of: int, given: Part, relations: list[int] | None = None) -> list[Part]:
     wanted = directions(cases) if relations is None else relations
     return [count_reach(with_hits(cases, given), (shard, wanted)) for shard in Shard.all(of)]
 
 
-def counts_of(cases: Cases) -> Part:
+def counts_of(cases: State) -> Part:
     return merged(reach_of(cases, 2, merged(hits_of(cases, 2))))
 
 
-def assert_same_counts(cases: Cases, expected: Cases) -> None:
+def assert_same_counts(cases: State, expected: State) -> None:
     assert sorted(cases.statistics.counted) == sorted(expected.statistics.counted)
     for relation, counts in expected.statistics.counted.items():
         for column in ("types", *COLUMNS):
@@ -66,9 +66,9 @@ def test_shards_counted_under_any_ids_add_up_to_what_one_process_counts(
     lived = CaseBase(settings)
     for doing, named in history:
         lived.update(**{doing: named})
-    hosts = [lived.cases, *(cases_of(shuffled(random, facts), settings) for _ in range(2))]
+    hosts = [lived.state, *(cases_of(shuffled(random, facts), settings) for _ in range(2))]
 
-    def somewhere() -> Cases:
+    def somewhere() -> State:
         return random.choice(hosts)
 
     hits = merged(count_hits(somewhere(), shard) for shard in Shard.all(first))
@@ -89,7 +89,7 @@ def test_shards_share_the_entities_evenly_whatever_their_ids(numbers: list[int],
     names = [f"e{number}" for number in numbers if f"e{number}" in graphs[0].entities]
     shares = []
     for graph in graphs:
-        entities = np.sort(graph.entities.intern(names))
+        entities = np.sort(graph.entities.extended(names)[1])
         shares.append([[graph.entities[one] for one in shard.share(graph, entities)] for shard in Shard.all(of)])
     sizes = [len(share) for share in shares[0]]
     assert [set(share) for share in shares[0]] == [set(share) for share in shares[1]]
@@ -97,7 +97,7 @@ def test_shards_share_the_entities_evenly_whatever_their_ids(numbers: list[int],
     assert max(sizes) - min(sizes) <= 1
 
 
-REFUSED: dict[str, tuple[Callable[[Cases, Cases], object], str]] = {
+REFUSED: dict[str, tuple[Callable[[State, State], object], str]] = {
     "a missing shard": (lambda own, _: merged(hits_of(own, 4)[:2]), "missing 3/4, 4/4"),
     "a shard twice": (lambda own, _: merged([hits_of(own, 2)[0]] * 2), "1/2 is there twice"),
     "shards of different numbers": (lambda own, _: merged(hits_of(own, 2)[:1] + hits_of(own, 3)[1:]), "1/2 and 2/3"),
@@ -132,7 +132,7 @@ def doubled(part: Part) -> Part:
 @pytest.mark.parametrize(
     "other", [cases_of(FACTS[1:]), cases_of(FACTS, Settings(support=3))], ids=["facts", "settings"]
 )
-def test_parts_that_do_not_belong_together_are_refused(kind: str, other: Cases) -> None:
+def test_parts_that_do_not_belong_together_are_refused(kind: str, other: State) -> None:
     refused, words = REFUSED[kind]
     with pytest.raises(CasegraphError, match=words) as raised:
         refused(cases_of(FACTS), other)
@@ -228,7 +228,7 @@ def test_the_digest_is_of_the_facts_and_the_settings_alone() -> None:
     lived = CaseBase()
     lived.update(add=[("x", "y", "z"), *shuffled(Random(3), FACTS)])
     lived.update(retract=[("x", "y", "z")])
-    assert lived.cases.digest == cases_of(FACTS).digest
+    assert lived.state.digest == cases_of(FACTS).digest
     others = [cases_of(FACTS[1:]), cases_of(FACTS, Settings(best=4)), cases_of([*FACTS, ("x", "y", "z")])]
     swapped = [(tail, relation, head) for head, relation, tail in FACTS]
     digests = {cases.digest for cases in [*others, cases_of(swapped), cases_of(FACTS)]}

@@ -38,14 +38,14 @@ def random_cases(random: Random, **changes: Any) -> CaseBase:  # noqa: ANN401  (
 
 def followed(cases: CaseBase, relation: int, entities: list[int], top: int) -> int:
     """Edges looked at to find the best answers."""
-    lists, kernel = asking(cases.cases, relation, ids(entities))
+    lists, kernel = asking(cases.state, relation, ids(entities))
     unknown = np.full(len(entities), -1, dtype=np.int32)
-    return kernels.answers(kernel, ids(entities), lists.of_query, unknown, cases.cases.workspaces, top, 1)[-1]
+    return kernels.answers(kernel, ids(entities), lists.of_query, unknown, cases.state.workspaces, top, 1)[-1]
 
 
 def standing(cases: CaseBase, relation: int, entity: int, targets: list[int]) -> Standings:
     none = np.zeros(2, dtype=np.int64), ids()
-    return standings(cases.cases, (relation, ids([entity])), (np.array([0, len(targets)]), ids(targets)), none)
+    return standings(cases.state, (relation, ids([entity])), (np.array([0, len(targets)]), ids(targets)), none)
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
@@ -55,9 +55,9 @@ def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict
         cases = random_cases(random, **changes)
         everyone = list(range(len(cases.graph.entities)))
         for relation in range(cases.graph.directions):
-            whole = answers(cases.cases, relation, ids(everyone), top=-1)
+            whole = answers(cases.state, relation, ids(everyone), top=-1)
             for top in (1, 3, 10):
-                few = answers(cases.cases, relation, ids(everyone), top=top)
+                few = answers(cases.state, relation, ids(everyone), top=top)
                 for found, best in zip(whole, few, strict=True):
                     assert best.entities.tolist() == found.entities[:top].tolist()
                     assert best.scores.tobytes() == found.scores[:top].tobytes()
@@ -86,8 +86,8 @@ def test_what_a_small_budget_leaves_out_does_not_depend_on_what_is_asked_for(bud
     cases = random_cases(Random(budget), budget=budget)
     everyone = ids(range(len(cases.graph.entities)))
     for relation in range(cases.graph.directions):
-        whole = answers(cases.cases, relation, everyone, top=-1)
-        for found, best in zip(whole, answers(cases.cases, relation, everyone, top=2), strict=True):
+        whole = answers(cases.state, relation, everyone, top=-1)
+        for found, best in zip(whole, answers(cases.state, relation, everyone, top=2), strict=True):
             assert best.exact == found.exact
             assert best.entities.tolist() == found.entities[:2].tolist()
             assert best.scores.tobytes() == found.scores[:2].tobytes()
@@ -101,9 +101,9 @@ def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
     cases.update(add=[*random_facts(random, entities=60, relations=4, facts=240), *shared])
     everyone = range(len(cases.graph.entities))
     for relation in range(cases.graph.directions):
-        together = answers(cases.cases, relation, ids(everyone), top=-1)
+        together = answers(cases.state, relation, ids(everyone), top=-1)
         for entity, found in zip(everyone, together, strict=True):
-            (alone,) = answers(cases.cases, relation, ids([entity]), top=-1)
+            (alone,) = answers(cases.state, relation, ids([entity]), top=-1)
             assert alone.entities.tolist() == found.entities.tolist()
             assert alone.scores.tobytes() == found.scores.tobytes()
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.strategies import Fact, Step, histories, random_facts, some_settings, surviving
 from tests.test_store_faults import named_counts
 
-from casegraph.casebase import CaseBase, Update
+from casegraph.casebase import CaseBase
 from casegraph.errors import (
     DamagedStore,
     IncompatibleFile,
@@ -27,10 +27,11 @@ from casegraph.errors import (
     UnreadableFile,
 )
 from casegraph.settings import Settings
+from casegraph.state import Update
 from casegraph.store import snapshots, store
 from casegraph.store.checking import check, salvage
 from casegraph.store.describing import described
-from casegraph.store.records import Names, Record
+from casegraph.store.records import NewNames, Record
 from casegraph.store.store import CaseStore
 
 FACTS = random_facts(Random(5), entities=9, relations=3, facts=70)[:30]
@@ -273,15 +274,15 @@ def test_counts_come_from_the_generation_and_are_made_anew_if_it_is_of_another_v
         opened.compact()
         expected = named_counts(opened)
     counted = CaseStore.open(folder, read_only=True)
-    assert set(counted.cases.statistics.counted) == set(range(counted.graph.directions))
+    assert set(counted.state.statistics.counted) == set(range(counted.graph.directions))
     assert named_counts(counted) == expected
     monkeypatch.setattr(snapshots, "FORMAT", snapshots.FORMAT + 1)
     later = CaseStore.open(folder, read_only=True)
-    assert (later.cases.statistics.counted, later.graph.directions > 0) == ({}, True)
+    assert (later.state.statistics.counted, later.graph.directions > 0) == ({}, True)
     assert named_counts(later) == expected
     with CaseStore.open(folder) as opened:
         opened.compact()
-    assert set(CaseStore.open(folder, read_only=True).cases.statistics.counted) == set(range(later.graph.directions))
+    assert set(CaseStore.open(folder, read_only=True).state.statistics.counted) == set(range(later.graph.directions))
 
 
 def test_a_writer_makes_a_generation_when_there_is_much_to_replay(
@@ -371,11 +372,11 @@ def test_a_file_that_is_missing_is_named(name: str, folder: Path) -> None:
 
 
 ODD = {
-    "names are missing": Record(4, 0, Names(99, ["x"]), Names(3, []), NOTHING, NOTHING),
-    "names repeat": Record(4, 0, Names(9, ["e1"]), Names(3, []), NOTHING, NOTHING),
-    "a tail that is not there": Record(4, 0, Names(9, []), Names(3, []), NOTHING, np.array([[0, 0, 9]])),
-    "a head below zero": Record(4, 0, Names(9, []), Names(3, []), np.array([[-1, 0, 0]]), NOTHING),
-    "an inverse relation": Record(4, 0, Names(9, []), Names(3, []), NOTHING, np.array([[0, 1, 0]])),
+    "names are missing": Record(4, 0, NewNames(99, ["x"]), NewNames(3, []), NOTHING, NOTHING),
+    "names repeat": Record(4, 0, NewNames(9, ["x", "x"]), NewNames(3, []), NOTHING, NOTHING),
+    "a tail that is not there": Record(4, 0, NewNames(9, []), NewNames(3, []), NOTHING, np.array([[0, 0, 9]])),
+    "a head below zero": Record(4, 0, NewNames(9, []), NewNames(3, []), np.array([[-1, 0, 0]]), NOTHING),
+    "an inverse relation": Record(4, 0, NewNames(9, []), NewNames(3, []), NOTHING, np.array([[0, 1, 0]])),
 }
 
 
@@ -502,5 +503,5 @@ def test_a_generation_that_says_something_else_than_the_log_is_found_by_check(fo
     with CaseStore.open(folder) as opened:
         opened.compact()
         position = opened._writing().position
-        snapshots.write(folder, built(FACTS[:3]).cases, position)
+        snapshots.write(folder, built(FACTS[:3]).state, position)
     assert "with other facts than the log has" in str(check(folder))

@@ -41,7 +41,7 @@ def named_counts(cases: CaseBase) -> dict[Any, dict[Any, list[int]]]:
     """All counts of a case base, by name."""
     cases.prepare()
     graph, n, named = cases.graph, cases.settings.max_length, dict[Any, dict[Any, list[int]]]()
-    for relation, found in cases.cases.statistics.counted.items():
+    for relation, found in cases.state.statistics.counted.items():
         columns = [getattr(found, column).tolist() for column in COLUMNS]
         rows = {path_type_in_oracle(graph, number, n): counts for number, *counts in zip(*columns, strict=True)}
         named |= {relation_in_oracle(graph, relation): rows} if rows else {}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from casegraph.answers import Answer, Answers
-    from casegraph.casebase import CaseBase, Update
+    from casegraph.casebase import CaseBase
     from casegraph.errors import (
         CasegraphError,
         DamagedStore,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from casegraph.explanation import Explanation, Neighbour, Reason
     from casegraph.facts import Fact, read_facts, write_facts
     from casegraph.settings import Settings
+    from casegraph.state import Update
     from casegraph.store.store import CaseStore, Event
 else:
 
@@ -49,12 +50,13 @@ else:
 
 _PUBLIC = {
     "answers": "Answer Answers",
-    "casebase": "CaseBase Update",
+    "casebase": "CaseBase",
     "errors": "CasegraphError DamagedStore IncompatibleFile InvalidSettings MalformedFact NotABenchmark ReadOnlyStore "
     "StoreInUse UnknownName UnreadableFile",
     "explanation": "Explanation Neighbour Reason",
     "facts": "Fact read_facts write_facts",
     "settings": "Settings",
+    "state": "Update",
     "store.store": "CaseStore Event",
 }
 

@@ -8,7 +8,6 @@ combines.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,64 +15,17 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.arrays import Counts, Floats, Ids, ids
-from casegraph.clusters.assignment import EVERYONE, Clusters, depends_on_history
+from casegraph.clusters.assignment import EVERYONE
 from casegraph.counting import ClusterCounts
-from casegraph.digest import digest
-from casegraph.edges import Change
-from casegraph.graph import Graph
 from casegraph.paths import name_order
-from casegraph.profiles import NONE, Profiles
+from casegraph.profiles import NONE
 from casegraph.retrieval import nearest
 from casegraph.settings import Settings
-from casegraph.statistics import PathStatistics, share
+from casegraph.state import State
+from casegraph.statistics import share
 from casegraph.work import threads
 
-MANY = 256  # changed facts: with more, counting again is cheaper than keeping up
 ALMOST_SURE = 1 - 1e-9  # no path type is worth more: nothing is so certain that nothing else can add to it
-
-
-class Consequence(NamedTuple):
-    """What an update did to clusters and counts; see `Update`."""
-
-    moved: int
-    recounted: int
-    cycles: int
-    anew: bool
-
-
-class Cases:
-    """All that queries are answered from: one state of the graph, and what is derived from it when needed."""
-
-    def __init__(self, graph: Graph, profiles: Profiles, settings: Settings, clusters: Clusters | None = None) -> None:
-        self.graph, self.profiles, self.settings = graph, profiles, settings
-        self._clusters = cache(lambda: clusters or Clusters.of(graph, profiles, settings))
-        self.statistics = PathStatistics(graph, self._cluster_of_each, settings)
-        self.workspaces = kernels.Workspaces()
-        self.known_for_everyone: dict[int, Asking] = {}  # one a relation that was asked about, made when first needed
-
-    @property
-    def clusters(self) -> Clusters:
-        """Which cluster each entity is in, made when first needed."""
-        return self._clusters()
-
-    @cached_property
-    def digest(self) -> str:
-        """A digest of the facts and the settings, the same on any machine."""
-        return digest(self.graph, self.settings)
-
-    def after(self, change: Change, graph: Graph, profiles: Profiles, reshaped: Ids) -> "tuple[Cases, Consequence]":
-        """What queries are answered from after a change; counts that are known are kept, unless the change is large."""
-        clusters, moved = None, ids()
-        if depends_on_history(self.settings):
-            clusters, moved = self.clusters.after(graph, profiles, reshaped)
-        later = Cases(graph, profiles, self.settings, clusters)
-        if len(change) > MANY:
-            return later, Consequence(len(moved), 0, 0, anew=True)
-        later.statistics, hits = self.statistics.after(change, graph, later._cluster_of_each)
-        return later, Consequence(len(moved), len(hits.entities), hits.cycles, hits.anew)
-
-    def _cluster_of_each(self) -> Ids:
-        return self.clusters.entities
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +54,16 @@ class Asking(NamedTuple):
     kernel: kernels.Asking
 
 
-def asking(cases: Cases, relation: int, entities: Ids) -> Asking:
+def asking(state: State, relation: int, entities: Ids) -> Asking:
     """What to walk for the queries (entity, relation), best first; equal weights in the order of `name_order`.
 
     If all entities walk the same it is made once: it takes less room than the graph and the counts it is made from.
     """
-    if cases.settings.neighbours is not None:
-        return _asking(cases, relation, _known_to_neighbours(cases, relation, entities))
-    if relation not in cases.known_for_everyone:
-        cases.known_for_everyone[relation] = _asking(cases, relation, _known_for_everyone(cases, relation))
-    lists, kernel = cases.known_for_everyone[relation]
+    if state.settings.neighbours is not None:
+        return _asking(state, relation, _known_to_neighbours(state, relation, entities))
+    lists, kernel = state.derived(
+        ("asking", relation), lambda: _asking(state, relation, _known_for_everyone(state, relation))
+    )
     return Asking(replace(lists, of_query=np.zeros(len(entities), dtype=np.int32)), kernel)
 
 
@@ -123,16 +75,16 @@ class Found(NamedTuple):
     exact: bool
 
 
-def answers(cases: Cases, relation: int, entities: Ids, *, top: int, left_out: Ids | None = None) -> list[Found]:
+def answers(state: State, relation: int, entities: Ids, *, top: int, left_out: Ids | None = None) -> list[Found]:
     """The best `top` answers of each query (entity, relation); all of them if `top` is -1.
 
     left_out  for each query a known answer to be treated as unknown, or -1
     """
-    lists, kernel = asking(cases, relation, entities)
+    lists, kernel = asking(state, relation, entities)
     offsets, found, scores, exact, _ = kernels.answers(
-        kernel, entities, lists.of_query, _left_out(entities, left_out), cases.workspaces, top, threads()
+        kernel, entities, lists.of_query, _left_out(entities, left_out), state.workspaces, top, threads()
     )
-    parts, counted = zip(pairwise(offsets), exact.tolist(), strict=True), cases.statistics.exact(relation)
+    parts, counted = zip(pairwise(offsets), exact.tolist(), strict=True), state.statistics.exact(relation)
     return [Found(found[start:end], scores[start:end], bool(whole) and counted) for (start, end), whole in parts]
 
 
@@ -151,7 +103,7 @@ class Standings:
 
 
 def standings(
-    cases: Cases,
+    state: State,
     query: tuple[int, Ids],
     targets: tuple[Counts, Ids],
     known: tuple[Counts, Ids],
@@ -164,9 +116,9 @@ def standings(
     known    offsets and entities: which answers of each query to pass over when another is ranked, sorted
     """
     relation, entities = query
-    lists, kernel = asking(cases, relation, entities)
+    lists, kernel = asking(state, relation, entities)
     score, better, equal, earlier = kernels.standings(
-        kernel, entities, lists.of_query, _left_out(entities, left_out), cases.workspaces, *targets, *known, threads()
+        kernel, entities, lists.of_query, _left_out(entities, left_out), state.workspaces, *targets, *known, threads()
     )
     return Standings(score, better, equal, earlier)
 
@@ -187,37 +139,37 @@ def _left_out(entities: Ids, left_out: Ids | None) -> Ids:
     return np.full(len(entities), -1, dtype=np.int32) if left_out is None else left_out
 
 
-def _asking(cases: Cases, relation: int, lists: WalkLists) -> Asking:
-    ranks = cases.graph.entities.ranks()
-    return Asking(lists, kernels.Asking(cases.graph.kernel, relation, lists.arrays, manner(cases.settings), ranks))
+def _asking(state: State, relation: int, lists: WalkLists) -> Asking:
+    ranks = state.graph.entities.ranks()
+    return Asking(lists, kernels.Asking(state.graph.kernel, relation, lists.arrays, manner(state.settings), ranks))
 
 
-def _known_for_everyone(cases: Cases, relation: int) -> WalkLists:
-    counts, settings = cases.statistics.everyone(relation), cases.settings
+def _known_for_everyone(state: State, relation: int) -> WalkLists:
+    counts, settings = state.statistics.everyone(relation), state.settings
     if settings.weight == "right":
         weights = share(counts.right, counts.reached, settings.doubt)
     else:
-        weights = _prior_times_precision(cases.statistics.clustered(relation), EVERYONE, counts.types)
-    order = _best_first(cases, counts.types, weights)
+        weights = _prior_times_precision(state.statistics.clustered(relation), EVERYONE, counts.types)
+    order = _best_first(state, counts.types, weights)
     order = order[(weights[order] > 0) & (counts.types[order] != relation + 1)].astype(np.int32)
     return WalkLists(counts.types, np.array([0, len(order)]), order, weights[order], ids([0]))
 
 
-def _known_to_neighbours(cases: Cases, relation: int, entities: Ids) -> WalkLists:
-    neighbours = _neighbours(cases, relation, entities)
-    counts = cases.statistics.closed_path_types(relation, np.unique(np.concatenate([ids(), *neighbours])))
+def _known_to_neighbours(state: State, relation: int, entities: Ids) -> WalkLists:
+    neighbours = _neighbours(state, relation, entities)
+    counts = state.statistics.closed_path_types(relation, np.unique(np.concatenate([ids(), *neighbours])))
     types = np.unique(counts.types)
     types = types[types != relation + 1]
-    places = name_order(cases.graph, types, cases.settings.max_length)
+    places = name_order(state.graph, types, state.settings.max_length)
     lists: dict[tuple[bytes, int], int] = {}
     walked, weights, of_query = [], [], []
     for entity, near in zip(entities.tolist(), neighbours, strict=True):
-        cluster = int(cases.clusters.entities[entity]) if entity >= 0 else EVERYONE
+        cluster = int(state.clusters.entities[entity]) if entity >= 0 else EVERYONE
         key = near.tobytes(), cluster
         if key not in lists:
             lists[key] = len(lists)
             gathered, frequency = _gathered(counts, near, types)
-            weight = np.minimum(_weights(cases, relation, cluster, types[gathered], frequency), ALMOST_SURE)
+            weight = np.minimum(_weights(state, relation, cluster, types[gathered], frequency), ALMOST_SURE)
             order = np.lexsort((places[gathered], -weight))
             order = order[weight[order] > 0]
             walked.append(gathered[order].astype(np.int32))
@@ -229,15 +181,15 @@ def _known_to_neighbours(cases: Cases, relation: int, entities: Ids) -> WalkList
     )
 
 
-def _neighbours(cases: Cases, relation: int, entities: Ids) -> list[Ids]:
+def _neighbours(state: State, relation: int, entities: Ids) -> list[Ids]:
     """The contextual entities of each query. Those of one profile have the same, but for themselves."""
-    k = cases.settings.neighbours or 0
+    k = state.settings.neighbours or 0
     found: dict[int, Ids] = {NONE: ids()}
     lists = []
     for entity in entities.tolist():
-        profile = cases.profiles.of(entity) if entity >= 0 else NONE
+        profile = state.profiles.of(entity) if entity >= 0 else NONE
         if profile not in found:
-            found[profile] = nearest(cases.profiles, cases.graph, profile, cases.profiles.having(relation), k + 1)
+            found[profile] = nearest(state.profiles, state.graph, profile, state.profiles.having(relation), k + 1)
         near = found[profile]
         lists.append(near[near != entity][:k])
     return lists
@@ -253,16 +205,16 @@ def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, 
     return places, np.bincount(which, weights=counts.hits[rows], minlength=len(places)).astype(np.int64)
 
 
-def _weights(cases: Cases, relation: int, cluster: int, types: Counts, frequency: Counts) -> Floats:
-    if cases.settings.weight == "frequency":
+def _weights(state: State, relation: int, cluster: int, types: Counts, frequency: Counts) -> Floats:
+    if state.settings.weight == "frequency":
         return share(frequency, int(frequency.sum()))
-    if cases.settings.weight == "right":
-        counts = cases.statistics.everyone(relation)
+    if state.settings.weight == "right":
+        counts = state.statistics.everyone(relation)
         rows = np.searchsorted(counts.types, types)
-        return share(counts.right[rows], counts.reached[rows], cases.settings.doubt)
-    counted = cases.statistics.clustered(relation)
+        return share(counts.right[rows], counts.reached[rows], state.settings.doubt)
+    counted = state.statistics.clustered(relation)
     own = _prior_times_precision(counted, cluster, types)
-    return np.where(own > 0, own, _prior_times_precision(counted, EVERYONE, types)) if cases.settings.fallback else own
+    return np.where(own > 0, own, _prior_times_precision(counted, EVERYONE, types)) if state.settings.fallback else own
 
 
 def _prior_times_precision(counts: ClusterCounts, cluster: int, types: Counts) -> Floats:
@@ -277,5 +229,5 @@ def _prior_times_precision(counts: ClusterCounts, cluster: int, types: Counts) -
     return np.where(known[places] == types, weights[places], 0.0)
 
 
-def _best_first(cases: Cases, types: Counts, weights: Floats) -> Counts:
-    return np.lexsort((name_order(cases.graph, types, cases.settings.max_length), -weights))
+def _best_first(state: State, types: Counts, weights: Floats) -> Counts:
+    return np.lexsort((name_order(state.graph, types, state.settings.max_length), -weights))

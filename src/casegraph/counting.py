@@ -11,7 +11,7 @@ relation whose paths reach too far, the entities from which a path type fans out
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from casegraph import kernels
 from casegraph.arrays import Counts, Ids
 from casegraph.clusters.assignment import EVERYONE
 from casegraph.graph import Graph
-from casegraph.paths import lengths, steps
+from casegraph.paths import lengths, renumbered, steps
 from casegraph.settings import Settings
 from casegraph.work import Show, quiet, run, threads
 
@@ -54,6 +54,10 @@ class PathCounts:
     def exact(self) -> bool:
         """Whether nothing was left out, as far as these path types go."""
         return not self.left_out.any()
+
+    def renumbered(self, relations: Ids, max_length: int) -> "PathCounts":
+        """The same counts where relation i has the number `relations[i]`, in the same order."""
+        return replace(self, types=renumbered(self.types, relations, max_length))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from hashlib import sha256
 
 import numpy as np
 
-from casegraph.arrays import Counts, Ids, Interner
+from casegraph.arrays import Counts, Ids
 from casegraph.graph import Graph
+from casegraph.names import Names
 from casegraph.settings import Settings
 
 
@@ -43,7 +44,7 @@ def _entities_in_use(graph: Graph) -> Ids:
     return _in_order(graph.entities, np.flatnonzero(used).astype(np.int32))
 
 
-def _in_order(names: Interner, used: Ids) -> Ids:
+def _in_order(names: Names, used: Ids) -> Ids:
     ordered: Ids = used[np.argsort(names.ranks()[used])]
     return ordered
 

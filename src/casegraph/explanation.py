@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from casegraph import kernels
-from casegraph.answering import Cases, asking
+from casegraph.answering import asking
 from casegraph.answers import Answer, html_table
 from casegraph.arrays import ids
 from casegraph.clusters.assignment import EVERYONE
@@ -26,6 +26,8 @@ from casegraph.retrieval import contextual_entities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from casegraph.state import State
 
 Kind = Literal["path", "shared fact", "habit"]
 KINDS: tuple[Kind, ...] = ("path", "shared fact", "habit")
@@ -44,9 +46,9 @@ class Neighbour:
     answers: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, cases: Cases, entity: int, other: int, relation: int | None = None) -> Neighbour:
+    def of(cls, state: State, entity: int, other: int, relation: int | None = None) -> Neighbour:
         """How `other` is like `entity`; with a relation, also what it answers."""
-        graph, profiles = cases.graph, cases.profiles
+        graph, profiles = state.graph, state.profiles
         own, theirs = profiles.relations(profiles.of(entity)), profiles.relations(profiles.of(other))
         shared = sorted(graph.relation_name(label) for label in np.intersect1d(own, theirs).tolist())
         answers = (
@@ -146,43 +148,43 @@ class Explanation:
         )
 
 
-def explanation(cases: Cases, query: Query, answer: Answer, found: int) -> Explanation:
+def explanation(state: State, query: Query, answer: Answer, found: int) -> Explanation:
     """All reasons for `found` as an answer to `query`, and who its contextual entities are."""
-    near = contextual_entities(cases.profiles, cases.graph, query, cases.settings.neighbours or NEIGHBOURS_SHOWN)
+    near = contextual_entities(state.profiles, state.graph, query, state.settings.neighbours or NEIGHBOURS_SHOWN)
     neighbours = tuple(
-        Neighbour.of(cases, query.entity, other, query.relation) for other in near.tolist()[:NEIGHBOURS_SHOWN]
+        Neighbour.of(state, query.entity, other, query.relation) for other in near.tolist()[:NEIGHBOURS_SHOWN]
     )
-    return Explanation(answer, tuple(reasons(cases, query, found)), neighbours)
+    return Explanation(answer, tuple(reasons(state, query, found)), neighbours)
 
 
-def reasons(cases: Cases, query: Query, found: int, left_out: int = -1) -> Iterator[Reason]:
+def reasons(state: State, query: Query, found: int, left_out: int = -1) -> Iterator[Reason]:
     """The reasons for `found`, the most important first, each made when it is asked for.
 
     left_out  a known answer to be treated as unknown
     """
     entity = ids([query.entity])
-    lists, kernel = asking(cases, query.relation, entity)
-    columns = kernels.evidence(kernel, entity, lists.of_query, ids([left_out]), cases.workspaces, found)
+    lists, kernel = asking(state, query.relation, entity)
+    columns = kernels.evidence(kernel, entity, lists.of_query, ids([left_out]), state.workspaces, found)
     pieces = list(zip(*(column.tolist() for column in columns), strict=True))
-    for (kind, label, tail, place, count, of, worth), part in _shares(cases, pieces):
+    for (kind, label, tail, place, count, of, worth), part in _shares(state, pieces):
         if KINDS[kind] == "path":
-            yield _path_reason(cases, query, found, int(lists.types[lists.walked[place]]), worth=worth, part=part)
+            yield _path_reason(state, query, found, int(lists.types[lists.walked[place]]), worth=worth, part=part)
         elif KINDS[kind] == "shared fact":
-            yield Reason("shared fact", _fact_words(cases.graph, label, tail), worth, part, count, of)
+            yield Reason("shared fact", _fact_words(state.graph, label, tail), worth, part, count, of)
         else:
-            yield Reason("habit", cases.graph.relation_name(query.relation), worth, part, count, of)
+            yield Reason("habit", state.graph.relation_name(query.relation), worth, part, count, of)
 
 
-def _shares(cases: Cases, pieces: list[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], float]]:
+def _shares(state: State, pieces: list[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], float]]:
     """The pieces that count, each with its part of the score, in the order in which they are added up."""
-    settings = cases.settings
+    settings = state.settings
     if settings.combination == "sum":
         yield from ((piece, piece[-1]) for piece in pieces)
         return
 
     def order(piece: tuple[Any, ...]) -> tuple[float, int, int, str]:
         kind, label, tail, place, *_, worth = piece
-        return -worth, kind, place, _fact_words(cases.graph, label, tail) if label >= 0 else ""
+        return -worth, kind, place, _fact_words(state.graph, label, tail) if label >= 0 else ""
 
     weight = 1.0
     for piece in sorted(pieces, key=order)[: settings.best]:
@@ -190,30 +192,30 @@ def _shares(cases: Cases, pieces: list[tuple[Any, ...]]) -> Iterator[tuple[tuple
         weight *= settings.discount
 
 
-def _path_reason(cases: Cases, query: Query, found: int, number: int, *, worth: float, part: float) -> Reason:
-    path_type = unpacked(number, cases.settings.max_length)
-    counts = cases.statistics.everyone(query.relation)
+def _path_reason(state: State, query: Query, found: int, number: int, *, worth: float, part: float) -> Reason:
+    path_type = unpacked(number, state.settings.max_length)
+    counts = state.statistics.everyone(query.relation)
     row = int(np.searchsorted(counts.types, number))
     cluster, hits = EVERYONE, int(counts.hits[row])
     total = int(counts.hits.sum())
-    if cases.settings.weight == "prior" and cases.settings.neighbours is not None:
-        own = int(cases.clusters.entities[query.entity])
-        if cases.statistics.hits(own, query.relation, path_type):
-            cluster, hits = own, cases.statistics.hits(own, query.relation, path_type)
-            clustered = cases.statistics.clustered(query.relation)
+    if state.settings.weight == "prior" and state.settings.neighbours is not None:
+        own = int(state.clusters.entities[query.entity])
+        if state.statistics.hits(own, query.relation, path_type):
+            cluster, hits = own, state.statistics.hits(own, query.relation, path_type)
+            clustered = state.statistics.clustered(query.relation)
             total = int(clustered.hits[clustered.of(own)].sum())
-    tries = cases.statistics.tries(cluster, query.relation, path_type)
-    paths = list(islice(_named_paths(cases, query.entity, path_type, found), PATHS_SHOWN + 1))
+    tries = state.statistics.tries(cluster, query.relation, path_type)
+    paths = list(islice(_named_paths(state, query.entity, path_type, found), PATHS_SHOWN + 1))
     return Reason(
-        "path", in_words(cases.graph, path_type), worth, part, int(counts.right[row]), int(counts.reached[row]),
+        "path", in_words(state.graph, path_type), worth, part, int(counts.right[row]), int(counts.reached[row]),
         hits, tries, hits / total if total else 0.0, hits / tries if tries else 0.0,
         tuple(paths[:PATHS_SHOWN]), len(paths) > PATHS_SHOWN,
     )  # fmt: skip
 
 
-def _named_paths(cases: Cases, entity: int, path_type: PathType, found: int) -> Iterator[tuple[str, ...]]:
-    graph = cases.graph
-    for path in paths_between(graph, entity, path_type, found, loop_free=cases.settings.loop_free):
+def _named_paths(state: State, entity: int, path_type: PathType, found: int) -> Iterator[tuple[str, ...]]:
+    graph = state.graph
+    for path in paths_between(graph, entity, path_type, found, loop_free=state.settings.loop_free):
         names = [graph.entities[path[0]]]
         for relation, passed in zip(path_type, path[1:], strict=True):
             names += [graph.relation_name(relation), graph.entities[passed]]

@@ -3,21 +3,33 @@ Facts as arrays, both directions (§2.1).
 
 Relation number k of the graph is two relations of the method: 2k from head to tail, 2k + 1 back. The edges of a
 relation are three arrays that are never written to: a change puts new arrays in their place. So a `copy` is cheap and
-shares all that stays the same, whoever holds one keeps it as it was, and a relation's version says whether anything
-derived from it still holds.
+shares all that stays the same, and whoever holds a graph that nobody changes keeps it as it was, names included.
 """
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Self
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, NamedTuple, Self, overload
 
 import numpy as np
 
 from casegraph import kernels
-from casegraph.arrays import Counts, Ids, Interner, ids
-from casegraph.edges import Change, Edges, changed_keys, edges_of, found_in, key, keys_of, sorted_unique
+from casegraph.arrays import Counts, Ids, ids
+from casegraph.edges import (
+    NO_ROWS,
+    Change,
+    Edges,
+    changed_keys,
+    edges_of,
+    edges_of_each,
+    found_in,
+    key,
+    keys_of,
+    sorted_unique,
+    turned,
+)
 from casegraph.facts import Fact
+from casegraph.names import Names
 from casegraph.work import no_collection
 
 if TYPE_CHECKING:
@@ -25,11 +37,18 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1 << 12  # facts that become ids together: as many as the processor's cache holds
 BATCHES = 1 << 10  # of these that become edges together
+FEW = 1 << 8  # facts of a new relation: with fewer, making arrays takes longer than what is put in them
 INVERSE = "⁻¹"
+NO_EDGES = Edges(ids(), np.zeros(1, dtype=np.int32), ids())
+NO_EDGES_INDEXED = kernels.Edges.of(*NO_EDGES)
 
 
-def inverse(relation: int) -> int:
-    """The same edges walked the other way."""
+@overload
+def inverse(relation: int) -> int: ...
+@overload
+def inverse(relation: Ids) -> Ids: ...
+def inverse(relation: int | Ids) -> int | Ids:
+    """The same edges walked the other way; for one relation, or for each of several."""
     return relation ^ 1
 
 
@@ -40,15 +59,27 @@ class Query(NamedTuple):
     relation: int
 
 
-class Graph:
-    """Interned names, and for each relation its edges grouped by head."""
+class Renumbering(NamedTuple):
+    """Ids after names were given up, by the ids before; -1 for one that was given up.
 
-    def __init__(self) -> None:
-        self.entities = Interner()
-        self.relations = Interner()
-        self._edges: list[Edges] = []
-        self._indexed: list[kernels.Edges] = []
-        self._versions: list[int] = []
+    kept       the entities that are still there, sorted, as they were called before
+    entities   the new id of each entity
+    relations  the new number of each relation, 2k and 2k + 1
+    """
+
+    kept: Ids
+    entities: Ids
+    relations: Ids
+
+
+class Graph:
+    """Names with ids, and for each relation its edges grouped by head."""
+
+    def __init__(self, entities: Names | None = None, relations: Names | None = None) -> None:
+        self.entities = Names() if entities is None else entities
+        self.relations = Names() if relations is None else relations
+        self._edges: list[Edges] = [NO_EDGES] * (2 * len(self.relations))
+        self._indexed: list[kernels.Edges] = [NO_EDGES_INDEXED] * (2 * len(self.relations))
         self._kernel: kernels.Graph | None = None
         self._prominence: Ids | None = None
         self._walks: dict[int, Counts] = {}
@@ -61,10 +92,8 @@ class Graph:
         return graph
 
     @classmethod
-    def of_rows(cls, entities: Interner, relations: Interner, rows: Ids) -> Self:
+    def of_rows(cls, entities: Names, relations: Names, rows: Ids) -> Self:
         """A graph of facts given as rows (head, relation, tail) of ids, a relation being 2k."""
-        graph = cls()
-        graph.entities, graph.relations = entities, relations
         if (
             rows.ndim != 2
             or rows.shape[1] != 3
@@ -72,6 +101,7 @@ class Graph:
             or (rows >= [len(entities), 2 * len(relations), len(entities)]).any()
         ):
             raise ValueError("facts name entities or relations that do not exist")
+        graph = cls(entities, relations)
         graph.apply(rows.astype(np.int32), add=True)
         return graph
 
@@ -100,14 +130,15 @@ class Graph:
         """The edges of a relation, 2k or its inverse 2k + 1."""
         return self._edges[relation]
 
-    def version(self, relation: int) -> int:
-        """A number that grows whenever the edges of the relation change."""
-        return self._versions[relation >> 1]
-
     def changed_since(self, earlier: Graph) -> list[int]:
-        """The relations (k, for 2k and 2k + 1) whose edges are not those of an earlier state of this graph."""
-        known = len(earlier._versions)
-        return [k for k, version in enumerate(self._versions) if k >= known or version != earlier._versions[k]]
+        """The relations (k, for 2k and 2k + 1) whose edges are not the arrays that an earlier graph has."""
+        known = len(earlier._edges)
+        forward = range(0, len(self._edges), 2)
+        return [
+            relation >> 1
+            for relation in forward
+            if relation >= known or self._edges[relation] is not earlier._edges[relation]
+        ]
 
     def answers(self, entity: int, relation: int) -> Ids:
         """The entities that `relation` leads to from `entity`, sorted by id."""
@@ -154,26 +185,17 @@ class Graph:
 
     def add(self, facts: Iterable[tuple[str, str, str]]) -> Change:
         """Take in facts, all or none; those that are there already are counted, and change nothing."""
-        before, names = self.copy(), (len(self.entities), len(self.relations))
-        added, read = [np.empty((0, 3), dtype=np.int32)], 0
-        try:
-            with no_collection():
-                for rows in self._interned(facts):
-                    added.append(self.apply(rows, add=True))
-                    read += len(rows)
-            self._make_room()
-        except BaseException:
-            self._edges, self._indexed, self._versions = before._edges, before._indexed, before._versions
-            self._kernel, self._prominence = before._kernel, before._prominence
-            self.forget_after(*names)
-            raise
+        later = self.copy()
+        added = [NO_ROWS]
+        read = 0
+        with no_collection():
+            for rows in later._rows_of(facts):
+                added.append(later.apply(rows, add=True))
+                read += len(rows)
+        later._make_room()
+        self._become(later)
         new = np.concatenate(added)
-        return Change(new, new[:0], repeated=read - len(new), absent=0)
-
-    def forget_after(self, entities: int, relations: int) -> None:
-        """Take back all names but so many of each; only right while no fact that is kept has one of them."""
-        self.entities.forget_after(entities)
-        self.relations.forget_after(relations)
+        return Change(added=new, repeated=read - len(new))
 
     def retract(self, facts: Iterable[tuple[str, str, str] | str]) -> Change:
         """Take facts away, and all facts of entities; those that are not there are counted, and change nothing."""
@@ -183,38 +205,69 @@ class Graph:
         first = self.apply(rows, add=False)
         more = self.apply(np.concatenate([rows[:0], *named.values()]), add=False)
         absent = asked - len(first) + sum(not len(around) for around in named.values())
-        return Change(first[:0], np.concatenate([first, more]), repeated=0, absent=absent)
+        return Change(retracted=np.concatenate([first, more]), absent=absent)
 
     def apply(self, rows: Ids, *, add: bool) -> Ids:
         """Add or retract facts given as rows of known ids; returns the rows that changed anything, sorted."""
         if add:
             self._make_room()
-        changed = []
-        order = np.argsort(rows[:, 1], kind="stable")
-        for group in np.split(order, np.flatnonzero(np.diff(rows[order, 1])) + 1):
-            if not len(group):
-                continue
-            relation = int(rows[group[0], 1])
-            before = keys_of(self._edges[relation])
-            asked = sorted_unique(key(rows[group, 0], rows[group, 2]))
-            known = found_in(asked, before)
-            keys = asked[~known] if add else asked[known]
-            if not len(keys):
-                continue
-            back, before_back = np.sort((keys << 32) | (keys >> 32)), keys_of(self._edges[inverse(relation)])
-            self._put(relation, changed_keys(before, keys, add=add), changed_keys(before_back, back, add=add))
-            changed.append(
-                np.stack([keys >> 32, np.full(len(keys), relation), keys & 0xFFFFFFFF], axis=1).astype(np.int32)
-            )
-        return np.concatenate(changed) if changed else rows[:0]
+        rows = rows[np.argsort(rows[:, 1], kind="stable")]
+        starts = np.flatnonzero(np.diff(rows[:, 1], prepend=-1))
+        few = [NO_ROWS]
+        changed = [NO_ROWS]
+        for start, end in pairwise([*starts.tolist(), len(rows)]):
+            group = rows[start:end]
+            relation = int(group[0, 1])
+            if add and len(group) < FEW and self._edges[relation] is NO_EDGES:
+                few.append(group)
+            else:
+                keys = self._put_changed(relation, key(group[:, 0], group[:, 2]), add=add)
+                changed.append(_rows(np.full(len(keys), relation), keys))
+        changed.append(self._put_new(np.concatenate(few)))
+        self._forget_derived()
+        found = np.concatenate(changed)
+        return found[np.argsort(found[:, 1], kind="stable")]
 
     def copy(self) -> Graph:
         """A graph of the same facts that can go its own way; arrays and names are shared."""
-        other = Graph()
-        other.entities, other.relations = self.entities, self.relations
-        other._kernel, other._prominence = self._kernel, self._prominence
-        other._edges, other._indexed, other._versions = self._edges.copy(), self._indexed.copy(), self._versions.copy()
+        other = Graph(self.entities, self.relations)
+        other._edges = self._edges.copy()
+        other._indexed = self._indexed.copy()
         return other
+
+    def with_names_of(self, later: Graph) -> Graph:
+        """The same facts with ids for all names of a later graph as well."""
+        if len(self.entities) == len(later.entities) and len(self.relations) == len(later.relations):
+            return self
+        graph = self.copy()
+        graph.entities = later.entities
+        graph.relations = later.relations
+        graph._make_room()
+        return graph
+
+    def before(self, change: Change) -> Graph:
+        """The graph that a change has made this one from, under the names that this one has."""
+        earlier = self.copy()
+        earlier.apply(change.added, add=False)
+        earlier.apply(change.retracted, add=True)
+        return earlier
+
+    def with_living_names(self, also: Change) -> tuple[Graph, Renumbering]:
+        """The same facts with ids only for names that some fact has, or that a change speaks of; and the new ids."""
+        is_living = np.zeros(len(self.entities), dtype=np.bool)
+        is_living[also.entities] = True
+        is_used = np.zeros(self.directions, dtype=np.bool)
+        is_used[also.relations] = True
+        for relation, edges in enumerate(self._edges):
+            is_living[edges.heads] = True
+            is_used[relation] |= len(edges.heads) > 0
+        kept = np.flatnonzero(is_living).astype(np.int32)
+        directions = np.flatnonzero(is_used).astype(np.int32)
+        new = Renumbering(kept, _places(kept, len(is_living)), _places(directions, len(is_used)))
+        graph = Graph(self.entities.kept(kept), self.relations.kept(directions[::2] >> 1))
+        for relation, before in enumerate(directions.tolist()):
+            graph._put(relation, self._edges[before].renumbered(new.entities))
+        return graph, new
 
     def without(self, facts: Iterable[tuple[str, str, str]]) -> Graph:
         """The graph as if these facts were not known; this one stays as it is."""
@@ -224,19 +277,19 @@ class Graph:
 
     def compacted(self) -> Graph:
         """The canonical form: the same facts, ids in the order of names, and no id for a name that no fact has."""
-        graph = Graph()
-        used = sorted({name for fact in self.facts() for name in (fact.head, fact.tail)})
-        graph.entities, graph.relations = Interner(used), Interner(sorted({fact.relation for fact in self.facts()}))
+        entities = sorted({name for fact in self.facts() for name in (fact.head, fact.tail)})
+        graph = Graph(Names(entities), Names(sorted({fact.relation for fact in self.facts()})))
         graph.add(self.facts())
         return graph
 
-    def _interned(self, facts: Iterable[tuple[str, str, str]]) -> Iterator[Ids]:
+    def _rows_of(self, facts: Iterable[tuple[str, str, str]]) -> Iterator[Ids]:
         """Facts as rows of ids, many at a time, but not so many that repeated facts could fill the memory."""
         columns: list[Ids] = []
         for batch in _batches(facts):
-            heads, relations, tails = zip(*batch, strict=True)
-            entities, labels = self.entities.intern(heads + tails), 2 * self.relations.intern(relations)
-            columns.append(np.stack([entities[: len(heads)], labels, entities[len(heads) :]], axis=1))
+            heads, labels, tails = zip(*batch, strict=True)
+            self.entities, found = self.entities.extended(heads + tails)
+            self.relations, relations = self.relations.extended(labels)
+            columns.append(np.stack([found[: len(heads)], 2 * relations, found[len(heads) :]], axis=1))
             if len(columns) == BATCHES:
                 yield np.concatenate(columns)
                 columns = []
@@ -265,19 +318,66 @@ class Graph:
         return np.concatenate(found)
 
     def _make_room(self) -> None:
-        none = Edges(ids(), np.zeros(1, dtype=np.int32), ids())
-        while len(self._edges) < 2 * len(self.relations):
-            self._edges.append(none)
-            self._indexed.append(kernels.Edges.of(*none))
-        self._versions += [0] * (len(self.relations) - len(self._versions))
-        self._kernel, self._walks = None, {}
+        """Have a place for the edges of each relation that has a name."""
+        missing = 2 * len(self.relations) - len(self._edges)
+        if missing:
+            self._edges += [NO_EDGES] * missing
+            self._indexed += [NO_EDGES_INDEXED] * missing
+        self._forget_derived()
 
-    def _put(self, relation: int, keys: Counts, back: Counts) -> None:
-        for direction, sorted_keys in ((relation, keys), (inverse(relation), back)):
-            edges = edges_of(sorted_keys)
-            self._edges[direction], self._indexed[direction] = edges, kernels.Edges.of(*edges)
-        self._versions[relation >> 1] += 1
-        self._kernel, self._prominence, self._walks = None, None, {}
+    def _put_new(self, rows: Ids) -> Ids:
+        """Add rows of relations that have no edges yet; returns them without repetitions, sorted."""
+        rows = rows[np.lexsort(rows.T[[2, 0, 1]])]
+        rows = rows[(np.diff(rows, axis=0, prepend=-1) != 0).any(axis=1)]
+        keys = key(rows[:, 0], rows[:, 2])
+        for relation, edges in edges_of_each(rows[:, 1], keys):
+            self._put(relation, edges)
+        for relation, edges in edges_of_each(inverse(rows[:, 1]), turned(keys)):
+            self._put(relation, edges)
+        return rows
+
+    def _put_changed(self, relation: int, keys: Counts, *, add: bool) -> Counts:
+        """Add or retract edges of a relation; returns the keys of those that changed anything, sorted."""
+        before = keys_of(self._edges[relation])
+        asked = sorted_unique(keys)
+        is_known = found_in(asked, before)
+        changed = asked[~is_known] if add else asked[is_known]
+        if len(changed):
+            before_back = keys_of(self._edges[inverse(relation)])
+            back = np.sort(turned(changed))
+            self._put(relation, edges_of(changed_keys(before, changed, add=add)))
+            self._put(inverse(relation), edges_of(changed_keys(before_back, back, add=add)))
+        return changed
+
+    def _put(self, relation: int, edges: Edges) -> None:
+        self._edges[relation] = edges
+        self._indexed[relation] = kernels.Edges.of(*edges)
+
+    def _become(self, other: Graph) -> None:
+        self.entities = other.entities
+        self.relations = other.relations
+        self._edges = other._edges
+        self._indexed = other._indexed
+        self._kernel = other._kernel
+        self._prominence = other._prominence
+        self._walks = other._walks
+
+    def _forget_derived(self) -> None:
+        """Make anew, when it is next asked for, what is derived from the edges."""
+        self._kernel = None
+        self._prominence = None
+        self._walks = {}
+
+
+def _places(kept: Ids, size: int) -> Ids:
+    """The place among those kept of each of so many; -1 for one that is not kept."""
+    places = np.full(size, -1, dtype=np.int32)
+    places[kept] = np.arange(len(kept), dtype=np.int32)
+    return places
+
+
+def _rows(relations: Counts, keys: Counts) -> Ids:
+    return np.stack([keys >> 32, relations, keys & 0xFFFFFFFF], axis=1).astype(np.int32)
 
 
 def _batches(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:

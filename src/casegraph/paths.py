@@ -46,13 +46,22 @@ def are_path_types(types: Counts, directions: int, max_length: int) -> bool:
     return bool((steps[0] > 0).all()) and is_known and not has_gaps
 
 
+def has_room(graph: Graph, max_length: int) -> bool:
+    """Whether path types of this length can name all relations of a graph."""
+    return graph.directions <= 2 * _most_relations(max_length)
+
+
 def check_room(graph: Graph, max_length: int) -> None:
     """Refuse a graph with more relations than path types of this length can name."""
-    most = (1 << _bits(max_length)) // 2 - 1
-    if graph.directions > 2 * most:
+    if not has_room(graph, max_length):
+        most = _most_relations(max_length)
         raise InvalidSettings(
             "max_length", max_length, f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)"
         )
+
+
+def _most_relations(max_length: int) -> int:
+    return (1 << _bits(max_length)) // 2 - 1
 
 
 def in_words(graph: Graph, path_type: Sequence[int]) -> str:

@@ -9,7 +9,7 @@ changed. What these contributed is taken away as it was and added as it is, when
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,17 +23,12 @@ from casegraph.graph import Graph
 from casegraph.paths import follows
 
 
-@dataclass(frozen=True, slots=True)
-class Stale:
-    """Counts as they were on an earlier graph, and what changed since."""
+class Stale(NamedTuple):
+    """Counts as they were on an earlier graph, and what has changed since."""
 
     counts: PathCounts
     graph: Graph
-    changes: tuple[Change, ...] = ()
-
-    def after(self, change: Change) -> "Stale":
-        """After one more change."""
-        return replace(self, changes=(*self.changes, change))
+    change: Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +40,29 @@ class ChangedHits:
 
     of: dict[int, tuple[Counts, Counts]]
     entities: Ids
-    cycles: int
+    cycles: int  # through changed edges
+    more: int = 0  # cycles than before
     anew: bool = False
 
     @classmethod
     def none(cls, *, anew: bool) -> "ChangedHits":
         """Nothing is known to change."""
-        return cls({}, np.empty(0, dtype=np.int32), 0, anew)
+        return cls({}, np.empty(0, dtype=np.int32), cycles=0, anew=anew)
 
 
 def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -> ChangedHits:
     """What the cycles through changed edges do to hits, if those of all lengths are counted."""
-    found, entities, cycles = list[tuple[Ids, Counts, Counts]](), [np.empty(0, np.int32)], 0
+    found: list[tuple[Ids, Counts, Counts]] = []
+    entities = [np.empty(0, np.int32)]
+    cycles = 0
+    more = 0
     for row, sign, present in _one_by_one(before, after, change):
-        relations, types, hits, on_cycles, more = kernels.cycles_through(present.kernel, *row, max_length, max_length)
+        relations, types, hits, on_cycles, passed = kernels.cycles_through(present.kernel, *row, max_length, max_length)
         found.append((relations, types, sign * hits))
         entities.append(on_cycles)
-        cycles += more
-    return ChangedHits(_by_relation(found), np.unique(np.concatenate(entities)), cycles)
+        cycles += passed
+        more += sign * passed
+    return ChangedHits(_by_relation(found), np.unique(np.concatenate(entities)), cycles, more)
 
 
 def _by_relation(found: list[tuple[Ids, Counts, Counts]]) -> dict[int, tuple[Counts, Counts]]:
@@ -78,7 +78,7 @@ def _by_relation(found: list[tuple[Ids, Counts, Counts]]) -> dict[int, tuple[Cou
 def _one_by_one(before: Graph, after: Graph, change: Change) -> Iterator[tuple[tuple[int, int, int], int, Graph]]:
     """Every changed edge, whether it comes or goes, and a graph that has it, with all edges before it changed."""
     rows = [(row, False) for row in change.retracted] + [(row, True) for row in change.added]
-    present = before
+    present = before.with_names_of(after)
     for place, (row, comes) in enumerate(rows, start=1):
         following = after if place == len(rows) else _with(present, row, comes=comes)
         yield _ids(row), 1 if comes else -1, following if comes else present
@@ -114,9 +114,10 @@ def refreshed(stale: Stale, relation: int, now: Counting, hits_now: tuple[Counts
     counts.reached[again], counts.right[again], _ = now.reach(relation, types[again], heads)
     starts, ends = starts.but(often), ends.but(often)
     for state, sign in ((Counting(stale.graph, now.settings), -1), (now, 1)):
+        its_starts, its_ends = starts.known_to(state.graph), ends.known_to(state.graph)
         for reached, right in (
-            state.reach(relation, types[known], *starts.grouped())[:2],
-            state.reach_back(relation, types[known], *ends.grouped(), starts),
+            state.reach(relation, types[known], *its_starts.grouped())[:2],
+            state.reach_back(relation, types[known], *its_ends.grouped(), its_starts),
         ):
             counts.reached[known] += sign * reached
             counts.right[known] += sign * right
@@ -140,6 +141,11 @@ class Pairs(NamedTuple):
         kept = ~left_out[self.place]
         return Pairs(self.entities[kept], self.place[kept])
 
+    def known_to(self, graph: Graph) -> "Pairs":
+        """Those whose entity has a name in the graph; others came later."""
+        last = int(np.searchsorted(self.entities, len(graph.entities)))
+        return Pairs(self.entities[:last], self.place[:last])
+
     def grouped(self) -> tuple[Ids, Only]:
         """The entities, and which path types each has."""
         whose, first = np.unique(self.entities, return_index=True)
@@ -148,7 +154,7 @@ class Pairs(NamedTuple):
 
 def _affected(stale: Stale, relation: int, now: Counting, types: Counts) -> tuple[Pairs, Pairs]:
     """The starts and the ends of paths that may have come or gone, and starts whose own answers have changed."""
-    gone, came = _net(stale.changes)
+    gone, came = stale.change.retracted, stale.change.added
     starts, ends = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for state, rows in ((stale.graph, gone), (now.graph, came)):
         heads, relations, tails = (column.copy() for column in rows.T)
@@ -160,17 +166,6 @@ def _affected(stale: Stale, relation: int, now: Counting, types: Counts) -> tupl
     return Pairs.of(starts), Pairs.of(ends)
 
 
-def _net(changes: tuple[Change, ...]) -> tuple[Ids, Ids]:
-    """The rows that several changes, one after the other, took away and put there in the end."""
-    rows = np.concatenate([part for change in changes for part in (change.retracted, change.added)])
-    signs = np.repeat(
-        [-1, 1] * len(changes), [len(part) for change in changes for part in (change.retracted, change.added)]
-    )
-    distinct, place = np.unique(rows, axis=0, return_inverse=True)
-    balance = np.bincount(place, weights=signs, minlength=len(distinct))
-    return distinct[balance < 0], distinct[balance > 0]
-
-
 def summed(parts: Sequence[tuple[Counts, Counts]]) -> tuple[Counts, Counts]:
     """Distinct path types, sorted, and the sum of what each has; those that have nothing left are gone."""
     types, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
@@ -179,18 +174,13 @@ def summed(parts: Sequence[tuple[Counts, Counts]]) -> tuple[Counts, Counts]:
     return types[hits > 0], hits[hits > 0]
 
 
-@dataclass(frozen=True, slots=True)
-class StaleClusters:
+class StaleClusters(NamedTuple):
     """Counts of clusters as they were on an earlier graph with earlier clusters, and whose hits changed since."""
 
     counts: ClusterCounts
     graph: Graph
     clusters: Ids
     entities: Ids
-
-    def after(self, entities: Ids) -> "StaleClusters":
-        """After a change that alters the hits of these entities."""
-        return replace(self, entities=np.union1d(self.entities, entities))
 
 
 def refreshed_clusters(
@@ -208,7 +198,8 @@ def refreshed_clusters(
     parts = [(stale.counts.clusters[inside], stale.counts.types[inside], stale.counts.hits[inside])]
     for state, of, sign in ((Counting(stale.graph, now.settings), were, -1), (now, clusters, 1)):
         asked = np.intersect1d(whose, state.graph.edges(relation).heads, assume_unique=True)
-        cluster, _, types, hits = state.hits([relation], asked, of, now.settings.max_length)
+        of_its_entities = of[: len(state.graph.entities)]
+        cluster, _, types, hits = state.hits([relation], asked, of_its_entities, now.settings.max_length)
         parts.append((cluster[cluster != EVERYONE], types[cluster != EVERYONE], sign * hits[cluster != EVERYONE]))
     cluster, types, hits = _summed_by_cluster(parts)
     cluster = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), cluster])

@@ -28,7 +28,7 @@ def similar_entities(profiles: Profiles, graph: Graph, entity: int, k: int) -> I
 
 def nearest(profiles: Profiles, graph: Graph, profile: int, among: Ids, k: int) -> Ids:
     """The `k` entities whose profiles, of those in `among`, are most like `profile`, best first."""
-    closeness = _squared_cosines(profiles, profile)[among]
+    closeness = _squared_cosines(profiles, profile, among)
     places, found, missing = graph.prominence(), [ids()], k
     for level in np.unique(closeness)[::-1]:
         equal = np.concatenate([profiles.members(other) for other in among[closeness == level].tolist()])
@@ -48,9 +48,9 @@ def _others(profiles: Profiles, graph: Graph, entity: int, among: Ids, k: int) -
     return others
 
 
-def _squared_cosines(profiles: Profiles, own: int) -> Floats:
-    """Squared cosine times the size of the own profile.
+def _squared_cosines(profiles: Profiles, own: int, among: Ids) -> Floats:
+    """Squared cosine of `own` and each of `among`, times the size of the own profile.
 
     One correctly rounded division, so equal fractions are equal numbers.
     """
-    return profiles.common(own) ** 2 / profiles.sizes()
+    return profiles.common(own)[among] ** 2 / profiles.sizes()[among]

@@ -18,16 +18,17 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from casegraph.answering import Cases
-from casegraph.arrays import Ids, Interner, joined
+from casegraph.arrays import Counts, Ids, joined
 from casegraph.clusters import tree
 from casegraph.clusters.assignment import Clusters, depends_on_history
 from casegraph.counting import PathCounts
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
+from casegraph.names import Names
 from casegraph.paths import are_path_types
 from casegraph.profiles import Profiles
 from casegraph.settings import Settings
+from casegraph.state import State
 
 FORMAT = 2
 COLUMNS = ("types", "hits", "reached", "right", "left_out")
@@ -35,9 +36,9 @@ COLUMNS = ("types", "hits", "reached", "right", "left_out")
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def save(cases: Cases, path: Path) -> None:
-    """Write `cases` to `path`, all or nothing."""
-    write_arrays(path, {"format": np.array([FORMAT]), **arrays_of(cases)})
+def save(state: State, path: Path) -> None:
+    """Write `state` to `path`, all or nothing."""
+    write_arrays(path, {"format": np.array([FORMAT]), **arrays_of(state)})
 
 
 def write_arrays(path: Path, arrays: Arrays) -> None:
@@ -63,28 +64,28 @@ def whole(path: Path) -> Iterator[BinaryIO]:
             beside.unlink(missing_ok=True)
 
 
-def load(path: Path) -> Cases:
+def load(path: Path) -> State:
     """Read what `save` wrote; the answers are those of the case base that was saved."""
     arrays = read_arrays(path, "a saved case base", FORMAT)
     try:
-        cases = cases_in(graph_in(arrays), arrays, settings_in(arrays))
-        counts_in(cases, arrays)
+        state = state_in(graph_in(arrays), arrays, settings_in(arrays))
+        counts_in(state, arrays)
     except (KeyError, ValueError, TypeError, IndexError, RecursionError, CasegraphError) as error:
         raise damaged(path, error) from error
-    return cases
+    return state
 
 
-def arrays_of(cases: Cases) -> Arrays:
+def arrays_of(state: State) -> Arrays:
     """Facts, settings and counts."""
-    shape = _clusters_out(cases)
-    return {**_settings_out(cases.settings), **_graph_out(cases.graph), **shape, **_counts_out(cases)}
+    shape = _clusters_out(state)
+    return {**_settings_out(state.settings), **_graph_out(state.graph), **shape, **_counts_out(state)}
 
 
-def cases_in(graph: Graph, arrays: Arrays, settings: Settings) -> Cases:
-    """The cases of a graph, with the clusters that `arrays_of` put there if they depend on history."""
-    profiles = Profiles()
-    profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
-    return Cases(graph, profiles, settings, _clusters_in(arrays, profiles, settings))
+def state_in(graph: Graph, arrays: Arrays, settings: Settings) -> State:
+    """The state of a graph, with the clusters that `arrays_of` put there if they depend on history."""
+    profiles = Profiles.of_graph(graph)
+    clusters = _clusters_in(arrays, profiles, settings)
+    return State.of(graph, settings, profiles=profiles, clusters=clusters)
 
 
 def settings_in(arrays: Arrays) -> Settings:
@@ -100,18 +101,21 @@ def graph_in(arrays: Arrays) -> Graph:
     return Graph.of_rows(_names_in("entity", arrays), _names_in("relation", arrays), facts)
 
 
-def counts_in(cases: Cases, arrays: Arrays) -> None:
-    """Give cases the counts that `arrays_of` put there; `ValueError` if they are none of this graph."""
-    _check_counts(arrays, cases.graph.directions, cases.settings.max_length)
+def counts_in(state: State, arrays: Arrays) -> None:
+    """Give state the counts that `arrays_of` put there; `ValueError` if they are none of this graph."""
+    _check_counts(arrays, state.graph.directions, state.settings.max_length)
     offsets, counted = arrays["offsets"].tolist(), set(arrays["counted"].tolist())
     if not len(arrays["longest"]):
         return
-    cases.statistics.longest, cases.statistics.spare = arrays["longest"].tolist()
+    hits: dict[int, tuple[Counts, Counts]] = {}
+    known: dict[int, PathCounts] = {}
     for relation, (start, end) in enumerate(pairwise(offsets)):
         rows = PathCounts(*(arrays[column][start:end] for column in COLUMNS))
-        cases.statistics.take_hits(relation, rows.types, rows.hits)
+        hits[relation] = (rows.types, rows.hits)
         if relation in counted:
-            cases.statistics.counted[relation] = rows
+            known[relation] = rows
+    longest, spare = arrays["longest"].tolist()
+    state.statistics.restore(longest, spare, hits, known)
 
 
 def read_arrays(path: Path, kind: str, form: int) -> Arrays:
@@ -157,24 +161,24 @@ def _graph_out(graph: Graph) -> Arrays:
     }
 
 
-def _names_out(kind: str, names: Interner) -> Arrays:
+def _names_out(kind: str, names: Names) -> Arrays:
     encoded = [name.encode(errors="surrogatepass") for name in names.names]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return {f"{kind}_names": np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{kind}_offsets": offsets}
 
 
-def _names_in(kind: str, arrays: Arrays) -> Interner:
+def _names_in(kind: str, arrays: Arrays) -> Names:
     content, offsets = arrays[f"{kind}_names"].tobytes(), arrays[f"{kind}_offsets"].tolist()
-    names = Interner([content[start:end].decode(errors="surrogatepass") for start, end in pairwise(offsets)])
+    names = Names([content[start:end].decode(errors="surrogatepass") for start, end in pairwise(offsets)])
     if len(names) != len(offsets) - 1:
         raise ValueError(f"{kind} names repeat")
     return names
 
 
-def _clusters_out(cases: Cases) -> Arrays:
+def _clusters_out(state: State) -> Arrays:
     """The shape of the tree, if it depends on history; other clusters are made again from the facts."""
-    grown = cases.clusters.tree if depends_on_history(cases.settings) else None
-    return {} if grown is None else {"clusters": tree.written(grown, cases.profiles)}
+    grown = state.clusters.tree if depends_on_history(state.settings) else None
+    return {} if grown is None else {"clusters": tree.written(grown, state.profiles)}
 
 
 def _clusters_in(arrays: Arrays, profiles: Profiles, settings: Settings) -> Clusters | None:
@@ -183,11 +187,11 @@ def _clusters_in(arrays: Arrays, profiles: Profiles, settings: Settings) -> Clus
     return Clusters.cut(tree.read(arrays["clusters"], profiles), profiles, settings)
 
 
-def _counts_out(cases: Cases) -> Arrays:
+def _counts_out(state: State) -> Arrays:
     """What is counted: the path types of all relations, a row each, and for which relations what they reach."""
-    statistics = cases.statistics
+    statistics = state.statistics
     counted = sorted(statistics.counted) if statistics.longest is not None else []
-    directions = range(cases.graph.directions if statistics.longest is not None else 0)
+    directions = range(state.graph.directions if statistics.longest is not None else 0)
     rows = [statistics.counted[k] if k in counted else PathCounts.of_hits(*statistics.hits_of(k)) for k in directions]
     return {
         "counted": np.array(counted, dtype=np.int32),

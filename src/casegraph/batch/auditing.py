@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.answering import Cases, Found, Standings, answers, standings
+from casegraph.answering import Found, Standings, answers, standings
 from casegraph.answers import Answer
 from casegraph.arrays import Ids
 from casegraph.batch.completing import directions_of, first_reasons, probability
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings
 from casegraph.executor import HERE, Executor
+from casegraph.state import State
 from casegraph.work import Show, quiet
 
 AT_ONCE = 256  # facts that are one task
@@ -71,10 +72,10 @@ def audit(
     """The `top` least supported facts of these relations, of all if none are named; the most doubtful first."""
     if top < 1:
         raise InvalidSettings("top", top, "at least 1")
-    cases, chosen = case_base.cases, directions_of(case_base.graph, relations)
-    executor.count(cases, chosen, show)
-    tasks = [task for relation in chosen for task in _tasks(cases, relation, top)]
-    found = _watched(executor.each(cases, findings, tasks), tasks, show)
+    state, chosen = case_base.state, directions_of(case_base.graph, relations)
+    executor.count(state, chosen, show)
+    tasks = [task for relation in chosen for task in _tasks(state, relation, top)]
+    found = _watched(executor.each(state, findings, tasks), tasks, show)
     return nsmallest(top, chain.from_iterable(found), key=_order)
 
 
@@ -83,17 +84,17 @@ def because(case_base: CaseBase, found: Finding) -> tuple[list[str], list[str]]:
     graph, asked = case_base.graph, (found.head, found.relation, False)
     tail = graph.entities.find(found.tail)
     for_fact, for_other = (
-        first_reasons(case_base.cases, Answer(*asked, entity, score, 0, known=True), tail, REASONS) if score else []
+        first_reasons(case_base.state, Answer(*asked, entity, score, 0, known=True), tail, REASONS) if score else []
         for entity, score in ((found.tail, found.score), (found.instead or "", found.instead_score))
     )
     return for_fact, for_other
 
 
-def findings(cases: Cases, facts: Facts) -> list[Finding]:
+def findings(state: State, facts: Facts) -> list[Finding]:
     """The least supported of some facts."""
-    graph, (relation, heads, tails, top) = cases.graph, facts
-    known, standing = [graph.answers(head, relation) for head in heads.tolist()], _standings(cases, facts)
-    best = answers(cases, relation, heads, top=2, left_out=tails)
+    graph, (relation, heads, tails, top) = state.graph, facts
+    known, standing = [graph.answers(head, relation) for head in heads.tolist()], _standings(state, facts)
+    best = answers(state, relation, heads, top=2, left_out=tails)
     rows = zip(heads.tolist(), tails.tolist(), standing.score.tolist(), standing.better.tolist(), strict=True)
     found = list[Finding]()
     for (head, tail, score, better), own, others in zip(rows, known, best, strict=True):
@@ -101,9 +102,9 @@ def findings(cases: Cases, facts: Facts) -> list[Finding]:
         found.append(
             Finding(
                 graph.entities[head], graph.relations[relation >> 1], graph.entities[tail], score,
-                probability(cases.settings, score), better + 1 if score else None,
+                probability(state.settings, score), better + 1 if score else None,
                 None if instead is None else graph.entities[instead], other, instead in own,
-                _doubt(cases, score, other),
+                _doubt(state, score, other),
             )
         )  # fmt: skip
     return nsmallest(top, found, key=_order)
@@ -115,8 +116,8 @@ def _other(best: Found, tail: int) -> tuple[int | None, float]:
     return next((one for one in others if one[0] != tail), (None, 0.0))
 
 
-def _doubt(cases: Cases, score: float, other: float) -> float:
-    own, instead = probability(cases.settings, score), probability(cases.settings, other)
+def _doubt(state: State, score: float, other: float) -> float:
+    own, instead = probability(state.settings, score), probability(state.settings, other)
     return other - score if own is None or instead is None else (1 - own) * instead
 
 
@@ -124,16 +125,16 @@ def _order(one: Finding) -> tuple[float, str, str, str]:
     return -one.doubt, one.relation, one.head, one.tail
 
 
-def _standings(cases: Cases, facts: Facts) -> Standings:
+def _standings(state: State, facts: Facts) -> Standings:
     """How each fact stands among the answers if it is missing, other facts passed over."""
     relation, heads, tails, _ = facts
-    known = [cases.graph.answers(head, relation) for head in heads.tolist()]
+    known = [state.graph.answers(head, relation) for head in heads.tolist()]
     passed = np.cumsum([0, *map(len, known)], dtype=np.int64), np.concatenate(known)
-    return standings(cases, (relation, heads), (np.arange(len(heads) + 1), tails), passed, left_out=tails)
+    return standings(state, (relation, heads), (np.arange(len(heads) + 1), tails), passed, left_out=tails)
 
 
-def _tasks(cases: Cases, relation: int, top: int) -> Iterator[Facts]:
-    rows = cases.graph.rows(relation)
+def _tasks(state: State, relation: int, top: int) -> Iterator[Facts]:
+    rows = state.graph.rows(relation)
     for start in range(0, len(rows), AT_ONCE):
         part = rows[start : start + AT_ONCE]
         yield Facts(relation, part[:, 0].copy(), part[:, 2].copy(), top)

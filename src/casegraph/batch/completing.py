@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from casegraph import __version__
-from casegraph.answering import Cases, answers
+from casegraph.answering import answers
 from casegraph.answers import Answer, named_answers
-from casegraph.arrays import Ids, Interner, ids
+from casegraph.arrays import Ids, ids
 from casegraph.batch.resuming import Resumable
 from casegraph.casebase import CaseBase
 from casegraph.digest import relations_in_use
@@ -30,7 +30,9 @@ from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.executor import HERE, Executor
 from casegraph.explanation import reasons
 from casegraph.graph import Graph, Query
+from casegraph.names import Names
 from casegraph.settings import Settings
+from casegraph.state import State
 from casegraph.work import Show, quiet
 
 AT_ONCE = 256  # questions that are one task
@@ -82,18 +84,18 @@ def complete(
     case_base: CaseBase, out: Path, wanted: Wanted, executor: Executor = HERE, show: Show = quiet
 ) -> Completion:
     """Write the facts that are missing to a file of JSON lines; goes on where an earlier call was interrupted."""
-    cases = case_base.cases
-    if cases.settings.combination != "noisy-or" and wanted.min_probability > 0:
+    state = case_base.state
+    if state.settings.combination != "noisy-or" and wanted.min_probability > 0:
         raise InvalidSettings("min_probability", wanted.min_probability, "0: these settings give no probability")
-    _check_known("entity", wanted.entities, cases.graph.entities)
-    directions = directions_of(cases.graph, wanted.relations, heads=wanted.heads)
-    sizes = [len(batch.entities) for batch in _batches(cases, directions, wanted)]
-    with Resumable(out, _digest(cases, wanted)) as file:
+    _check_known("entity", wanted.entities, state.graph.entities)
+    directions = directions_of(state.graph, wanted.relations, heads=wanted.heads)
+    sizes = [len(batch.entities) for batch in _batches(state, directions, wanted)]
+    with Resumable(out, _digest(state, wanted)) as file:
         asked, total = sum(sizes[: file.done]), sum(sizes)
         if file.done < len(sizes):
-            executor.count(cases, directions, show)
-        rest = islice(_batches(cases, directions, wanted), file.done, None)
-        for size, content in zip(sizes[file.done :], executor.each(cases, proposals, rest), strict=True):
+            executor.count(state, directions, show)
+        rest = islice(_batches(state, directions, wanted), file.done, None)
+        for size, content in zip(sizes[file.done :], executor.each(state, proposals, rest), strict=True):
             file.write(content)
             asked += size
             show("asking", asked, total)
@@ -101,17 +103,17 @@ def complete(
         return Completion(asked, sum(1 for _ in lines))
 
 
-def proposals(cases: Cases, batch: Batch) -> bytes:
+def proposals(state: State, batch: Batch) -> bytes:
     """The answers worth keeping, as lines."""
-    graph, (relation, entities, wanted) = cases.graph, batch
+    graph, (relation, entities, wanted) = state.graph, batch
     known = [set(graph.answers(entity, relation).tolist()) for entity in entities.tolist()]
-    best = answers(cases, relation, entities, top=wanted.top + max(map(len, known), default=0))
+    best = answers(state, relation, entities, top=wanted.top + max(map(len, known), default=0))
     lines = []
     for entity, own, found in zip(entities.tolist(), known, best, strict=True):
         scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
         new = named_answers(graph, (graph.entities[entity], relation), scored, own, exclude=True)[: wanted.top]
-        kept = (one for one in new if _is_probable(cases.settings, one.score, wanted))
-        lines += [json.dumps(_record(cases, one, found.exact, wanted.explain), ensure_ascii=False) for one in kept]
+        kept = (one for one in new if _is_probable(state.settings, one.score, wanted))
+        lines += [json.dumps(_record(state, one, found.exact, wanted.explain), ensure_ascii=False) for one in kept]
     return "".join(line + "\n" for line in lines).encode()
 
 
@@ -120,15 +122,15 @@ def probability(settings: Settings, score: float) -> float | None:
     return -expm1(-score) if settings.combination == "noisy-or" else None
 
 
-def first_reasons(cases: Cases, answer: Answer, left_out: int | None = None, most: int = 1) -> list[str]:
+def first_reasons(state: State, answer: Answer, left_out: int | None = None, most: int = 1) -> list[str]:
     """The most important reasons for an answer, in words; `left_out` is a known answer to be treated as unknown."""
-    graph = cases.graph
+    graph = state.graph
     entity, found, relation = (
         graph.entities.find(answer.asked), graph.entities.find(answer.entity), graph.relations.find(answer.relation)
     )  # fmt: skip
     if entity is None or found is None or relation is None:
         return []
-    why = reasons(cases, Query(entity, 2 * relation + answer.inverse), found, -1 if left_out is None else left_out)
+    why = reasons(state, Query(entity, 2 * relation + answer.inverse), found, -1 if left_out is None else left_out)
     return [one.sentence(answer) for one in islice(why, most)]
 
 
@@ -137,7 +139,7 @@ def _is_probable(settings: Settings, score: float, wanted: Wanted) -> bool:
     return probable is None or probable >= wanted.min_probability
 
 
-def _record(cases: Cases, answer: Answer, exact: bool, explain: bool) -> dict[str, Any]:
+def _record(state: State, answer: Answer, exact: bool, explain: bool) -> dict[str, Any]:
     head, tail = (answer.asked, answer.entity)[:: -1 if answer.inverse else 1]
     return {
         "head": head,
@@ -145,31 +147,31 @@ def _record(cases: Cases, answer: Answer, exact: bool, explain: bool) -> dict[st
         "tail": tail,
         "asked": "head" if answer.inverse else "tail",
         "score": answer.score,
-        "probability": probability(cases.settings, answer.score),
+        "probability": probability(state.settings, answer.score),
         "rank": answer.rank,
         "exact": exact,
-        **({"reason": first_reasons(cases, answer)[0]} if explain else {}),
+        **({"reason": first_reasons(state, answer)[0]} if explain else {}),
     }
 
 
-def _batches(cases: Cases, directions: list[int], wanted: Wanted) -> Iterator[Batch]:
-    names = cases.graph.entities
+def _batches(state: State, directions: list[int], wanted: Wanted) -> Iterator[Batch]:
+    names = state.graph.entities
     only = ids(entity for entity in map(names.find, wanted.entities) if entity is not None)
     plain = replace(wanted, relations=(), entities=())  # names that a task does not need
     for relation in directions:
-        entities = _worth_asking(cases, relation)
+        entities = _worth_asking(state, relation)
         if wanted.entities:
             entities = np.intersect1d(entities, only)
         if wanted.lacking:
-            entities = np.setdiff1d(entities, cases.graph.edges(relation).heads)
+            entities = np.setdiff1d(entities, state.graph.edges(relation).heads)
         entities = entities[np.argsort(names.ranks()[entities])]
         for start in range(0, len(entities), AT_ONCE):
             yield Batch(relation, entities[start : start + AT_ONCE], plain)
 
 
-def _worth_asking(cases: Cases, relation: int) -> Ids:
+def _worth_asking(state: State, relation: int) -> Ids:
     """The entities that have a relation in common with an entity that has this one."""
-    profiles = cases.profiles
+    profiles = state.profiles
     having = [profile for profile in profiles.having(relation).tolist() if len(profiles.members(profile))]
     company = np.unique(np.concatenate([ids(), *map(profiles.relations, having)]))
     alike = np.unique(np.concatenate([ids(), *map(profiles.having, company.tolist())]))
@@ -183,12 +185,12 @@ def directions_of(graph: Graph, relations: tuple[str, ...], *, heads: bool = Fal
     return [direction for k in chosen for direction in ((2 * k, 2 * k + 1) if heads else (2 * k,))]
 
 
-def _check_known(kind: str, names: tuple[str, ...], known: Interner) -> None:
+def _check_known(kind: str, names: tuple[str, ...], known: Names) -> None:
     for name in names:
         if name not in known:
             raise UnknownName(kind, name, known.names)
 
 
-def _digest(cases: Cases, wanted: Wanted) -> str:
+def _digest(state: State, wanted: Wanted) -> str:
     """Of all that the lines depend on."""
-    return sha256(json.dumps([__version__, cases.digest, asdict(wanted)]).encode()).hexdigest()
+    return sha256(json.dumps([__version__, state.digest, asdict(wanted)]).encode()).hexdigest()

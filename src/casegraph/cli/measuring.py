@@ -92,9 +92,9 @@ def save(source: str, file: str, counts: Path | None, executor: Executor, chosen
 
     cases = case_base(source, chosen(source))
     if counts is not None:
-        keep(cases.cases, read_part(counts))
+        keep(cases.state, read_part(counts))
     with progress() as show:
-        executor.count(cases.cases, list(range(cases.graph.directions)), show)
+        executor.count(cases.state, list(range(cases.graph.directions)), show)
     cases.save(file)
     size = len(cases.graph), len(cases.graph.entities), len(cases.graph.relations)
     return Result(("file", "facts", "entities", "relations"), [(file, *size)])

@@ -45,7 +45,7 @@ def count(
 
     if relations and given is None:
         raise CasegraphError("hits are counted for all relations at once; choose --relations with --given them")
-    part, cases = Shard.named(shard), case_base(source, chosen(source)).cases
+    part, cases = Shard.named(shard), case_base(source, chosen(source)).state
     with progress() as show:
         if given is None:
             counts = count_hits(cases, part, show)

@@ -17,9 +17,9 @@ from casegraph.printing import Result, counted, note, progress, with_format
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from casegraph.casebase import Retracted, Update
     from casegraph.cli.group import Chosen, Read
     from casegraph.facts import Fact
+    from casegraph.state import Retracted, Update
     from casegraph.store.store import CaseStore
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from casegraph.arrays import Ids
 from casegraph.clusters import grinch, hac
-from casegraph.graph import Graph
+from casegraph.clusters import tree as tree_shapes
+from casegraph.graph import Graph, Renumbering
 from casegraph.kernels import ClusterTree
 from casegraph.profiles import NONE, Profiles
 from casegraph.settings import Settings
@@ -56,6 +57,15 @@ class Clusters:
     def cut(cls, tree: ClusterTree, profiles: Profiles, settings: Settings) -> Self:
         """The clusters of a tree that will be grown further."""
         return cls(settings, profiles, _cut(tree, profiles, settings.threshold), tree)
+
+    def renumbered(self, new: Renumbering, profiles: Profiles) -> Self:
+        """The same clusters of a tree that will be grown further, where ids are new; `profiles` have them already."""
+        if self.tree is None:
+            raise ValueError("clusters that do not depend on history are made anew")
+        shape = tree_shapes.written(self.tree, self.profiles)
+        is_leaf = shape != NONE
+        shape[is_leaf] = new.entities[shape[is_leaf]]
+        return self.cut(tree_shapes.read(shape, profiles), profiles, self.settings)
 
     def after(self, graph: Graph, profiles: Profiles, reshaped: Ids) -> tuple[Self, Ids]:
         """The clusters after a change that gave these entities another profile, and the entities that moved, sorted."""

@@ -17,15 +17,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from casegraph.answering import Cases
-from casegraph.arrays import Ids, Interner, ids
+from casegraph.arrays import Ids, ids
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.ranking import TIES, Flags, Ranks, Targets, distinct, filtered_ranks, metrics
 from casegraph.executor import HERE, Executor
 from casegraph.facts import Fact, read_facts
+from casegraph.names import Names
 from casegraph.settings import Settings
+from casegraph.state import State
 from casegraph.store.restoring import is_store
 from casegraph.store.store import CaseStore
 from casegraph.work import Show, peak_memory, quiet
@@ -60,13 +61,13 @@ def evaluate(
         files = _read(benchmark, split, source, show)
         questions, known = _questions(files, split, sides, limit), _directed(files.known, sides)
     with _phase(phases, "build"):
-        cases = _cases(files.facts(source), settings)
+        state = _state(files.facts(source), settings)
     with _phase(phases, "count"):
-        executor.count(cases, [one for one in _relations(cases, questions).values() if one is not None], show)
+        executor.count(state, [one for one in _relations(state, questions).values() if one is not None], show)
     with _phase(phases, "rank"):
-        ranked = _ranked(cases, _tasks(cases, questions, known), executor, show)
+        ranked = _ranked(state, _tasks(state, questions, known), executor, show)
     names = benchmark.folder.resolve().name, split, Path(source).name, sides
-    return Evaluation(*names, settings, len(cases.graph), questions, ranked, phases)
+    return Evaluation(*names, settings, len(state.graph), questions, ranked, phases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +202,13 @@ def _phase(phases: dict[str, Phase], name: str) -> Iterator[None]:
 
 
 def _read(benchmark: Benchmark, split: str, source: str | Path, show: Show) -> _Files:
-    entities, relations, arrived = Interner(), Interner(), dict[str | Path, Ids]()
+    entities, relations = Names(), Names()
+    arrived: dict[str | Path, Ids] = {}
     names = list(dict.fromkeys([split, source, *benchmark.splits]))
     files = {name: _facts(name) if isinstance(name, Path) else benchmark.facts(name) for name in names}
     for done, (name, facts) in enumerate(files.items()):
         show("reading facts", done, len(files))
-        arrived[name] = _interned(facts, entities, relations)
+        arrived[name], entities, relations = _interned(facts, entities, relations)
     show("reading facts", len(files), len(files))
     if not len(arrived[split]):
         raise NotABenchmark(str(benchmark.folder), f"expected facts in the split {split!r}, found none")
@@ -222,13 +224,17 @@ def _facts(path: Path) -> Iterable[Fact]:
     return CaseStore.open(path, read_only=True).graph.facts() if is_store(path) else read_facts(path)
 
 
-def _interned(facts: Iterable[Fact], entities: Interner, relations: Interner) -> Ids:
-    """Rows (relation, head, tail) of ids, in the order of arrival."""
-    parts, arriving = [np.empty((0, 3), dtype=np.int32)], iter(facts)
+def _interned(facts: Iterable[Fact], entities: Names, relations: Names) -> tuple[Ids, Names, Names]:
+    """Rows (relation, head, tail) of ids, in the order of arrival, and the names with those that were new."""
+    parts = [np.empty((0, 3), dtype=np.int32)]
+    arriving = iter(facts)
     while batch := list(islice(arriving, AT_ONCE)):
         heads, labels, tails = zip(*batch, strict=True)
-        parts.append(np.stack([relations.intern(labels), entities.intern(heads), entities.intern(tails)], axis=1))
-    return np.concatenate(parts)
+        relations, its_relations = relations.extended(labels)
+        entities, its_heads = entities.extended(heads)
+        entities, its_tails = entities.extended(tails)
+        parts.append(np.stack([its_relations, its_heads, its_tails], axis=1))
+    return np.concatenate(parts), entities, relations
 
 
 def _questions(files: _Files, split: str, sides: Sides, limit: int | None) -> Questions:
@@ -245,43 +251,43 @@ def _directed(facts: Ids, sides: Sides) -> Ids:
     return distinct(np.concatenate(chosen).astype(np.int32))
 
 
-def _cases(facts: Iterator[Fact], settings: Settings) -> Cases:
+def _state(facts: Iterator[Fact], settings: Settings) -> State:
     case_base = CaseBase(settings)
     case_base.update(add=facts)
-    return case_base.cases
+    return case_base.state
 
 
-def _relations(cases: Cases, questions: Questions) -> dict[int, int | None]:
+def _relations(state: State, questions: Questions) -> dict[int, int | None]:
     """The id in the graph of each relation asked about; none where it has no such relation."""
     asked = np.unique(questions.rows[:, 0]).tolist()
-    found = {relation: cases.graph.relations.find(questions.relations[relation // 2]) for relation in asked}
+    found = {relation: state.graph.relations.find(questions.relations[relation // 2]) for relation in asked}
     return {relation: None if k is None else 2 * k + relation % 2 for relation, k in found.items()}
 
 
-def _tasks(cases: Cases, questions: Questions, known: Ids) -> list[Targets]:
+def _tasks(state: State, questions: Questions, known: Ids) -> list[Targets]:
     """The questions, relation by relation."""
-    entities, tasks = _entity_ids(cases, questions.entities), list[Targets]()
-    for relation, identity in _relations(cases, questions).items():
+    entities, tasks = _entity_ids(state, questions.entities), list[Targets]()
+    for relation, identity in _relations(state, questions).items():
         asked, passed = entities[_of(questions.rows, relation)], entities[_of(known, relation)]
         starts = range(0, len(asked), RANKED_AT_ONCE)
         tasks += (Targets(identity, asked[at : at + RANKED_AT_ONCE], passed, len(entities)) for at in starts)
     return tasks
 
 
-def _ranked(cases: Cases, tasks: list[Targets], executor: Executor, show: Show) -> Ranks:
+def _ranked(state: State, tasks: list[Targets], executor: Executor, show: Show) -> Ranks:
     """The rank of each target, in the order of the tasks."""
     parts, done, total = list[Ranks](), 0, sum(len(task.asked) for task in tasks)
     show("ranking answers", 0, total)
-    for ranks in executor.each(cases, filtered_ranks, tasks):
+    for ranks in executor.each(state, filtered_ranks, tasks):
         parts.append(ranks)
         done += len(ranks)
         show("ranking answers", done, total)
     return Ranks.joined(parts)
 
 
-def _entity_ids(cases: Cases, names: list[str]) -> Ids:
+def _entity_ids(state: State, names: list[str]) -> Ids:
     """The id of each name in the graph; one beyond all of the graph's for a name it has not seen."""
-    found, beyond = map(cases.graph.entities.find, names), count(len(cases.graph.entities))
+    found, beyond = map(state.graph.entities.find, names), count(len(state.graph.entities))
     return ids(next(beyond) if entity is None else entity for entity in found)
 
 

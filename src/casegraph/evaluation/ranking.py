@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from casegraph.answering import Cases, Standings, standings
+from casegraph.answering import Standings, standings
 from casegraph.arrays import Counts, Floats, Ids
+from casegraph.state import State
 
 TIES = {
     "realistic": "the mean of optimistic and pessimistic; an answer not reached ties with all entities not reached",
@@ -75,7 +76,7 @@ class Targets(NamedTuple):
     among: int
 
 
-def filtered_ranks(cases: Cases, targets: Targets) -> Ranks:
+def filtered_ranks(state: State, targets: Targets) -> Ranks:
     """The ranks of targets, in the order asked; none is reached if the graph has no such relation."""
     relation, asked, known, among = targets
     order, known = np.lexsort(asked.T[::-1]), distinct(known[np.isin(known[:, 0], asked[:, 0])])
@@ -87,9 +88,9 @@ def filtered_ranks(cases: Cases, targets: Targets) -> Ranks:
     others = np.repeat(among - np.diff(known_offsets), np.diff(offsets))
     if relation is None:
         return unreached(others)[np.argsort(order)]
-    seen = np.where(entities < len(cases.graph.entities), entities, -1).astype(np.int32)
+    seen = np.where(entities < len(state.graph.entities), entities, -1).astype(np.int32)
     ranked, passed = (offsets, asked[order, 1].copy()), (known_offsets, known[:, 1].copy())
-    return ranks(standings(cases, (relation, seen), ranked, passed), others)[np.argsort(order)]
+    return ranks(standings(state, (relation, seen), ranked, passed), others)[np.argsort(order)]
 
 
 def ranks(standing: Standings, others: Counts) -> Ranks:

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.answering import Cases
 from casegraph.arrays import Counts, Ids, ids, joined
 from casegraph.counting import Counting, Hits, PathCounts, having
 from casegraph.digest import relations_in_use
 from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.graph import Graph
 from casegraph.paths import renumbered
+from casegraph.state import State
 from casegraph.work import Show, quiet
 
 COLUMNS = ("hits", "reached", "right", "left_out")
@@ -83,31 +83,31 @@ class Part:
     columns: dict[str, Counts]
 
 
-def count_hits(cases: Cases, shard: Shard, show: Show = quiet) -> Part:
+def count_hits(state: State, shard: Shard, show: Show = quiet) -> Part:
     """The first pass: what the entities of a shard contribute to hits."""
-    entities = shard.share(cases.graph, having(cases.graph, list(range(cases.graph.directions))))
-    found = Counting(cases.graph, cases.settings, show).cycles(entities)
+    entities = shard.share(state.graph, having(state.graph, list(range(state.graph.directions))))
+    found = Counting(state.graph, state.settings, show).cycles(entities)
     rows = _Rows(found.relations, found.types, {"hits": found.hits})
-    return _part(cases, shard, [], found.work, rows)
+    return _part(state, shard, [], found.work, rows)
 
 
-def with_hits(cases: Cases, hits: Part) -> Cases:
+def with_hits(state: State, hits: Part) -> State:
     """The same facts with everyone's hits and nothing else counted: what the second pass starts from."""
-    fresh = Cases(cases.graph, cases.profiles, cases.settings)
+    fresh = State.of(state.graph, state.settings, profiles=state.profiles)
     rows = _rows(fresh, hits)
-    fresh.statistics.keep_hits(Hits(rows.relation, rows.types, rows.columns["hits"], hits.extent))
+    fresh.statistics.restore_hits(Hits(rows.relation, rows.types, rows.columns["hits"], hits.extent))
     return fresh
 
 
-def count_reach(cases: Cases, task: tuple[Shard, list[int]], show: Show = quiet) -> Part:
-    """The second pass: what paths of some relations reach from a shard's entities; `cases` come from `with_hits`."""
-    (shard, relations), statistics = task, cases.statistics
-    found = statistics.reach_of(relations, shard.share(cases.graph, having(cases.graph, relations)), show)
-    counts = [found.get(k) or PathCounts.of_hits(*statistics.hits_of(k)) for k in range(cases.graph.directions)]
+def count_reach(state: State, task: tuple[Shard, list[int]], show: Show = quiet) -> Part:
+    """The second pass: what paths of some relations reach from a shard's entities; `state` comes from `with_hits`."""
+    (shard, relations), statistics = task, state.statistics
+    found = statistics.reach_of(relations, shard.share(state.graph, having(state.graph, relations)), show)
+    counts = [found.get(k) or PathCounts.of_hits(*statistics.hits_of(k)) for k in range(state.graph.directions)]
     relation = np.repeat(np.arange(len(counts), dtype=np.int32), [len(one.types) for one in counts])
     columns = {name: joined(getattr(one, name) for one in counts) for name in ("types", *COLUMNS)}
     extent = np.array([statistics.longest, statistics.spare])
-    return _part(cases, shard, relations, extent, _Rows(relation, columns.pop("types"), columns))
+    return _part(state, shard, relations, extent, _Rows(relation, columns.pop("types"), columns))
 
 
 def merged(parts: Iterable[Part]) -> Part:
@@ -128,19 +128,22 @@ def merged(parts: Iterable[Part]) -> Part:
     return replace(total, shard=Shard(1, 1))
 
 
-def keep(cases: Cases, counts: Part) -> None:
+def keep(state: State, counts: Part) -> None:
     """Take merged counts for those of the case base."""
-    rows = _rows(cases, counts)
+    rows = _rows(state, counts)
     if "reached" not in counts.columns:
         raise CasegraphError("the counts are only of hits; count again with --given them, and merge")
-    cases.statistics.longest, cases.statistics.spare = counts.extent.tolist()
-    counted = set(_directions(relations_in_use(cases.graph))[counts.counted].tolist())
-    for relation in range(cases.graph.directions):
+    is_counted = set(_directions(relations_in_use(state.graph))[counts.counted].tolist())
+    hits: dict[int, tuple[Counts, Counts]] = {}
+    counted: dict[int, PathCounts] = {}
+    for relation in range(state.graph.directions):
         own = slice(*np.searchsorted(rows.relation, [relation, relation + 1]).tolist())
         found = PathCounts(rows.types[own], *(rows.columns[name][own] for name in COLUMNS))
-        cases.statistics.take_hits(relation, found.types, found.hits)
-        if relation in counted:
-            cases.statistics.counted[relation] = found
+        hits[relation] = (found.types, found.hits)
+        if relation in is_counted:
+            counted[relation] = found
+    longest, spare = counts.extent.tolist()
+    state.statistics.restore(longest, spare, hits, counted)
 
 
 class _Rows(NamedTuple):
@@ -151,27 +154,27 @@ class _Rows(NamedTuple):
     columns: dict[str, Counts]
 
 
-def _rows(cases: Cases, part: Part) -> _Rows:
+def _rows(state: State, part: Part) -> _Rows:
     """What is merged, under the ids of the case base."""
-    if part.digest != cases.digest:
+    if part.digest != state.digest:
         raise CasegraphError("the counts are of other facts or settings; count again, with these")
     if part.shard.of > 1:
         raise CasegraphError(f"the counts are only those of shard {part.shard}; merge all shards first")
-    own = _directions(relations_in_use(cases.graph))
+    own = _directions(relations_in_use(state.graph))
     relation, types = own[part.relation], renumbered(part.types, own, part.max_length)
     order = np.lexsort((types, relation))
     return _Rows(relation[order], types[order], {name: column[order] for name, column in part.columns.items()})
 
 
-def _part(cases: Cases, shard: Shard, relations: list[int], extent: Counts, rows: _Rows) -> Part:
-    graph, n = cases.graph, cases.settings.max_length
+def _part(state: State, shard: Shard, relations: list[int], extent: Counts, rows: _Rows) -> Part:
+    graph, n = state.graph, state.settings.max_length
     own = _directions(relations_in_use(graph))
     number = np.zeros(graph.directions, dtype=np.int32)
     number[own] = np.arange(len(own), dtype=np.int32)
     relation, types = number[rows.relation], renumbered(rows.types, number, n)
     order = np.lexsort((types, relation))
     return Part(
-        shard, cases.digest, n, tuple(graph.relations[k >> 1] for k in own[::2].tolist()),
+        shard, state.digest, n, tuple(graph.relations[k >> 1] for k in own[::2].tolist()),
         np.sort(number[np.intersect1d(ids(relations), own)]), extent,
         relation[order], types[order], {name: column[order] for name, column in rows.columns.items()},
     )  # fmt: skip

@@ -16,11 +16,11 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
-from casegraph.answering import Cases
 from casegraph.errors import CasegraphError
 from casegraph.executor import Result, Task
 from casegraph.saving import load, save
 from casegraph.scaling.counting import Part, Shard, count_hits, count_reach, keep, merged, with_hits
+from casegraph.state import State
 from casegraph.work import Show, quiet, threads
 
 PATIENCE = 30  # seconds to wait for a scheduler, and for its first worker
@@ -54,20 +54,20 @@ class DaskExecutor:
         if self._cluster is not None:
             self._cluster.close()
 
-    def count(self, cases: Cases, relations: list[int], show: Show = quiet) -> None:
+    def count(self, state: State, relations: list[int], show: Show = quiet) -> None:
         """Count what is not counted yet, shard by shard in two passes."""
-        missing = [relation for relation in relations if relation not in cases.statistics.counted]
+        missing = [relation for relation in relations if relation not in state.statistics.counted]
         if missing:
             shards = Shard.all(SHARDS * self._threads())
-            first = self.each(cases, count_hits, shards)
+            first = self.each(state, count_hits, shards)
             hits = merged(_watched(first, "counting paths to answers", len(shards), show))
-            second = self.each(with_hits(cases, hits), count_reach, [(shard, missing) for shard in shards])
-            keep(cases, merged(_watched(second, "counting what paths reach", len(shards), show)))
-        cases.statistics.prepare(relations, show)
+            second = self.each(with_hits(state, hits), count_reach, [(shard, missing) for shard in shards])
+            keep(state, merged(_watched(second, "counting what paths reach", len(shards), show)))
+        state.statistics.prepare(relations, show)
 
-    def each(self, cases: Cases, work: Callable[[Cases, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    def each(self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """The result of each task, in their order; only so many are handed out that results do not pile up."""
-        with self._snapshot(cases) as snapshot:
+        with self._snapshot(state) as snapshot:
             handed_out, room = deque[tuple[Task, Any]](), AHEAD * self._threads()
             for task in tasks:
                 handed_out.append((task, snapshot.submit(work, task)))
@@ -81,10 +81,10 @@ class DaskExecutor:
         return max(1, sum(of_worker.values()))
 
     @contextmanager
-    def _snapshot(self, cases: Cases) -> "Iterator[_Snapshot]":
+    def _snapshot(self, state: State) -> "Iterator[_Snapshot]":
         with TemporaryDirectory(prefix="casegraph-") as folder:
             path = Path(folder, "snapshot.case")
-            save(cases, path)
+            save(state, path)
             yield _Snapshot(self._client, path)
 
 
@@ -96,10 +96,10 @@ class _Snapshot:
         self._is_seen = all(client.run(os.path.exists, str(path)).values())
         self._send()
 
-    def submit(self, work: Callable[[Cases, Task], Result], task: Task) -> Any:  # noqa: ANN401
+    def submit(self, work: Callable[[State, Task], Result], task: Task) -> Any:  # noqa: ANN401
         return self._client.submit(_worked, str(self._path), self._content, work, task, pure=False)
 
-    def result(self, work: Callable[[Cases, Task], Result], task: Task, future: Any) -> Any:  # noqa: ANN401
+    def result(self, work: Callable[[State, Task], Result], task: Task, future: Any) -> Any:  # noqa: ANN401
         """The result of a task; if the snapshot was lost with all workers that held it, it is sent again."""
         from distributed import KilledWorker
 
@@ -116,21 +116,21 @@ class _Snapshot:
         self._content = None if self._is_seen else self._client.scatter(self._path.read_bytes(), broadcast=True)
 
 
-_loaded: dict[str, Cases] = {}  # the snapshot that this worker process holds
+_loaded: dict[str, State] = {}  # the snapshot that this worker process holds
 _loading = Lock()
 
 
-def _worked(key: str, content: bytes | None, work: Callable[[Cases, Task], Result], task: Task) -> Result:
+def _worked(key: str, content: bytes | None, work: Callable[[State, Task], Result], task: Task) -> Result:
     """What a worker does."""
     with _loading:
         if key not in _loaded:
             _loaded.clear()
             _loaded[key] = load(Path(key)) if content is None else _from_bytes(content)
-        cases = _loaded[key]
-    return work(cases, task)
+        state = _loaded[key]
+    return work(state, task)
 
 
-def _from_bytes(content: bytes) -> Cases:
+def _from_bytes(content: bytes) -> State:
     with TemporaryDirectory(prefix="casegraph-") as folder:
         path = Path(folder, "snapshot.case")
         path.write_bytes(content)

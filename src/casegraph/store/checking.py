@@ -5,15 +5,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from casegraph.edges import NO_ROWS
 from casegraph.errors import DamagedStore, IncompatibleFile, UnreadableFile
 from casegraph.facts import Fact
-from casegraph.graph import Graph
+from casegraph.names import Names
 from casegraph.saving import fact_rows, graph_in
 from casegraph.settings import Settings
 from casegraph.store.log import ACKNOWLEDGED, Log, acknowledged_places, log_path, logs
-from casegraph.store.records import Beginning, Names, Position, Record, beginning_of, record_at
-from casegraph.store.restoring import is_store, outcome, read_log, replayed
+from casegraph.store.records import Beginning, NewNames, Position, Record, beginning_of, record_at, rows_by_serials
+from casegraph.store.restoring import is_store, outcome, read_log, replayed, state_of
 from casegraph.store.snapshots import UNUSABLE, Snapshot, generations, read
+
+NO_NAMES = NewNames(0, [])
 
 
 class Finding(NamedTuple):
@@ -53,11 +56,9 @@ def check(folder: Path) -> list[Finding]:
 def salvage(folder: Path) -> Salvaged:
     """The facts after all updates that can be read, the newest whole generation included."""
     store, start, promised = _identity(folder)
-    path, base = log_path(folder, start), Record(start, 0, Names(0, []), Names(0, []), *[fact_rows(Graph())] * 2)
-    for snapshot in _readable(folder):
-        if (snapshot.store, snapshot.start) == (store.hex(), start):
-            base = _as_record(snapshot)
-            break
+    path = log_path(folder, start)
+    newest = next((one for one in _readable(folder) if (one.store, one.start) == (store.hex(), start)), None)
+    base = Record(start, 0, NO_NAMES, NO_NAMES, NO_ROWS, NO_ROWS) if newest is None else _as_record(newest)
     later = [
         one for one in _records(path.read_bytes() if path.exists() else b"", store) if one.sequence > base.sequence
     ]
@@ -68,7 +69,7 @@ def salvage(folder: Path) -> Salvaged:
         for first, last in pairwise(numbers)
         if first + 1 < last
     ]
-    facts, unnamed = _named(kept)
+    facts, unnamed = _named(kept, _Known.of(newest))
     return Salvaged(sorted(facts), lost + [f"the names of {unnamed:,} facts"] * bool(unnamed))
 
 
@@ -151,16 +152,33 @@ def _records(content: bytes, store: bytes) -> Iterator[Record]:
 
 
 def _as_record(snapshot: Snapshot) -> Record:
-    """All that a generation holds, as if it had come at once."""
-    graph = graph_in(snapshot.arrays)
-    rows = fact_rows(graph)
-    names = Names(0, graph.entities.names), Names(0, graph.relations.names)
-    return Record(snapshot.sequence, 0, *names, rows[:0], rows)
+    """All facts of a generation, as if they had come at once; their names are those of `_names_of`."""
+    graph = state_of(snapshot, Settings()).graph
+    return Record(snapshot.sequence, 0, NO_NAMES, NO_NAMES, NO_ROWS, rows_by_serials(graph, fact_rows(graph)))
 
 
-def _named(records: list[Record]) -> tuple[list[Fact], int]:
-    """The facts that are left after records, and how many have a name that is in none of them."""
-    entities, relations = dict[int, str](), dict[int, str]()
+class _Known(NamedTuple):
+    """The names of entities and of relations, by serial number."""
+
+    entities: dict[int, str]
+    relations: dict[int, str]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot | None) -> "_Known":
+        """The names that a generation has."""
+        if snapshot is None:
+            return cls({}, {})
+        graph = state_of(snapshot, Settings()).graph
+        return cls(_by_serial(graph.entities), _by_serial(graph.relations))
+
+
+def _by_serial(names: Names) -> dict[int, str]:
+    return dict(zip(names.serials().tolist(), names.names, strict=True))
+
+
+def _named(records: list[Record], known: _Known) -> tuple[list[Fact], int]:
+    """The facts that are left after records, and how many have a name that is nowhere."""
+    entities, relations = known
     for record in records:
         entities.update(enumerate(record.entities.names, record.entities.first))
         relations.update(enumerate(record.relations.names, record.relations.first))

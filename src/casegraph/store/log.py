@@ -32,6 +32,7 @@ from casegraph.store.records import (
 
 ACKNOWLEDGED = "acknowledged"
 APART = 4096  # bytes between the two places: no sector of a disk holds parts of both
+INTERRUPTED = "an update was interrupted while it was being written; open the store again"
 _PLACE = Struct("<16sQQQ32s")  # the fields of Position
 
 
@@ -145,6 +146,11 @@ class LogWriter:
             for _ in range(2):
                 self._acknowledge(self.position)
 
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether an exception came while something was being written."""
+        return self._problem == INTERRUPTED
+
     def check(self) -> None:
         """`ReadOnlyStore` unless this can write."""
         if self._problem or self._process != os.getpid():
@@ -154,15 +160,17 @@ class LogWriter:
     def append(self, record: Record) -> None:
         """Return when the record lasts. If that fails, nothing more is written until the store is opened again."""
         content = encoded(record, self.position.store, self.position.digest)
+        self._problem = INTERRUPTED
         with self.watched():
             write_at(self._log, self.position.size, content)
             flush(self._log)
             size = self.position.size + len(content)
             self._acknowledge(self.position._replace(sequence=record.sequence, size=size, digest=content[-DIGEST:]))
+        self._problem = ""
 
     def close(self) -> None:
         """Write no more."""
-        self._problem = "is closed; open it again"
+        self._problem = self._problem or "is closed; open it again"
         os.close(self._log)
         os.close(self._places)
 
@@ -177,7 +185,7 @@ class LogWriter:
         try:
             with writing(log_path(self._folder, self.position.start)):
                 yield
-        except BaseException:
+        except Exception:
             self._problem = "is read-only since it could not be written; open it again"
             raise
 

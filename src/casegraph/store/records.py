@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.arrays import Ids
+from casegraph.graph import Graph
 
 MAGIC, FORMAT = b"casegraph log\n", 1
 DIGEST = 32  # bytes
@@ -43,8 +44,8 @@ class Position(NamedTuple):
     digest: bytes
 
 
-class Names(NamedTuple):
-    """Names that were new, and the id of the first of them."""
+class NewNames(NamedTuple):
+    """Names that an update brought, and the serial number of the first of them."""
 
     first: int
     names: list[str]
@@ -52,14 +53,24 @@ class Names(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An update: what went and came, as rows (head, relation, tail) of ids; `time` is in microseconds since 1970."""
+    """An update: what went and came, as rows (head, relation, tail); `time` is in microseconds since 1970.
+
+    Names are called by their serial numbers, which a name keeps: relation number k is 2k, as in a graph.
+    """
 
     sequence: int
     time: int
-    entities: Names
-    relations: Names
+    entities: NewNames
+    relations: NewNames
     retracted: Ids
     added: Ids
+
+
+def rows_by_serials(graph: Graph, rows: Ids) -> Ids:
+    """Rows of ids as rows of serial numbers."""
+    heads, relations, tails = rows.T
+    labels = 2 * graph.relations.serials(relations >> 1)
+    return np.stack([graph.entities.serials(heads), labels, graph.entities.serials(tails)], axis=1)
 
 
 class Written(NamedTuple):
@@ -165,6 +176,7 @@ def _decoded(content: bytes, offset: int, header: _Header) -> Record:
     rows = np.frombuffer(content, "<i4", 3 * (header.retracted + header.added), offset).reshape(-1, 3)
     return Record(
         header.sequence, header.time,
-        Names(header.first_entity, names[: header.entities]), Names(header.first_relation, names[header.entities :]),
+        NewNames(header.first_entity, names[: header.entities]),
+        NewNames(header.first_relation, names[header.entities :]),
         rows[: header.retracted].astype(np.int32), rows[header.retracted :].astype(np.int32),
     )  # fmt: skip

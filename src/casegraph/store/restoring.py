@@ -2,35 +2,36 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.answering import Cases
-from casegraph.arrays import Ids, Interner
+from casegraph.arrays import Ids
 from casegraph.clusters.assignment import depends_on_history
 from casegraph.edges import Change
 from casegraph.errors import DamagedStore, IncompatibleFile, InvalidSettings, UnreadableFile
 from casegraph.graph import Graph
-from casegraph.profiles import Profiles
-from casegraph.saving import cases_in, counts_in, graph_in, settings_in
+from casegraph.names import Names
+from casegraph.saving import counts_in, graph_in, settings_in, state_in
 from casegraph.settings import Settings
+from casegraph.state import State
 from casegraph.store.lock import NAME as LOCK
 from casegraph.store.log import ACKNOWLEDGED, Log, log_path, logs
-from casegraph.store.records import Beginning, Names, Position, Record, beginning_of
+from casegraph.store.records import Beginning, NewNames, Position, Record, beginning_of
 from casegraph.store.snapshots import Snapshot, newest
 
 TRIES = 5  # at a log that another process is replacing
 LONGEST_BEGINNING = 4096  # bytes of a log before its first record, the settings included
 LATEST = 1 << 62  # more than any update's number
+NOBODY = -1  # the id of a serial number whose name was given up
 
 
 class Restored(NamedTuple):
-    """The state after update `sequence`; where the log ends, how many bytes are torn there, how much was replayed."""
+    """A state, where the log ends, how many bytes are torn there, and how many updates were replayed."""
 
-    cases: Cases
-    sequence: int
+    state: State
     end: Position
     torn: int
     replayed: int
@@ -60,10 +61,10 @@ def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Rest
         end = written[-1].position(position) if written else position
         sequence = end.sequence if as_of is None else _within(as_of, log.beginning.start, end.sequence)
         records = [one.record for one in written if one.record.sequence <= sequence]
-        cases = replayed(snapshot, records, chosen)
+        state = replayed(snapshot, records, chosen, log.beginning.start)
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise DamagedStore(str(log.path), position.size, f"its records do not fit together ({error})") from error
-    return Restored(cases, sequence, end, len(log.content) - end.size, len(records))
+    return Restored(state, end, len(log.content) - end.size, len(records))
 
 
 def read_log(folder: Path) -> Log:
@@ -81,35 +82,108 @@ def read_log(folder: Path) -> Log:
     raise UnreadableFile(str(folder), "is not a store; make one with 'casegraph build'")
 
 
-def replayed(snapshot: Snapshot | None, records: Sequence[Record], settings: Settings) -> Cases:
-    """The state of a generation, or of an empty store, after some updates; all at once if only the outcome counts."""
-    cases = _of_snapshot(snapshot, settings) if snapshot else Cases(Graph(), Profiles(), settings)
-    for some in ([one] for one in records) if depends_on_history(settings) else [records] if records else []:
-        graph, profiles = cases.graph.copy(), cases.profiles.copy()
+def replayed(snapshot: Snapshot | None, records: Sequence[Record], settings: Settings, start: int = 0) -> State:
+    """The state of a generation, or of a log that starts after some update, after the updates of records.
+
+    All at once, if only the outcome counts.
+    """
+    state = state_of(snapshot, settings) if snapshot else State.of(Graph(), settings, sequence=start)
+    steps = [[one] for one in records] if depends_on_history(settings) else [list(records)] if records else []
+    for some in steps:
+        graph = state.graph.copy()
         change = _applied(graph, some)
-        reshaped = profiles.refresh(graph, change.entities)
-        cases, _ = cases.after(change, graph, profiles, reshaped)
-    return cases
+        state = state.after(change, graph, sequence=some[-1].sequence).state
+    if records and state.sequence != records[-1].sequence:  # the last updates took back what those before them did
+        state = state.numbered(records[-1].sequence)
+    return state
 
 
-def _of_snapshot(snapshot: Snapshot, settings: Settings) -> Cases:
+def state_of(snapshot: Snapshot, settings: Settings) -> State:
+    """The state of a generation, with its counts if they were made with these settings."""
     same = settings_in(snapshot.arrays) == settings
-    cases = cases_in(graph_in(snapshot.arrays), snapshot.arrays if same else {}, settings)
+    graph = graph_in(snapshot.arrays)
+    graph.entities = _with_serials(graph.entities, "entity", snapshot)
+    graph.relations = _with_serials(graph.relations, "relation", snapshot)
+    state = state_in(graph, snapshot.arrays if same else {}, settings)
     if same:
-        counts_in(cases, snapshot.arrays)
-    return cases
+        counts_in(state, snapshot.arrays)
+    return state.numbered(snapshot.sequence)
+
+
+def _with_serials(names: Names, kind: str, snapshot: Snapshot) -> Names:
+    """Names with the numbers that they have in the log; in a generation of format 2 these are their ids."""
+    arrays = snapshot.arrays
+    if f"{kind}_serials" not in arrays:
+        return names
+    serials, arrived = arrays[f"{kind}_serials"], arrays[f"{kind}_arrived"].tolist()
+    if serials.dtype != np.int32 or serials.shape != (len(names),) or len(arrived) != 1:
+        raise ValueError(f"the numbers of {kind} names are not those of the log")
+    if (serials < 0).any() or (serials >= arrived[0]).any() or len(np.unique(serials)) < len(serials):
+        raise ValueError(f"the numbers of {kind} names are not those of the log")
+    return names.with_serials(serials, arrived[0])
 
 
 def _applied(graph: Graph, records: Sequence[Record]) -> Change:
-    for record in records:
-        _intern(graph.entities, record.entities)
-        _intern(graph.relations, record.relations)
-    added, retracted = outcome(records)
-    limits = [len(graph.entities), 2 * len(graph.relations), len(graph.entities)]
-    for rows in (added, retracted):
-        if (rows < 0).any() or (rows >= limits).any() or (rows[:, 1] % 2).any():
+    """Change a graph as records say; what they call by serial numbers gets ids first."""
+    entities = _Serials(graph.entities)
+    relations = _Serials(graph.relations)
+    entities.take([record.entities for record in records])
+    relations.take([record.relations for record in records])
+    graph.entities = entities.named()
+    graph.relations = relations.named()
+    added, retracted = outcome([_with_ids(record, entities, relations) for record in records])
+    return Change(graph.apply(added, add=True), graph.apply(retracted, add=False))
+
+
+class _Serials:
+    """Names, and the id of each of their serial numbers; a name that was given up and came again has several."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._ids = np.full(names.arrived, NOBODY, dtype=np.int32)
+        self._ids[names.serials()] = np.arange(len(names), dtype=np.int32)
+
+    def take(self, records: list[NewNames]) -> None:
+        """The names that updates brought, with the next serial numbers."""
+        found = [self._ids]
+        arrived = len(self._ids)
+        for new in records:
+            if new.first != arrived:
+                raise ValueError("names are missing")
+            self._names, its_ids = self._names.extended(new.names)
+            if np.bincount(its_ids, minlength=1).max() > 1:
+                raise ValueError("names repeat")
+            found.append(its_ids)
+            arrived += len(its_ids)
+        self._ids = np.concatenate(found)
+
+    def named(self) -> Names:
+        """All names, each with its last serial number."""
+        serials = np.empty(len(self._names), dtype=np.int32)
+        known = np.flatnonzero(self._ids != NOBODY)
+        serials[self._ids[known]] = known
+        return self._names.with_serials(serials, len(self._ids))
+
+    def ids(self, serials: Ids) -> Ids:
+        """The id of each; `ValueError` if one has none."""
+        if (serials < 0).any() or (serials >= len(self._ids)).any():
             raise ValueError("facts name entities or relations that do not exist")
-    return Change(graph.apply(added, add=True), graph.apply(retracted, add=False), repeated=0, absent=0)
+        found = self._ids[serials]
+        if (found == NOBODY).any():
+            raise ValueError("facts name entities or relations that do not exist")
+        return found
+
+
+def _with_ids(record: Record, entities: _Serials, relations: _Serials) -> Record:
+    """The same record with ids for serial numbers."""
+
+    def ids_of(rows: Ids) -> Ids:
+        if (rows[:, 1] % 2).any():
+            raise ValueError("facts name entities or relations that do not exist")
+        heads, labels, tails = rows.T
+        return np.stack([entities.ids(heads), 2 * relations.ids(labels >> 1), entities.ids(tails)], axis=1)
+
+    return replace(record, added=ids_of(record.added), retracted=ids_of(record.retracted))
 
 
 def outcome(records: Sequence[Record]) -> tuple[Ids, Ids]:
@@ -120,14 +194,6 @@ def outcome(records: Sequence[Record]) -> tuple[Ids, Ids]:
     order = np.lexsort(rows.T)
     last = order[np.append((np.diff(rows[order], axis=0) != 0).any(axis=1), np.ones(min(1, len(rows)), dtype=np.bool))]
     return rows[last[comes[last]]], rows[last[~comes[last]]]
-
-
-def _intern(known: Interner, new: Names) -> None:
-    if new.first != len(known):
-        raise ValueError("names are missing")
-    known.intern(new.names)
-    if len(known) != new.first + len(new.names):
-        raise ValueError("names repeat")
 
 
 def _within(as_of: int, start: int, last: int) -> int:

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from casegraph.answering import Cases
 from casegraph.saving import Arrays, arrays_of
+from casegraph.state import State
 from casegraph.store.disk import flush_folder, write_file
 from casegraph.store.log import Log, log_path, logs
 from casegraph.store.records import DIGEST, Position, digest
 
-FORMAT = 2  # of the arrays, and of what is counted: a generation of another is made anew
+FORMAT = 3  # of the arrays, and of what is counted: a generation of another is made anew
+WITHOUT_SERIALS = 2  # an earlier format, which can still be read: the ids of names are their serial numbers
 MANIFEST = "manifest"
 PREFIX, UNFINISHED = "generation-", "generation.new"
 UNUSABLE = (OSError, ValueError, KeyError, TypeError)  # what reading a damaged generation leads to
@@ -76,20 +77,20 @@ def read(path: Path) -> Snapshot | None:
     if digest(content).hex().encode() != its_digest:
         raise ValueError(f"{MANIFEST} is not as it was written")
     manifest: dict[str, Any] = json.loads(content)
-    if manifest["format"] != FORMAT:
+    if manifest["format"] not in (FORMAT, WITHOUT_SERIALS):
         return None
     store, start, sequence, size, its_log = manifest["of"]
     arrays = {name: _read_array(path, name, sums) for name, sums in manifest["files"].items()}
     return Snapshot(path, store, start, sequence, size, its_log, arrays)
 
 
-def write(folder: Path, cases: Cases, position: Position) -> None:
+def write(folder: Path, state: State, position: Position) -> None:
     """Make a generation of the state at a position, which is the end of the log, and remove what it replaces."""
     beside, path = folder / UNFINISHED, folder / f"{PREFIX}{max(map(_number, generations(folder)), default=0) + 1:06}"
     if beside.exists():
         _remove(beside)
     beside.mkdir()
-    files = {name: _write_array(beside, name, array) for name, array in arrays_of(cases).items()}
+    files = {name: _write_array(beside, name, array) for name, array in _arrays(state).items()}
     its_log = digest(log_path(folder, position.start).read_bytes()[: position.size]).hex()
     of = [position.store.hex(), position.start, position.sequence, position.size, its_log]
     manifest = json.dumps({"format": FORMAT, "of": of, "files": files}).encode()
@@ -98,6 +99,15 @@ def write(folder: Path, cases: Cases, position: Position) -> None:
     beside.rename(path)
     flush_folder(folder)
     remove_others(folder, path, log_path(folder, position.start))
+
+
+def _arrays(state: State) -> Arrays:
+    """All that a state holds, and the numbers that its names have in the log."""
+    numbers: Arrays = {}
+    for kind, names in (("entity", state.graph.entities), ("relation", state.graph.relations)):
+        numbers[f"{kind}_serials"] = names.serials()
+        numbers[f"{kind}_arrived"] = np.array([names.arrived])
+    return {**arrays_of(state), **numbers}
 
 
 def remove_others(folder: Path, *kept: Path) -> None:

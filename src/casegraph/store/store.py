@@ -13,31 +13,29 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_bytes
+from threading import get_ident
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
-import numpy as np
-
-from casegraph.answering import Cases
 from casegraph.casebase import CaseBase
-from casegraph.edges import Change
 from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore, UnreadableFile
 from casegraph.facts import Fact
-from casegraph.profiles import Profiles
-from casegraph.saving import fact_rows
+from casegraph.graph import Graph
 from casegraph.settings import Settings
+from casegraph.state import State
 from casegraph.store import snapshots
 from casegraph.store.disk import flush_folder, writing
 from casegraph.store.lock import WriterLock
 from casegraph.store.log import ACKNOWLEDGED, LogWriter, start_acknowledging, start_log
-from casegraph.store.records import Names, Position, Record
+from casegraph.store.records import NewNames, Position, Record, rows_by_serials
 from casegraph.store.restoring import is_store, is_unfinished, read_log, restored
 from casegraph.store.snapshots import told
 from casegraph.work import Show, quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from casegraph.graph import Graph
+    from casegraph.names import Names
+    from casegraph.state import Retracted, Step, Update
     from casegraph.store.restoring import Restored
 
 MANY = 10_000  # updates to replay: after so many, a writer makes a generation when it opens the store
@@ -56,15 +54,24 @@ class CaseStore(CaseBase):
     """A case base in a folder; made by `open`.
 
     folder    where it is
-    sequence  the number of the last update
     torn      bytes of an unfinished update that were found at the end of the log; a writer has cut them off
+
+    As in any case base, any number of threads may ask while one updates. When `update` returns, what it did is on disk;
+    if it is interrupted, what is in memory is what is on disk, with that update as a whole or without it.
     """
 
     def __init__(self, folder: Path, found: Restored, lock: WriterLock | None) -> None:
-        self.folder, self.sequence, self.torn = folder, found.sequence, found.torn
-        self._cases, self._start, self._lock = found.cases, found.end.start, lock
-        self._named = _sizes(found.cases.graph)
+        self._start_with(found.state)
+        self.folder = folder
+        self.torn = found.torn
+        self._log_start = found.end.start
+        self._lock = lock
         self._writer = None if lock is None else LogWriter(folder, found.end)
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last update."""
+        return self._state.sequence
 
     @classmethod
     def open(
@@ -104,42 +111,92 @@ class CaseStore(CaseBase):
             self._lock.release()
             self._lock = None
 
+    def update(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()) -> Update:
+        """Retract facts, then take in facts; all or nothing, and on disk when it returns.
+
+        To retract an entity, name it alone: all its facts go.
+        """
+        self._refuse_update_in_update()
+        with self._turn:
+            self._updating = get_ident()
+            try:
+                writer = self._writing()
+                before = self._state
+                step = before.updated(add, retract)
+                if len(step.change):
+                    self._write(writer, _record(before, step), step.state)
+            finally:
+                self._updating = None
+        return step.update
+
     def history(self, since: int = 0) -> Iterator[Event]:
         """What came and went after an update, in order; of one update by name, what went first."""
-        log, graph = read_log(self.folder), self.graph
-        if log.beginning.start != self._start:
+        log = read_log(self.folder)
+        if log.beginning.start != self._log_start:
             raise UnreadableFile(str(self.folder), "its history was forgotten since it was opened; open it again")
+        entities: list[str] = []
+        relations: list[str] = []
         for record in (one.record for one in log.after(log.first)):
+            entities += record.entities.names
+            relations += record.relations.names
             if since < record.sequence <= self.sequence:
                 when = datetime.fromtimestamp(record.time / 1e6, tz=UTC)
-                went, came = (
-                    sorted(_fact(graph, row) for row in rows.tolist()) for rows in (record.retracted, record.added)
-                )
-                yield from (Event(record.sequence, when, "-", fact) for fact in went)
-                yield from (Event(record.sequence, when, "+", fact) for fact in came)
+                facts = [
+                    sorted(Fact(entities[h], relations[r >> 1], entities[t]) for h, r, t in rows.tolist())
+                    for rows in (record.retracted, record.added)
+                ]
+                yield from (Event(record.sequence, when, "-", fact) for fact in facts[0])
+                yield from (Event(record.sequence, when, "+", fact) for fact in facts[1])
 
     def compact(self, show: Show = quiet, *, forget_history: bool = False) -> None:
         """Count everything that questions need, and write that and the facts as a new generation.
 
         forget_history  start the log anew: what was retracted is gone, and all facts came at one new update
         """
-        writer = self._writing()
-        if forget_history:
-            writer = self._forget(writer)
-        self.prepare(show=show)
-        self._write_generation(writer)
+        self._refuse_update_in_update()
+        with self._turn:
+            writer = self._writing()
+            if forget_history:
+                writer = self._forget(writer)
+            self.prepare(show=show)
+            self._write_generation(writer)
 
-    def _keep(self, later: Cases, change: Change) -> None:
-        writer = self._writing()
-        if len(change):
-            writer.append(_record(self.sequence + 1, later.graph, change, self._named))
-            self.sequence, self._named = self.sequence + 1, _sizes(later.graph)
-        super()._keep(later, change)
+    def _write(self, writer: LogWriter, record: Record, later: State) -> None:
+        """Write an update down, and answer from the state after it; an interrupt leaves both done, or neither."""
+        try:
+            writer.append(record)
+            self._state = later
+        except BaseException:
+            self._settle(later)
+            raise
+
+    def _settle(self, later: State) -> None:
+        """After an interrupt or a failure: answer from what is on disk, and go on writing if nothing failed."""
+        writer = self._writing_again()
+        if writer is not None and writer.position.sequence == later.sequence:
+            self._state = later
+
+    def _writing_again(self) -> LogWriter | None:
+        """The writer, opened anew if it was interrupted; none if it cannot write any more."""
+        writer = self._writer
+        if writer is None or not writer.was_interrupted:
+            return writer
+        log = read_log(self.folder)
+        written = log.after(writer.position)
+        writer.close()
+        end = written[-1].position(writer.position) if written else writer.position
+        self._writer = LogWriter(self.folder, end)
+        self._writer.recover(len(log.content))
+        return self._writer
 
     def _writing(self) -> LogWriter:
         if self._writer is None:
             raise ReadOnlyStore(str(self.folder), "was opened for reading only; open it again for writing")
-        self._writer.check()
+        try:
+            self._writer.check()
+        except ReadOnlyStore:
+            self.close()
+            raise
         return self._writer
 
     def _recover(self, found: Restored) -> None:
@@ -152,39 +209,40 @@ class CaseStore(CaseBase):
 
     def _write_generation(self, writer: LogWriter) -> None:
         with writer.watched():
-            snapshots.write(self.folder, self.cases, writer.position)
+            snapshots.write(self.folder, self._state, writer.position)
 
     def _forget(self, writer: LogWriter) -> LogWriter:
         """Start the log anew with all facts as one update; the switch is one write to `acknowledged`."""
-        graph = self.graph.compacted()
-        cases = Cases(graph, Profiles(), self.settings)
-        cases.profiles.refresh(graph, np.arange(len(graph.entities), dtype=np.int32))
-        rows = fact_rows(graph)
-        first = _record(self.sequence + 1, graph, Change(rows, rows[:0], repeated=0, absent=0), (0, 0))
+        empty = State.of(Graph(), self.settings, sequence=self.sequence)
+        step = empty.updated(self.graph.compacted().facts())
+        step = step._replace(state=step.state.numbered(self.sequence + 1))  # also where there are no facts
+        first = _record(empty, step)
         with writer.watched():
             end = start_log(self.folder, writer.position, read_log(self.folder).beginning.settings, first)
             later = LogWriter(self.folder, end)
             later.recover(end.size)
         writer.close()
-        self._cases, self._writer, self._start = cases, later, end.start
-        self.sequence, self._named = first.sequence, _sizes(graph)
+        self._writer = later
+        self._log_start = end.start
+        self._state = step.state
         return later
 
 
-def _record(sequence: int, graph: Graph, change: Change, named: tuple[int, int]) -> Record:
-    """The update that brought a graph about, in which so many entities and relations had names before."""
-    entities, relations = (
-        Names(first, names.names[first:]) for first, names in zip(named, (graph.entities, graph.relations), strict=True)
+def _record(before: State, step: Step) -> Record:
+    """What an update changed, with the names that it brought, all under their serial numbers."""
+    graph = step.graph
+    return Record(
+        step.state.sequence,
+        time.time_ns() // 1000,
+        _new_names(before.graph.entities, graph.entities),
+        _new_names(before.graph.relations, graph.relations),
+        rows_by_serials(graph, step.change.retracted),
+        rows_by_serials(graph, step.change.added),
     )
-    return Record(sequence, time.time_ns() // 1000, entities, relations, change.retracted, change.added)
 
 
-def _sizes(graph: Graph) -> tuple[int, int]:
-    return len(graph.entities), len(graph.relations)
-
-
-def _fact(graph: Graph, row: Sequence[int]) -> Fact:
-    return Fact(graph.entities[row[0]], graph.relations[row[1] >> 1], graph.entities[row[2]])
+def _new_names(before: Names, after: Names) -> NewNames:
+    return NewNames(before.arrived, after.names_from(len(before)))
 
 
 def _locked(folder: Path) -> WriterLock:

@@ -1,0 +1,132 @@
+from collections.abc import Sequence
+from threading import Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import strategies as _  # noqa: F401  (its Hypothesis profile)
+
+from casegraph.arrays import ids
+from casegraph.names import Names
+
+batches = st.lists(st.lists(st.text(max_size=3), max_size=5), max_size=6)
+
+
+def extended(names: Names, *batches: list[str]) -> Names:
+    for batch in batches:
+        names = names.extended(batch)[0]
+    return names
+
+
+@given(batches)
+def test_a_name_keeps_the_id_of_its_first_arrival(batches: list[list[str]]) -> None:
+    names = Names()
+    first = list(dict.fromkeys(name for batch in batches for name in batch))
+    for batch in batches:
+        names, found = names.extended(batch)
+        assert found.tolist() == [first.index(name) for name in batch]
+    assert names.names == first == [names[identity] for identity in range(len(names))]
+    assert names.serials().tolist() == list(range(len(first)))
+
+
+@given(batches, st.text(max_size=3))
+def test_asking_for_a_name_does_not_add_it(batches: list[list[str]], asked: str) -> None:
+    names = Names([name for batch in batches for name in batch])
+    before = list(names.names)
+    found = names.find(asked)
+    assert (found is not None) == (asked in names) == (asked in before)
+    assert found is None or names[found] == asked
+    assert names.names == before
+
+
+@given(batches)
+def test_ranks_are_the_order_of_names_after_every_batch(batches: list[list[str]]) -> None:
+    names = Names()
+    for batch in batches:
+        names = extended(names, batch)
+        assert_ranks_are_the_order_of_names(names)
+
+
+def test_ranks_are_the_order_of_names_whether_few_or_many_are_new() -> None:
+    names, given_so_far = Names(), 0
+    for new in (3, 1, 64, 65, 5_000, 1, 64, 77, 79, 200, 0, 1):
+        names = extended(names, [f"name {(given_so_far + number) * 7919 % 100_003}" for number in range(new)])
+        given_so_far += new
+        assert_ranks_are_the_order_of_names(names)
+
+
+@given(batches, batches, batches)
+def test_who_holds_names_keeps_them_whatever_others_make_of_them(
+    shared: list[list[str]], one_way: list[list[str]], other_way: list[list[str]]
+) -> None:
+    held = extended(Names(), *shared)
+    before = list(held.names)
+    for more in (one_way, other_way, [["new", *before]]):
+        longer = extended(held, *more)
+        assert longer.names == list(dict.fromkeys([*before, *(name for batch in more for name in batch)]))
+        assert [longer.find(name) for name in longer.names] == list(range(len(longer)))
+        assert_ranks_are_the_order_of_names(longer)
+        assert held.names == before
+        assert [held.find(name) for name in before] == list(range(len(before)))
+        assert all(name not in held for name in longer.names[len(before) :])
+        assert_ranks_are_the_order_of_names(held)
+
+
+def test_an_id_that_came_later_is_no_id_of_who_holds_fewer_names() -> None:
+    held = Names(["a"])
+    held.extended(["b"])
+    with pytest.raises(IndexError):
+        held[1]
+
+
+@given(st.lists(st.text(max_size=3), unique=True, max_size=8), st.data())
+def test_names_that_are_kept_keep_their_serial_numbers_and_others_get_new_ones(
+    names: list[str], data: st.DataObject
+) -> None:
+    chosen = sorted(data.draw(st.sets(st.integers(0, max(0, len(names) - 1)), max_size=len(names))))
+    kept = Names(names).kept(ids(chosen))
+    assert kept.names == [names[place] for place in chosen]
+    assert kept.serials().tolist() == chosen
+    again, found = kept.extended(names)
+    assert [again[identity] for identity in found.tolist()] == names
+    gone = len(names) - len(chosen)
+    assert again.serials().tolist() == [*chosen, *range(len(names), len(names) + gone)]
+    assert again.arrived == len(names) + gone
+    assert again.serials(found).tolist() == [again.serials().tolist()[identity] for identity in found.tolist()]
+    assert_ranks_are_the_order_of_names(again)
+
+
+def test_threads_that_make_longer_names_of_the_same_ones_do_not_meet() -> None:
+    shared = Names(f"shared {number}" for number in range(10))
+    made: dict[int, Names] = {}
+
+    def make(thread: int) -> None:
+        made[thread] = extended(shared, *([f"{thread} {number}"] for number in range(300)))
+
+    threads = [Thread(target=make, args=(thread,)) for thread in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number_of_thread, names in made.items():
+        assert names.names == [*shared.names, *(f"{number_of_thread} {number}" for number in range(300))]
+        assert [names.find(name) for name in names.names] == list(range(310))
+
+
+def test_names_are_ordered_by_code_points() -> None:
+    names = ["é", "z", "a", "Z", "𝔸", "￿", ""]
+    assert ranked(Names(names)) == sorted(names) == ["", "Z", "a", "z", "é", "￿", "𝔸"]
+
+
+def test_ids_of_nothing_are_an_empty_array_of_ids() -> None:
+    assert ids().dtype == ids([1]).dtype == Names().extended([])[1].dtype == Names().ranks().dtype == "int32"
+
+
+def assert_ranks_are_the_order_of_names(names: Names) -> None:
+    assert ranked(names) == sorted(names.names)
+
+
+def ranked(names: Names) -> Sequence[str]:
+    """The names in the order of their ranks, each once."""
+    placed = {int(rank): name for rank, name in zip(names.ranks(), names.names, strict=True)}
+    return [placed[rank] for rank in range(len(names))]
