@@ -15,7 +15,7 @@ from tests.saying import DEEP, SETTINGS, facts_of, questions_about, rebuilt, sai
 
 from casegraph import CaseBase, CaseStore, Settings
 
-UPDATES = 20_000 if DEEP else 600
+UPDATES = 10_000 if DEEP else 600
 WINDOW, EVERY = 60, 10  # of so many updates, early and late, sizes are compared; each is measured so often
 GROWTH, GRAPHS, NAMES = 1.5, 4, 64  # how much may be there: times the early size, graphs, names beside as many as live
 CLUSTERED = {
