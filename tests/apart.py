@@ -28,8 +28,11 @@ def apart(function: Callable[..., Any], *given: Any, seconds: float = 60) -> Any
     name = f"tests.{function.__module__.removeprefix('tests.')}:{function.__qualname__}"
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.apart", name, json.dumps(given)]
     command.append(str(seconds - GRACE))
+    environment = {**os.environ, "MALLOC_ARENA_MAX": "1"}  # no memory set aside for threads, beyond any limit
     try:
-        done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=seconds)
+        done = subprocess.run(
+            command, check=False, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds
+        )
     except subprocess.TimeoutExpired as late:
         pytest.fail(f"{name} has not ended after {late.timeout:.0f} s", pytrace=False)
     if done.returncode:

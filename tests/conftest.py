@@ -46,15 +46,13 @@ def memory_folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how many faults were tried, and whether all tests that tried them passed."""
-    tried, failed = Counter[str](), Counter[str]()
-    for outcome in ("passed", "failed"):
-        for report in terminalreporter.getreports(outcome):
-            if report.when == "call":
-                for what, number in (value for name, value in report.user_properties if name == "tried"):
-                    tried[what] += number
-                    failed[what] += outcome == "failed"
+    """Print how often what was tried, by the tests that passed, as docs/reliability.md has it."""
+    tried = Counter[str]()
+    for report in terminalreporter.getreports("passed"):
+        if report.when == "call":
+            for what, number in (value for name, value in report.user_properties if name == "tried"):
+                tried[what] += number
     if tried:
-        terminalreporter.section("tried")
+        terminalreporter.section("tried, by tests that passed")
         for what, number in sorted(tried.items()):
-            terminalreporter.write_line(f"| {what} | {number:,} | {failed[what] or 'no'} test failed |")
+            terminalreporter.write_line(f"| {what} | {number:,} |")

@@ -4,6 +4,8 @@ Interrupts are raised at the chances that the interpreter has (`tests/interrupti
 moments. All runs in processes of their own, since what an interrupt may leave behind is a lock that nobody lets go.
 """
 
+import json
+import os
 import shutil
 import signal
 from collections.abc import Callable, Iterable
@@ -23,6 +25,9 @@ from tests.saying import DEEP, SETTINGS, facts_of, questions_about, rebuilt, sai
 from tests.strategies import Fact, random_facts
 
 from casegraph import CaseBase, CasegraphError, CaseStore, Settings
+
+if os.name == "posix":
+    import resource
 
 # At how many points one kind of work is interrupted around its writes, after them and anywhere, by settings.
 POINTS = {"default": 1_000_000, "paper": 60} if DEEP else {"default": 14}
@@ -260,6 +265,67 @@ def as_on_disk(store: CaseStore, possible: tuple[set[Fact], ...], when: str) -> 
     return store
 
 
+LARGE = [(f"large {number}", "is large", f"large {number + 1}") for number in range(8000)]
+
+
+def memory_exhausted(kind: str, folder: str, times: int) -> list[Any]:
+    """A large update with ever more memory to spare; how often that did not suffice, and what was not sound then.
+
+    Every trial is a fork, since memory that was taken once is there for the next.
+    """
+    os.environ["CASEGRAPH_THREADS"] = "1"
+    expected(frozenset(START), "default")  # found out here, once, and not in each of the forks
+    needed = _told_by_fork(partial(_large_update, kind, folder, None))[0]
+    told = [_told_by_fork(partial(_large_update, kind, folder, needed * n // times)) for n in range(times)]
+    return [sum(failed for failed, *_ in told), [problem for _, *problems in told for problem in problems]]
+
+
+def _large_update(kind: str, folder: str, spare: int | None) -> list[Any]:
+    """How much memory a large update takes; or, if there is less to spare, whether it failed and what went wrong."""
+    place = Path(folder, "trial")
+    cases = rebuilt(START) if kind == "CaseBase" else CaseStore.open(made(place, Settings(), empty=False))
+    before, failed, problems = _status("VmSize"), False, list[str]()
+    resource.setrlimit(resource.RLIMIT_AS, (-1 if spare is None else before + spare, -1))
+    try:
+        cases.update(add=LARGE)
+    except Exception:
+        failed = True
+    resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+    if spare is None:
+        shutil.rmtree(place, ignore_errors=True)
+        return [_status("VmPeak") - before]
+    try:
+        possible = (START, START | set(LARGE))
+        if isinstance(cases, CaseStore):
+            assert_store_sound(cases, possible, "default")
+        else:
+            assert_sound(cases, possible, "default")
+    except Exception as error:
+        problems.append(f"with {spare:,} bytes to spare: {type(error).__name__}: {error}"[:400])
+    shutil.rmtree(place, ignore_errors=True)
+    return [failed, *problems]
+
+
+def _told_by_fork(work: Callable[[], list[Any]]) -> list[Any]:
+    """What some work returns, done in a copy of this process."""
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        try:
+            os.write(writing, json.dumps(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as told:  # noqa: PTH123  (a pipe has no path)
+        content = told.read()
+    _, status = os.waitpid(child, 0)
+    return json.loads(content) if content else [True, f"the process ended with {status}"]
+
+
+def _status(name: str) -> int:
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+
+
 def assert_none(found: list[Any]) -> int:
     """No failure; returns how many interrupts there were."""
     tried, failures = found
@@ -305,3 +371,12 @@ def test_signals_at_random_moments_lose_nothing(kind: str, memory_folder: Path, 
     hits, _ = apart(living_under_signals, kind, str(memory_folder), times, seconds=1500 if DEEP else 90)
     assert hits == times
     tally(f"signals at random moments, {kind}", hits)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs a system that tells and limits memory")
+@pytest.mark.parametrize("kind", ["CaseBase", "CaseStore"])
+def test_an_update_that_memory_does_not_suffice_for_has_done_all_or_nothing(
+    kind: str, memory_folder: Path, tally: Tally
+) -> None:
+    found = apart(memory_exhausted, kind, str(memory_folder), 300 if DEEP else 8, seconds=900 if DEEP else 90)
+    tally("updates that memory did not suffice for", assert_none(found))
