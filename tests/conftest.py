@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -28,9 +28,13 @@ MEMORY = Path("/dev/shm")
 @pytest.fixture
 def tally(request: pytest.FixtureRequest) -> Tally:
     """Notes how often something was tried; the sums are printed after the last test."""
+    sums: dict[str, list[Any]] = {}
 
-    def note(what: str, number: int = 1) -> None:
-        request.node.user_properties.append(("tried", (what, number)))
+    def note(what: str, number: int) -> None:
+        if what not in sums:
+            sums[what] = [what, 0]
+            request.node.user_properties.append(("tried", sums[what]))
+        sums[what][1] += number
 
     return note
 

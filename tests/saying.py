@@ -118,6 +118,14 @@ def _complete(cases: CaseBase, relation: str) -> str | None:
         return file.read_text(encoding="utf-8") or None
 
 
+def _save(cases: CaseBase, guests: str) -> str | None:
+    """The facts that a case base has when it was saved and loaded again, but for names that begin like guests."""
+    with TemporaryDirectory(dir=MEMORY) as folder:
+        cases.save(Path(folder, "saved"))
+        loaded = CaseBase.load(Path(folder, "saved"))
+    return repr(sorted(fact for fact in facts_of(loaded) if not fact[0].startswith(guests)))
+
+
 _KINDS: dict[str, Callable[[CaseBase, Any], str | None]] = {
     "ask": _ask,
     "ask head": _ask_head,
@@ -125,4 +133,5 @@ _KINDS: dict[str, Callable[[CaseBase, Any], str | None]] = {
     "similar": _similar,
     "score": _score,
     "complete": _complete,
+    "save": _save,
 }

@@ -67,7 +67,8 @@ def asking_while_updating(kind: str, chosen: str, folder: str, threads: int, upd
     """How many questions were answered; each as one of the states between says that could have been asked."""
     settings = SETTINGS[chosen]
     every = rebuilt(set().union(*states()), settings)
-    questions = questions_about(every, ENTITIES, RELATIONS, GUESTS) + [("complete", name) for name in RELATIONS]
+    questions = questions_about(every, ENTITIES, RELATIONS, GUESTS)
+    questions += 5 * [*(("complete", relation) for relation in RELATIONS), ("save", "new ")]  # as often as the others
     expected = [said(rebuilt(facts, settings), questions) for facts in states()]
     telling = [place for place, replies in enumerate(zip(*expected, strict=True)) if len(set(replies)) > 3]
     assert len(telling) > 60, "questions that tell states apart"
