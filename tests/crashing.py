@@ -71,16 +71,74 @@ def killed_at(point: int) -> Call:
     """Die at a call: before it, or, every other time that it writes, half way through."""
     calls = 0
 
-    def call(name: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
+    def call(name: str, real: Callable[..., Any], *given: Any, **options: Any) -> object:  # noqa: ANN401
         nonlocal calls
         calls += 1
         if calls == point:
             if name == "write" and point % 2:
                 real(given[0], given[1][: len(given[1]) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
-        return real(*given)
+        return real(*given, **options)
 
     return call
+
+
+class Failing:
+    """A disk that fails at a call, with some error: that once, or at every call from then on until it is mended.
+
+    Every other time that it fails to write, half is written before.
+    """
+
+    def __init__(self, point: int, error: int, *, sticky: bool) -> None:
+        self.point, self.error, self.sticky = point, error, sticky
+        self.calls = self.failed = 0
+
+    def __call__(self, name: str, real: Callable[..., Any], *given: Any, **options: Any) -> object:  # noqa: ANN401
+        """Do it, or fail."""
+        self.calls += 1
+        if self.calls == self.point or (self.sticky and self.calls > self.point > 0):
+            self.failed += 1
+            if name == "write" and self.point % 2 and len(given[1]) > 1:
+                real(given[0], given[1][: len(given[1]) // 2])
+            raise OSError(self.error, os.strerror(self.error))
+        return real(*given, **options)
+
+    def mend(self) -> None:
+        """Fail no more."""
+        self.point = 0
+
+
+RECENT = 20  # facts that a store that is updated for ever holds
+
+
+def recent(number: int) -> set[Fact]:
+    """The facts after so many updates of a store that is updated for ever."""
+    return {(f"e{n % 7}", f"r{n % 3}", f"n{n}") for n in range(max(0, number - RECENT), number)}
+
+
+def update_for_ever(folder: Path, number: int, acknowledge: Callable[[int], object]) -> None:
+    """One update after the other from a number on, compacted and with the history forgotten now and then."""
+    with CaseStore.open(folder) as store:
+        while True:
+            number += 1
+            store.update(add=recent(number) - recent(number - 1), retract=recent(number - 1) - recent(number))
+            acknowledge(number)
+            if number % 10 == 0:
+                store.compact(forget_history=number % 30 == 0)
+
+
+def killed_after(wait: Callable[[], object], work: Callable[[], object]) -> None:
+    """Do some work in a process of its own, that is killed when a wait here has ended."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(1)
+    wait()
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "the work ended before it was killed"
 
 
 def forked(work: Callable[[], object], point: int) -> None:

@@ -1,19 +1,26 @@
 """Whatever happens to the process, to its machine or to the disk: nothing acknowledged is lost, nothing is invented."""
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from tests import crashing
-from tests.crashing import BATCHES, FORGOTTEN
+from tests.apart import apart
+from tests.conftest import Tally
+from tests.crashing import BATCHES, FORGOTTEN, Failing
 from tests.power_loss import Recorder
+from tests.saying import DEEP
 from tests.strategies import Fact, path_type_in_oracle, random_facts, relation_in_oracle
 
 from casegraph.casebase import CaseBase
@@ -22,12 +29,13 @@ from casegraph.saving import COLUMNS
 from casegraph.store.checking import check, salvage
 from casegraph.store.store import CaseStore
 
-DEEP = os.environ.get("CASEGRAPH_DEEP") == "1"
+PARTS = range(8 if DEEP else 1)  # of which each test is made, so that they run beside each other
 ROOT = Path(__file__).parents[1]
 FACTS = random_facts(Random(51), entities=8, relations=3, facts=24)
 # How often the work makes each call of the system, at least.
 SYSTEM_CALLS = {"fsync": 110, "write": 110, "unlink": 25, "ftruncate": 12, "mkdir": 4, "rename": 4, "rmdir": 2}
 
+in_parts = pytest.mark.parametrize("part", PARTS)
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="no strace on this machine")
 
@@ -48,15 +56,20 @@ def named_counts(cases: CaseBase) -> dict[Any, dict[Any, list[int]]]:
     return named
 
 
+@cache
+def rebuilt_counts(facts: frozenset[Fact]) -> dict[Any, dict[Any, list[int]]]:
+    rebuilt = CaseBase()
+    rebuilt.update(add=facts)
+    return named_counts(rebuilt)
+
+
 def assert_survived(folder: Path, acknowledged: int, caplog: pytest.LogCaptureFixture) -> None:
     """What was acknowledged is there, with the next update or without; counts are those of a rebuild; all is whole."""
     if acknowledged or folder.exists():
         with CaseStore.open(folder) as store:
             facts = set(store.graph.facts())
             assert facts in states()[acknowledged : acknowledged + 2]
-            rebuilt = CaseBase()
-            rebuilt.update(add=facts)
-            assert named_counts(store) == named_counts(rebuilt)
+            assert named_counts(store) == rebuilt_counts(frozenset(facts))
         caplog.clear()
         with CaseStore.open(folder) as store:
             assert (set(store.graph.facts()), store.torn, caplog.records) == (facts, 0, [])
@@ -86,35 +99,40 @@ def test_the_states_of_the_work_differ() -> None:
 
 
 @needs_fork
+@in_parts
 def test_a_process_killed_at_any_call_loses_nothing(
-    recorder: tuple[Recorder, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    part: int, recorder: tuple[Recorder, Path], memory_folder: Path, caplog: pytest.LogCaptureFixture, tally: Tally
 ) -> None:
     events, calls = recorder[0].events, recorder[0].calls
     forgetting = next(event.given[0] for event in events if (event.doing, event.of) == ("acknowledge", FORGOTTEN))
     points = range(1, calls + 1) if DEEP else {*range(1, calls + 1, 15), *range(forgetting, forgetting + 15, 3)}
-    acknowledged = run_killed(tmp_path, list(map(str, points)))
+    acknowledged = run_killed(memory_folder, list(map(str, sorted(points)))[part :: len(PARTS)])
     assert len(set(acknowledged.values())) > BATCHES / 2
     for point, number in acknowledged.items():
-        assert_survived(tmp_path / point, number, caplog)
+        assert_survived(memory_folder / point, number, caplog)
+    tally("kills at a call", len(acknowledged))
 
 
 @needs_fork
+@in_parts
 def test_a_process_killed_again_while_it_recovers_loses_nothing(
-    recorder: tuple[Recorder, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    part: int, recorder: tuple[Recorder, Path], memory_folder: Path, caplog: pytest.LogCaptureFixture, tally: Tally
 ) -> None:
     points = range(3, recorder[0].calls + 1, 9 if DEEP else 64)
     twice = [f"{point}:{again}" for point in points for again in (range(1, 12) if DEEP else (3, 6, 9))]
-    for point, number in run_killed(tmp_path, twice).items():
-        assert_survived(tmp_path / point, number, caplog)
+    for point, number in run_killed(memory_folder, twice[part :: len(PARTS)]).items():
+        assert_survived(memory_folder / point, number, caplog)
+        tally("kills while recovering from a kill", 1)
 
 
 @needs_strace
+@in_parts
 def test_a_process_killed_in_any_call_of_the_system_loses_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    part: int, tmp_path: Path, caplog: pytest.LogCaptureFixture, tally: Tally
 ) -> None:
     killed = 0
     for call, times in SYSTEM_CALLS.items():
-        for point in range(1, times + 1, 4 if DEEP else 90):
+        for point in range(1 + part, times + 1, 2 * len(PARTS) if DEEP else 90):
             folder = tmp_path / f"{call}-{point}"
             inject = ["-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={point}"]
             command = [
@@ -133,19 +151,133 @@ def test_a_process_killed_in_any_call_of_the_system_loses_nothing(
             done = subprocess.run(command, check=False, cwd=ROOT, env=environment, capture_output=True)
             killed += done.returncode != 0
             assert_survived(folder, max(done.stdout, default=0), caplog)
-    assert killed > (60 if DEEP else 5)
+    assert killed > 5
+    tally("kills in a call of the system (strace)", killed)
+
+
+def killed_at_random(folder: str, times: int) -> int:
+    """Kill a process that updates for ever, at random moments, and let the next go on; returns the updates made.
+
+    Every other time the moment comes after an update of the process, so that there are some on however slow a machine.
+    """
+    os.environ["CASEGRAPH_THREADS"] = "1"
+    random, place, number = Random(29), Path(folder, "store"), 0
+    told = os.open(Path(folder, "acknowledged"), os.O_RDWR | os.O_CREAT)
+
+    def tell(done: int) -> None:
+        os.pwrite(told, done.to_bytes(8, "little"), 0)
+
+    def acknowledged() -> int:
+        return int.from_bytes(os.pread(told, 8, 0), "little")
+
+    def wait(updates: int, seconds: float) -> None:
+        until = time.monotonic() + 20
+        while acknowledged() < number + updates and time.monotonic() < until:
+            time.sleep(0.0005)
+        time.sleep(seconds)
+
+    for trial in range(times):
+        tell(number)
+        moment = partial(wait, trial % 2, random.uniform(0, 0.03))
+        crashing.killed_after(moment, partial(crashing.update_for_ever, place, number, tell))
+        least = acknowledged()
+        with CaseStore.open(place) as store:
+            facts = set(store.graph.facts())
+        assert facts in (crashing.recent(least), crashing.recent(least + 1)), f"{least} updates were acknowledged"
+        number = least + (facts != crashing.recent(least))
+    assert not any(finding.damaged for finding in check(place))
+    return number
+
+
+@needs_fork
+def test_a_process_killed_at_random_moments_loses_nothing(memory_folder: Path, tally: Tally) -> None:
+    times = 500 if DEEP else 25
+    assert apart(killed_at_random, str(memory_folder), times, seconds=900) >= times // 2
+    tally("kills at random moments", times)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows flushes the names in folders by itself")
+@in_parts
 def test_a_machine_that_loses_power_loses_nothing(
-    recorder: tuple[Recorder, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    part: int, recorder: tuple[Recorder, Path], memory_folder: Path, caplog: pytest.LogCaptureFixture, tally: Tally
 ) -> None:
-    random, recording, root = Random(3), *recorder
-    for number in range(2000 if DEEP else 80):
-        folder = tmp_path / str(number)
+    random, recording, root = Random(3 + part), *recorder
+    for number in range(1260 if DEEP else 80):
+        folder = memory_folder / str(number)
         folder.mkdir()
         until = random.randint(1, len(recording.events))
         assert_survived(folder / "store", recording.state(root, folder, until, random), caplog)
+        shutil.rmtree(folder)
+        tally("states after a power failure", 1)
+
+
+def refused_after_failing(store: CaseStore, disk: Failing) -> None:
+    """After an update that failed, the store takes no more, and does not touch its files again."""
+    disk.mend()
+    calls = disk.calls
+    with pytest.raises(CasegraphError, match="open it again"):
+        store.update(add=[("not", "to be", "kept")])
+    assert disk.calls == calls, "written again after a failure"
+
+
+def work_on(folder: Path, disk: Failing) -> int:
+    """The work of `crashing`, on a disk that fails; returns how many updates were acknowledged before it did."""
+    for number, (added, retracted) in enumerate(crashing.batches(), start=1):
+        try:
+            with CaseStore.open(folder) as store:
+                try:
+                    store.update(add=added, retract=retracted)
+                except CasegraphError:
+                    refused_after_failing(store, disk)
+                    return number - 1
+                if number % 4 == 2:
+                    with suppress(CasegraphError):
+                        store.compact(forget_history=number == FORGOTTEN)
+        except CasegraphError:  # it could not be opened
+            return number - 1
+        if disk.sticky and disk.failed:
+            return number
+    return BATCHES
+
+
+@pytest.mark.parametrize("sticky", [False, True], ids=["once", "from then on"])
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])
+def test_a_disk_that_fails_at_any_call_loses_nothing_and_is_not_written_again(
+    error: int, sticky: bool, memory_folder: Path, caplog: pytest.LogCaptureFixture, tally: Tally
+) -> None:
+    never = Failing(0, error, sticky=sticky)
+    with crashing.calls_through(never):
+        assert work_on(memory_folder / "whole", never) == BATCHES
+    for point in range(1, never.calls + 1, 1 if DEEP else 60):
+        disk, folder = Failing(point, error, sticky=sticky), memory_folder / str(point)
+        with crashing.calls_through(disk):
+            acknowledged = work_on(folder, disk)
+        assert disk.failed
+        assert_survived(folder, acknowledged, caplog)
+        shutil.rmtree(folder, ignore_errors=True)  # it may never have come to be
+        tally("failures of the disk at a call", 1)
+
+
+@pytest.mark.parametrize("sticky", [False, True], ids=["once", "from then on"])
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])
+def test_a_disk_that_fails_while_a_store_recovers_loses_nothing(
+    error: int, sticky: bool, recorder: tuple[Recorder, Path], memory_folder: Path, caplog: pytest.LogCaptureFixture,
+    tally: Tally,
+) -> None:  # fmt: skip
+    random, recording, root = Random(43), *recorder
+    for number in range(60 if DEEP else 1):
+        until, seed = random.randint(len(recording.events) // 8, len(recording.events)), random.random()
+        for point in count(1):
+            folder, disk = memory_folder / f"{number}-{point}", Failing(point, error, sticky=sticky)
+            folder.mkdir()
+            acknowledged = recording.state(root, folder, until, Random(seed))
+            with crashing.calls_through(disk), suppress(CasegraphError):
+                CaseStore.open(folder / "store").close()
+            assert_survived(folder / "store", acknowledged, caplog)
+            shutil.rmtree(folder)
+            if not disk.failed:
+                break
+            tally("failures of the disk while recovering", 1)
 
 
 @pytest.fixture
@@ -166,9 +298,9 @@ def said(store: CaseStore) -> list[Any]:
     return [store.sequence, sorted(store.graph.facts()), store.ask_many(questions, top=-1)]
 
 
-def damages(folder: Path, flips: int, cuts: int) -> Iterator[tuple[Path, bytes]]:
+def damages(folder: Path, flips: int, cuts: int, seed: int) -> Iterator[tuple[Path, bytes]]:
     """A file and what it holds after one bit of it flipped, or its end was cut off; small files as often as large."""
-    random = Random(11)
+    random = Random(seed)
     for number in range(flips + cuts):
         path = random.choice(sorted(folder.iterdir()))
         path = random.choice(sorted(path.iterdir())) if path.is_dir() else path
@@ -180,10 +312,12 @@ def damages(folder: Path, flips: int, cuts: int) -> Iterator[tuple[Path, bytes]]
         yield path, bytes(content)
 
 
-def test_damage_is_noticed_or_harmless(store: Path, tmp_path: Path) -> None:
+@in_parts
+def test_damage_is_noticed_or_harmless(part: int, store: Path, memory_folder: Path, tally: Tally) -> None:
     expected, noticed, harmless = said(CaseStore.open(store, read_only=True)), 0, 0
-    for number, (path, content) in enumerate(damages(store, *((1000, 200) if DEEP else (100, 20)))):
-        folder = tmp_path / str(number)
+    flips, cuts = (1260, 130) if DEEP else (100, 20)
+    for number, (path, content) in enumerate(damages(store, flips, cuts, 11 + part)):
+        folder = memory_folder / str(number)
         shutil.copytree(store, folder)
         (folder / path.relative_to(store)).write_bytes(content)
         for read_only in (True, False):
@@ -197,3 +331,5 @@ def test_damage_is_noticed_or_harmless(store: Path, tmp_path: Path) -> None:
                 assert set(salvage(folder).facts) <= set(FACTS)
         shutil.rmtree(folder)
     assert min(noticed, harmless) > 40
+    tally("bits flipped", flips)
+    tally("files cut short", cuts)

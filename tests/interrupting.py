@@ -1,0 +1,146 @@
+"""
+Interrupts at every chance that the interpreter has to raise one, for `test_interrupts.py`.
+
+A signal is looked at when a function begins, when a loop jumps back, and after a call returned. At these places of the
+package, and of `contextlib`, whose frames stand between a `with` and what it guards, an `Interrupter` counts, and
+raises at the one that it was told: `KeyboardInterrupt`, as if Ctrl-C had been pressed just then. At other instructions
+no interrupt can come, not even between the body of a `with lock` and the release of the lock.
+"""
+
+import contextlib
+import dis
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from tests.crashing import calls_through
+
+import casegraph
+
+PLACES = (str(Path(casegraph.__file__).parent), contextlib.__file__)
+CALLS = ("CALL", "CALL_FUNCTION_EX", "CALL_KW", "CALL_METHOD")
+AFTER_CALLS = ("POP_TOP", "STORE_FAST", "STORE_ATTR", "STORE_SUBSCR", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL")
+
+
+class Interrupter:
+    """Raises `KeyboardInterrupt` in this thread at one chance, counted from 1; with 0 it only counts."""
+
+    def __init__(self, chance: int = 0) -> None:
+        self.chance, self.seen, self.where = chance, 0, ""
+        self._known: dict[CodeType, frozenset[int]] = _KNOWN
+
+    def __enter__(self) -> "Interrupter":
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _called(self, frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401
+        code = frame.f_code
+        if not code.co_filename.startswith(PLACES):
+            return None
+        if code not in self._known:
+            self._known[code] = frozenset(_chances(code))
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        self._came_to(frame)
+        return self._traced
+
+    def _traced(self, frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401
+        if event == "opcode" and frame.f_lasti in self._known[frame.f_code]:
+            self._came_to(frame)
+        return self._traced
+
+    def _came_to(self, frame: FrameType) -> None:
+        self.seen += 1
+        if self.seen == self.chance:
+            self.where = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"
+            raise KeyboardInterrupt
+
+
+_KNOWN: dict[CodeType, frozenset[int]] = {}
+
+
+def _chances(code: CodeType) -> Iterator[int]:
+    """The instructions of a function at which a signal that came is looked at; its beginning is an event of its own."""
+    previous = ""
+    for instruction in dis.get_instructions(code):
+        name = instruction.opname
+        resumed = name == "RESUME" and instruction.arg == 1  # after a yield
+        if resumed or name.startswith("JUMP_BACKWARD") or (previous in CALLS and name in AFTER_CALLS):
+            yield instruction.offset
+        if name != "CACHE":
+            previous = name
+
+
+def chances(work: Callable[[], object]) -> tuple[int, list[int]]:
+    """How many chances there are to interrupt some work, and how many there were before each call that writes."""
+    interrupter, writes = Interrupter(), list[int]()
+
+    def noted(_: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
+        writes.append(interrupter.seen)
+        return real(*given)
+
+    with calls_through(noted), interrupter:
+        work()
+    return interrupter.seen, writes
+
+
+def sampled(count: int, writes: list[int], points: int) -> list[int]:
+    """Some of the chances: those around every write, those after the last, and some evenly; all, if they are few."""
+    around = {write + near for write in writes for near in range(3)}
+    late = range(writes[-1] if writes else count, count + 1)
+    chosen = [*_spread(sorted(around), points), *_spread(late, points), *_spread(range(1, count + 1), points)]
+    return sorted({chance for chance in chosen if 1 <= chance <= count})
+
+
+def _spread(of: Sequence[int], points: int) -> Sequence[int]:
+    return of[:: max(1, -(-len(of) // points))]
+
+
+def interrupted(work: Callable[[], object], chance: int) -> str:
+    """Do some work, interrupted at a chance; says where that was, or nothing if it was never come to."""
+    interrupter = Interrupter(chance)
+    try:
+        with interrupter:
+            work()
+    except KeyboardInterrupt:
+        pass
+    return interrupter.where
+
+
+class Alarm:
+    """Raises `KeyboardInterrupt` some time after it was set, from a real signal, unless it was stopped before."""
+
+    def __init__(self) -> None:
+        self._armed = False
+        signal.signal(signal.SIGALRM, self._ring)
+
+    def interrupts(self, work: Callable[[], object], seconds: float) -> bool:
+        """Whether some work was interrupted; an interrupt that comes between its end and ours counts."""
+        try:
+            self._armed = True
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            work()
+            self._armed = False
+        except KeyboardInterrupt:
+            return True
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return False
+
+    def _ring(self, *_: object) -> None:
+        if self._armed:
+            self._armed = False
+            raise KeyboardInterrupt
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """How long some work takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

@@ -1,0 +1,102 @@
+"""However long it lives, it holds no more than at the start, and says what a rebuild says.
+
+Sizes are asserted, and not times: what an update takes follows from what it goes through, and `scripts/bench lives`
+prints both. The deep tier lives longer.
+"""
+
+import gc
+from pathlib import Path
+
+import pytest
+from tests.conftest import Tally
+from tests.lives import LIVES, NEW
+from tests.measuring import Size, size_of
+from tests.saying import DEEP, SETTINGS, facts_of, questions_about, rebuilt, said
+
+from casegraph import CaseBase, CaseStore, Settings
+
+UPDATES = 10_000 if DEEP else 600
+WINDOW, EVERY = 60, 10  # of so many updates, early and late, sizes are compared; each is measured so often
+GROWTH, GRAPHS, NAMES = 1.5, 4, 64  # how much may be there: times the early size, graphs, names beside as many as live
+CLUSTERED = {
+    "hac": SETTINGS["paper"],
+    "grinch": SETTINGS["paper"].but(clustering="grinch"),
+}
+
+every_life = pytest.mark.parametrize("name", list(LIVES))
+
+
+def lived(cases: CaseBase, name: str) -> tuple[list[Size], list[Size]]:
+    """The sizes of a case base early and late in its life."""
+    life, early, late = LIVES[name], list[Size](), list[Size]()
+    life.begin(cases)
+    for number, update in enumerate(life.updates(cases)):
+        if number % EVERY == 0 and WINDOW <= number <= 2 * WINDOW:
+            early.append(size_of(cases, type(cases.graph), NEW))
+        if number % EVERY == 0 and number >= UPDATES - WINDOW:
+            late.append(size_of(cases, type(cases.graph), NEW))
+        if number == UPDATES:
+            break
+        update()
+    return early, late
+
+
+def assert_bounded(cases: CaseBase, early: list[Size], late: list[Size]) -> None:
+    """Nothing has piled up: bytes, graphs, names."""
+    most, before = (max(size.bytes for size in sizes) for sizes in (late, early))
+    assert most <= GROWTH * before, f"{before:,} bytes have become {most:,} after {UPDATES:,} updates"
+    graphs = max(size.graphs for size in early + late)
+    assert graphs <= GRAPHS, f"{graphs} graphs are held"
+    living = {name for fact in facts_of(cases) for name in fact}
+    names = max(size.names for size in late)
+    assert names <= len(living) + NAMES, f"{names} names that came and went are held, beside {len(living)} that live"
+
+
+def assert_says_what_a_rebuild_says(cases: CaseBase, other: CaseBase) -> None:
+    facts = sorted(facts_of(cases))
+    entities, relations = sorted({fact[0] for fact in facts}), sorted({fact[1] for fact in facts})
+    questions = questions_about(other, entities[:: max(1, len(entities) // 6)], relations[:12])
+    assert facts == sorted(facts_of(other))
+    assert said(cases, questions) == said(other, questions)
+
+
+def graphs_alive(cases: CaseBase) -> int:
+    """How many graphs there are, whoever holds them."""
+    gc.collect()
+    return sum(isinstance(one, type(cases.graph)) for one in gc.get_objects())
+
+
+@every_life
+def test_a_case_base_holds_no_more_late_in_its_life_and_says_what_a_rebuild_says(name: str, tally: Tally) -> None:
+    cases = CaseBase()
+    before = graphs_alive(cases)
+    assert_bounded(cases, *lived(cases, name))
+    assert graphs_alive(cases) <= before + GRAPHS
+    assert_says_what_a_rebuild_says(cases, rebuilt(facts_of(cases)))
+    tally("updates of long lives", UPDATES)
+
+
+@every_life
+def test_a_store_holds_no_more_late_in_its_life_and_opens_as_it_was(
+    name: str, memory_folder: Path, tally: Tally
+) -> None:
+    with CaseStore.open(memory_folder / "store") as store:
+        assert_bounded(store, *lived(store, name))
+        assert store.sequence == UPDATES + 1
+        assert_says_what_a_rebuild_says(store, rebuilt(facts_of(store)))
+        assert_says_what_a_rebuild_says(store, CaseStore.open(memory_folder / "store", read_only=True))
+    tally("updates of long lives", UPDATES)
+
+
+@pytest.mark.parametrize("name", ["new entities", "new relations"])
+@pytest.mark.parametrize("settings", list(CLUSTERED.values()), ids=list(CLUSTERED))
+def test_clusters_hold_no_more_late_in_their_life_and_are_found_again_from_the_updates(
+    settings: Settings, name: str, memory_folder: Path, tally: Tally
+) -> None:
+    with CaseStore.open(memory_folder / "store", settings) as store:
+        assert_bounded(store, *lived(store, name))
+        again = CaseStore.open(memory_folder / "store", read_only=True)
+        assert_says_what_a_rebuild_says(store, again)
+        if settings.clustering == "hac":  # which depends on the facts alone
+            assert_says_what_a_rebuild_says(store, rebuilt(facts_of(store), settings))
+    tally("updates of long lives", UPDATES)
