@@ -8,9 +8,9 @@ namespace casegraph {
 
 class Answerer {
  public:
-  Answerer(const Asking& asking, const Queries& queries, Workspace& workspace)
-      : asking_(asking), graph_(asking.graph), queries_(queries), manner_(asking.manner), habit_(asking.habit),
-        candidates_(workspace.candidates), workspace_(workspace), shared_(asking, workspace.tally, queries.entities.size() > 1) {
+  Answerer(const Asking& asking, const Queries& queries, Workspace& workspace, Progress& progress)
+      : steps(progress), asking_(asking), graph_(asking.graph), queries_(queries), manner_(asking.manner), habit_(asking.habit),
+        candidates_(workspace.candidates), workspace_(workspace), shared_(asking, workspace.tally, queries.entities.size() > 1, progress) {
     if (workspace.visits.size() < asking.trie.nodes.size()) workspace.visits.resize(asking.trie.nodes.size());
     if (!manner_.loop_free) workspace.walks.resize(graph_.entities);
   }
@@ -46,6 +46,7 @@ class Answerer {
   const Candidate* find(Id entity) const { return in_graph(entity) ? candidates_.find(entity) : nullptr; }
 
   std::vector<Evidence> record_;
+  Steps steps;
   Count followed = 0;
   bool exact = true;  // whether the budget has sufficed for the query at hand
 
@@ -107,6 +108,7 @@ class Answerer {
     before_ = followed - shared_.cost();
     for (std::int64_t check = walk.at + 4; walk.at < walk.end && !is_enough(walk); ++walk.at) {
       if (walk.at == check) {
+        steps.take(std::ssize(candidates_.list()));
         const Undecided undecided(candidates_, goal, asking_.pieces[walk.at]);
         if (undecided.are_few() && others_score_less(undecided.least(), asking_.pieces[walk.at])) return settle(walk, undecided.places());
         check += (check - walk.first) / 2;
@@ -126,11 +128,13 @@ class Answerer {
   // Whether nobody who is no candidate yet can score as much, if all path types to come are worth no more than `next`.
   bool others_score_less(double score, const Piece& next) {
     Piece habit;
-    for (const Given& given : habit_.list())
+    for (const Given& given : habit_.list()) {
+      steps.take();
       if (!candidates_.has(given.answer)) {
         habit = Piece(habit_.worth(given.count, others()));
         break;
       }
+    }
     return Undecided::less(candidates_.most(habit, next), score);
   }
 
@@ -138,6 +142,7 @@ class Answerer {
   bool settle(Walk walk, std::vector<std::size_t> places) {
     Count spared = 0;  // edges that nobody looks at now; no fewer than there are
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
+      steps.take(1 + std::ssize(places));
       std::erase_if(places, [&](std::size_t place) { return candidates_.is_settled(place, asking_.lists.weights[walk.at]); });
       const Count left = before_ + manner_.budget - followed - spared;
       if (left < 0) return false;
@@ -158,8 +163,13 @@ class Answerer {
   // No more edges than this can be followed from `from`.
   Count most_cost(const Edges& edges, const Frontier& from) const {
     if (from.ends.size() > few_ends) return static_cast<Count>(edges.tails.size());
+    return cost_of(edges, from);
+  }
+
+  // How many edges can be followed from `from`.
+  Count cost_of(const Edges& edges, const Frontier& from) const {
     Count cost = 0;
-    each_end(edges, from, nullptr, [&](std::size_t, std::size_t row) { cost += static_cast<Count>(edges.row(row).size()); });
+    for (Id end : from.ends) cost += static_cast<Count>(edges.of(end).size());
     return cost;
   }
 
@@ -168,11 +178,11 @@ class Answerer {
     const Edges &edges = graph_.edges(last.relation), &back = graph_.edges(inverse(last.relation));
     bool anywhere = false;
     for (std::size_t place : places)
-      if (const Id entity = candidates_.list()[place].entity; entity != entity_ && leads_to(edges, back, from, entity)) {
+      if (const Id entity = candidates_.list()[place].entity; entity != entity_ && leads_to(edges, back, from, entity, steps)) {
         arrive(walk, entity);
         anywhere = true;
       }
-    return anywhere || leads_on(edges, entity_, from);
+    return anywhere || leads_on(edges, entity_, from, steps);
   }
 
   bool is_own(Id answer) const { return std::binary_search(own_.begin(), own_.end(), answer); }
@@ -211,6 +221,7 @@ class Answerer {
     const Frontier* reached = frontier(node);
     if (reached == nullptr) return false;
     if (!manner_.loop_free) count_walks(asking_.lists.types[type]);
+    steps.take(std::ssize(reached->ends));
     for (Id end : reached->ends) arrive_there(end);
     return true;
   }
@@ -221,7 +232,7 @@ class Answerer {
     const Frontier* from = frontier(last.parent);
     if (from == nullptr || !within_budget(graph_.edges(last.relation), *from)) return false;
     Seen seen{workspace_.stamps, candidates_};
-    followed += last_step(graph_.edges(last.relation), entity_, *from, nullptr, seen, arrive_there);
+    followed += last_step(graph_.edges(last.relation), entity_, *from, nullptr, seen, steps, arrive_there);
     return seen.anywhere;
   }
 
@@ -247,8 +258,8 @@ class Answerer {
   void go_on(const Trie::Node& at, const Frontier& from, Frontier& into) {
     const Edges& edges = graph_.edges(at.relation);
     const auto allowed = [&](Id head, Id tail) { return left_out_ < 0 || !is_left_out(head, at.relation, tail); };
-    followed += manner_.loop_free ? step(edges, entity_, from, nullptr, at.length - 1, at.ahead, workspace_.stamps, into)
-                                  : step_freely(edges, from, workspace_.stamps, into, allowed);
+    followed += manner_.loop_free ? step(edges, entity_, from, nullptr, at.length - 1, at.ahead, workspace_.stamps, into, steps)
+                                  : step_freely(edges, from, workspace_.stamps, into, steps, allowed);
     if (manner_.loop_free && at.length == 1 && at.relation == asking_.relation && left_out_ >= 0) leave_out(into);
   }
 
@@ -256,8 +267,8 @@ class Answerer {
   bool within_budget(const Edges& edges, const Frontier& from) {
     const Count left = before_ + manner_.budget - followed;
     if (static_cast<Count>(edges.tails.size()) <= left) return true;  // each edge is looked at once at most
-    Count cost = 0;
-    each_end(edges, from, nullptr, [&](std::size_t, std::size_t row) { cost += static_cast<Count>(edges.row(row).size()); });
+    steps.take(std::ssize(from.ends));
+    const Count cost = cost_of(edges, from);
     if (cost > left) exact = false;
     return cost <= left;
   }
@@ -278,6 +289,7 @@ class Answerer {
       workspace_.stamps.renew();
       for (const auto& [end, walks] : now)
         for (Id tail : graph_.tails(end, packing.relation(type, place))) {
+          steps.take();
           if (left_out_ >= 0 && is_left_out(end, packing.relation(type, place), tail)) continue;
           if (!workspace_.stamps.has(tail)) {
             workspace_.stamps.set(tail, next.size());
@@ -302,6 +314,7 @@ class Answerer {
   void share(int digits) {
     const bool apart = recorded_ >= 0 || manner_.sum;
     followed += shared_.each(digits, entity_, own_, apart, [&](const Evidence& piece, const Piece& worth, Id answer, std::size_t times) {
+      steps.take();
       if (!may_answer(answer)) return;
       const std::size_t place = candidate(answer);
       for (std::size_t time = std::min(times, static_cast<std::size_t>(manner_.best)); time > 0; --time) add(place, piece, worth);
@@ -313,7 +326,10 @@ class Answerer {
   void follow_habit() {
     for (Id answer : own_) candidates_.place(answer);
     if (in_graph(recorded_) && may_answer(recorded_)) candidates_.place(recorded_);
-    for (std::size_t place = 0; place < candidates_.list().size(); ++place) add_habit(place);
+    for (std::size_t place = 0; place < candidates_.list().size(); ++place) {
+      steps.take();
+      add_habit(place);
+    }
   }
 
   void add_habit(std::size_t place) {

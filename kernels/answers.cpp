@@ -9,16 +9,16 @@ namespace casegraph {
 namespace {
 
 template <class Use>
-void ask_all(const Asking& asking, const Queries& queries, Workspaces& workspaces, int threads, const Use& use) {
+void ask_all(const Asking& asking, const Queries& queries, Workspaces& workspaces, int threads, Progress& progress, const Use& use) {
   constexpr std::size_t at_once = 4;
   const std::size_t tasks = (queries.entities.size() + at_once - 1) / at_once;
   std::vector<std::unique_ptr<Workspace>> taken;
   std::deque<Answerer> answerers;
   for (int thread = 0; thread < useful(threads, tasks); ++thread) {
     taken.push_back(workspaces.take(static_cast<std::size_t>(asking.graph.entities)));
-    answerers.emplace_back(asking, queries, *taken.back());
+    answerers.emplace_back(asking, queries, *taken.back(), progress);
   }
-  parallel(threads, tasks, [&](int thread, std::size_t task) {
+  parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
     for (std::size_t query = task * at_once; query < std::min(queries.entities.size(), (task + 1) * at_once); ++query)
       use(answerers[thread], query);
   });
@@ -136,12 +136,14 @@ class Comparison {
 
 }  // namespace
 
-void Asking::count_cost() {
+void Asking::count_cost(Progress& progress) {
+  Steps steps(progress);
   cost_from.resize(lists.walked.size());
   std::vector<std::size_t> counted(trie.nodes.size(), lists.offsets.size());  // the last list for which each node was
   for (std::size_t list = 0; list + 1 < lists.offsets.size(); ++list) {
     Count cost = 0;
     for (std::int64_t at = lists.offsets[list + 1] - 1; at >= lists.offsets[list]; --at) {
+      steps.take();
       for (std::int32_t node = trie.node_of_type[lists.walked[at]]; node > 0 && counted[node] != list; node = trie.nodes[node].parent) {
         counted[node] = list;
         cost += static_cast<Count>(graph.edges(trie.nodes[node].relation).tails.size());
@@ -153,7 +155,8 @@ void Asking::count_cost() {
 
 std::unique_ptr<Workspace> Workspaces::take(std::size_t entities) {
   const std::lock_guard lock(guard_);
-  if (waiting_.empty() || waiting_.back()->tally.of.size() != entities) return std::make_unique<Workspace>(entities);
+  if (!waiting_.empty() && waiting_.back()->tally.of.size() != entities) waiting_.clear();  // another graph is asked now
+  if (waiting_.empty()) return std::make_unique<Workspace>(entities);
   std::unique_ptr<Workspace> next = std::move(waiting_.back());
   waiting_.pop_back();
   return next;
@@ -164,15 +167,16 @@ void Workspaces::give_back(std::unique_ptr<Workspace> used) {
   for (const Frontier& frontier : used->frontiers) held += frontier.paths.capacity() + frontier.more.capacity();
   if (held > most_held) used->frontiers.clear();
   const std::lock_guard lock(guard_);
+  if (!waiting_.empty() && waiting_.back()->tally.of.size() != used->tally.of.size()) return;
   waiting_.push_back(std::move(used));
 }
 
-Answers answers(const Asking& asking, const Queries& queries, Workspaces& workspaces, Count top, int threads) {
+Answers answers(const Asking& asking, const Queries& queries, Workspaces& workspaces, Count top, int threads, Progress& progress) {
   std::vector<std::vector<Scored>> found(queries.entities.size());
   Answers result;
   result.exact.assign(queries.entities.size(), 1);
   std::atomic<Count> followed{0};
-  ask_all(asking, queries, workspaces, threads, [&](Answerer& answerer, std::size_t query) {
+  ask_all(asking, queries, workspaces, threads, progress, [&](Answerer& answerer, std::size_t query) {
     const Count before = answerer.followed;
     const std::vector<Candidate>& candidates = answerer.ask(query, {top});
     if (!answerer.asked()) return;
@@ -180,6 +184,7 @@ Answers answers(const Asking& asking, const Queries& queries, Workspaces& worksp
     std::vector<Scored>& best = found[query] = with_habit(answerer, asking.habit, candidates, top);
     const auto kept = top < 0 ? best.size() : std::min(best.size(), static_cast<std::size_t>(top));
     std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(kept), best.end(), [&](const Scored& a, const Scored& b) {
+      answerer.steps.take();
       return a.score != b.score ? a.score > b.score : asking.rank[a.entity] < asking.rank[b.entity];
     });
     best.resize(kept);
@@ -197,14 +202,15 @@ Answers answers(const Asking& asking, const Queries& queries, Workspaces& worksp
   return result;
 }
 
-Standing standings(const Asking& asking, const Queries& queries, Workspaces& workspaces, const Targets& targets, int threads) {
+Standing standings(const Asking& asking, const Queries& queries, Workspaces& workspaces, const Targets& targets, int threads, Progress& progress) {
   const std::size_t all = targets.entities.size();
   Standing standing{std::vector<double>(all), std::vector<Count>(all), std::vector<Count>(all), std::vector<Count>(all)};
-  ask_all(asking, queries, workspaces, threads, [&](Answerer& answerer, std::size_t query) {
+  ask_all(asking, queries, workspaces, threads, progress, [&](Answerer& answerer, std::size_t query) {
     const Ids asked = targets.entities.subspan(targets.offsets[query], targets.offsets[query + 1] - targets.offsets[query]);
     const std::vector<Candidate>& candidates = answerer.ask(query, {-1, asked});
     const Ids known = targets.known.subspan(targets.known_offsets[query], targets.known_offsets[query + 1] - targets.known_offsets[query]);
     for (std::int64_t at = targets.offsets[query]; at < targets.offsets[query + 1]; ++at) {
+      answerer.steps.take(1 + std::ssize(candidates) + std::ssize(known));
       Comparison comparison(answerer, asking.habit, targets.entities[at]);
       comparison.among(candidates, known);
       standing.score[at] = comparison.score;
@@ -216,9 +222,9 @@ Standing standings(const Asking& asking, const Queries& queries, Workspaces& wor
   return standing;
 }
 
-std::vector<Evidence> evidence(const Asking& asking, const Queries& queries, Workspaces& workspaces, Id answer) {
+std::vector<Evidence> evidence(const Asking& asking, const Queries& queries, Workspaces& workspaces, Id answer, Progress& progress) {
   std::unique_ptr<Workspace> workspace = workspaces.take(static_cast<std::size_t>(asking.graph.entities));
-  Answerer answerer(asking, queries, *workspace);
+  Answerer answerer(asking, queries, *workspace, progress);
   answerer.record(answer);
   answerer.ask(0);
   workspaces.give_back(std::move(workspace));

@@ -72,12 +72,13 @@ struct Asking;
 class Workspaces;
 
 // The best `top` answers of every query, best first; equal scores in the order `rank` gives. `top` < 0 for all.
-Answers answers(const Asking& asking, const Queries& queries, Workspaces& workspaces, Count top, int threads);
+Answers answers(const Asking& asking, const Queries& queries, Workspaces& workspaces, Count top, int threads, Progress& progress);
 
 // How the targets of every query stand.
-Standing standings(const Asking& asking, const Queries& queries, Workspaces& workspaces, const Targets& targets, int threads);
+Standing standings(const Asking& asking, const Queries& queries, Workspaces& workspaces, const Targets& targets, int threads,
+                   Progress& progress);
 
 // All evidence for one answer of the one query given, in the order it was found.
-std::vector<Evidence> evidence(const Asking& asking, const Queries& queries, Workspaces& workspaces, Id answer);
+std::vector<Evidence> evidence(const Asking& asking, const Queries& queries, Workspaces& workspaces, Id answer, Progress& progress);
 
 }  // namespace casegraph

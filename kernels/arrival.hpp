@@ -9,7 +9,8 @@ namespace casegraph {
 class Arrival {
  public:
   // landings  for counting everything; none for counting a little
-  Arrival(const Graph& graph, Landings* landings) : graph_(graph), landings_(landings), earned_(graph.relations.size()) {}
+  Arrival(const Graph& graph, Landings* landings, Progress& progress)
+      : graph_(graph), landings_(landings), earned_(graph.relations.size()), steps_(progress) {}
 
   // Look from `from`, where `start` has come, along a relation: how many edges there are to follow.
   std::size_t look(Id start, Id relation, const Frontier& from, const Stamps* where) {
@@ -19,7 +20,7 @@ class Arrival {
     loops_ = landings_ == nullptr || landings_->loops(relation);
     visits_.clear();
     width_ = widest_ = 0;
-    each_end(graph_.edges(relation), from, where, [&](std::size_t end, std::size_t row) {
+    each_end(graph_.edges(relation), from, where, steps_, [&](std::size_t end, std::size_t row) {
       const Ids tails = graph_.edges(relation).row(row);
       if (!visits_.empty() && tails.size() > visits_[widest_].tails.size()) widest_ = visits_.size();
       visits_.push_back({end, row, tails});
@@ -31,7 +32,7 @@ class Arrival {
   // Follow them: how many distinct ends they have.
   Count count(Stamps& stamps) {
     if (visits_.empty()) return 0;
-    landing_ = pays() ? &landings_->of(relation_) : nullptr;
+    landing_ = pays() ? &landings_->of(relation_, steps_) : nullptr;
     if (landing_ != nullptr) return count_bits();
     const std::size_t most = visits_[widest_].tails.size();
     apart_ = visits_.size() <= 8 && most >= 64 + 8 * (width_ - most) ? &visits_[widest_] : nullptr;
@@ -147,6 +148,7 @@ class Arrival {
   const Landing* landing_ = nullptr;
   const Visit* apart_ = nullptr;
   Bits reached_;
+  Steps steps_;
   Id start_ = -1, relation_ = -1;
   bool loops_ = true;  // whether the relation may lead anyone to itself
 };

@@ -12,12 +12,12 @@ namespace casegraph {
 
 // What all queries of one relation share.
 struct Asking {
-  Asking(const Graph& graph_, Id relation_, const Lists& lists_, const Manner& manner_, Ids rank_)
+  Asking(const Graph& graph_, Id relation_, const Lists& lists_, const Manner& manner_, Ids rank_, Progress& progress)
       : graph(graph_), relation(relation_), lists(lists_), manner(manner_), rank(rank_), trie(lists.types, manner.max_length),
-        habit(graph, relation, manner, rank) {
+        habit(graph, relation, manner, rank, progress) {
     pieces.reserve(lists.weights.size());
     for (double weight : lists.weights) pieces.emplace_back(weight);
-    if (may_stop) count_cost();
+    if (may_stop) count_cost(progress);
   }
 
   const Graph& graph;
@@ -32,7 +32,7 @@ struct Asking {
   std::vector<Count> cost_from;  // the same: no more edges can be looked at for this and all later path types
 
  private:
-  void count_cost();
+  void count_cost(Progress& progress);
 };
 
 // The arrays that one query at a time needs; what they hold is of no use to the next.

@@ -18,9 +18,10 @@ struct Half {
 // The edges of an entity, all in one piece: for counting everywhere.
 class Gathered {
  public:
-  explicit Gathered(const Graph& graph) : all_(graph.adjacency()) {}
+  Gathered(const Graph& graph, Steps& steps) : all_(graph.adjacency(steps)) {}
   template <class Visit>
-  void each(Id entity, const Visit& visit) const {
+  void each(Id entity, Steps& steps, const Visit& visit) const {
+    steps.take(1 + all_.offsets[entity + 1] - all_.offsets[entity]);
     for (std::int64_t edge = all_.offsets[entity]; edge < all_.offsets[entity + 1]; ++edge) visit(all_.relations[edge], all_.tails[edge]);
   }
 
@@ -31,9 +32,10 @@ class Gathered {
 // The same, looked up relation by relation: for counting around a few entities.
 class LookedUp {
  public:
-  explicit LookedUp(const Graph& graph) : graph_(graph) {}
+  LookedUp(const Graph& graph, Steps&) : graph_(graph) {}
   template <class Visit>
-  void each(Id entity, const Visit& visit) const {
+  void each(Id entity, Steps& steps, const Visit& visit) const {
+    steps.take(std::ssize(graph_.relations));
     for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation)
       for (Id tail : graph_.tails(entity, static_cast<Id>(relation))) visit(static_cast<Id>(relation), tail);
   }
@@ -63,8 +65,8 @@ class Seen {
 template <class Neighbours, class Passed>
 class Counter {
  public:
-  Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length, int longest, Passed told)
-      : passed(std::move(told)), neighbours_(graph), wanted_(wanted), packing_(max_length), longest_(longest), tallies_(graph.relations.size()),
+  Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length, int longest, Passed told, Progress& progress)
+      : passed(std::move(told)), steps_(progress), neighbours_(graph, steps_), wanted_(wanted), packing_(max_length), longest_(longest), tallies_(graph.relations.size()),
         found_((longest + 1) / 2), layers_(found_.size(), Layer<Half>(graph.entities)) {}
 
   // Count the paths from `entity` to `answer` as if `relation` led there.
@@ -76,7 +78,7 @@ class Counter {
     backward(answer, -1, 0, 0);
   }
 
-  void count(Id entity, Id cluster, Progress progress) {
+  void count(Id entity, Id cluster) {
     if (cluster != cluster_) flush();
     cluster_ = cluster;
     if (!find_answers(entity)) return;
@@ -85,7 +87,6 @@ class Counter {
     for (std::size_t begin = 0, end; begin < answers_.size(); begin = end) {
       for (end = begin; end < answers_.size() && answers_[end].first == answers_[begin].first; ++end) {}
       questions_ = std::span(answers_).subspan(begin, end - begin);
-      progress.done(0);  // one entity can be long work
       backward(answers_[begin].first, -1, 0, 0);
     }
     for (auto& layer : layers_) layer.clear();
@@ -106,7 +107,7 @@ class Counter {
   // The answers of the entity with the relations they answer, grouped by answer.
   bool find_answers(Id entity) {
     answers_.clear();
-    neighbours_.each(entity, [&](Id relation, Id tail) {
+    neighbours_.each(entity, steps_, [&](Id relation, Id tail) {
       if (tail != entity && (wanted_.empty() || wanted_[relation])) answers_.emplace_back(tail, relation);
     });
     std::sort(answers_.begin(), answers_.end());
@@ -117,6 +118,7 @@ class Counter {
     for (auto& found : found_) found.clear();
     forward(entity_, Half{0, {-1, -1}}, 0);
     for (std::size_t steps = 0; steps < layers_.size(); ++steps) {
+      steps_.take(2 * std::ssize(found_[steps]));
       for (const auto& [end, half] : found_[steps]) layers_[steps].expect(end, 1);
       layers_[steps].arrange();
       for (const auto& [end, half] : found_[steps]) layers_[steps].add(end, half);
@@ -124,7 +126,7 @@ class Counter {
   }
 
   void forward(Id at, const Half& half, int length) {
-    neighbours_.each(at, [&](Id relation, Id next) {
+    neighbours_.each(at, steps_, [&](Id relation, Id next) {
       if (next == at || next == entity_ || next == half.inner[0] || next == half.inner[1]) return;
       Half longer{half.type | packing_.step(relation, length), half.inner};
       found_[length].emplace_back(next, longer);
@@ -141,6 +143,7 @@ class Counter {
       for (const Half& half : layers_[ahead - 1].at(at)) {
         if (length > 0 && (half.inner[0] == answer || half.inner[1] == answer)) continue;
         if (length > 1 && (half.inner[0] == between || half.inner[1] == between)) continue;
+        steps_.take(std::ssize(questions_));
         const PathType whole = half.type | packing_.shift(type, ahead);
         passed(half.inner[0]);
         passed(half.inner[1]);
@@ -149,12 +152,13 @@ class Counter {
         for (const auto& [tail, relation] : questions_) tallies_[relation].add(whole, 1);
       }
     if (2 * (length + 1) > longest_) return;
-    neighbours_.each(at, [&](Id relation, Id next) {
+    neighbours_.each(at, steps_, [&](Id relation, Id next) {
       if (next == entity_ || next == answer || next == at) return;
       backward(next, at, packing_.step(inverse(relation), 0) | packing_.shift(type, 1), length + 1);
     });
   }
 
+  Steps steps_;
   const Neighbours neighbours_;
   const std::vector<bool>& wanted_;
   const Packing packing_;
@@ -170,18 +174,21 @@ class Counter {
 }  // namespace
 
 std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, const std::vector<bool>& wanted,
-                               int max_length, int longest, int threads, Progress progress) {
+                               int max_length, int longest, int threads, Progress& progress) {
+  if (longest == 0) return {};
+  Steps steps(progress);
   std::vector<Id> order(entities.begin(), entities.end());
   std::sort(order.begin(), order.end(), [&](Id a, Id b) {
+    steps.take();
     return std::pair(clusters[a], a) < std::pair(clusters[b], b);
   });
   constexpr std::size_t at_once = 16;
   const std::size_t tasks = (order.size() + at_once - 1) / at_once;
-  std::vector<Counter<Gathered, Unseen>> counters(useful(threads, tasks), Counter<Gathered, Unseen>(graph, wanted, max_length, longest, {}));
-  parallel(threads, tasks, [&](int thread, std::size_t task) {
+  std::vector<Counter<Gathered, Unseen>> counters(useful(threads, tasks), Counter<Gathered, Unseen>(graph, wanted, max_length, longest, {}, progress));
+  parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(order.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place)
-      counters[thread].count(order[place], clusters[order[place]], progress);
+      counters[thread].count(order[place], clusters[order[place]]);
     progress.done(static_cast<std::int64_t>(end - task * at_once));
   });
   std::vector<Hits> rows;
@@ -190,14 +197,15 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, c
     rows.insert(rows.end(), counter.rows.begin(), counter.rows.end());
     std::vector<Hits>().swap(counter.rows);
   }
-  return merged(std::move(rows));
+  return merged(std::move(rows), steps);
 }
 
-Cycles cycles_through(const Graph& graph, const Edge& edge, int max_length, int longest) {
+Cycles cycles_through(const Graph& graph, const Edge& edge, int max_length, int longest, Progress& progress) {
   const auto& [head, relation, tail] = edge;
-  if (head == tail) return {};
+  if (head == tail || longest == 0) return {};
+  Steps steps(progress);
   const std::vector<bool> all;
-  Counter<LookedUp, Seen> counter(graph, all, max_length, longest, Seen(graph.entities));
+  Counter<LookedUp, Seen> counter(graph, all, max_length, longest, Seen(graph.entities), progress);
   counter.count_between(head, relation, tail);
   counter.flush();
   counter.passed(head);
@@ -208,6 +216,7 @@ Cycles cycles_through(const Graph& graph, const Edge& edge, int max_length, int 
   std::sort(through.entities.begin(), through.entities.end());
   std::vector<Hits>& rows = through.rows;
   for (const Hits& found : counter.rows) {
+    steps.take();
     through.cycles += found.hits;
     const int length = packing.length(found.type);
     if (length == 1 && packing.relation(found.type, 0) == relation) {  // the edge itself, asked from either end
@@ -221,7 +230,7 @@ Cycles cycles_through(const Graph& graph, const Edge& edge, int max_length, int 
     for (int direction = 0; direction < 2; ++direction, turn(cycle))
       each_reading(cycle, packing, [&](Id asked, PathType type) { rows.push_back({-1, asked, type, found.hits}); });
   }
-  rows = merged(std::move(rows));
+  rows = merged(std::move(rows), steps);
   return through;
 }
 

@@ -16,7 +16,8 @@ using Heads = std::vector<std::vector<Id>>;  // of the changed edges, by relatio
 
 // Where the pieces lead from the edges they begin with, as far as `counts` holds; sorted.
 template <class Counts>
-std::vector<Pair> ends_of(const Graph& graph, const Heads& heads, const std::vector<Piece>& pieces, int max_length, const Counts& counts) {
+std::vector<Pair> ends_of(const Graph& graph, const Heads& heads, const std::vector<Piece>& pieces, int max_length, Steps& steps,
+                          const Counts& counts) {
   std::vector<PathType> types;
   for (const Piece& piece : pieces) types.push_back(piece.type);
   const Trie trie(types, max_length);
@@ -31,12 +32,16 @@ std::vector<Pair> ends_of(const Graph& graph, const Heads& heads, const std::vec
     if (at.length == 1)
       into.ends = heads[at.relation];
     else
-      step_freely(graph.edges(at.relation), frontiers[at.length - 1], stamps, into, [](Id, Id) { return true; });
+      step_freely(graph.edges(at.relation), frontiers[at.length - 1], stamps, into, steps, [](Id, Id) { return true; });
+    steps.take(1 + std::ssize(into.ends) * (1 + std::ssize(ending[node])));
     for (Id end : into.ends)
       if (counts(end))
         for (std::int32_t place : ending[node]) found.push_back({end, place});
   }
-  std::sort(found.begin(), found.end());
+  std::sort(found.begin(), found.end(), [&](const Pair& a, const Pair& b) {
+    steps.take();
+    return a < b;
+  });
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
@@ -56,11 +61,14 @@ Heads heads_of(const Graph& graph, std::span<const Edge> edges) {
 
 }  // namespace
 
-Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, std::span<const PathType> types, int max_length) {
+Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, std::span<const PathType> types, int max_length,
+                  Progress& progress) {
+  Steps steps(progress);
   const Packing packing(max_length);
   const Heads heads = heads_of(graph, edges);
   const auto leaving = [&](Id crossed, Id next) {
     Count sum = 0;
+    steps.take(std::ssize(heads[crossed]));
     for (Id head : heads[crossed]) sum += static_cast<Count>(graph.tails(head, next).size());
     return sum;
   };
@@ -79,8 +87,8 @@ Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, 
       (from_head ? before : after).push_back({piece, static_cast<std::int32_t>(place)});
     }
   }
-  return {ends_of(graph, heads, before, max_length, [&](Id end) { return !graph.tails(end, relation).empty(); }),
-          ends_of(graph, heads, after, max_length, [](Id) { return true; })};
+  return {ends_of(graph, heads, before, max_length, steps, [&](Id end) { return !graph.tails(end, relation).empty(); }),
+          ends_of(graph, heads, after, max_length, steps, [](Id) { return true; })};
 }
 
 }  // namespace casegraph

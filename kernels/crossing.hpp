@@ -14,6 +14,7 @@ struct Crossing {
 // The edges must be in the graph, and are crossed in either direction; starts have the relation. For every place of an edge in
 // a path type, what comes before it is walked back from its head, or what comes after it is walked on from its tail,
 // whichever is shorter.
-Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, std::span<const PathType> types, int max_length);
+Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, std::span<const PathType> types, int max_length,
+                  Progress& progress);
 
 }  // namespace casegraph

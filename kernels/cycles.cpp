@@ -56,14 +56,13 @@ class Spent {
 
 class Finder {
  public:
-  Finder(const Graph& graph, const Ranked& ranked, int max_length, Spent& spent)
-      : all_(ranked), packing_(max_length), max_length_(max_length), spent_(spent),
+  Finder(const Graph& graph, const Ranked& ranked, int max_length, Spent& spent, Progress& progress)
+      : all_(ranked), packing_(max_length), max_length_(max_length), spent_(spent), steps_(progress),
         tallies_(longest_cycle, std::vector<Tally>(graph.relations.size())), kinds_(longest_cycle),
         layers_((max_length + 1) / 2, Layer<Half>(graph.entities)) {}
 
   // Cycles of 2k edges are two halves of k steps that meet; those of 2k + 1, two that have an edge between them.
-  void count(Id top, Progress progress) {
-    progress.done(0);  // one entity can be long work
+  void count(Id top) {
     top_ = top;
     for (int steps = 1; 2 * steps - 1 <= max_length_ && spent_.affordable(2 * steps - 1); ++steps) {
       steps == 1 ? begin() : extend(steps);
@@ -83,9 +82,10 @@ class Finder {
  private:
   // Call `visit(relation, tail)` for the edges of an entity that lead below another; how many there are.
   template <class Visit>
-  Count each_below(Id other, Id entity, const Visit& visit) const {
+  Count each_below(Id other, Id entity, const Visit& visit) {
     const std::int64_t begin = all_.offsets[entity], end = all_.offsets[entity + 1];
     std::int64_t edge = begin;
+    steps_.take();
     for (; edge < end && all_.tails[edge] < other; ++edge)
       if (all_.tails[edge] != entity) visit(all_.relations[edge], all_.tails[edge]);
     return edge - begin;
@@ -114,6 +114,7 @@ class Finder {
     for (Id at : shorter.ends) {
       const std::span<const Half> halves = shorter.at(at);
       each_below(top_, at, [&](Id relation, Id end) {
+        steps_.take(std::ssize(halves));
         for (const Half& half : halves) {
           if (passes(half, end)) continue;
           Half more{half.out | packing_.step(relation, steps - 1), half.inner};
@@ -137,6 +138,7 @@ class Finder {
       const std::span<const Half> halves = layers_[steps - 1].at(end);
       for (std::size_t one = 1; one < halves.size(); ++one) {
         const Closing closing(*this, halves[one].out, steps, steps);
+        steps_.take(static_cast<Count>(one));
         for (std::size_t other = 0; other < one; ++other)
           if (apart(halves[one], halves[other])) closing(halves[other].out, 1);
       }
@@ -151,6 +153,7 @@ class Finder {
     pairs_.clear();  // of what was left when there was too much
     for (Id meeting : layer.ends) {
       const std::span<const Half> halves = layer.at(meeting);
+      steps_.take(std::ssize(halves));
       for (const Half& half : halves) pairs_.add(half.out);
       spend(3, pairs_.close());
       for (std::size_t begin = 0, end; begin < halves.size(); begin = end) {  // those with one middle stand together
@@ -159,7 +162,10 @@ class Finder {
         spend(3, alike);
         spent_.kept(3, alike);
         for (std::size_t one = begin + 1; one < end && spent_.affordable(3); ++one)
-          for (std::size_t other = begin; other < one; ++other) pairs_.but(halves[one].out, halves[other].out);
+          for (std::size_t other = begin; other < one; ++other) {
+            steps_.take();
+            pairs_.but(halves[one].out, halves[other].out);
+          }
       }
       if (!spent_.affordable(3)) return;
       if (pairs_.kept() > room / 8) add_pairs();
@@ -168,7 +174,7 @@ class Finder {
   }
 
   void add_pairs() {
-    pairs_.each([&](PathType type) { return Closing(*this, type, 2, 2); });
+    pairs_.each(steps_, [&](PathType type) { return Closing(*this, type, 2, 2); });
     pairs_.clear();
   }
 
@@ -181,6 +187,7 @@ class Finder {
         const std::span<const Half> those = layer.at(next);
         work += static_cast<Count>(these.size() * those.size());
         for (const Half& one : those) {
+          steps_.take(std::ssize(these));
           const Closing closing(*this, one.out, steps, steps + 1);
           for (const Half& other : these)
             if (apart(one, other) && !passes(one, end) && !passes(other, next)) closing(other.out | packing_.step(relation, steps), 1);
@@ -217,6 +224,7 @@ class Finder {
   const Packing packing_;
   const int max_length_;
   Spent& spent_;
+  Steps steps_;
   std::vector<std::vector<Tally>> tallies_;  // by the length of paths, and the relation that closes the cycle
   std::vector<Count> kinds_;
   std::array<Count, longest_cycle> unspoken_{};
@@ -226,23 +234,28 @@ class Finder {
 };
 
 // The edges themselves: everyone is led to its answers by the relation that is asked for.
-void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector<Hits>& rows) {
-  const Adjacency& all = graph.adjacency();
+void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector<Hits>& rows, Steps& steps) {
+  const Adjacency& all = graph.adjacency(steps);
   std::vector<Count> edges(graph.relations.size());
-  for (Id top : tops)
+  for (Id top : tops) {
+    steps.take(1 + all.offsets[top + 1] - all.offsets[top]);
     for (std::int64_t edge = all.offsets[top]; edge < all.offsets[top + 1]; ++edge) edges[all.relations[edge]] += all.tails[edge] != top;
+  }
   for (std::size_t relation = 0; relation < edges.size(); ++relation)
     if (edges[relation] > 0) rows.push_back({-1, static_cast<Id>(relation), packing.step(static_cast<Id>(relation), 0), edges[relation]});
 }
 
 }  // namespace
 
-Ranked::Ranked(const Graph& graph, Ids rank) : order(graph.entities) {
-  const Adjacency& all = graph.adjacency();
+Ranked::Ranked(const Graph& graph, Ids rank, Steps& steps) : order(graph.entities) {
+  const Adjacency& all = graph.adjacency(steps);
   std::vector<Id> entities(graph.entities);
   std::iota(entities.begin(), entities.end(), 0);
   const auto degree = [&](Id entity) { return all.offsets[entity + 1] - all.offsets[entity]; };
-  std::sort(entities.begin(), entities.end(), [&](Id a, Id b) { return std::pair(degree(a), rank[a]) < std::pair(degree(b), rank[b]); });
+  std::sort(entities.begin(), entities.end(), [&](Id a, Id b) {
+    steps.take();
+    return std::pair(degree(a), rank[a]) < std::pair(degree(b), rank[b]);
+  });
   offsets.push_back(0);
   for (Id entity : entities) {
     order[entity] = static_cast<Id>(offsets.size()) - 1;
@@ -251,29 +264,32 @@ Ranked::Ranked(const Graph& graph, Ids rank) : order(graph.entities) {
   relations.resize(all.relations.size());
   tails.resize(all.tails.size());
   std::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1);
-  for (Id entity : entities)  // in their new order, so that every list gets its entries in that order
+  for (Id entity : entities) {  // in their new order, so that every list gets its entries in that order
+    steps.take(1 + degree(entity));
     for (std::int64_t edge = all.offsets[entity]; edge < all.offsets[entity + 1]; ++edge) {
       const auto place = static_cast<std::size_t>(next[order[all.tails[edge]]]++);
       relations[place] = inverse(all.relations[edge]);
       tails[place] = order[entity];
     }
+  }
 }
 
-Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit, int threads, Progress progress) {
+Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit, int threads, Progress& progress) {
+  Steps steps(progress);
   const Packing packing(max_length);
-  const Ranked ranked(graph, rank);
+  const Ranked ranked(graph, rank, steps);
   Spent spent(limit);
   constexpr std::size_t at_once = 16;
   const std::size_t tasks = (tops.size() + at_once - 1) / at_once;
-  std::vector<Finder> finders(useful(threads, tasks), Finder(graph, ranked, max_length, spent));
-  parallel(threads, tasks, [&](int thread, std::size_t task) {
+  std::vector<Finder> finders(useful(threads, tasks), Finder(graph, ranked, max_length, spent, progress));
+  parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(tops.size(), (task + 1) * at_once);
-    for (std::size_t place = task * at_once; place < end; ++place) finders[thread].count(ranked.order[tops[place]], progress);
+    for (std::size_t place = task * at_once; place < end; ++place) finders[thread].count(ranked.order[tops[place]]);
     progress.done(static_cast<std::int64_t>(end - task * at_once));
   });
   for (Finder& finder : finders) finder.finish();
   Counted counted;
-  add_edges(graph, tops, packing, counted.rows);
+  add_edges(graph, tops, packing, counted.rows, steps);
   std::vector<Id> cycle;
   for (int length = 1; length <= max_length; ++length) {
     std::vector<Hits> found;  // a row for each kind of cycle
@@ -281,11 +297,12 @@ Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Lim
       for (std::size_t relation = 0; relation < graph.relations.size(); ++relation)
         finder.tallies(length)[relation].drain(
             [&](PathType type, Count many) { found.push_back({-1, static_cast<Id>(relation), type, many}); });
-    found = merged(std::move(found));
+    found = merged(std::move(found), steps);
     spent.kinds(length, static_cast<Count>(found.size()));
     counted.work.push_back(spent.affordable(length) ? spent.spent(length) : INT64_MAX);
     if (!spent.affordable(length)) continue;
     for (const Hits& kind : found) {
+      steps.take();
       if (kind.hits == 0) continue;
       cycle.clear();
       for (int place = 0; place < length; ++place) cycle.push_back(packing.relation(kind.type, place));
@@ -294,7 +311,7 @@ Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Lim
         each_reading(cycle, packing, [&](Id asked, PathType type) { counted.rows.push_back({-1, asked, type, kind.hits}); });
     }
   }
-  counted.rows = merged(std::move(counted.rows));
+  counted.rows = merged(std::move(counted.rows), steps);
   return counted;
 }
 

@@ -22,12 +22,12 @@ struct Counted {
 // From its top every cycle is two halves of as many steps, over entities below the top, that meet or have an edge between them. So an
 // entity of very many edges is passed by nobody, and two steps over edges (u, v) take the smaller of the two degrees. Of cycles of four
 // edges, halves of one type are counted together.
-Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit, int threads, Progress progress);
+Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit, int threads, Progress& progress);
 
 // All edges, entities being numbered anew so that those with more edges come later (equals by `rank`), and the edges of each sorted by
 // where they lead: those to entities below it come first, and those that most paths pass stand together in memory.
 struct Ranked {
-  Ranked(const Graph& graph, Ids rank);
+  Ranked(const Graph& graph, Ids rank, Steps& steps);
 
   std::vector<Id> order;              // the new number of each entity
   std::vector<std::int64_t> offsets;  // by new number

@@ -46,8 +46,9 @@ void Frontier::make_table() {
   }
 }
 
-bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail) {
+bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail, Steps& steps) {
   const Ids heads = back.of(tail);
+  steps.take(static_cast<Count>(std::min(from.ends.size(), heads.size())));
   if (from.ends.size() < heads.size()) {
     for (std::size_t end = 0; end < from.ends.size(); ++end)
       if (from.ends[end] != tail && edges.holds(from.ends[end], tail) && from.some_path_avoids(static_cast<std::int32_t>(end), tail))
@@ -60,20 +61,22 @@ bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail) {
   });
 }
 
-bool leads_on(const Edges& edges, Id start, const Frontier& from) {
-  for (std::size_t end = 0; end < from.ends.size(); ++end)
+bool leads_on(const Edges& edges, Id start, const Frontier& from, Steps& steps) {
+  for (std::size_t end = 0; end < from.ends.size(); ++end) {
+    steps.take();
     for (Id tail : edges.of(from.ends[end]))
       if (tail != start && tail != from.ends[end] && from.some_path_avoids(static_cast<std::int32_t>(end), tail)) return true;
+  }
   return false;
 }
 
 Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length, int ahead, Stamps& stamps,
-           Frontier& into) {
+           Frontier& into, Steps& steps) {
   into.clear();
-  if (ahead == 0) return last_step(edges, start, from, where, stamps, [&](Id tail) { into.ends.push_back(tail); });
+  if (ahead == 0) return last_step(edges, start, from, where, stamps, steps, [&](Id tail) { into.ends.push_back(tail); });
   stamps.renew();
   Count followed = 0;
-  each_end(edges, from, where, [&](std::size_t end, std::size_t row) {
+  each_end(edges, from, where, steps, [&](std::size_t end, std::size_t row) {
     const Ids tails = edges.row(row);
     followed += static_cast<Count>(tails.size());
     const Id self = from.ends[end];
@@ -81,6 +84,7 @@ Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* whe
       if (tail == start || tail == self) continue;
       for (const Path* path = &from.paths[end]; path != nullptr; path = from.after(*path)) {
         if (passes(path->inner, tail)) continue;
+        if (path->next >= 0) steps.take();  // one tail can be reached by many paths
         Inner inner = path->inner;
         if (length > 0) inner[length - 1] = self;
         if (stamps.has(tail)) {

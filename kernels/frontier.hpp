@@ -68,10 +68,10 @@ struct Frontier {
 };
 
 // Whether `edges` lead from an end of `from` to `tail`, without passing an entity twice; `back` are the edges reversed.
-bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail);
+bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail, Steps& steps);
 
 // Whether `edges` lead anywhere from `from`, without passing an entity twice.
-bool leads_on(const Edges& edges, Id start, const Frontier& from);
+bool leads_on(const Edges& edges, Id start, const Frontier& from, Steps& steps);
 
 // The marks by which a step knows what it has already reached.
 class Stamps {
@@ -106,8 +106,14 @@ class Stamps {
 // Call `visit(place of the end in `from`, its row in `edges`)` for every end of `from` that `edges` leave.
 //
 // where  the place of each end, if known: then a relation with fewer heads than there are ends is gone through instead
+// steps  counts the ends or heads that are looked at, and the edges of those that are visited
 template <class Visit>
-void each_end(const Edges& edges, const Frontier& from, const Stamps* where, const Visit& visit) {
+void each_end(const Edges& edges, const Frontier& from, const Stamps* where, Steps& steps, const Visit& use) {
+  const auto visit = [&](std::size_t end, std::size_t row) {
+    steps.take(static_cast<Count>(edges.row(row).size()));
+    use(end, row);
+  };
+  steps.take(static_cast<Count>(std::min(edges.heads.size(), from.ends.size())));
   if (where != nullptr && edges.heads.size() < from.ends.size()) {
     for (std::size_t row = 0; row < edges.heads.size(); ++row)
       if (where->has(edges.heads[row])) visit(where->slot(edges.heads[row]), row);
@@ -124,15 +130,15 @@ void each_end(const Edges& edges, const Frontier& from, const Stamps* where, con
 // ahead   how many steps may follow this one: how much the new ends must remember
 // stamps  afterwards hold the place of each new end
 Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length, int ahead, Stamps& stamps,
-           Frontier& into);
+           Frontier& into, Steps& steps);
 
 // The same for walks, which may pass an entity twice, over the edges for which `allowed(head, tail)` holds.
 template <class Allowed>
-Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Frontier& into, const Allowed& allowed) {
+Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Frontier& into, Steps& steps, const Allowed& allowed) {
   into.clear();
   stamps.renew();
   Count followed = 0;
-  each_end(edges, from, nullptr, [&](std::size_t end, std::size_t row) {
+  each_end(edges, from, nullptr, steps, [&](std::size_t end, std::size_t row) {
     const Ids tails = edges.row(row);
     followed += static_cast<Count>(tails.size());
     for (Id tail : tails) {
@@ -148,10 +154,10 @@ Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Fron
 //
 // seen  `Stamps`, or what has the same `renew`, `has` and `set`: an end that it has is passed over
 template <class Seen, class Arrive>
-Count last_step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, Seen& seen, const Arrive& arrive) {
+Count last_step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, Seen& seen, Steps& steps, const Arrive& arrive) {
   seen.renew();
   Count followed = 0;
-  each_end(edges, from, where, [&](std::size_t end, std::size_t row) {
+  each_end(edges, from, where, steps, [&](std::size_t end, std::size_t row) {
     const Ids tails = edges.row(row);
     followed += static_cast<Count>(tails.size());
     const Id self = from.ends[end];

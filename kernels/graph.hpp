@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "progress.hpp"
+
 namespace casegraph {
 
 using Id = std::int32_t;
@@ -45,6 +47,10 @@ class Edges {
   std::size_t index_bytes() const { return index_.size() * sizeof(Word) + stretches_.size() * sizeof(Id); }
 
   const Ids heads, offsets, tails;
+  const Id largest;  // id of a head or tail; -1 if there is none
+
+  // Sums over all edges that tell whether two relations are each other's inverse, without looking at the edges again.
+  const std::uint64_t digest, digest_of_inverse;
 
  private:
   struct Word {
@@ -89,13 +95,15 @@ class Graph {
 
   Ids tails(Id entity, Id relation) const { return relations[relation]->of(entity); }
   const Edges& edges(Id relation) const { return *relations[relation]; }
-  const Adjacency& adjacency() const;  // made when first asked for
+  // Made when first asked for; if that is interrupted, by whoever asks next.
+  const Adjacency& adjacency(Steps& steps) const;
 
   const Id entities;
   const std::vector<std::shared_ptr<const Edges>> relations;
 
  private:
-  mutable std::once_flag made_;
+  mutable std::timed_mutex guard_;
+  mutable std::atomic<bool> is_made_{false};
   mutable Adjacency adjacency_;
 };
 
@@ -104,9 +112,9 @@ struct Profiles {
   std::vector<std::int64_t> offsets;
   std::vector<Id> relations;
 };
-Profiles profiles(const Graph& graph, Ids entities);
+Profiles profiles(const Graph& graph, Ids entities, Progress& progress);
 
-// How many walks of up to `steps` edges leave each entity; as many as fit, if there are more.
-std::vector<Count> walks_from_each(const Graph& graph, int steps);
+// How many walks of up to `length` edges leave each entity; as many as fit, if there are more.
+std::vector<Count> walks_from_each(const Graph& graph, int length, Progress& progress);
 
 }  // namespace casegraph

@@ -21,7 +21,7 @@ double greatest(std::span<const double> values, std::span<const double> others) 
 
 class Insertion {
  public:
-  Insertion(ClusterTree& tree, Ids ranks) : tree_(tree), ranks_(ranks) {
+  Insertion(ClusterTree& tree, Ids ranks, Progress& progress) : tree_(tree), ranks_(ranks), steps_(progress) {
     for (const ClusterTree::Node& node : tree.nodes()) {
       products_.push_back(node.profile == ClusterTree::nothing ? held : 0);
       units_.push_back(node.unit);
@@ -31,7 +31,7 @@ class Insertion {
   void place(Id leaf) {
     hold(leaf);
     Id beside = nearest(leaf);
-    while (tree_.parent(beside) != ClusterTree::nothing && tree_.linkage(beside, leaf) < tree_.at(tree_.parent(beside)).linkage)
+    while (tree_.parent(beside) != ClusterTree::nothing && linkage(beside, leaf) < tree_.at(tree_.parent(beside)).linkage)
       beside = tree_.parent(beside);
     Id node = tree_.attach(leaf, beside);
     hold(beside);
@@ -42,17 +42,29 @@ class Insertion {
   static constexpr double held = -std::numeric_limits<double>::infinity();
   static constexpr std::size_t block = 64;
 
+  double linkage(Id one, Id two) {
+    steps_.take(std::ssize(tree_.at(one).sum->relations) + std::ssize(tree_.at(two).sum->relations));
+    return tree_.linkage(one, two);
+  }
+
   // Let what is held grow by a node.
   void hold(Id node) {
     const Sum& sum = *tree_.at(node).sum;
-    for (std::size_t place = 0; place < sum.relations.size(); ++place)
-      for (Id leaf : tree_.having(sum.relations[place])) products_[leaf] += sum.values[place];
-    for (Id leaf : tree_.leaves(node)) products_[leaf] = held;
+    for (std::size_t place = 0; place < sum.relations.size(); ++place) {
+      const std::vector<Id>& leaves = tree_.having(sum.relations[place]);
+      steps_.take(std::ssize(leaves));
+      for (Id leaf : leaves) products_[leaf] += sum.values[place];
+    }
+    for (Id leaf : tree_.leaves(node)) {
+      steps_.take();
+      products_[leaf] = held;
+    }
   }
 
   // The leaf that is nearest to a node, which is what is held. Only blocks that reach the greatest product are looked at twice.
   Id nearest(Id node) {
     greatest_.clear();
+    steps_.take(std::ssize(products_));
     for (std::size_t start = 0; start < products_.size(); start += block) {
       const std::size_t length = std::min(block, products_.size() - start);
       greatest_.push_back(greatest({products_.data() + start, length}, {units_.data() + start, length}));
@@ -85,7 +97,7 @@ class Insertion {
     Id moving = node, other = nearest(node);
     const Id top = common_ancestor(node, other);
     while (moving != top && other != top && tree_.sibling(moving) != other) {
-      const double found = tree_.linkage(moving, other);
+      const double found = linkage(moving, other);
       const double own = tree_.at(tree_.parent(moving)).linkage, others = tree_.at(tree_.parent(other)).linkage;
       if (found > own && found > others) {
         const Id left_behind = tree_.sibling(moving);
@@ -109,7 +121,7 @@ class Insertion {
       Id best = sibling;
       double most = tree_.at(tree_.parent(node)).linkage;
       for (Id above = tree_.parent(node); above != top; above = tree_.parent(above)) {
-        const double found = tree_.linkage(node, tree_.sibling(above));
+        const double found = linkage(node, tree_.sibling(above));
         if (found > most) {
           most = found;
           best = tree_.sibling(above);
@@ -120,24 +132,30 @@ class Insertion {
   }
 
   // The lowest node that is or has above it both.
-  Id common_ancestor(Id one, Id two) const {
+  Id common_ancestor(Id one, Id two) {
     std::vector<Id> path;
     for (; one != ClusterTree::nothing; one = tree_.parent(one)) path.push_back(one);
-    while (std::find(path.begin(), path.end(), two) == path.end()) two = tree_.parent(two);
+    while (std::find(path.begin(), path.end(), two) == path.end()) {
+      steps_.take(std::ssize(path));
+      two = tree_.parent(two);
+    }
     return two;
   }
 
   ClusterTree& tree_;
   Ids ranks_;
+  Steps steps_;
   std::vector<double> products_, units_;  // of each node, if it is a leaf: with the sum of what is held; -inf once it is held
   std::vector<double> greatest_;          // product times unit in each block of them
 };
 
 }  // namespace
 
-void insert(ClusterTree& tree, Id profile, Ids relations, Count members, Ids ranks) {
+void insert(ClusterTree& tree, Id profile, Ids relations, Count members, Ids ranks, Progress& progress) {
+  tree.is_finished = false;
   const Id leaf = tree.leaf(profile, relations, members);
-  if (leaf != tree.root()) Insertion(tree, ranks).place(leaf);
+  if (leaf != tree.root()) Insertion(tree, ranks, progress).place(leaf);
+  tree.is_finished = true;
 }
 
 }  // namespace casegraph

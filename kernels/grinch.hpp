@@ -15,6 +15,8 @@ namespace casegraph {
 //
 // The products of a node with all leaves are those of its children, added up: what is held grows on the way up, so a search
 // costs the leaves that share a relation with what is new, and one pass over all leaves.
-void insert(ClusterTree& tree, Id profile, Ids relations, Count members, Ids ranks);
+//
+// If it is stopped, the tree is left unfinished, and says so.
+void insert(ClusterTree& tree, Id profile, Ids relations, Count members, Ids ranks, Progress& progress);
 
 }  // namespace casegraph

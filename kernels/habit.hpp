@@ -16,7 +16,8 @@ class Habit {
     Id answer;
   };
 
-  Habit(const Graph& graph, Id relation, const Manner& manner, Ids rank) : manner_(manner), rank_(rank) {
+  Habit(const Graph& graph, Id relation, const Manner& manner, Ids rank, Progress& progress) : manner_(manner), rank_(rank) {
+    Steps steps(progress);
     if (!manner.precedents) return;
     const Edges& given = graph.edges(inverse(relation));
     for (std::size_t row = 0; row < given.heads.size() && !reflexive_; ++row)
@@ -27,6 +28,7 @@ class Habit {
     for (std::size_t row = 0; row < given.heads.size(); ++row)
       list_.push_back({static_cast<Count>(given.row(row).size()), given.heads[row]});
     std::sort(list_.begin(), list_.end(), [&](const Given& a, const Given& b) {
+      steps.take();
       return a.count != b.count ? a.count > b.count : rank[a.answer] < rank[b.answer];
     });
   }

@@ -12,6 +12,6 @@ struct Hits {
 };
 
 // Sorted by (cluster, relation, type), rows that say the same added up.
-std::vector<Hits> merged(std::vector<Hits> rows);
+std::vector<Hits> merged(std::vector<Hits> rows, Steps& steps);
 
 }  // namespace casegraph

@@ -10,13 +10,17 @@ namespace casegraph {
 // A row of so many tails that their set of bits takes no more memory than they do is kept as one, too.
 class Landing {
  public:
-  Landing(const Edges& edges, const Edges& back)
+  Landing(const Edges& edges, const Edges& back, Steps& steps)
       : edges_(edges), back_(back), words_((back.heads.size() + 63) / 64), set_of_row_(edges.heads.size(), -1) {
     places_.reserve(edges.tails.size());
-    for (Id tail : edges.tails) places_.push_back(static_cast<Id>(back.row_of(tail)));
+    for (Id tail : edges.tails) {
+      steps.take();
+      places_.push_back(static_cast<Id>(back.row_of(tail)));
+    }
     for (std::size_t row = 0; row < edges.heads.size(); ++row) {
       const Ids tails = edges.row(row);
       if (tails.size() < 2 * words_) continue;
+      steps.take(static_cast<Count>(tails.size()));
       set_of_row_[row] = static_cast<std::int64_t>(sets_.size());
       sets_.resize(sets_.size() + words_);
       for (Id place : places(tails)) sets_[sets_.size() - words_ + (static_cast<std::size_t>(place) >> 6)] |= std::uint64_t{1} << (place & 63);
@@ -44,23 +48,32 @@ class Landing {
 // The landings of all relations, each made when first asked for, by whichever thread that is.
 class Landings {
  public:
-  explicit Landings(const Graph& graph)
-      : graph_(graph), landings_(graph.relations.size()), made_(std::make_unique<std::once_flag[]>(graph.relations.size())) {
-    for (const auto& edges : graph.relations) loops_.push_back(leads_to_itself(*edges));
+  Landings(const Graph& graph, Steps& steps) : graph_(graph), landings_(graph.relations.size()) {
+    for (const auto& edges : graph.relations) loops_.push_back(leads_to_itself(*edges, steps));
   }
 
   // Whether a relation leads anyone to itself.
   bool loops(Id relation) const { return loops_[relation]; }
 
-  const Landing& of(Id relation) {
-    std::call_once(made_[relation], [&] {
-      landings_[relation] = std::make_unique<Landing>(graph_.edges(relation), graph_.edges(inverse(relation)));
-    });
-    return *landings_[relation];
+  const Landing& of(Id relation, Steps& steps) {
+    Made& made = landings_[relation];
+    if (const Landing* landing = made.landing.load(std::memory_order_acquire)) return *landing;
+    const std::lock_guard lock(made.guard);
+    if (made.owner == nullptr)
+      made.owner = std::make_unique<const Landing>(graph_.edges(relation), graph_.edges(inverse(relation)), steps);
+    made.landing.store(made.owner.get(), std::memory_order_release);
+    return *made.owner;
   }
 
  private:
-  static bool leads_to_itself(const Edges& edges) {
+  struct Made {
+    std::mutex guard;
+    std::atomic<const Landing*> landing{nullptr};
+    std::unique_ptr<const Landing> owner;
+  };
+
+  static bool leads_to_itself(const Edges& edges, Steps& steps) {
+    steps.take(static_cast<Count>(edges.heads.size()));
     for (std::size_t row = 0; row < edges.heads.size(); ++row)
       if (const Ids tails = edges.row(row); std::binary_search(tails.begin(), tails.end(), edges.heads[row])) return true;
     return false;
@@ -68,8 +81,7 @@ class Landings {
 
   const Graph& graph_;
   std::vector<char> loops_;
-  std::vector<std::unique_ptr<const Landing>> landings_;
-  std::unique_ptr<std::once_flag[]> made_;
+  std::vector<Made> landings_;
 };
 
 }  // namespace casegraph

@@ -19,7 +19,7 @@ class Sums {
   std::vector<double> sums_;
 };
 
-Sums similarities(std::span<const std::int64_t> offsets, Ids relations, std::span<const Count> members) {
+Sums similarities(std::span<const std::int64_t> offsets, Ids relations, std::span<const Count> members, Steps& steps) {
   const std::size_t sets = members.size();
   const Id widest = relations.empty() ? 0 : *std::max_element(relations.begin(), relations.end());
   const std::size_t words = (static_cast<std::size_t>(widest) >> 6) + 1;
@@ -31,6 +31,7 @@ Sums similarities(std::span<const std::int64_t> offsets, Ids relations, std::spa
   for (std::size_t a = 1; a < sets; ++a)
     for (std::size_t b = 0; b < a; ++b) {
       int common = 0;
+      steps.take(static_cast<Count>(words));
       for (std::size_t word = 0; word < words; ++word) common += std::popcount(bits[a * words + word] & bits[b * words + word]);
       const auto product = static_cast<double>(offsets[a + 1] - offsets[a]) * static_cast<double>(offsets[b + 1] - offsets[b]);
       sums(a, b) = common / std::sqrt(product) * static_cast<double>(members[a]) * static_cast<double>(members[b]);
@@ -40,7 +41,8 @@ Sums similarities(std::span<const std::int64_t> offsets, Ids relations, std::spa
 
 class Chain {
  public:
-  Chain(Sums sums, std::span<const Count> members) : sums_(std::move(sums)), size_(members.begin(), members.end()) {
+  Chain(Sums sums, std::span<const Count> members, Steps& steps)
+      : sums_(std::move(sums)), size_(members.begin(), members.end()), steps_(steps) {
     for (std::size_t set = 0; set < size_.size(); ++set) {
       active_.push_back(set);
       node_.push_back(static_cast<Id>(set));
@@ -51,6 +53,7 @@ class Chain {
     const std::size_t leaves = size_.size();
     while (active_.size() > 1) {
       if (chain_.empty()) chain_.push_back(active_.front());
+      steps_.take(2 * std::ssize(active_));
       const std::size_t nearest = nearest_to(chain_.back());
       if (chain_.size() > 1 && nearest == chain_[chain_.size() - 2]) {
         const std::size_t top = chain_.back();
@@ -94,6 +97,7 @@ class Chain {
 
   Sums sums_;
   std::vector<double> size_;
+  Steps& steps_;
   std::vector<std::size_t> active_, chain_;  // active_ is sorted
   std::vector<Id> node_;                     // the node of the tree that an active cluster is
   Tree tree_;
@@ -101,9 +105,11 @@ class Chain {
 
 }  // namespace
 
-Tree average_linkage(std::span<const std::int64_t> offsets, Ids relations, std::span<const Count> members) {
+Tree average_linkage(std::span<const std::int64_t> offsets, Ids relations, std::span<const Count> members,
+                     Progress& progress) {
   if (members.size() < 2) return {};
-  return Chain(similarities(offsets, relations, members), members).grow();
+  Steps steps(progress);
+  return Chain(similarities(offsets, relations, members, steps), members, steps).grow();
 }
 
 }  // namespace casegraph

@@ -19,6 +19,7 @@ struct Tree {
 // The similarity of two sets is their cosine. Sums of similarities between clusters are kept, so that joining two adds
 // their rows. Equal similarities, to within 1e-12, fall to the set that was given first: the order given is the rule.
 // Takes O(sets²) time and 8 · sets² / 2 bytes.
-Tree average_linkage(std::span<const std::int64_t> offsets, Ids relations, std::span<const Count> members);
+Tree average_linkage(std::span<const std::int64_t> offsets, Ids relations, std::span<const Count> members,
+                     Progress& progress);
 
 }  // namespace casegraph

@@ -45,18 +45,23 @@ class Pairs {
 
   // For all pairs call `with(one)(other, times)`.
   template <class With>
-  void each(const With& with) {
+  void each(Steps& steps, const With& with) {
     gather();
     sums_.assign(types_.size(), 0);
     for (std::uint32_t one = 0; one < types_.size(); ++one) {
       others_.clear();
       for (std::uint32_t place = first_[one]; place < first_[one + 1]; ++place) {
         const auto [begin, at] = places_[place];
+        steps.take(1 + at - begin);
         const Count times = members_[at].times;
         for (std::uint32_t other = begin; other < at; ++other) sum(members_[other].type, times * members_[other].times);
         if (times > 1) sum(one, times * (times - 1) / 2);
       }
-      for (std::int32_t pair = last_but_[one]; pair >= 0; pair = but_[pair].before) --sums_[but_[pair].other];
+      for (std::int32_t pair = last_but_[one]; pair >= 0; pair = but_[pair].before) {
+        steps.take();
+        --sums_[but_[pair].other];
+      }
+      steps.take(std::ssize(others_));
       const auto use = with(types_[one]);
       for (std::uint32_t other : others_) {
         if (sums_[other] != 0) use(types_[other], sums_[other]);

@@ -18,6 +18,17 @@ class Packing {
   PathType shift(PathType type, int places) const { return places == 0 ? type : type << (bits_ * places); }
   Id relation(PathType type, int place) const { return static_cast<Id>((type >> (bits_ * place)) & mask()) - 1; }
   PathType prefix(PathType type, int length) const { return type & ((PathType{1} << (bits_ * length)) - 1); }
+  // Whether so many relations can be told apart.
+  bool has_room(std::size_t relations) const { return relations < static_cast<std::size_t>(mask()); }
+  // Whether a number is a path type of one to `longest` steps over so many relations.
+  bool is_path_type(PathType type, int longest, std::size_t relations) const {
+    int steps = 0;
+    for (; type > 0 && steps < longest; type >>= bits_, ++steps) {
+      const auto step = static_cast<std::size_t>(type & mask());
+      if (step == 0 || step > relations) return false;
+    }
+    return steps > 0 && type == 0;
+  }
   int length(PathType type) const {
     int steps = 0;
     for (; type != 0; type >>= bits_) ++steps;

@@ -14,7 +14,8 @@ class SharedFacts {
 
   // tally  of each entity
   // keep   what is found for a fact that many share, for the next queries
-  SharedFacts(const Asking& asking, Workspace::Tallies& tally, bool keep) : asking_(asking), tally_(tally), keep_(keep) {
+  SharedFacts(const Asking& asking, Workspace::Tallies& tally, bool keep, Progress& progress)
+      : asking_(asking), tally_(tally), keep_(keep), steps_(progress) {
     const Edges& answers = asking.graph.edges(asking.relation);
     if (!answers.heads.empty()) cost_of_one_ += static_cast<Count>(answers.tails.size() / answers.heads.size());
   }
@@ -23,9 +24,12 @@ class SharedFacts {
   template <class IsSeen>
   void find(Id entity, const IsSeen& is_seen) {
     facts_.clear();
+    steps_.take(std::ssize(asking_.graph.relations));
     for (Id relation = 0; relation < static_cast<Id>(asking_.graph.relations.size()); ++relation)
-      for (Id tail : asking_.graph.tails(entity, relation))
+      for (Id tail : asking_.graph.tails(entity, relation)) {
+        steps_.take();
         if (is_seen(relation, tail)) facts_.push_back({relation, tail, asking_.graph.tails(tail, inverse(relation))});
+      }
   }
 
   // What asking all who share the facts takes, one fact after the other, if each has as many answers as one has on average.
@@ -56,7 +60,11 @@ class SharedFacts {
     for (const Fact& fact : facts_)
       if (static_cast<int>(std::bit_width(fact.sharers.size())) <= digits && static_cast<Count>(fact.sharers.size()) > asking_.manner.support)
         chosen_.push_back(fact);  // more than the one that asks share it
-    if (!apart) std::sort(chosen_.begin(), chosen_.end(), sharers_come_first);
+    if (!apart)
+      std::sort(chosen_.begin(), chosen_.end(), [&](const Fact& a, const Fact& b) {
+        steps_.take(1 + std::ssize(a.sharers));  // as far as they agree they are compared
+        return sharers_come_first(a, b);
+      });
     Count edges = 0;
     for (std::size_t begin = 0, end; begin < chosen_.size(); begin = end) {
       const Ids sharers = chosen_[begin].sharers;
@@ -145,6 +153,7 @@ class SharedFacts {
     const std::uint32_t nobody = tally_.none(sharers.size()), enough = nobody + static_cast<std::uint32_t>(asking_.manner.support);
     for (Id other : sharers) {
       const Ids given = given_by(other);
+      steps_.take(1 + std::ssize(given));
       sharing.edges += static_cast<Count>(given.size());
       sharing.others += !given.empty();
       for (Id answer : given)
@@ -160,6 +169,7 @@ class SharedFacts {
   const Asking& asking_;
   Workspace::Tallies& tally_;
   const bool keep_;
+  Steps steps_;
   Count cost_of_one_ = 1;
   std::vector<Fact> facts_, chosen_;
   Sharing sharing_;

@@ -16,19 +16,18 @@ struct Back {
 
 class Reacher {
  public:
-  Reacher(const Graph& graph, const Plan& plan, int max_length, Landings* landings, const Back* back)
+  Reacher(const Graph& graph, const Plan& plan, int max_length, Landings* landings, const Back* back, Progress& progress)
       : sums{std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size())}, graph_(graph), plan_(plan),
         frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)), answers_(graph.relations.size()), chosen_(plan.uses.size()),
-        on_the_way_(plan.trie.nodes.size()), gathered_(landings != nullptr), arrival_(graph, landings), back_(back) {
+        on_the_way_(plan.trie.nodes.size()), gathered_(landings != nullptr), steps_(progress), arrival_(graph, landings, progress), back_(back) {
     if (back_ == nullptr) return;
     marked_.resize(graph.entities);
     for (Id head : graph.edges(back_->relation).heads) marked_[head] = true;
   }
 
   // Count for all uses, or for some.
-  void count(Id entity, const std::span<const std::int32_t>* some, Progress progress) {
+  void count(Id entity, const std::span<const std::int32_t>* some) {
     if (entity >= graph_.entities) return;  // came after this state of the graph
-    progress_ = progress;
     entity_ = entity;
     choose(some);
     if (back_ == nullptr) find_answers();
@@ -42,12 +41,13 @@ class Reacher {
  private:
   void find_answers() {
     if (gathered_) {
-      const Adjacency& all = graph_.adjacency();
+      const Adjacency& all = graph_.adjacency(steps_);
       for (std::int64_t begin = all.offsets[entity_], end; begin < all.offsets[entity_ + 1]; begin = end) {
         for (end = begin; end < all.offsets[entity_ + 1] && all.relations[end] == all.relations[begin]; ++end) {}
         answer(all.relations[begin], {all.tails.data() + begin, static_cast<std::size_t>(end - begin)});
       }
     } else {
+      steps_.take(static_cast<Count>(graph_.relations.size()));
       for (Id relation = 0; relation < static_cast<Id>(graph_.relations.size()); ++relation) answer(relation, graph_.tails(entity_, relation));
     }
   }
@@ -86,15 +86,15 @@ class Reacher {
     const Frontier& from = frontiers_[length];
     const Stamps* where = length == 0 ? nullptr : &stamps_[length];
     for (std::int32_t node = parent + 1; node < nodes[parent].after; node = nodes[node].after) {
+      steps_.take();
       if (some_ ? on_the_way_[node] != epoch_ : !meet(plan_.below[node], relations_)) continue;
-      if (length == 0) progress_.done(0);  // one entity can be long work
       const Edges& edges = graph_.edges(nodes[node].relation);
       if (!plan_.widest.empty() && !affordable(node, edges, from, where)) continue;
       Stamps& stamps = stamps_[length + 1];
       Frontier& into = frontiers_[length + 1];
       const int ahead = nodes[node].ahead;
       if (ahead > 0 || back_ != nullptr || arrival_.look(entity_, nodes[node].relation, from, where) + 64 < most_) {
-        step(edges, entity_, from, where, length, ahead, stamps, into);  // paths go on, or there are far fewer ends than answers
+        step(edges, entity_, from, where, length, ahead, stamps, into, steps_);  // paths go on, or there are far fewer ends than answers
         add(node, static_cast<Count>(into.ends.size()), into.ends, [&](Id answer) { return stamps.has(answer); });
         if (ahead > 0 && !into.ends.empty()) descend(node);
       } else {
@@ -107,9 +107,10 @@ class Reacher {
   bool affordable(std::int32_t node, const Edges& edges, const Frontier& from, const Stamps* where) {
     const int length = plan_.trie.nodes[node].length;
     Count width = 0;
-    each_end(edges, from, where, [&](std::size_t, std::size_t row) { width += static_cast<Count>(edges.row(row).size()); });
+    each_end(edges, from, where, steps_, [&](std::size_t, std::size_t row) { width += static_cast<Count>(edges.row(row).size()); });
     widest_[length] = std::max(widest_[length - 1], width);
     if (width <= plan_.narrowest[node]) return true;
+    steps_.take(std::ssize(plan_.at_or_below(node)));
     for (std::int32_t use : plan_.at_or_below(node)) {
       if (!counts(use) || plan_.widest[use] >= width || plan_.widest[use] < widest_[length - 1]) continue;
       sums.reached[use] += width;
@@ -130,6 +131,7 @@ class Reacher {
       if (!counts(use) || (!plan_.widest.empty() && plan_.widest[use] < widest_[plan_.trie.nodes[node].length])) continue;
       const Ids answers = answers_[plan_.uses[use].relation];
       sums.reached[use] += many;
+      steps_.take(std::ssize(answers));
       if (!ends.empty() && ends.size() < answers.size())
         for (Id end : ends) sums.right[use] += std::binary_search(answers.begin(), answers.end(), end);
       else
@@ -140,6 +142,7 @@ class Reacher {
   void add_back(std::int32_t node, Ids starts) {
     for (std::int32_t use : plan_.at(node)) {
       if (chosen_[use] != epoch_) continue;
+      steps_.take(std::ssize(starts));
       for (Id start : starts) {
         if (!marked_[start] || std::binary_search(back_->but.begin(), back_->but.end(), Pair{start, use})) continue;
         ++sums.reached[use];
@@ -160,11 +163,11 @@ class Reacher {
   std::uint32_t epoch_ = 0;
   bool some_ = false;
   const bool gathered_;              // whether the edges of an entity lie in one piece
+  Steps steps_;
   Arrival arrival_;
   const Back* back_;
   std::array<Count, 6> widest_{};  // of the steps so far, by length
   std::vector<char> marked_;       // counting back: who has the relation
-  Progress progress_;
   Id entity_ = -1;
 };
 
@@ -176,18 +179,19 @@ bool is_much(const Graph& graph, Ids entities, const Plan& plan) {
 }
 
 Reach summed(const Graph& graph, Ids entities, const Plan& plan, const Only& only, const Back* back, int max_length, int threads,
-             Progress progress) {
+             Progress& progress) {
   constexpr std::size_t at_once = 8;
   const std::size_t tasks = (entities.size() + at_once - 1) / at_once;
   const bool all = only.offsets.empty();
   std::optional<Landings> landings;
-  if (all && is_much(graph, entities, plan)) landings.emplace(graph);
-  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length, landings ? &*landings : nullptr, back));
-  parallel(threads, tasks, [&](int thread, std::size_t task) {
+  Steps steps(progress);
+  if (all && is_much(graph, entities, plan)) landings.emplace(graph, steps);
+  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length, landings ? &*landings : nullptr, back, progress));
+  parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(entities.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place) {
       const auto some = all ? only.places : only.places.subspan(only.offsets[place], only.offsets[place + 1] - only.offsets[place]);
-      reachers[thread].count(entities[place], all ? nullptr : &some, progress);
+      reachers[thread].count(entities[place], all ? nullptr : &some);
     }
     progress.done(static_cast<std::int64_t>(end - task * at_once));
   });
@@ -211,12 +215,12 @@ std::vector<Use> uses_of(Id relation, std::span<const PathType> types) {
 }  // namespace
 
 Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const Only& only, std::span<const Count> widest, int max_length,
-            int threads, Progress progress) {
+            int threads, Progress& progress) {
   return summed(graph, entities, Plan(uses, widest, max_length), only, nullptr, max_length, threads, progress);
 }
 
 Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types, const Only& only, std::span<const Pair> but,
-                 int max_length, int threads, Progress progress) {
+                 int max_length, int threads, Progress& progress) {
   const Packing packing(max_length);
   std::vector<Use> uses = uses_of(relation, types);
   for (Use& use : uses) use.type = backwards(use.type, packing);

@@ -30,7 +30,7 @@ struct Only {
 //                 left out: so many ends are taken to be reached, and none of them to be right. So the sums do not depend on
 //                 what else is counted at the same time, nor on any order.
 Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const Only& only, std::span<const Count> widest, int max_length,
-            int threads, Progress progress);
+            int threads, Progress& progress);
 
 struct Pair {
   Id entity;
@@ -41,6 +41,6 @@ struct Pair {
 // What `reach` counts, counted from the ends: over entities that have the relation and reach one of `ends`. `only` says which path
 // types count for which end; of each path type, the paths from `but` (sorted) do not.
 Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types, const Only& only, std::span<const Pair> but,
-                 int max_length, int threads, Progress progress);
+                 int max_length, int threads, Progress& progress);
 
 }  // namespace casegraph

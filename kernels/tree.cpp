@@ -42,7 +42,7 @@ double product(const Sum& one, const Sum& two) {
 }  // namespace
 
 Count ClusterTree::members(Id profile) const {
-  return profile < std::ssize(leaf_) && leaf_[profile] != nothing ? nodes_[leaf_[profile]].size : 0;
+  return has_profile(profile) ? nodes_[leaf_[profile]].size : 0;
 }
 
 Id ClusterTree::sibling(Id node) const {
@@ -54,6 +54,11 @@ double ClusterTree::linkage(Id one, Id two) const {
   const Node &a = nodes_[one], &b = nodes_[two];
   const double pairs = static_cast<double>(a.size) * static_cast<double>(b.size);
   return std::round(product(*a.sum, *b.sum) / pairs * 1e12) / 1e12;
+}
+
+bool ClusterTree::is_above(Id node, Id other) const {
+  while (other != nothing && other != node) other = nodes_[other].parent;
+  return other == node;
 }
 
 std::vector<Id> ClusterTree::leaves(Id node) const {
@@ -108,6 +113,7 @@ Id ClusterTree::leaf(Id profile, Ids relations, Count members) {
   const double unit = 1 / std::sqrt(static_cast<double>(relations.size()));
   const auto sum = sum_of({relations.begin(), relations.end()}, members, unit);
   const Id node = made({nothing, nothing, nothing, profile, members, 1, unit, sum});
+  ++leaves_;
   if (profile >= std::ssize(leaf_)) leaf_.resize(profile + 1, nothing);
   leaf_[profile] = node;
   for (Id relation : relations) {
@@ -126,6 +132,7 @@ Id ClusterTree::attach(Id node, Id beside) {
   put(joined, beside, above);
   nodes_[beside].parent = nodes_[node].parent = joined;
   refresh(joined);
+  while (nodes_[root_].parent != nothing) root_ = nodes_[root_].parent;  // the root itself may have been attached
   return joined;
 }
 
@@ -152,6 +159,7 @@ void ClusterTree::remove(Id profile) {
     having_[relation] = std::move(leaves);
   }
   leaf_[profile] = nothing;
+  --leaves_;
   if (node == root_) {
     root_ = nothing;
   } else {

@@ -7,6 +7,7 @@
 // are replaced and never written into, so that copies of a tree share them.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -55,6 +56,18 @@ class ClusterTree {
   void remove(Id profile);
   void resize(Id profile, Count members);
 
+  // What is true of ids that are asked for: a caller that cannot be trusted asks first.
+  bool has_node(Id node) const { return node >= 0 && node < std::ssize(nodes_) && nodes_[node].sum != nullptr; }
+  bool has_profile(Id profile) const {
+    return profile >= 0 && profile < std::ssize(leaf_) && leaf_[profile] != nothing;
+  }
+  bool is_in_place(Id profile) const { return leaf_[profile] == root_ || parent(leaf_[profile]) != nothing; }
+  bool is_above(Id node, Id other) const;
+  bool is_one_piece() const { return std::ssize(nodes_) - std::ssize(free_) == std::max<std::ptrdiff_t>(0, 2 * leaves_ - 1); }
+  std::size_t known_relations() const { return having_.size(); }
+
+  bool is_finished = true;  // whether nothing was interrupted that had begun to change the tree
+
  private:
   Id made(Node node);
   void free(Id node);
@@ -62,6 +75,7 @@ class ClusterTree {
   void refresh(Id node);
 
   Id root_ = nothing;
+  std::ptrdiff_t leaves_ = 0;
   std::vector<Node> nodes_;
   std::vector<Id> free_, leaf_;
   std::vector<std::shared_ptr<const std::vector<Id>>> having_;

@@ -22,6 +22,6 @@ constexpr Count too_many = INT64_MAX;  // a count that does not fit; never reach
 // Linear: the walks of (r1, r2, r3) from every entity are A_r1 · (A_r2 · (A_r3 · 1)); a suffix is multiplied once.
 // Takes the edges of r1 for every distinct suffix, plus the heads of the relation for every question.
 std::vector<Count> walks(const Graph& graph, std::span<const Question> questions, Ids clusters, int max_length, int threads,
-                         Progress progress);
+                         Progress& progress);
 
 }  // namespace casegraph

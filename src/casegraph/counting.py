@@ -141,14 +141,15 @@ class Counting:
     def hits(self, relations: list[int], entities: Ids, clusters: Ids, longest: int) -> tuple[Ids, Ids, Counts, Counts]:
         """The path types that lead these entities to answers: cluster, relation, type and hits, sorted in this order.
 
-        clusters  the cluster of each entity of the graph
+        clusters  the cluster of each entity of the graph; there may be more, of entities that came later
         longest   the length up to which paths are counted
         """
         wanted = np.zeros(self.graph.directions, dtype=np.bool)
         wanted[relations] = True
         graph, n = self.graph.kernel, self.settings.max_length
+        of_graph = clusters[: graph.entities]
         return run(
-            lambda counters: kernels.closed_paths(graph, entities, clusters, wanted, n, longest, threads(), counters),
+            lambda counters: kernels.closed_paths(graph, entities, of_graph, wanted, n, longest, threads(), counters),
             "counting paths to answers", len(entities), self._show,
         )  # fmt: skip
 

@@ -16,7 +16,6 @@ from casegraph.arrays import Counts
 T = TypeVar("T")
 Show = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
 POLL = 0.1  # seconds between looks at how far a kernel is
-SMALL = 1000  # pieces of work that are done before anybody would want to interrupt them
 
 
 def quiet(doing: str, done: int, total: int) -> None:
@@ -50,10 +49,12 @@ def no_collection() -> Iterator[None]:
 def run(kernel: Callable[[Counts], T], doing: str, total: int, show: Show) -> T:
     """Run a kernel that counts how far it is, and show that; an interrupt stops it at once.
 
-    The kernel gets two counters: what it has done, which it writes, and whether to stop, which it reads.
+    The kernel gets two counters: what it has done, which it writes, and whether to stop, which it reads. Called from
+    the main thread it hears a Ctrl-C by itself. To show how far it is, it works in a thread of its own, and this one
+    hears the Ctrl-C.
     """
     counters = np.zeros(2, dtype=np.int64)
-    if show is quiet and total < SMALL:
+    if show is quiet:
         return kernel(counters)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(kernel, counters)
