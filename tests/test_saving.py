@@ -15,7 +15,7 @@ from tests.strategies import Fact, Step, histories, random_facts, some_settings,
 
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
-from casegraph.saving import FORMAT
+from casegraph.saving import DIGEST, FORMAT, digest_of
 from casegraph.settings import Settings
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -65,10 +65,12 @@ def assert_refused(file: Path, kind: type[CasegraphError], words: str) -> None:
 
 
 def rewrite(file: Path, change: Callable[[Arrays], object]) -> None:
-    """The same file with some arrays changed, and sums that are right again."""
+    """The same file with some arrays changed, and sums and digest that are right again."""
     with np.load(file, allow_pickle=False) as saved:
         arrays = {name: saved[name] for name in saved.files}
     change(arrays)
+    if DIGEST in arrays:
+        arrays[DIGEST] = digest_of(arrays)
     with file.open("wb") as out:
         np.savez(out, allow_pickle=False, **arrays)
 
@@ -169,13 +171,15 @@ def test_a_flipped_byte_in_the_list_of_contents_is_noticed(place: int, file: Pat
 def test_another_format_version_is_refused(version: int, file: Path) -> None:
     rewrite(file, put("format", 0, version))
     assert_refused(
-        file, IncompatibleFile, f"has format {version}, this casegraph reads format {FORMAT}; build it again"
+        file,
+        IncompatibleFile,
+        f"has format {version}, this casegraph reads formats {FORMAT - 1} and {FORMAT}; build it again",
     )
 
 
 def test_a_file_of_arrays_without_a_version_is_refused(file: Path) -> None:
     rewrite(file, lambda arrays: arrays.pop("format"))
-    assert_refused(file, IncompatibleFile, f"has format 0, this casegraph reads format {FORMAT}")
+    assert_refused(file, IncompatibleFile, f"has format 0, this casegraph reads formats {FORMAT - 1}")
 
 
 class Trap:
@@ -196,7 +200,7 @@ def test_nothing_in_a_pickle_is_run(tmp_path: Path) -> None:
     hidden[0] = trap
     with (tmp_path / "hidden.case").open("wb") as out:
         np.savez(out, format=np.array([FORMAT]), facts=hidden)
-    assert_refused(tmp_path / "hidden.case", IncompatibleFile, "is damaged (Object arrays cannot be loaded")
+    assert_refused(tmp_path / "hidden.case", IncompatibleFile, "is damaged (facts is not an array of numbers)")
     assert not trap.path.exists()
 
 
@@ -206,7 +210,20 @@ TAMPERED: dict[str, tuple[Callable[[Arrays], object], str]] = {
     "a head that is not there": (put("facts", (0, 0), 99), "facts name entities or relations"),
     "a tail below zero": (put("facts", (0, 2), -1), "facts name entities or relations"),
     "a relation that is not there": (put("facts", (0, 1), 6), "facts name entities or relations"),
-    "names that repeat": (put("entity_offsets", slice(None), 0), "entity names repeat"),
+    "names that repeat": (put("entity_offsets", slice(-1), 0), "entity names repeat"),
+    "names that end too early": (put("entity_offsets", slice(None), 0), "entity_offsets do not divide"),
+    "names that go back": (put("entity_offsets", 1, 9), "entity_offsets do not divide"),
+    "facts that repeat": (put("facts", slice(2), 0), "facts repeat"),
+    "facts that are fractions": (lambda arrays: arrays.update(facts=arrays["facts"] + 0.5), "rows of three ids"),
+    "more right than reached": (put("right", slice(None), 1 << 40), "more is right than reached"),
+    "a path type without hits": (put("hits", 0, 0), "without hits"),
+    "a relation that was not counted": (
+        lambda arrays: arrays.update(counted=arrays["counted"][:-1]),
+        "paths of a relation reach that was not counted",
+    ),
+    "relations out of order": (put("counted", 0, 5), "of a relation that does not exist"),
+    "longer paths than are counted": (put("longest", 0, 9), "it is not said which paths are counted"),
+    "more spare than there can be": (put("longest", 1, 1 << 60), "it is not said which paths are counted"),
     "names that are not UTF-8": (put("entity_names", 0, 255), "can't decode"),
     "settings that are no JSON": (put("settings", 0, 0), ""),
     "no facts": (lambda arrays: arrays.pop("facts"), "facts"),
@@ -275,7 +292,7 @@ def test_settings_out_of_their_range_are_refused(file: Path) -> None:
 
 def test_what_is_no_file_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "folder.case").mkdir()
-    assert_refused(tmp_path / "folder.case", UnreadableFile, "cannot be read (")
+    assert_refused(tmp_path / "folder.case", UnreadableFile, "is a folder, not a file; put the file itself")
     assert_refused(
         tmp_path / "missing.case", UnreadableFile, "cannot be read (No such file or directory); check the name"
     )

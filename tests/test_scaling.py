@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 from tests.strategies import Fact, Step, histories, random_facts, shuffled, some_settings, surviving
+from tests.test_saving import put, rewrite
 
 from casegraph import world
 from casegraph.answering import Cases
@@ -172,11 +173,7 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_part_that_was_tampered_with_is_refused(name: str, value: int, words: str, tmp_path: Path) -> None:
     file = tmp_path / "part.npz"
     write_part(hits_of(cases_of(FACTS), 1)[0], file)
-    with np.load(file, allow_pickle=False) as saved:
-        arrays = {key: saved[key] for key in saved.files}
-    arrays[name][0] = value
-    with file.open("wb") as out:
-        np.savez(out, allow_pickle=False, **arrays)
+    rewrite(file, put(name, 0, value))
     with pytest.raises(IncompatibleFile, match=f"is damaged .*{words}"):
         read_part(file)
 

@@ -152,12 +152,22 @@ def test_odd_names_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_second_writer_is_refused_and_told_who_writes(folder: Path) -> None:
+    program = f"from casegraph import CaseStore; CaseStore.open({str(folder)!r})"
     with CaseStore.open(folder) as opened:
-        with pytest.raises(StoreInUse) as raised:
-            CaseStore.open(folder)
-        assert str(raised.value).startswith(f"{folder}: is being written by process {os.getpid()} (")
-        assert str(raised.value).endswith("); wait for it or stop it")
+        refused = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+        message = refused.stderr.splitlines()[-1]
+        assert f"StoreInUse: {folder}: is being written by process {os.getpid()} (" in message
+        assert message.endswith("); wait for it or stop it")
         opened.update(add=[("still", "can", "write")])
+    CaseStore.open(folder).close()
+
+
+def test_a_process_that_already_writes_is_not_told_to_wait_for_itself(folder: Path) -> None:
+    with CaseStore.open(folder):
+        for place in (folder, folder.parent / "." / folder.name):
+            with pytest.raises(StoreInUse) as raised:
+                CaseStore.open(place)
+            assert str(raised.value) == f"{place}: is already open for writing in this process; close it first"
     CaseStore.open(folder).close()
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from casegraph.answering import Cases
 from casegraph.arrays import Ids, Interner
 from casegraph.clusters.assignment import depends_on_history
+from casegraph.disk import is_there
 from casegraph.edges import Change
 from casegraph.errors import DamagedStore, IncompatibleFile, InvalidSettings, UnreadableFile
 from casegraph.graph import Graph
@@ -17,12 +18,12 @@ from casegraph.profiles import Profiles
 from casegraph.saving import cases_in, counts_in, graph_in, settings_in
 from casegraph.settings import Settings
 from casegraph.store.lock import NAME as LOCK
-from casegraph.store.log import ACKNOWLEDGED, Log, log_path, logs
-from casegraph.store.records import Beginning, Names, Position, Record, beginning_of
+from casegraph.store.lock import is_of_a_beginning, names_a_store
+from casegraph.store.log import ACKNOWLEDGED, NEW_ACKNOWLEDGED, NEW_LOG, Log, acknowledged_places, logs
+from casegraph.store.records import Names, Position, Record
 from casegraph.store.snapshots import Snapshot, newest
 
 TRIES = 5  # at a log that another process is replacing
-LONGEST_BEGINNING = 4096  # bytes of a log before its first record, the settings included
 LATEST = 1 << 62  # more than any update's number
 
 
@@ -38,16 +39,21 @@ class Restored(NamedTuple):
 
 def is_store(folder: Path) -> bool:
     """Whether a folder is a store, whole or damaged."""
-    return (folder / ACKNOWLEDGED).exists() or bool(logs(folder))
+    return is_there(folder / ACKNOWLEDGED) or bool(logs(folder)) or names_a_store(folder)
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Whether a folder is empty but for what making a store leaves there until it is whole."""
-    others = {path.name for path in folder.iterdir()} - {LOCK, f"{ACKNOWLEDGED}.new"}
-    if others != {log_path(folder, 0).name}:
-        return not others
-    found = beginning_of(content := log_path(folder, 0).read_bytes())
-    return len(content) == found.end if isinstance(found, Beginning) else len(content) < LONGEST_BEGINNING
+    """Whether a folder is empty but for what making a store leaves there until it is made: no update was acknowledged.
+
+    `acknowledged` has its name before the log has; the lock names the store after both, and before any update.
+    """
+    names = {path.name for path in folder.iterdir()}
+    if not names <= {LOCK, ACKNOWLEDGED, NEW_ACKNOWLEDGED, NEW_LOG} or not is_of_a_beginning(folder):
+        return False
+    if ACKNOWLEDGED not in names:
+        return True
+    whole = [place for place in acknowledged_places(folder) if place is not None]
+    return NEW_LOG in names and bool(whole) and all(place.sequence == 0 for place in whole)
 
 
 def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Restored:
@@ -140,5 +146,5 @@ def _within(as_of: int, start: int, last: int) -> int:
 def _settings(log: Log) -> Settings:
     try:
         return Settings(**json.loads(log.beginning.settings))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise IncompatibleFile(str(log.path), f"has settings of another version ({error}); update casegraph") from error

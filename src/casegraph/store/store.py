@@ -19,6 +19,7 @@ import numpy as np
 
 from casegraph.answering import Cases
 from casegraph.casebase import CaseBase
+from casegraph.disk import is_there, writing
 from casegraph.edges import Change
 from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore, UnreadableFile
 from casegraph.facts import Fact
@@ -26,10 +27,9 @@ from casegraph.profiles import Profiles
 from casegraph.saving import fact_rows
 from casegraph.settings import Settings
 from casegraph.store import snapshots
-from casegraph.store.disk import flush_folder, writing
 from casegraph.store.lock import WriterLock
-from casegraph.store.log import ACKNOWLEDGED, LogWriter, start_acknowledging, start_log
-from casegraph.store.records import Names, Position, Record
+from casegraph.store.log import ACKNOWLEDGED, LogWriter, start_log, start_store
+from casegraph.store.records import Names, Record
 from casegraph.store.restoring import is_store, is_unfinished, read_log, restored
 from casegraph.store.snapshots import told
 from casegraph.work import Show, quiet
@@ -81,9 +81,10 @@ class CaseStore(CaseBase):
         with ExitStack() as undone:
             lock = _locked(place)
             undone.callback(lock.release)
-            if not (place / ACKNOWLEDGED).exists():
+            if is_unfinished(place):
                 _create(place, settings or Settings())
             found = restored(place, settings, None)
+            lock.mark(found.end.store)
             store = cls(place, found, lock)
             undone.pop_all()
             undone.callback(store.close)
@@ -190,7 +191,7 @@ def _fact(graph: Graph, row: Sequence[int]) -> Fact:
 def _locked(folder: Path) -> WriterLock:
     with writing(folder):
         folder.mkdir(exist_ok=True)
-    if not (folder / ACKNOWLEDGED).exists() and not is_unfinished(folder):
+    if not is_unfinished(folder) and not is_there(folder / ACKNOWLEDGED):  # in this order: another may be making it
         if is_store(folder):
             raise DamagedStore(str(folder / ACKNOWLEDGED), 0, "it is missing")
         raise IncompatibleFile(str(folder), "is neither a store nor empty; choose another folder")
@@ -198,7 +199,4 @@ def _locked(folder: Path) -> WriterLock:
 
 
 def _create(folder: Path, settings: Settings) -> None:
-    end = start_log(folder, Position(token_bytes(16), 0, 0, 0, b""), json.dumps(settings.as_dict()).encode())
-    start_acknowledging(folder, end)
-    with writing(folder):
-        flush_folder(folder.parent)
+    start_store(folder, token_bytes(16), json.dumps(settings.as_dict()).encode())
