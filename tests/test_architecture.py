@@ -13,8 +13,8 @@ import casegraph
 from casegraph import kernels
 
 LAYERS = """errors disk settings arrays kernels work facts edges graph digest profiles clusters paths counting
-            recounting statistics retrieval answering answers explanation saving casebase store executor batch evaluation
-            scaling printing sources cli service""".split()  # noqa: SIM905
+            recounting statistics retrieval answering answers explanation saving casebase store executor batch
+            evaluation scaling printing sources cli service""".split()  # noqa: SIM905
 DATA = {"world"}  # a graph that comes with the package, not a layer
 ROOT = Path(casegraph.__file__).parent
 FILES = sorted(file for file in ROOT.rglob("*.py") if not DATA & set(file.relative_to(ROOT).parts))

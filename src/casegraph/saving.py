@@ -38,7 +38,7 @@ from casegraph.counting import KINDS, PathCounts
 from casegraph.disk import create_file, flush, flush_folder, open_file, size_of
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.graph import Graph
-from casegraph.paths import are_path_types
+from casegraph.paths import are_path_types, lengths
 from casegraph.profiles import Profiles
 from casegraph.settings import Settings
 
@@ -344,7 +344,7 @@ def _check_counts(arrays: Arrays, directions: int, settings: Settings) -> None:
     offsets = _offsets("offsets", arrays, len(types))
     if len(offsets) != (directions + 1 if longest else 1) or (len(counted) and not longest):
         raise ValueError("counts do not belong to their relations")
-    if longest and not is_extent(longest, settings.max_length):
+    if longest and not is_extent(longest, types, settings.max_length):
         raise ValueError("it is not said which paths are counted")
     falls = np.flatnonzero(np.diff(types) <= 0) + 1
     if not np.isin(falls, offsets).all():
@@ -374,6 +374,9 @@ def check_reach(relation: Ids, counted: Ids, reached: Counts, right: Counts, lef
         raise ValueError("it is counted what paths of a relation reach that was not counted")
 
 
-def is_extent(extent: list[int], max_length: int) -> bool:
+def is_extent(extent: list[int], types: Counts, max_length: int) -> bool:
     """Whether this is a length up to which paths are counted, and how many cycles may come before it changes."""
-    return len(extent) == 2 and 0 <= extent[0] <= max_length and extent[1] <= KINDS // 2
+    if len(extent) != 2:
+        return False
+    longest, spare = extent
+    return int(lengths(types, max_length).max(initial=0)) <= longest <= max_length and spare <= KINDS // 2

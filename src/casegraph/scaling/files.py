@@ -100,7 +100,7 @@ def _is_extent(part: Part) -> bool:
     """Whether it is said, after the first or the second pass, which paths are counted."""
     if list(part.columns) == ["hits"]:
         return len(part.extent) == part.max_length and not (part.extent < 0).any()
-    return set(part.columns) == set(COLUMNS) and is_extent(part.extent.tolist(), part.max_length)
+    return set(part.columns) == set(COLUMNS) and is_extent(part.extent.tolist(), part.types, part.max_length)
 
 
 def _write_table(part: Part, path: Path) -> None:
