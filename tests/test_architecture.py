@@ -12,9 +12,9 @@ import pytest
 import casegraph
 from casegraph import kernels
 
-LAYERS = """errors settings arrays names kernels work facts edges graph digest profiles clusters paths backlog counting
-            recounting statistics state retrieval answering answers explanation saving casebase store executor batch
-            evaluation scaling printing sources cli service""".split()  # noqa: SIM905
+LAYERS = """errors disk settings arrays names kernels work facts edges graph digest profiles clusters paths backlog
+            counting recounting statistics state retrieval answering answers explanation saving casebase store executor
+            batch evaluation scaling printing sources cli service""".split()  # noqa: SIM905
 DATA = {"world"}  # a graph that comes with the package, not a layer
 ROOT = Path(casegraph.__file__).parent
 FILES = sorted(file for file in ROOT.rglob("*.py") if not DATA & set(file.relative_to(ROOT).parts))

@@ -24,6 +24,10 @@ ERRORS = [
     (InvalidSettings("threshold", 2, "a similarity from 0 to 1"), "threshold is 2; expected a similarity from 0 to 1"),
     (NotABenchmark("nell", "found nothing"), "nell: found nothing"),
     (StoreInUse("nell", "process 7 (x)"), "nell: is being written by process 7 (x); wait for it or stop it"),
+    (
+        StoreInUse("nell", "process 7 (x)", is_here=True),
+        "nell: is already open for writing in this process; close it first",
+    ),
     (ReadOnlyStore("nell", "is closed; open it again"), "nell: is closed; open it again"),
     (
         DamagedStore("nell/log", 1234, "it is missing"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casegraph.errors import CasegraphError, InvalidSettings, MalformedFact, UnreadableFile
-from casegraph.facts import HEADERS, Fact, read_facts, write_facts
+from casegraph.facts import HEADERS, Fact, columns_of, read_facts, write_facts
 
 FACT = Fact("durham", "located_in", "north_carolina")
 LINE = b"durham\tlocated_in\tnorth_carolina\n"
@@ -299,3 +299,44 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile) as raised:
         write_facts([FACT], tmp_path)
     assert str(raised.value) == f"{tmp_path}: cannot be written: is a directory"
+
+
+@given(facts.filter(bool))
+def test_facts_are_taken_apart_into_columns(facts: list[Fact]) -> None:
+    assert columns_of(facts) == list(zip(*facts, strict=True))
+    assert columns_of([list(fact) for fact in facts]) == list(zip(*facts, strict=True))  # type: ignore[misc]
+
+
+def test_no_facts_have_three_empty_columns() -> None:
+    assert columns_of([]) == [(), (), ()]
+
+
+class Name(str):
+    """Text of another type, as NumPy has it."""
+
+
+@pytest.mark.parametrize(
+    ("fact", "message"),
+    [
+        (("a", "r"), "expected head, relation and tail"),
+        (("a", "r", "b", "c"), "expected head, relation and tail"),
+        ("abc", "expected head, relation and tail"),
+        (b"abc", "expected head, relation and tail"),
+        (None, "expected head, relation and tail"),
+        (7, "expected head, relation and tail"),
+        ((b"a", "r", "b"), "expected a name, found \"b'a'\""),
+        (("a", None, "b"), "expected a name, found 'None'"),
+        (("a", "r", 7), "expected a name, found '7'"),
+        (("a", "r", ["b"]), "expected a name, found"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("before", [0, 3])
+def test_a_fact_that_is_not_three_names_is_named(fact: Any, message: str, before: int) -> None:  # noqa: ANN401
+    with pytest.raises(MalformedFact) as raised:
+        columns_of([FACT] * before + [fact, FACT], first=11)
+    assert str(raised.value).startswith(f"facts:{11 + before}: {message}")
+
+
+def test_any_text_is_a_name() -> None:
+    assert columns_of([(Name("a"), "\ud800", "")]) == [("a",), ("\ud800",), ("",)]

@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import time
 import zlib
 from pathlib import Path
 from typing import Any, Literal
@@ -328,3 +329,22 @@ def test_a_device_without_end_is_refused() -> None:
         pytest.skip("there is no /dev/zero")
     with pytest.raises(MalformedFact, match=r"^/dev/zero:1: expected one fact a line, found more than 16 MiB: "):
         next(read_facts("/dev/zero"))
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv"])
+@pytest.mark.parametrize("between", [b"", b"a\tr\n"], ids=["alone", "among malformed lines"])
+def test_a_gzip_bomb_of_empty_lines_is_read_quickly(format: Literal["tsv", "csv"], between: bytes) -> None:  # noqa: A002
+    packer = zlib.compressobj(9, wbits=31)
+    piece = between + b"\n" * (1 << 20)
+    packed = b"".join(packer.compress(piece) for _ in range(20)) + packer.flush()
+    start = time.perf_counter()
+    assert list(read_facts(io.BytesIO(packed), format=format, on_error="skip")) == []
+    assert time.perf_counter() - start < 8  # one by one they take a minute
+
+
+def test_lines_after_many_empty_ones_have_their_number() -> None:
+    content = GOOD + b"\n" * 100_000 + b"\r\n" * 100_000 + GOOD + b"\n\r\n\n" + b"bad\n"
+    source = read_facts(io.BytesIO(content))
+    assert [next(source), next(source)] == [("a", "r", "b")] * 2
+    with pytest.raises(MalformedFact, match=r"^<stream>:200006: "):
+        next(source)

@@ -14,10 +14,13 @@ from tests.measuring import Size, size_of
 from tests.saying import DEEP, SETTINGS, facts_of, questions_about, rebuilt, said
 
 from casegraph import CaseBase, CaseStore, Settings
+from casegraph.backlog import HELD
 
 UPDATES = 10_000 if DEEP else 600
 WINDOW, EVERY = 60, 10  # of so many updates, early and late, sizes are compared; each is measured so often
-GROWTH, GRAPHS, NAMES = 1.5, 4, 64  # how much may be there: times the early size, graphs, names beside as many as live
+GROWTH = 1.5  # times the early size
+GRAPHS = HELD + 2  # those that counts may have to be brought up to date from, the present one, and one under way
+NAMES = 64  # beside as many as live
 CLUSTERED = {
     "hac": SETTINGS["paper"],
     "grinch": SETTINGS["paper"].but(clustering="grinch"),

@@ -1,6 +1,12 @@
 """A saved case base answers as before, and a file that is anything else is refused in one sentence."""
 
+import errno
+import io
+import os
 import pickle
+import subprocess
+import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -15,7 +21,7 @@ from tests.strategies import Fact, Step, histories, random_facts, some_settings,
 
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
-from casegraph.saving import FORMAT
+from casegraph.saving import DIGEST, FORMAT, digest_of
 from casegraph.settings import Settings
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -65,10 +71,12 @@ def assert_refused(file: Path, kind: type[CasegraphError], words: str) -> None:
 
 
 def rewrite(file: Path, change: Callable[[Arrays], object]) -> None:
-    """The same file with some arrays changed, and sums that are right again."""
+    """The same file with some arrays changed, and sums and digest that are right again."""
     with np.load(file, allow_pickle=False) as saved:
         arrays = {name: saved[name] for name in saved.files}
     change(arrays)
+    if DIGEST in arrays:
+        arrays[DIGEST] = digest_of(arrays)
     with file.open("wb") as out:
         np.savez(out, allow_pickle=False, **arrays)
 
@@ -169,13 +177,15 @@ def test_a_flipped_byte_in_the_list_of_contents_is_noticed(place: int, file: Pat
 def test_another_format_version_is_refused(version: int, file: Path) -> None:
     rewrite(file, put("format", 0, version))
     assert_refused(
-        file, IncompatibleFile, f"has format {version}, this casegraph reads format {FORMAT}; build it again"
+        file,
+        IncompatibleFile,
+        f"has format {version}, this casegraph reads formats {FORMAT - 1} and {FORMAT}; build it again",
     )
 
 
 def test_a_file_of_arrays_without_a_version_is_refused(file: Path) -> None:
     rewrite(file, lambda arrays: arrays.pop("format"))
-    assert_refused(file, IncompatibleFile, f"has format 0, this casegraph reads format {FORMAT}")
+    assert_refused(file, IncompatibleFile, f"has format 0, this casegraph reads formats {FORMAT - 1}")
 
 
 class Trap:
@@ -196,7 +206,7 @@ def test_nothing_in_a_pickle_is_run(tmp_path: Path) -> None:
     hidden[0] = trap
     with (tmp_path / "hidden.case").open("wb") as out:
         np.savez(out, format=np.array([FORMAT]), facts=hidden)
-    assert_refused(tmp_path / "hidden.case", IncompatibleFile, "is damaged (Object arrays cannot be loaded")
+    assert_refused(tmp_path / "hidden.case", IncompatibleFile, "is damaged (facts is not an array of numbers)")
     assert not trap.path.exists()
 
 
@@ -206,7 +216,20 @@ TAMPERED: dict[str, tuple[Callable[[Arrays], object], str]] = {
     "a head that is not there": (put("facts", (0, 0), 99), "facts name entities or relations"),
     "a tail below zero": (put("facts", (0, 2), -1), "facts name entities or relations"),
     "a relation that is not there": (put("facts", (0, 1), 6), "facts name entities or relations"),
-    "names that repeat": (put("entity_offsets", slice(None), 0), "entity names repeat"),
+    "names that repeat": (put("entity_offsets", slice(-1), 0), "entity names repeat"),
+    "names that end too early": (put("entity_offsets", slice(None), 0), "entity_offsets do not divide"),
+    "names that go back": (put("entity_offsets", 1, 9), "entity_offsets do not divide"),
+    "facts that repeat": (put("facts", slice(2), 0), "facts repeat"),
+    "facts that are fractions": (lambda arrays: arrays.update(facts=arrays["facts"] + 0.5), "rows of three ids"),
+    "more right than reached": (put("right", slice(None), 1 << 40), "more is right than reached"),
+    "a path type without hits": (put("hits", 0, 0), "without hits"),
+    "a relation that was not counted": (
+        lambda arrays: arrays.update(counted=arrays["counted"][:-1]),
+        "paths of a relation reach that was not counted",
+    ),
+    "relations out of order": (put("counted", 0, 5), "of a relation that does not exist"),
+    "paths of a length that is not counted": (put("longest", 0, 1), "it is not said which paths are counted"),
+    "longer paths than there are": (put("longest", 0, 9), "it is not said which paths are counted"),
     "names that are not UTF-8": (put("entity_names", 0, 255), "can't decode"),
     "settings that are no JSON": (put("settings", 0, 0), ""),
     "no facts": (lambda arrays: arrays.pop("facts"), "facts"),
@@ -275,7 +298,7 @@ def test_settings_out_of_their_range_are_refused(file: Path) -> None:
 
 def test_what_is_no_file_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "folder.case").mkdir()
-    assert_refused(tmp_path / "folder.case", UnreadableFile, "cannot be read (")
+    assert_refused(tmp_path / "folder.case", UnreadableFile, "is a folder, not a file; put the file itself")
     assert_refused(
         tmp_path / "missing.case", UnreadableFile, "cannot be read (No such file or directory); check the name"
     )
@@ -326,5 +349,208 @@ def test_a_crash_while_writing_leaves_the_old_file(
         case_base(FACTS[:5]).save(file)
     if isinstance(crash, OSError):
         assert str(raised.value) == f"{file}: cannot be written (No space left on device); choose another place"
+    assert file.read_bytes() == before
+    assert [path.name for path in file.parent.iterdir()] == ["whole.case"]
+
+
+def test_a_format_that_has_no_digest_is_not_believed_to_have_none(file: Path) -> None:
+    rewrite(file, put("format", 0, FORMAT - 1))
+    assert_refused(file, IncompatibleFile, "its digest is missing, or not of its format")
+    rewrite(file, lambda arrays: (arrays.pop(DIGEST), put("format", 0, FORMAT)(arrays)))
+    assert_refused(file, IncompatibleFile, "its digest is missing, or not of its format")
+
+
+@pytest.mark.parametrize("name", ["settings", "facts", "entity_names", "hits", "longest", "counted"])
+def test_a_change_whose_sums_are_right_again_is_noticed(name: str, file: Path) -> None:
+    with np.load(file, allow_pickle=False) as saved:
+        arrays = {key: saved[key] for key in saved.files}
+    arrays[name].view(np.uint8).ravel()[0] ^= 1
+    with file.open("wb") as out:
+        np.savez(out, allow_pickle=False, **arrays)
+    assert_refused(file, IncompatibleFile, "is damaged (its digest is of other content)")
+
+
+def members(file: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(file) as packed:
+        return {name: packed.read(name) for name in packed.namelist()}
+
+
+def packed(file: Path, parts: dict[str, bytes], method: int = zipfile.ZIP_STORED, copies: int = 1) -> None:
+    with zipfile.ZipFile(file, "w", method) as out:
+        for name, content in parts.items():
+            for _ in range(copies):
+                out.writestr(name, content)
+
+
+def declared(name: str, shape: str) -> Callable[[Path], None]:
+    """Let an array say that it has another shape."""
+
+    def change(file: Path) -> None:
+        parts = members(file)
+        header, _, rest = parts[f"{name}.npy"].partition(b"\n")
+        before, _, after = header.partition(b"'shape': (")
+        longer = before + b"'shape': (" + shape.encode() + after[after.index(b")") :]
+        packed(file, {**parts, f"{name}.npy": longer[: len(header)].rstrip() + b"\n" + rest})
+
+    return change
+
+
+def with_size(size: int) -> Callable[[Path], None]:
+    """Let the list of contents say that the first array has so many bytes."""
+
+    def change(file: Path) -> None:
+        whole = bytearray(file.read_bytes())
+        place = whole.index(b"PK\x01\x02")
+        for offset in (20, 24):
+            whole[place + offset : place + offset + 4] = size.to_bytes(4, "little")
+        file.write_bytes(whole)
+
+    return change
+
+
+def bomb(file: Path) -> None:
+    """A few bytes that unpack to a gigabyte."""
+    array = io.BytesIO()
+    np.save(array, np.zeros(1 << 27, dtype=np.int64))
+    packed(file, {**members(file), "hits.npy": array.getvalue()}, zipfile.ZIP_DEFLATED)
+
+
+BOMBS: dict[str, Callable[[Path], None]] = {
+    "2⁴⁰ numbers": declared("hits", f"{1 << 40},"),
+    "2¹²⁰ numbers": declared("hits", f"{1 << 40}, {1 << 40}, {1 << 40}"),
+    "no numbers, many ways": declared("hits", f"0, {1 << 62}, {1 << 62}"),
+    "a negative number of numbers": declared("hits", "-1,"),
+    "many dimensions": declared("hits", "1, " * 30),
+    "a member larger than the file": with_size(0xFFFFFFF0),
+    "packed members": lambda file: packed(file, members(file), zipfile.ZIP_DEFLATED),
+    "a gigabyte in a megabyte": bomb,
+    "many members": lambda file: packed(file, {f"{number}.npy": b"" for number in range(1000)}),
+}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_file_that_declares_more_than_it_has_takes_no_memory(kind: str, file: Path) -> None:
+    BOMBS[kind](file)
+    assert file.stat().st_size < 2_000_000
+    assert_refused(file, IncompatibleFile, "is damaged (")
+    program = f"""if True:
+        import resource
+        from casegraph import CaseBase, IncompatibleFile
+        room = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (64 << 20)
+        resource.setrlimit(resource.RLIMIT_AS, (room, room))
+        try:
+            CaseBase.load({str(file)!r})
+        except IncompatibleFile as error:
+            print("refused")
+    """
+    if sys.platform == "linux":
+        done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+        assert done.stdout == "refused\n"
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_arrays_of_one_name_are_refused(file: Path) -> None:
+    packed(file, members(file), copies=2)
+    assert_refused(file, IncompatibleFile, "too many arrays, or two of one name")
+
+
+def test_a_pipe_in_the_place_of_a_case_file_is_not_waited_for(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes in folders on this system")
+    os.mkfifo(tmp_path / "x.case")
+    with pytest.raises(UnreadableFile, match="is a pipe, not a file; put the file itself in its place"):
+        CaseBase.load(tmp_path / "x.case")
+
+
+def test_a_case_file_may_be_a_link_since_its_user_chose_it(file: Path) -> None:
+    (file.parent / "link.case").symlink_to(file)
+    assert len(CaseBase.load(file.parent / "link.case").graph) == len(FACTS)
+
+
+ODD_ARRAYS = {
+    "nothing": np.zeros(0, dtype=np.int64),
+    "one number": np.array(7),
+    "a table": np.zeros((2, 2), dtype=np.int64),
+    "fractions": np.array([0.5, np.nan, np.inf]),
+    "bytes": np.frombuffer(b"[1, 2, 3]", dtype=np.uint8),
+    "a large number": np.array([2**63 - 1]),
+    "small numbers": np.array([-1, 300], dtype=np.int16),
+    "JSON of nothing": np.frombuffer(b"null", dtype=np.uint8),
+    "deep JSON": np.frombuffer(b"[" * 100_000, dtype=np.uint8),
+    "JSON of a large number": np.frombuffer(b'{"neighbours": 1' + b"0" * 5000 + b"}", dtype=np.uint8),
+}
+NAMES = """format settings facts entity_names entity_offsets relation_names relation_offsets counted longest offsets
+           types hits reached right left_out digest""".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_is_in_the_place_of_an_array_is_refused_in_one_sentence(name: str, file: Path) -> None:
+    whole = file.read_bytes()
+    for odd in ODD_ARRAYS.values():
+        file.write_bytes(whole)
+        rewrite(file, lambda arrays, odd=odd: arrays.update({name: odd}))  # type: ignore[misc]
+        with np.load(file) as saved:
+            is_right_again = name == DIGEST and len(saved[DIGEST]) == 32
+        if not is_right_again:
+            assert_refused(file, IncompatibleFile, "")
+
+
+def mutated(arrays: Arrays, random: Random) -> None:
+    """Change a few numbers of one array, or its length."""
+    name = random.choice(sorted(arrays.keys() - {DIGEST, "format"}))
+    array = arrays[name].copy()
+    for _ in range(random.randint(1, 3)):
+        if array.size and random.random() < 0.8:
+            odd = random.choice([0, 1, -1, 2**31 - 1, 2**62, random.getrandbits(8), random.getrandbits(62)])
+            array.ravel()[random.randrange(array.size)] = np.array(odd).astype(array.dtype)
+        else:
+            array = array[: random.randint(0, len(array))] if random.random() < 0.5 else np.concatenate([array, array])
+    arrays[name] = array
+
+
+@pytest.mark.parametrize("settings", [Settings(), GRINCH], ids=["default", "grinch"])
+def test_a_case_file_changed_at_random_answers_or_is_refused(settings: Settings, tmp_path: Path) -> None:
+    cases = case_base(FACTS, settings)
+    cases.prepare()
+    cases.save(tmp_path / "x.case")
+    whole, random, refused = (tmp_path / "x.case").read_bytes(), Random(17), 0
+    for _ in range(150):
+        (tmp_path / "x.case").write_bytes(whole)
+        rewrite(tmp_path / "x.case", lambda arrays: mutated(arrays, random))
+        try:
+            again = CaseBase.load(tmp_path / "x.case")
+            again.ask(again.graph.entities[0], again.graph.relations[0])
+            again.update(add=FACTS[:3])
+        except CasegraphError:
+            refused += 1
+    assert refused > 100
+
+
+def test_bytes_changed_at_random_are_noticed_or_harmless(file: Path) -> None:
+    whole, random, expected = file.read_bytes(), Random(23), said(CaseBase.load(file))
+    for _ in range(150):
+        content = bytearray(whole)
+        for _ in range(random.randint(1, 4)):
+            content[random.randrange(len(content))] = random.getrandbits(8)
+        file.write_bytes(content)
+        try:
+            again = CaseBase.load(file)
+        except CasegraphError:
+            continue
+        assert said(again) == expected
+
+
+def test_a_disk_that_fails_while_saving_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, flushed = file.read_bytes(), []
+
+    def fail(opened: int, *_: object) -> None:
+        flushed.append(opened)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(UnreadableFile, match=r"cannot be written \(Input/output error\)"):
+        case_base(FACTS[:5]).save(file)
+    assert len(flushed) == 1  # never tried again
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.iterdir()] == ["whole.case"]

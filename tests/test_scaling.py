@@ -1,9 +1,11 @@
 """Shards counted anywhere add up to what one process counts, to the last byte, and anything else is refused."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 from tests.strategies import Fact, Step, histories, random_facts, shuffled, some_settings, surviving
+from tests.test_saving import ODD_ARRAYS, Arrays, mutated, put, rewrite
 
 from casegraph import world
 from casegraph.casebase import CaseBase
@@ -172,12 +175,101 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_part_that_was_tampered_with_is_refused(name: str, value: int, words: str, tmp_path: Path) -> None:
     file = tmp_path / "part.npz"
     write_part(hits_of(cases_of(FACTS), 1)[0], file)
+    rewrite(file, put(name, 0, value))
+    with pytest.raises(IncompatibleFile, match=f"is damaged .*{words}"):
+        read_part(file)
+
+
+def header_of(arrays: Arrays) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(arrays["header"].tobytes())
+    return found
+
+
+def with_header(**changes: object) -> Callable[[Arrays], None]:
+    def change(arrays: Arrays) -> None:
+        text = json.dumps({**header_of(arrays), **changes})
+        arrays["header"] = np.frombuffer(text.encode(), dtype=np.uint8)
+
+    return change
+
+
+WRONG_PARTS: dict[str, tuple[Callable[[Arrays], object], str]] = {
+    "a header that is a list": (lambda arrays: arrays.update(header=np.frombuffer(b"[1]", dtype=np.uint8)), ""),
+    "no header": (lambda arrays: arrays.pop("header"), "header"),
+    "a shard that is a number": (with_header(shard=3), "does not say of what"),
+    "a shard that is none": (with_header(shard="3/2"), "shard is '3/2'"),
+    "more shards than there can be": (with_header(shard=f"1/{10**15}"), "more shards"),
+    "a length that is text": (with_header(max_length="3"), "does not say of what"),
+    "a length that is too large": (with_header(max_length=10**9), "of a length"),
+    "a length of nothing": (with_header(max_length=0), "of a length"),
+    "names that are numbers": (with_header(names=[1, 2, 3]), "are not text"),
+    "names that repeat": (with_header(names=["r0", "r0", "r1"]), "repeat"),
+    "names that are one text": (with_header(names="abc"), "does not say of what"),
+    "a digest that is none": (with_header(digest=None), "does not say of what"),
+    "no hits": (lambda arrays: arrays.pop("hits"), "hits"),
+    "half of the columns": (lambda arrays: arrays.pop("right"), "it is not said which paths"),
+    "more right than reached": (put("right", slice(None), 1 << 40), "more is right than reached"),
+    "a path type without hits": (put("hits", 0, 0), "without hits"),
+    "no extent": (lambda arrays: arrays.update(extent=arrays["extent"][:0]), "it is not said which paths"),
+    "an extent that is one number": (lambda arrays: arrays.update(extent=np.array(3)), "it is not said which paths"),
+    "path types out of order": (lambda arrays: arrays.update(types=arrays["types"][::-1]), "out of order"),
+    "relations in a table": (lambda arrays: arrays.update(relation=arrays["relation"][None]), "of a relation"),
+    "counted relations twice": (lambda arrays: arrays.update(counted=np.repeat(arrays["counted"], 2)), "repeat"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_PARTS)
+def test_a_part_that_cannot_be_is_refused_in_one_sentence(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "part.npz"
+    change, words = WRONG_PARTS[kind]
+    write_part(counts_of(cases_of(FACTS)), file)
+    rewrite(file, change)
+    with pytest.raises(IncompatibleFile, match="is damaged ") as raised:
+        read_part(file)
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["header", "counted", "extent", "relation", "types", *COLUMNS])
+def test_whatever_is_in_the_place_of_an_array_of_a_part_is_refused(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "part.npz"
+    write_part(counts_of(cases_of(FACTS)), file)
+    whole = file.read_bytes()
+    for odd in ODD_ARRAYS.values():
+        file.write_bytes(whole)
+        rewrite(file, lambda arrays, odd=odd: arrays.update({name: odd}))  # type: ignore[misc]
+        with pytest.raises(IncompatibleFile, match="is damaged "):
+            read_part(file)
+
+
+@pytest.mark.parametrize("step", ["hits", "reach"])
+def test_a_part_changed_at_random_is_taken_or_refused(step: str, tmp_path: Path) -> None:
+    cases, file, random = cases_of(FACTS), tmp_path / "part.npz", Random(29)
+    write_part(merged(hits_of(cases, 1)) if step == "hits" else counts_of(cases), file)
+    whole, refused = file.read_bytes(), 0
+    for _ in range(150):
+        file.write_bytes(whole)
+        rewrite(file, lambda arrays: mutated(arrays, random))
+        fresh = cases_of(FACTS)
+        try:
+            if step == "hits":
+                with_hits(fresh, merged([read_part(file)]))
+            else:
+                keep(fresh, merged([read_part(file)]))
+        except CasegraphError:
+            refused += 1
+    assert refused > 75
+
+
+def test_a_part_whose_sums_are_right_again_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "part.npz"
+    write_part(counts_of(cases_of(FACTS)), file)
     with np.load(file, allow_pickle=False) as saved:
         arrays = {key: saved[key] for key in saved.files}
-    arrays[name][0] = value
+    arrays["hits"][0] += 1
     with file.open("wb") as out:
         np.savez(out, allow_pickle=False, **arrays)
-    with pytest.raises(IncompatibleFile, match=f"is damaged .*{words}"):
+    with pytest.raises(IncompatibleFile, match=r"is damaged .its digest is of other content"):
         read_part(file)
 
 

@@ -4,9 +4,12 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
-from shutil import copytree
+from shutil import copytree, rmtree
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from hypothesis import strategies as st
 from tests.strategies import Fact, Step, histories, random_facts, some_settings, surviving
 from tests.test_store_faults import named_counts
 
+from casegraph import disk
 from casegraph.casebase import CaseBase
 from casegraph.errors import (
     DamagedStore,
@@ -31,7 +35,9 @@ from casegraph.state import Update
 from casegraph.store import snapshots, store
 from casegraph.store.checking import check, salvage
 from casegraph.store.describing import described
+from casegraph.store.log import LogWriter
 from casegraph.store.records import NewNames, Record
+from casegraph.store.restoring import read_log
 from casegraph.store.store import CaseStore
 
 FACTS = random_facts(Random(5), entities=9, relations=3, facts=70)[:30]
@@ -153,12 +159,22 @@ def test_odd_names_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_second_writer_is_refused_and_told_who_writes(folder: Path) -> None:
+    program = f"from casegraph import CaseStore; CaseStore.open({str(folder)!r})"
     with CaseStore.open(folder) as opened:
-        with pytest.raises(StoreInUse) as raised:
-            CaseStore.open(folder)
-        assert str(raised.value).startswith(f"{folder}: is being written by process {os.getpid()} (")
-        assert str(raised.value).endswith("); wait for it or stop it")
+        refused = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+        message = refused.stderr.splitlines()[-1]
+        assert f"StoreInUse: {folder}: is being written by process {os.getpid()} (" in message
+        assert message.endswith("); wait for it or stop it")
         opened.update(add=[("still", "can", "write")])
+    CaseStore.open(folder).close()
+
+
+def test_a_process_that_already_writes_is_not_told_to_wait_for_itself(folder: Path) -> None:
+    with CaseStore.open(folder):
+        for place in (folder, folder.parent / "." / folder.name):
+            with pytest.raises(StoreInUse) as raised:
+                CaseStore.open(place)
+            assert str(raised.value) == f"{place}: is already open for writing in this process; close it first"
     CaseStore.open(folder).close()
 
 
@@ -505,3 +521,239 @@ def test_a_generation_that_says_something_else_than_the_log_is_found_by_check(fo
         position = opened._writing().position
         snapshots.write(folder, built(FACTS[:3]).state, position)
     assert "with other facts than the log has" in str(check(folder))
+
+
+def test_a_file_missing_from_a_generation_is_told_and_found_by_check(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("facts.npy", "manifest"):
+        (folder / "generation-000001" / name).unlink()
+        caplog.clear()
+        assert set(CaseStore.open(folder, read_only=True).graph.facts()) == set(FACTS[2:])
+        assert f"generation-000001: is damaged ({name} is missing), so it is not used" in caplog.text
+        assert [finding.damaged for finding in check(folder)] == [False, False, True]
+    with CaseStore.open(folder) as opened:
+        opened.compact()
+    caplog.clear()
+    assert set(CaseStore.open(folder, read_only=True).graph.facts()) == set(FACTS[2:])
+    assert caplog.messages == []
+
+
+def test_a_generation_that_another_process_removes_meanwhile_is_no_damage(
+    folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = disk.read_file
+
+    def removed(path: Path, *given: int) -> bytes:
+        rmtree(folder / "generation-000001", ignore_errors=True)
+        return real(path, *given)
+
+    monkeypatch.setattr(snapshots, "read_file", removed)
+    assert set(CaseStore.open(folder, read_only=True).graph.facts()) == set(FACTS[2:])
+    assert caplog.messages == []
+
+
+REMAINS: dict[str, Callable[[Path], object]] = {
+    "a damaged log": lambda folder: (folder / "log-000000").write_bytes(b"damaged"),
+    "a log without its first byte": lambda folder: (folder / "log-000000").write_bytes(
+        (folder / "log-000000").read_bytes()[1:]
+    ),
+    "an empty log": lambda folder: (folder / "log-000000").write_bytes(b""),
+    "only the beginning of a log": lambda folder: os.truncate(folder / "log-000000", read_log(folder).first.size),
+    "no log": lambda folder: (folder / "log-000000").unlink(),
+}
+
+
+@pytest.mark.parametrize("lock", [True, False], ids=["lock", "no lock"])
+@pytest.mark.parametrize("kind", REMAINS)
+def test_a_store_that_has_lost_what_was_acknowledged_is_never_made_anew(kind: str, lock: bool, tmp_path: Path) -> None:
+    with CaseStore.open(tmp_path / "store") as opened:
+        opened.update(add=FACTS[:2])
+    REMAINS[kind](tmp_path / "store")
+    (tmp_path / "store" / "acknowledged").unlink()
+    if not lock:
+        (tmp_path / "store" / "lock").unlink()
+        if kind == "no log":
+            return  # an empty folder is not known to have been a store
+    before = contents(tmp_path / "store")
+    for read_only in (False, True):
+        with pytest.raises(DamagedStore, match="acknowledged: is damaged at byte 0: it is missing"):
+            CaseStore.open(tmp_path / "store", read_only=read_only)
+    assert any(finding.damaged for finding in check(tmp_path / "store"))
+    assert contents(tmp_path / "store") == before
+
+
+def test_a_lock_of_before_that_is_left_alone_is_not_taken_for_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_bytes(b"process 7 (casegraph build)")
+    with pytest.raises(IncompatibleFile, match="is neither a store nor empty"):
+        CaseStore.open(tmp_path)
+    assert contents(tmp_path) == {tmp_path / "lock": b"process 7 (casegraph build)"}
+
+
+@pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])
+def test_making_a_store_that_was_interrupted_is_begun_again(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = 0
+    for number in range(1, 12):
+        place = tmp_path / str(number)
+        with monkeypatch.context() as patched:
+            failing(call, number, errno.EIO, patched)
+            try:
+                CaseStore.open(place).close()
+            except UnreadableFile:
+                failures += 1
+        with CaseStore.open(place) as opened:
+            opened.update(add=FACTS[:2])
+        assert set(CaseStore.open(place, read_only=True).graph.facts()) == set(FACTS[:2])
+    assert failures > 1
+
+
+class Interrupts:
+    """Raises KeyboardInterrupt at the n-th line or step of the interpreter within some files."""
+
+    def __init__(self, at: int) -> None:
+        self.at, self.steps = at, 0
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401
+        if Path(frame.f_code.co_filename).name not in ("log.py", "disk.py", "contextlib.py"):
+            return self
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            self.steps += 1
+            if self.steps == self.at:
+                raise KeyboardInterrupt
+        return self
+
+
+def appended(writer: LogWriter, record: Record, interrupts: Interrupts) -> bool:
+    """Whether a record was appended without an interrupt."""
+    before = sys.gettrace()
+    sys.settrace(interrupts)
+    try:
+        writer.append(record)
+    except KeyboardInterrupt:
+        return False
+    finally:
+        sys.settrace(before)
+    return True
+
+
+def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it(folder: Path) -> None:
+    log, at = folder / "log-000000", 1
+    step = 1 if os.environ.get("CASEGRAPH_DEEP") == "1" else 7
+    refused = 0
+    while True:
+        with CaseStore.open(folder) as opened:
+            writer, before = opened._writing(), log.read_bytes()
+            graph, number = opened.graph, opened.sequence + 1
+            sizes = len(graph.entities), len(graph.relations)
+            record = Record(number, 0, NewNames(sizes[0], [f"n{at}"]), NewNames(sizes[1], []), NOTHING, NOTHING)
+            is_done = appended(writer, record, Interrupts(at))
+            after = log.read_bytes()
+            assert after.startswith(before)
+            try:
+                writer.check()
+                assert (len(after) > len(before)) == (writer.position.sequence == number)
+            except ReadOnlyStore as error:
+                refused += 1
+                assert str(error).endswith("was interrupted while it was being written; open it again")  # noqa: PT017
+                with pytest.raises(ReadOnlyStore):
+                    writer.append(record)
+                assert log.read_bytes() == after
+        if is_done:
+            break
+        at += step
+    assert refused > 20
+    assert not any(finding.damaged for finding in check(folder))
+
+
+def update_twice(opened: CaseStore, number: int) -> None:
+    for fact in FACTS[:2]:
+        opened.update(add=[(fact[0], "new", f"{fact[2]} {number}")])
+
+
+def test_after_a_flush_that_failed_nothing_is_tried_again_on_the_same_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 4):
+        flushed = list[int]()
+        with CaseStore.open(folder) as opened, monkeypatch.context() as patched:
+
+            def fail(file: int, number: int = number, flushed: list[int] = flushed) -> None:
+                flushed.append(file)
+                if len(flushed) >= number:
+                    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+            patched.setattr(os, "fsync", fail)
+            with pytest.raises(UnreadableFile):
+                update_twice(opened, number)
+            for change in (lambda: opened.update(add=[("b", "new", "fact")]), opened.compact):
+                with pytest.raises(ReadOnlyStore):
+                    change()
+            assert len(flushed) == number
+    assert not any(finding.damaged for finding in check(folder))
+
+
+EXHAUSTED = """if True:
+    import resource, sys
+    from casegraph import CaseBase, CaseStore, CasegraphError
+    store, case_file, doing, room = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+    more = [(f"x{number}", "r0", f"y{number}") for number in range(20_000)]
+    opened = CaseStore.open(store) if doing in ("update", "compact") else None
+    cases = CaseBase.load(case_file) if doing == "save" else None
+    if doing == "compact":
+        opened.prepare()
+    taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + room, taken + room))
+    try:
+        if doing == "open":
+            CaseStore.open(store)
+        elif doing == "load":
+            CaseBase.load(case_file)
+        elif doing == "update":
+            opened.update(add=more)
+        elif doing == "compact":
+            opened.compact()
+        else:
+            cases.save(case_file)
+        print("done")
+    except (MemoryError, CasegraphError) as error:
+        print("refused")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited in another way on this system")
+@pytest.mark.parametrize("doing", ["open", "load", "update", "compact", "save"])
+def test_without_memory_nothing_on_disk_is_lost(doing: str, tmp_path: Path) -> None:
+    facts = [(f"e{number % 5000}", f"r{number % 7}", f"e{number * 7 % 5003}") for number in range(20_000)]
+    with CaseStore.open(tmp_path / "store", Settings(max_length=1)) as opened:
+        opened.update(add=facts)
+        opened.save(tmp_path / "x.case")
+    outcomes = set()
+    for room in (0, 100_000, 1_000_000, 3_000_000, 1 << 30):
+        command = [sys.executable, "-c", EXHAUSTED, str(tmp_path / "store"), str(tmp_path / "x.case"), doing, str(room)]
+        environment = {**os.environ, "CASEGRAPH_THREADS": "1"}
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        outcomes.add(done.stdout.strip())
+        assert set(facts) <= set(CaseStore.open(tmp_path / "store", read_only=True).graph.facts())
+        assert set(CaseBase.load(tmp_path / "x.case").graph.facts()) == set(facts)
+    assert outcomes == {"done", "refused"}
+    assert not any(finding.damaged for finding in check(tmp_path / "store"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mapped files are read from /proc")
+def test_a_store_that_was_read_keeps_no_file_of_it_mapped_or_open(folder: Path) -> None:
+    reader = CaseStore.open(folder, read_only=True)
+    assert str(folder) not in Path("/proc/self/maps").read_text(encoding="utf-8")
+    assert folder not in {parent for file in open_files() for parent in file.parents}
+    reader.ask(*FACTS[5][:2])
+
+
+def open_files() -> list[Path]:
+    found = []
+    for opened in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.append(opened.readlink())
+    return found

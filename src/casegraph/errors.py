@@ -3,12 +3,12 @@ What can go wrong, in one place.
 
 CasegraphError        base class of every error raised on purpose
 ├─ UnknownName       a query names an entity or relation the graph has never seen
-├─ MalformedFact     a line of input is not head TAB relation TAB tail
+├─ MalformedFact     a line of input is not head TAB relation TAB tail, or a fact is not three names
 ├─ UnreadableFile    a file cannot be opened, or cannot be read to its end
-├─ IncompatibleFile  a saved case base has another format version, or is damaged
+├─ IncompatibleFile  a saved case base or a file of counts has another format version, or is damaged
 ├─ InvalidSettings   a setting is out of its range
 ├─ NotABenchmark     a folder does not hold the files of a benchmark
-├─ StoreInUse        a store is being written by another process
+├─ StoreInUse        a store is being written by another process, or already by this one
 ├─ ReadOnlyStore     a store was opened for reading, or writing to it failed
 └─ DamagedStore      a file of a store is not as it was written
 
@@ -46,7 +46,7 @@ class UnknownName(CasegraphError):
 
 
 class MalformedFact(CasegraphError):
-    """A line of input is not head TAB relation TAB tail."""
+    """A line of input is not head TAB relation TAB tail, or a fact is not three names."""
 
     def __init__(self, source: str, line: int, problem: str) -> None:
         super().__init__(f"{source}:{line}: {problem}")
@@ -62,7 +62,7 @@ class UnreadableFile(CasegraphError):
 
 
 class IncompatibleFile(CasegraphError):
-    """A saved case base has another format version, or is damaged."""
+    """A saved case base or a file of counts has another format version, or is damaged."""
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(f"{source}: {problem}")
@@ -86,11 +86,14 @@ class NotABenchmark(CasegraphError):
 
 
 class StoreInUse(CasegraphError):
-    """A store is being written by another process."""
+    """A store is being written by another process, or already by this one."""
 
-    def __init__(self, folder: str, writer: str) -> None:
-        super().__init__(f"{folder}: is being written by {shortened(writer)}; wait for it or stop it")
-        self.folder, self.writer = folder, writer
+    def __init__(self, folder: str, writer: str, *, is_here: bool = False) -> None:
+        problem = f"is being written by {shortened(writer)}; wait for it or stop it"
+        if is_here:
+            problem = "is already open for writing in this process; close it first"
+        super().__init__(f"{folder}: {problem}")
+        self.folder, self.writer, self.is_here = folder, writer, is_here
 
 
 class ReadOnlyStore(CasegraphError):

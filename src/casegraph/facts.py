@@ -9,6 +9,7 @@ Names are opaque: nothing is stripped or normalised. `docs/reading-facts.md` has
 
 import csv
 import gzip
+import re
 import sys
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -28,6 +29,8 @@ LONGEST = 16 << 20  # bytes of a line, or of a record of CSV, its end included
 HEADERS = ["head relation tail", "subject predicate object", "source relation target", "from rel to", "h r t"]
 _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 _NAME_BYTES = bytes(set(range(256)) - set(b"\t\n\r\0"))
+_EMPTY_LINES = re.compile(rb"\n{2,}")
+_LINES = re.compile(rb"\n+|(?:\r?\n)+|[^\n]*\n|[^\n]+")  # empty lines, as many as follow each other; or one line
 _Place: TypeAlias = str | PathLike[str] | BinaryIO
 
 
@@ -83,6 +86,32 @@ def write_facts(facts: Iterable[tuple[str, str, str]], destination: _Place) -> i
     return number
 
 
+def columns_of(facts: Sequence[tuple[str, str, str]], first: int = 1) -> list[tuple[str, ...]]:
+    """The heads, the relations and the tails of facts; `MalformedFact` at one that is not three names.
+
+    first  the number of the first of these facts, for the message
+    """
+    try:
+        columns = list(zip(*facts, strict=True))
+        types = {kind for column in columns for kind in set(map(type, column))}
+    except (TypeError, ValueError):
+        columns, types = [], set[type]()
+    if len(columns) != 3 or types != {str} or str in set(map(type, facts)):
+        for number, fact in enumerate(facts, start=first):
+            _check_fact(fact, number)
+    return columns or [(), (), ()]
+
+
+def _check_fact(fact: object, number: int) -> None:
+    is_text = isinstance(fact, str | bytes)
+    names = list(fact) if isinstance(fact, Iterable) and not is_text else []
+    wrong = [name for name in names if not isinstance(name, str)]
+    if len(names) == 3 and not wrong:
+        return
+    problem = f"expected a name, found {quoted(repr(wrong[0]))}" if wrong else "expected head, relation and tail"
+    raise MalformedFact("facts", number, f"{problem}: {quoted(repr(fact))}")
+
+
 class Facts(Iterator[Fact]):
     """Facts on their way in: `read` were taken from `source` so far, and `skipped` lines refused."""
 
@@ -106,11 +135,11 @@ class Facts(Iterator[Fact]):
     def _all(self, pieces: Generator[bytes, None, None], line: int = 1) -> Iterator[Fact]:
         with closing(pieces):
             if self._layout.is_csv:
-                yield from self._careful(chain.from_iterable(map(BytesIO, self._blocks(pieces))), line)
+                yield from self._careful(chain.from_iterable(map(_lines, self._blocks(pieces))), line)
             for block in self._blocks(pieces):
                 facts = _plain_facts(block) if self._layout.is_settled and not self._layout.columns else None
                 if facts is None:
-                    yield from self._careful(BytesIO(block), line)
+                    yield from self._careful(_lines(block), line)
                 else:
                     self._handed, self._batch = self._handed + len(facts), iter(facts)
                     yield from self._batch
@@ -189,8 +218,12 @@ class _Layout:
 
 
 def _plain_facts(block: bytes) -> list[Fact] | None:
-    """The facts of a block of TSV, or None if it has anything but lines of three names."""
+    """The facts of a block of TSV, or None if it has anything but lines of three names and empty lines."""
     lines = block.replace(b"\r\n", b"\n") if b"\r" in block else block
+    if b"\n\n" in lines or lines.startswith(b"\n"):
+        lines = _EMPTY_LINES.sub(b"\n", lines).removeprefix(b"\n")
+    if not lines:
+        return []
     if len(lines) > LONGEST or lines.translate(None, _NAME_BYTES) != b"\t\t\n" * (lines.count(b"\n") or 1):
         return None
     try:
@@ -199,6 +232,11 @@ def _plain_facts(block: bytes) -> list[Fact] | None:
         return None
     facts = map(partial(tuple.__new__, Fact), zip(*[iter(names)] * 3, strict=True))
     return list(facts) if all(map(str.strip, names)) else None
+
+
+def _lines(block: bytes) -> Iterator[bytes]:
+    """The lines of a block; empty ones that follow each other come as one, which is one empty record to `csv`."""
+    return (found[0] for found in _LINES.finditer(block))
 
 
 def _records(lines: Iterator[bytes], line: int, *, is_csv: bool) -> Iterator[tuple[int, bytes, list[str], str]]:

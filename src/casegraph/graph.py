@@ -28,7 +28,7 @@ from casegraph.edges import (
     sorted_unique,
     turned,
 )
-from casegraph.facts import Fact
+from casegraph.facts import Fact, columns_of
 from casegraph.names import Names
 from casegraph.work import no_collection
 
@@ -201,10 +201,10 @@ class Graph:
         """Take facts away, and all facts of entities; those that are not there are counted, and change nothing."""
         given = list(facts)
         named = {name: self._around(name) for name in given if isinstance(name, str)}
-        rows, asked = self._found(fact for fact in given if not isinstance(fact, str))
-        first = self.apply(rows, add=False)
-        more = self.apply(np.concatenate([rows[:0], *named.values()]), add=False)
-        absent = asked - len(first) + sum(not len(around) for around in named.values())
+        asked = [fact for fact in given if not isinstance(fact, str)]
+        first = self.apply(self._found(asked), add=False)
+        more = self.apply(np.concatenate([NO_ROWS, *named.values()]), add=False)
+        absent = len(asked) - len(first) + sum(not len(around) for around in named.values())
         return Change(retracted=np.concatenate([first, more]), absent=absent)
 
     def apply(self, rows: Ids, *, add: bool) -> Ids:
@@ -285,8 +285,10 @@ class Graph:
     def _rows_of(self, facts: Iterable[tuple[str, str, str]]) -> Iterator[Ids]:
         """Facts as rows of ids, many at a time, but not so many that repeated facts could fill the memory."""
         columns: list[Ids] = []
+        read = 0
         for batch in _batches(facts):
-            heads, labels, tails = zip(*batch, strict=True)
+            heads, labels, tails = columns_of(batch, first=read + 1)
+            read += len(batch)
             self.entities, found = self.entities.extended(heads + tails)
             self.relations, relations = self.relations.extended(labels)
             columns.append(np.stack([found[: len(heads)], 2 * relations, found[len(heads) :]], axis=1))
@@ -296,16 +298,16 @@ class Graph:
         if columns:
             yield np.concatenate(columns)
 
-    def _found(self, facts: Iterable[tuple[str, str, str]]) -> tuple[Ids, int]:
-        rows, asked = [], 0
-        for head, relation, tail in facts:
-            asked += 1
-            row = self.entities.find(head), self.relations.find(relation), self.entities.find(tail)
+    def _found(self, facts: list[tuple[str, str, str]]) -> Ids:
+        """Those of the facts whose names are known, as rows of ids."""
+        rows = []
+        for head, relation, tail in zip(*columns_of(facts), strict=True):
+            row = (self.entities.find(head), self.relations.find(relation), self.entities.find(tail))
             if None not in row:
                 rows.append(row)
         found = np.array(rows, dtype=np.int32).reshape(-1, 3)
         found[:, 1] *= 2
-        return found, asked
+        return found
 
     def _around(self, name: str) -> Ids:
         """The facts of an entity, as rows."""

@@ -2,16 +2,29 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from casegraph.errors import CasegraphError
 from casegraph.graph import INVERSE
-from casegraph.paths import steps, unpacked
-from casegraph.saving import Arrays, damaged, read_arrays, whole, write_arrays
+from casegraph.paths import unpacked
+from casegraph.saving import (
+    WRONG,
+    Arrays,
+    check_reach,
+    check_rows,
+    damaged,
+    is_extent,
+    read_arrays,
+    whole,
+    write_arrays,
+)
 from casegraph.scaling.counting import COLUMNS, Part, Shard
 
-FORMAT = 1
+FORMAT = 2
+LENGTHS = range(1, 6)  # of paths
+MOST_SHARDS = 1_000_000
 
 
 def write_part(part: Part, path: Path) -> None:
@@ -30,7 +43,7 @@ def write_part(part: Part, path: Path) -> None:
         "types": part.types,
         **part.columns,
     }
-    write_arrays(path, {"format": np.array([FORMAT]), "header": text, **rows})
+    write_arrays(path, FORMAT, {"header": text, **rows})
 
 
 def read_part(path: Path) -> Part:
@@ -38,31 +51,56 @@ def read_part(path: Path) -> Part:
     arrays = read_arrays(path, "a file of counts", FORMAT)
     try:
         header = json.loads(arrays["header"].tobytes())
+        _check_header(header)
         columns = {name: arrays[name] for name in COLUMNS if name in arrays}
         part = Part(
             Shard.named(header["shard"]), header["digest"], header["max_length"], tuple(header["names"]),
             arrays["counted"], arrays["extent"], arrays["relation"], arrays["types"], columns,
         )  # fmt: skip
         _check(part)
-    except (KeyError, ValueError, TypeError, RecursionError, CasegraphError) as error:
+    except (CasegraphError, *WRONG) as error:
         raise damaged(path, error) from error
     return part
 
 
+def _check_header(header: dict[str, Any]) -> None:
+    types = {name: type(header[name]) for name in ("shard", "digest", "max_length", "names")}
+    if types != {"shard": str, "digest": str, "max_length": int, "names": list}:
+        raise ValueError("it does not say of what the counts are")
+    names = header["names"]
+    if not all(isinstance(name, str) for name in names) or names != sorted(set(names)):
+        raise ValueError("the names of relations are not text, repeat, or are out of order")
+    if header["max_length"] not in LENGTHS:
+        raise ValueError("it has paths of a length that is not counted")
+    if Shard.named(header["shard"]).of > MOST_SHARDS:
+        raise ValueError("it is of more shards than there can be")
+
+
 def _check(part: Part) -> None:
-    directions, relations = 2 * len(part.names), np.concatenate([part.counted, part.relation])
-    if relations.dtype != np.int32 or not ((relations >= 0) & (relations < directions)).all():
-        raise ValueError("counts are of a relation that does not exist")
-    expected = 2 if "reached" in part.columns else part.max_length
-    if part.extent.dtype != np.int64 or part.extent.shape != (expected,):
+    directions = 2 * len(part.names)
+    for relations in (part.counted, part.relation):
+        is_row = relations.dtype == np.int32 and relations.ndim == 1
+        if not is_row or not ((relations >= 0) & (relations < directions)).all():
+            raise ValueError("counts are of a relation that does not exist")
+    if (np.diff(part.counted) <= 0).any():
+        raise ValueError("the relations that are counted repeat, or are out of order")
+    if part.types.shape != part.relation.shape:
+        raise ValueError("counts do not belong to their relations")
+    check_rows(part.types, part.columns, directions, part.max_length)
+    same_relation = np.diff(part.relation) == 0
+    if (np.diff(part.relation) < 0).any() or (np.diff(part.types)[same_relation] <= 0).any():
+        raise ValueError("path types are out of order")
+    if part.extent.dtype != np.int64 or part.extent.ndim != 1 or not _is_extent(part):
         raise ValueError("it is not said which paths are counted")
-    columns = [part.types, *part.columns.values()]
-    if any(column.dtype != np.int64 or column.shape != part.relation.shape for column in columns):
-        raise ValueError("counts are not whole numbers, one for each path type")
-    if any((column < 0).any() for column in columns):
-        raise ValueError("a count or a path type is below zero")
-    if any((step >= directions).any() for step in steps(part.types, part.max_length)):
-        raise ValueError("a path type names a relation that does not exist")
+    if set(part.columns) == set(COLUMNS):
+        check_reach(part.relation, part.counted, *(part.columns[name] for name in COLUMNS[1:]))
+
+
+def _is_extent(part: Part) -> bool:
+    """Whether it is said, after the first or the second pass, which paths are counted."""
+    if list(part.columns) == ["hits"]:
+        return len(part.extent) == part.max_length and not (part.extent < 0).any()
+    return set(part.columns) == set(COLUMNS) and is_extent(part.extent.tolist(), part.types, part.max_length)
 
 
 def _write_table(part: Part, path: Path) -> None:

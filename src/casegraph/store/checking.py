@@ -1,20 +1,23 @@
 """What state the files of a store are in, and what can be saved of one that does not open."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
 
+from casegraph.disk import is_folder, is_there, read_file
 from casegraph.edges import NO_ROWS
 from casegraph.errors import DamagedStore, IncompatibleFile, UnreadableFile
 from casegraph.facts import Fact
 from casegraph.names import Names
-from casegraph.saving import fact_rows, graph_in
+from casegraph.saving import WRONG, fact_rows, graph_in
 from casegraph.settings import Settings
 from casegraph.store.log import ACKNOWLEDGED, Log, acknowledged_places, log_path, logs
 from casegraph.store.records import Beginning, NewNames, Position, Record, beginning_of, record_at, rows_by_serials
-from casegraph.store.restoring import is_store, outcome, read_log, replayed, state_of
-from casegraph.store.snapshots import UNUSABLE, Snapshot, generations, read
+from casegraph.store.restoring import is_store, outcome, read_log, replayed, with_serials
+from casegraph.store.snapshots import UNUSABLE, Snapshot, generations, problem, read
 
 NO_NAMES = NewNames(0, [])
 
@@ -39,16 +42,16 @@ def check(folder: Path) -> list[Finding]:
     """Read everything and compare: digests, the order of updates, and generations with the updates of the log."""
     if not is_store(folder):
         raise UnreadableFile(str(folder), "is not a store; make one with 'casegraph build'")
-    places, log = _places(folder), None
-    found = [Finding(ACKNOWLEDGED, size(folder / ACKNOWLEDGED), *_state_of_places(places))]
+    log = None
+    found = [Finding(ACKNOWLEDGED, size(folder / ACKNOWLEDGED), *_state_of_places(folder))]
     try:
         log = read_log(folder)
         found.append(Finding(log.path.name, len(log.content), _state_of_log(log)))
-    except (DamagedStore, IncompatibleFile) as error:
+    except (DamagedStore, IncompatibleFile, UnreadableFile) as error:
         path = Path(error.file if isinstance(error, DamagedStore) else error.source)
-        problem = f"at byte {error.offset:,}: {error.problem}" if isinstance(error, DamagedStore) else error.problem
+        where = f"at byte {error.offset:,}: " if isinstance(error, DamagedStore) else ""
         if path.name != ACKNOWLEDGED or not found[0].damaged:
-            found.append(Finding(path.name, size(path), problem, damaged=True))
+            found.append(Finding(path.name, size(path), where + error.problem, damaged=True))
         log = None
     return [*found, *(Finding(path.name, size(path), *_state_of(path, log)) for path in generations(folder))]
 
@@ -57,11 +60,17 @@ def salvage(folder: Path) -> Salvaged:
     """The facts after all updates that can be read, the newest whole generation included."""
     store, start, promised = _identity(folder)
     path = log_path(folder, start)
-    newest = next((one for one in _readable(folder) if (one.store, one.start) == (store.hex(), start)), None)
-    base = Record(start, 0, NO_NAMES, NO_NAMES, NO_ROWS, NO_ROWS) if newest is None else _as_record(newest)
-    later = [
-        one for one in _records(path.read_bytes() if path.exists() else b"", store) if one.sequence > base.sequence
-    ]
+    base = Record(start, 0, NO_NAMES, NO_NAMES, NO_ROWS, NO_ROWS)
+    known = _Known({}, {})
+    for snapshot in _readable(folder):
+        if (snapshot.store, snapshot.start) == (store.hex(), start):
+            with suppress(*WRONG):
+                graph = with_serials(graph_in(snapshot.arrays), snapshot.arrays)
+                rows = rows_by_serials(graph, fact_rows(graph))
+                base = Record(snapshot.sequence, 0, NO_NAMES, NO_NAMES, NO_ROWS, rows)
+                known = _Known(_by_serial(graph.entities), _by_serial(graph.relations))
+                break
+    later = [one for one in _records(_content(path), store) if one.sequence > base.sequence]
     kept = [base, *later]
     numbers = [*(one.sequence for one in kept), max(promised, kept[-1].sequence) + 1]
     lost = [
@@ -69,24 +78,43 @@ def salvage(folder: Path) -> Salvaged:
         for first, last in pairwise(numbers)
         if first + 1 < last
     ]
-    facts, unnamed = _named(kept, _Known.of(newest))
+    facts, unnamed = _named(kept, known)
     return Salvaged(sorted(facts), lost + [f"the names of {unnamed:,} facts"] * bool(unnamed))
 
 
 def size(path: Path) -> int:
-    """The bytes of a file, or of all files below a folder; 0 if there is none."""
-    return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
+    """The bytes of a file, or of all files in a folder; 0 if there is none, or a link in its place."""
+    total = 0
+    with suppress(FileNotFoundError):  # another process may be removing it
+        for file in path.iterdir() if is_folder(path) else [path]:
+            status = file.lstat()
+            total += status.st_size if S_ISREG(status.st_mode) else 0
+    return total
 
 
-def _places(folder: Path) -> list[Position | None]:
+def _places(folder: Path) -> list[Position]:
+    """What the places of `acknowledged` say, as far as they can be read."""
     try:
-        return acknowledged_places(folder)
+        return [place for place in acknowledged_places(folder) if place is not None]
+    except (FileNotFoundError, UnreadableFile):
+        return []
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file; none if it cannot be read."""
+    try:
+        return read_file(path)
+    except (FileNotFoundError, UnreadableFile):
+        return b""
+
+
+def _state_of_places(folder: Path) -> tuple[str, bool]:
+    try:
+        whole = [place.sequence for place in acknowledged_places(folder) if place is not None]
     except FileNotFoundError:
-        return [None, None]
-
-
-def _state_of_places(places: list[Position | None]) -> tuple[str, bool]:
-    whole = [place.sequence for place in places if place is not None]
+        return "is missing, so that nothing says how far the log was acknowledged", True
+    except UnreadableFile as error:
+        return error.problem, True
     if not whole:
         return "does not say how far the log was acknowledged", True
     half = "" if len(whole) == 2 else "; one of its two places is unreadable, and the next writer renews it"
@@ -103,31 +131,35 @@ def _state_of_log(log: Log) -> str:
 def _state_of(generation: Path, log: Log | None) -> tuple[str, bool]:
     try:
         snapshot = read(generation)
-    except FileNotFoundError:
-        return "half removed; the next 'casegraph compact' removes the rest", False
     except UNUSABLE as error:
-        return f"{error}; not used, and made anew by 'casegraph compact'", True
+        if not is_there(generation):
+            return "just removed by another process", False
+        return f"{problem(error)}; not used, and made anew by 'casegraph compact'", True
     if snapshot is None:
         return "of another format; not used, and made anew by 'casegraph compact'", False
     if log is None or (position := snapshot.position(log)) is None:
         return f"whole, after update {snapshot.sequence:,}", False
     earlier = [one.record for one in log.after(log.first) if one.record.sequence <= position.sequence]
-    agrees = set(graph_in(snapshot.arrays).facts()) == set(replayed(None, earlier, Settings()).graph.facts())
+    try:
+        agrees = set(graph_in(snapshot.arrays).facts()) == set(replayed(None, earlier, Settings()).graph.facts())
+    except WRONG as error:
+        return f"its content does not fit together ({error})", True
     state = "as the log says" if agrees else "with other facts than the log has; report this as a bug of casegraph"
     return f"whole, after update {snapshot.sequence:,}, {state}", not agrees
 
 
 def _identity(folder: Path) -> tuple[bytes, int, int]:
     """The id of a store, where its log starts and how far it was acknowledged, from the first file that says so."""
-    places = [place for place in _places(folder) if place is not None]
+    places = _places(folder)
     if places:
         store, start, sequence, *_ = max(places, key=lambda place: place.sequence)
         return store, start, sequence
     for path in logs(folder):
-        if isinstance(begins := beginning_of(path.read_bytes()), Beginning):
+        if isinstance(begins := beginning_of(_content(path)), Beginning):
             return begins.store, begins.start, 0
     for snapshot in _readable(folder):
-        return bytes.fromhex(snapshot.store), snapshot.start, snapshot.sequence
+        with suppress(ValueError):
+            return bytes.fromhex(snapshot.store), snapshot.start, snapshot.sequence
     raise UnreadableFile(str(folder), "holds nothing that can be saved; restore it from a copy")
 
 
@@ -151,25 +183,11 @@ def _records(content: bytes, store: bytes) -> Iterator[Record]:
         offset = content.find(store, offset + 1 if written is None else written.end)
 
 
-def _as_record(snapshot: Snapshot) -> Record:
-    """All facts of a generation, as if they had come at once; their names are those of `_names_of`."""
-    graph = state_of(snapshot, Settings()).graph
-    return Record(snapshot.sequence, 0, NO_NAMES, NO_NAMES, NO_ROWS, rows_by_serials(graph, fact_rows(graph)))
-
-
 class _Known(NamedTuple):
     """The names of entities and of relations, by serial number."""
 
     entities: dict[int, str]
     relations: dict[int, str]
-
-    @classmethod
-    def of(cls, snapshot: Snapshot | None) -> "_Known":
-        """The names that a generation has."""
-        if snapshot is None:
-            return cls({}, {})
-        graph = state_of(snapshot, Settings()).graph
-        return cls(_by_serial(graph.entities), _by_serial(graph.relations))
 
 
 def _by_serial(names: Names) -> dict[int, str]:

@@ -5,6 +5,9 @@ The log of a store, and how far it was acknowledged.
 flushed, then acknowledged. So a log that ends before what was acknowledged is damaged, and unreadable bytes after that
 are an update that a crash cut short: nobody was told that it is kept. `acknowledged` has two places that are written in
 turn, each with a digest, so that one of them is always whole.
+
+A store is made under other names: `log.new` and `acknowledged.new` are renamed, `acknowledged` first, when both are on
+disk. So a log without `acknowledged` beside it has lost it, and was never left so by making the store.
 """
 
 import os
@@ -14,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
-from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore
-from casegraph.store.disk import CHANGE, flush, flush_folder, write_at, write_file, writing
+from casegraph.disk import CHANGE, Held, flush, flush_folder, open_file, read_file, write_at, write_file, writing
+from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore, UnreadableFile
 from casegraph.store.records import (
     DIGEST,
     FORMAT,
@@ -31,8 +34,10 @@ from casegraph.store.records import (
 )
 
 ACKNOWLEDGED = "acknowledged"
+NEW_ACKNOWLEDGED, NEW_LOG = "acknowledged.new", "log.new"  # while a store is made
 APART = 4096  # bytes between the two places: no sector of a disk holds parts of both
-INTERRUPTED = "an update was interrupted while it was being written; open the store again"
+FAILED = "is read-only since it could not be written; open it again"
+INTERRUPTED = "was interrupted while it was being written; open it again"
 _PLACE = Struct("<16sQQQ32s")  # the fields of Position
 
 
@@ -49,7 +54,7 @@ def logs(folder: Path) -> list[Path]:
 
 def acknowledged_places(folder: Path) -> list[Position | None]:
     """What each place of `acknowledged` says, if it is whole."""
-    content = (folder / ACKNOWLEDGED).read_bytes()
+    content = read_file(folder / ACKNOWLEDGED, most=2 * APART)
     found = [content[offset : offset + _PLACE.size + DIGEST] for offset in (0, APART)]
     return [
         Position(*_PLACE.unpack(part[:-DIGEST]))
@@ -59,28 +64,30 @@ def acknowledged_places(folder: Path) -> list[Position | None]:
     ]
 
 
-def start_log(folder: Path, start: Position, settings: bytes, first: Record | None = None) -> Position:
-    """Write a log that starts after a position, with a first record in it or none; returns where it ends."""
-    content = beginning(start.store, start.sequence, settings)
-    end = Position(start.store, start.sequence, start.sequence, len(content), content[-DIGEST:])
-    if first is not None:
-        content += encoded(first, end.store, end.digest)
-        end = end._replace(sequence=first.sequence, size=len(content), digest=content[-DIGEST:])
+def start_store(folder: Path, store: bytes, settings: bytes) -> None:
+    """Make the log of a new store, and `acknowledged`."""
+    content = beginning(store, 0, settings)
+    place = _place(Position(store, 0, 0, len(content), content[-DIGEST:]))
+    with writing(folder):
+        write_file(folder / NEW_LOG, content)
+        write_file(folder / NEW_ACKNOWLEDGED, place.ljust(APART, b"\0") + place)
+        flush_folder(folder)
+        (folder / NEW_ACKNOWLEDGED).replace(folder / ACKNOWLEDGED)
+        flush_folder(folder)
+        (folder / NEW_LOG).replace(log_path(folder, 0))
+        flush_folder(folder)
+        flush_folder(folder.parent)
+
+
+def start_log(folder: Path, start: Position, settings: bytes, first: Record) -> Position:
+    """Write a log that starts after a position, with a first record in it; returns where it ends."""
+    begins = beginning(start.store, start.sequence, settings)
+    content = begins + encoded(first, start.store, begins[-DIGEST:])
     path = log_path(folder, start.sequence)
     with writing(path):
         write_file(path, content)
         flush_folder(folder)
-    return end
-
-
-def start_acknowledging(folder: Path, position: Position) -> None:
-    """Make `acknowledged`, whole or not at all."""
-    path, beside = folder / ACKNOWLEDGED, folder / f"{ACKNOWLEDGED}.new"
-    place = _place(position)
-    with writing(path):
-        write_file(beside, place.ljust(APART, b"\0") + place)
-        beside.replace(path)
-        flush_folder(folder)
+    return Position(start.store, start.sequence, first.sequence, len(content), content[-DIGEST:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ class Log:
             raise DamagedStore(str(folder / ACKNOWLEDGED), 0, "it does not say how far the log was acknowledged")
         acknowledged = max(places, key=lambda place: place.sequence)
         path = log_path(folder, acknowledged.start)
-        content = path.read_bytes()
+        content = read_file(path)
         found = beginning_of(content)
         if isinstance(found, int):
             raise _not_a_log(path, found)
@@ -130,19 +137,20 @@ class LogWriter:
     """Appends to a log; only one at a time may do so (`WriterLock`)."""
 
     def __init__(self, folder: Path, position: Position) -> None:
-        self.position, self._folder, self._process, self._problem = position, folder, os.getpid(), ""
+        self.position, self._folder, self._process = position, folder, os.getpid()
+        self._problem = ""  # why nothing may be written any more
         places = [place.sequence if place else -1 for place in acknowledged_places(folder)]
         self._turn = places.index(min(places))
         with self.watched():
-            self._log = os.open(log_path(folder, position.start), CHANGE)
-            self._places = os.open(folder / ACKNOWLEDGED, CHANGE)
+            self._log = Held(open_file(log_path(folder, position.start), CHANGE))
+            self._places = Held(open_file(folder / ACKNOWLEDGED, CHANGE))
 
     def recover(self, found: int) -> None:
         """Cut off what was found in the log after the position, and acknowledge all before it."""
         with self.watched():
             if found > self.position.size:
-                os.ftruncate(self._log, self.position.size)
-            flush(self._log)
+                os.ftruncate(self._log.file, self.position.size)
+            flush(self._log.file)
             for _ in range(2):
                 self._acknowledge(self.position)
 
@@ -159,35 +167,43 @@ class LogWriter:
 
     def append(self, record: Record) -> None:
         """Return when the record lasts. If that fails, nothing more is written until the store is opened again."""
+        self.check()
         content = encoded(record, self.position.store, self.position.digest)
-        self._problem = INTERRUPTED
         with self.watched():
-            write_at(self._log, self.position.size, content)
-            flush(self._log)
+            write_at(self._log.file, self.position.size, content)
+            flush(self._log.file)
             size = self.position.size + len(content)
             self._acknowledge(self.position._replace(sequence=record.sequence, size=size, digest=content[-DIGEST:]))
-        self._problem = ""
 
     def close(self) -> None:
-        """Write no more."""
+        """Write no more; may be called again."""
         self._problem = self._problem or "is closed; open it again"
-        os.close(self._log)
-        os.close(self._places)
+        self._log.close()
+        self._places.close()
 
     def _acknowledge(self, position: Position) -> None:
-        write_at(self._places, self._turn * APART, _place(position))
-        flush(self._places)
-        self.position, self._turn = position, 1 - self._turn
+        write_at(self._places.file, self._turn * APART, _place(position))
+        flush(self._places.file)
+        self.position = position
+        self._turn = 1 - self._turn
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """After a failure nobody knows what is on disk, and trying again would hide it."""
+        """Refuse all further writing unless what is done within comes to its end.
+
+        After a failure nobody knows what is on disk, and trying again would hide it. So the refusal is there before the
+        first byte is written, and is taken back as the very last step: wherever an exception comes, even one that a
+        signal raises between two steps of Python, nothing can be written over what may be on disk.
+        """
+        self.check()
+        self._problem = INTERRUPTED
         try:
             with writing(log_path(self._folder, self.position.start)):
                 yield
-        except Exception:
-            self._problem = "is read-only since it could not be written; open it again"
+        except UnreadableFile:
+            self._problem = FAILED
             raise
+        self._problem = ""
 
 
 def _place(position: Position) -> bytes:

@@ -20,6 +20,7 @@ from casegraph.graph import Graph
 
 MAGIC, FORMAT = b"casegraph log\n", 1
 DIGEST = 32  # bytes
+TIMES = range(-62_135_596_800_000_000, 253_402_300_800_000_000)  # microseconds from year 1 to 9999
 _BEGINNING = Struct("<14sH16sQI")  # magic, format, store, start, bytes of settings
 _HEADER = Struct("<16s32sQqIIIIQQQ")  # the fields of _Header
 
@@ -163,12 +164,18 @@ def record_at(content: bytes, offset: int, store: bytes) -> Written | None:
     found = content[end - DIGEST : end]
     if digest(memoryview(content)[offset : end - DIGEST]) != found:
         return None
-    return Written(_decoded(content, offset + _HEADER.size, header), end, found, header.previous)
+    try:
+        record = _decoded(content, offset + _HEADER.size, header)
+    except ValueError:  # whole, but nothing that we wrote
+        return None
+    return Written(record, end, found, header.previous)
 
 
 def _decoded(content: bytes, offset: int, header: _Header) -> Record:
     count = header.entities + header.relations
     lengths = np.frombuffer(content, "<u4", count, offset)
+    if int(lengths.sum(dtype=np.uint64)) != header.name_bytes or header.time not in TIMES:
+        raise ValueError("the lengths of its names do not add up, or it has a time that no clock shows")
     offset += 4 * count
     places = (offset + np.cumsum([0, *lengths.tolist()], dtype=np.int64)).tolist()
     names = [content[start:end].decode(errors="surrogatepass") for start, end in pairwise(places)]

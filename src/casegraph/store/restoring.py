@@ -10,20 +10,21 @@ import numpy as np
 
 from casegraph.arrays import Ids
 from casegraph.clusters.assignment import depends_on_history
+from casegraph.disk import is_there
 from casegraph.edges import Change
 from casegraph.errors import DamagedStore, IncompatibleFile, InvalidSettings, UnreadableFile
 from casegraph.graph import Graph
 from casegraph.names import Names
-from casegraph.saving import counts_in, graph_in, settings_in, state_in
+from casegraph.saving import Arrays, counts_in, graph_in, settings_in, state_in
 from casegraph.settings import Settings
 from casegraph.state import State
 from casegraph.store.lock import NAME as LOCK
-from casegraph.store.log import ACKNOWLEDGED, Log, log_path, logs
-from casegraph.store.records import Beginning, NewNames, Position, Record, beginning_of
+from casegraph.store.lock import is_of_a_beginning, names_a_store
+from casegraph.store.log import ACKNOWLEDGED, NEW_ACKNOWLEDGED, NEW_LOG, Log, acknowledged_places, logs
+from casegraph.store.records import NewNames, Position, Record
 from casegraph.store.snapshots import Snapshot, newest
 
 TRIES = 5  # at a log that another process is replacing
-LONGEST_BEGINNING = 4096  # bytes of a log before its first record, the settings included
 LATEST = 1 << 62  # more than any update's number
 NOBODY = -1  # the id of a serial number whose name was given up
 
@@ -39,16 +40,21 @@ class Restored(NamedTuple):
 
 def is_store(folder: Path) -> bool:
     """Whether a folder is a store, whole or damaged."""
-    return (folder / ACKNOWLEDGED).exists() or bool(logs(folder))
+    return is_there(folder / ACKNOWLEDGED) or bool(logs(folder)) or names_a_store(folder)
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Whether a folder is empty but for what making a store leaves there until it is whole."""
-    others = {path.name for path in folder.iterdir()} - {LOCK, f"{ACKNOWLEDGED}.new"}
-    if others != {log_path(folder, 0).name}:
-        return not others
-    found = beginning_of(content := log_path(folder, 0).read_bytes())
-    return len(content) == found.end if isinstance(found, Beginning) else len(content) < LONGEST_BEGINNING
+    """Whether a folder is empty but for what making a store leaves there until it is made: no update was acknowledged.
+
+    `acknowledged` has its name before the log has; the lock names the store after both, and before any update.
+    """
+    names = {path.name for path in folder.iterdir()}
+    if not names <= {LOCK, ACKNOWLEDGED, NEW_ACKNOWLEDGED, NEW_LOG} or not is_of_a_beginning(folder):
+        return False
+    if ACKNOWLEDGED not in names:
+        return True
+    whole = [place for place in acknowledged_places(folder) if place is not None]
+    return NEW_LOG in names and bool(whole) and all(place.sequence == 0 for place in whole)
 
 
 def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Restored:
@@ -101,26 +107,28 @@ def replayed(snapshot: Snapshot | None, records: Sequence[Record], settings: Set
 def state_of(snapshot: Snapshot, settings: Settings) -> State:
     """The state of a generation, with its counts if they were made with these settings."""
     same = settings_in(snapshot.arrays) == settings
-    graph = graph_in(snapshot.arrays)
-    graph.entities = _with_serials(graph.entities, "entity", snapshot)
-    graph.relations = _with_serials(graph.relations, "relation", snapshot)
+    graph = with_serials(graph_in(snapshot.arrays), snapshot.arrays)
     state = state_in(graph, snapshot.arrays if same else {}, settings)
     if same:
         counts_in(state, snapshot.arrays)
     return state.numbered(snapshot.sequence)
 
 
-def _with_serials(names: Names, kind: str, snapshot: Snapshot) -> Names:
-    """Names with the numbers that they have in the log; in a generation of format 2 these are their ids."""
-    arrays = snapshot.arrays
-    if f"{kind}_serials" not in arrays:
-        return names
-    serials, arrived = arrays[f"{kind}_serials"], arrays[f"{kind}_arrived"].tolist()
-    if serials.dtype != np.int32 or serials.shape != (len(names),) or len(arrived) != 1:
-        raise ValueError(f"the numbers of {kind} names are not those of the log")
-    if (serials < 0).any() or (serials >= arrived[0]).any() or len(np.unique(serials)) < len(serials):
-        raise ValueError(f"the numbers of {kind} names are not those of the log")
-    return names.with_serials(serials, arrived[0])
+def with_serials(graph: Graph, arrays: Arrays) -> Graph:
+    """The graph of a generation with the serial numbers of its names; in format 2 these are their ids."""
+    if "entity_serials" in arrays:
+        graph.entities = _with_serials(graph.entities, "entity", arrays)
+        graph.relations = _with_serials(graph.relations, "relation", arrays)
+    return graph
+
+
+def _with_serials(names: Names, kind: str, arrays: Arrays) -> Names:
+    serials = arrays[f"{kind}_serials"]
+    (arrived,) = arrays[f"{kind}_arrived"].tolist()
+    are_ids = serials.dtype == np.int32 and serials.shape == (len(names),)
+    if not are_ids or (serials < 0).any() or (serials >= arrived).any() or len(np.unique(serials)) < len(serials):
+        raise ValueError(f"the serial numbers of {kind} names do not fit")
+    return names.with_serials(serials, arrived)
 
 
 def _applied(graph: Graph, records: Sequence[Record]) -> Change:
@@ -206,5 +214,5 @@ def _within(as_of: int, start: int, last: int) -> int:
 def _settings(log: Log) -> Settings:
     try:
         return Settings(**json.loads(log.beginning.settings))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise IncompatibleFile(str(log.path), f"has settings of another version ({error}); update casegraph") from error

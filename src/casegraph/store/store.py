@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_bytes
@@ -17,16 +16,16 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from casegraph.casebase import CaseBase
+from casegraph.disk import is_there, writing
 from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore, UnreadableFile
 from casegraph.facts import Fact
 from casegraph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.state import State
 from casegraph.store import snapshots
-from casegraph.store.disk import flush_folder, writing
 from casegraph.store.lock import WriterLock
-from casegraph.store.log import ACKNOWLEDGED, LogWriter, start_acknowledging, start_log
-from casegraph.store.records import NewNames, Position, Record, rows_by_serials
+from casegraph.store.log import ACKNOWLEDGED, LogWriter, start_log, start_store
+from casegraph.store.records import NewNames, Record, rows_by_serials
 from casegraph.store.restoring import is_store, is_unfinished, read_log, restored
 from casegraph.store.snapshots import told
 from casegraph.work import Show, quiet
@@ -85,17 +84,17 @@ class CaseStore(CaseBase):
         place = Path(folder)
         if read_only or as_of is not None:
             return cls(place, restored(place, settings, as_of), None)
-        with ExitStack() as undone:
-            lock = _locked(place)
-            undone.callback(lock.release)
-            if not (place / ACKNOWLEDGED).exists():
+        lock = _locked(place)
+        try:
+            if is_unfinished(place):
                 _create(place, settings or Settings())
             found = restored(place, settings, None)
+            lock.mark(found.end.store)
             store = cls(place, found, lock)
-            undone.pop_all()
-            undone.callback(store.close)
             store._recover(found)
-            undone.pop_all()
+        except BaseException:
+            lock.release()
+            raise
         return store
 
     def __enter__(self) -> Self:
@@ -105,11 +104,11 @@ class CaseStore(CaseBase):
         self.close()
 
     def close(self) -> None:
-        """Let another process write; nothing is lost without."""
-        if self._writer is not None and self._lock is not None:
+        """Let another process write; nothing is lost without. May be called again."""
+        if self._writer is not None:
             self._writer.close()
+        if self._lock is not None:
             self._lock.release()
-            self._lock = None
 
     def update(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()) -> Update:
         """Retract facts, then take in facts; all or nothing, and on disk when it returns.
@@ -248,7 +247,7 @@ def _new_names(before: Names, after: Names) -> NewNames:
 def _locked(folder: Path) -> WriterLock:
     with writing(folder):
         folder.mkdir(exist_ok=True)
-    if not (folder / ACKNOWLEDGED).exists() and not is_unfinished(folder):
+    if not is_unfinished(folder) and not is_there(folder / ACKNOWLEDGED):  # in this order: another may be making it
         if is_store(folder):
             raise DamagedStore(str(folder / ACKNOWLEDGED), 0, "it is missing")
         raise IncompatibleFile(str(folder), "is neither a store nor empty; choose another folder")
@@ -256,7 +255,4 @@ def _locked(folder: Path) -> WriterLock:
 
 
 def _create(folder: Path, settings: Settings) -> None:
-    end = start_log(folder, Position(token_bytes(16), 0, 0, 0, b""), json.dumps(settings.as_dict()).encode())
-    start_acknowledging(folder, end)
-    with writing(folder):
-        flush_folder(folder.parent)
+    start_store(folder, token_bytes(16), json.dumps(settings.as_dict()).encode())
