@@ -30,7 +30,7 @@ if os.name == "posix":
     import resource
 
 # At how many points one kind of work is interrupted around its writes, after them and anywhere, by settings.
-POINTS = {"default": 1_000_000, "paper": 60} if DEEP else {"default": 14}
+POINTS = {"default": 1_000_000, "paper": 60} if DEEP else {"default": 6}
 SHOWN = 5  # failures
 START = set(random_facts(Random(17), entities=7, relations=3, facts=30))
 COME = [("alice", "knows", "bob"), ("alice", "r0", "e1"), ("e2", "r1", "carol")]
@@ -367,7 +367,7 @@ def test_opening_a_store_that_was_interrupted_at_any_chance_lets_it_be_opened_ag
 @needs_signals
 @pytest.mark.parametrize("kind", ["CaseBase", "CaseStore"])
 def test_signals_at_random_moments_lose_nothing(kind: str, memory_folder: Path, tally: Tally) -> None:
-    times = 5000 if DEEP else 250
+    times = 5000 if DEEP else 100
     hits, _ = apart(living_under_signals, kind, str(memory_folder), times, seconds=1500 if DEEP else 90)
     assert hits == times
     tally(f"signals at random moments, {kind}", hits)

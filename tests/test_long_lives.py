@@ -79,7 +79,7 @@ def test_a_case_base_holds_no_more_late_in_its_life_and_says_what_a_rebuild_says
     tally("updates of long lives", UPDATES)
 
 
-@every_life
+@pytest.mark.parametrize("name", [name for name in LIVES if DEEP or not name.startswith("asked")])
 def test_a_store_holds_no_more_late_in_its_life_and_opens_as_it_was(
     name: str, memory_folder: Path, tally: Tally
 ) -> None:

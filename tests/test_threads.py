@@ -231,7 +231,7 @@ def holding_a_state(kind: str, chosen: str, folder: str, names: int) -> None:
 def test_threads_that_ask_while_one_updates_are_told_what_some_state_between_says(
     kind: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    threads, updates, seconds = (8, sys.maxsize, 60) if DEEP else (3, 50, 0)
+    threads, updates, seconds = (8, sys.maxsize, 60) if DEEP else (3, 12, 0)
     asked = apart(asking_while_updating, kind, chosen, str(memory_folder), threads, updates, seconds, seconds=240)
     assert asked > 20
     tally("questions asked while others updated", asked)
