@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "asking.hpp"
 #include "reach.hpp"
@@ -17,53 +18,42 @@ constexpr Id most_relations = 1 << 24;      // in a tree, which keeps a list for
 constexpr Id most_profiles = 1 << 28;       // the same
 constexpr int threads_for_a_processor = 4;  // with more, threads only wait, and each takes memory
 
-inline void require(bool holds, const std::string& sentence) {
-  if (!holds) throw std::invalid_argument(sentence);
+// Sentences and names are views: making a string for each of many checks would take longer than the checks.
+inline void require(bool holds, std::string_view sentence) {
+  if (!holds) throw std::invalid_argument(std::string(sentence));
 }
 
 template <class Number>
-void in_range(const std::string& name, Number number, std::int64_t least, std::int64_t most) {
+void in_range(std::string_view name, Number number, std::int64_t least, std::int64_t most) {
   if (number >= least && number <= most) return;
-  throw std::invalid_argument(name + " is " + std::to_string(number) + "; expected from " + std::to_string(least) +
+  throw std::invalid_argument(std::string(name) + " is " + std::to_string(number) + "; expected from " + std::to_string(least) +
                               " to " + std::to_string(most));
 }
 
 // Every one of `ids` is at least `least`, and less than `end`.
-inline void ids(const std::string& name, Ids ids, Id least, std::int64_t end = std::int64_t{INT32_MAX} + 1) {
+inline void ids(std::string_view name, Ids ids, Id least, std::int64_t end = std::int64_t{INT32_MAX} + 1) {
   for (Id id : ids)
     if (id < least || id >= end) in_range(name, id, least, end - 1);
 }
 
-inline void lengths(const std::string& name, std::size_t length, const std::string& other, std::size_t expected) {
+inline void lengths(std::string_view name, std::size_t length, std::string_view other, std::size_t expected) {
   if (length == expected) return;
-  throw std::invalid_argument(name + " has " + std::to_string(length) + " entries; expected " +
-                              std::to_string(expected) + ", to go with " + other);
+  throw std::invalid_argument(std::string(name) + " has " + std::to_string(length) + " entries; expected " +
+                              std::to_string(expected) + ", to go with " + std::string(other));
 }
 
 // Offsets that cut `all` entries into so many parts, one after the other.
 template <class Offset>
-void offsets(const std::string& name, std::span<const Offset> offsets, std::size_t parts, std::size_t all) {
+void offsets(std::string_view name, std::span<const Offset> offsets, std::size_t parts, std::size_t all) {
   lengths(name, offsets.size(), "what they cut", parts + 1);
-  require(offsets.front() == 0, name + " do not begin with 0");
-  require(std::is_sorted(offsets.begin(), offsets.end()), name + " fall somewhere");
-  in_range("the last of " + name, offsets.back(), static_cast<std::int64_t>(all), static_cast<std::int64_t>(all));
+  require(offsets.front() == 0, "offsets do not begin with 0");
+  require(std::is_sorted(offsets.begin(), offsets.end()), "offsets fall somewhere");
+  in_range("the last of the offsets", offsets.back(), static_cast<std::int64_t>(all), static_cast<std::int64_t>(all));
 }
 
-inline void edges(Ids heads, Ids offsets_, Ids tails) {
-  require(tails.size() <= INT32_MAX, "a relation has more edges than offsets can count");
-  offsets("offsets", offsets_, heads.size(), tails.size());
-  ids("heads", heads, 0);
-  ids("tails", tails, 0);
-  const auto rises = [](Ids some) {
-    return std::adjacent_find(some.begin(), some.end(), std::greater_equal<>()) == some.end();
-  };
-  require(rises(heads), "heads do not rise");
-  require(rises(offsets_), "a head has no tails");
-  for (std::size_t row = 0; row < heads.size(); ++row) {
-    const Ids of_head = tails.subspan(offsets_[row], offsets_[row + 1] - offsets_[row]);
-    require(std::is_sorted(of_head.begin(), of_head.end()), "the tails of a head fall somewhere");
-  }
-}
+// Heads rise, each has tails, and these never fall: one pass over all of them, in a file of its own so that it is compiled
+// like a kernel and not, like the bindings, to be small.
+void edges(Ids heads, Ids offsets, Ids tails);
 
 inline void graph(Id entities, const std::vector<std::shared_ptr<const Edges>>& relations) {
   require(entities >= 0, "a graph has fewer than no entities");
@@ -74,19 +64,19 @@ inline void graph(Id entities, const std::vector<std::shared_ptr<const Edges>>& 
   }
   for (std::size_t relation = 0; relation < relations.size(); relation += 2) {
     const Edges &there = *relations[relation], &back = *relations[relation + 1];
-    require(there.tails.size() == back.tails.size() && there.digest == back.digest_of_inverse &&
-                there.digest_of_inverse == back.digest,
-            "relation " + std::to_string(relation + 1) + " is not the inverse of the one before it");
+    require(there.tails.size() == back.tails.size() && there.digest.there == back.digest.back &&
+                there.digest.back == back.digest.there,
+            "a relation is not the inverse of the one before it");
   }
 }
 
-inline void entities(const std::string& name, Ids some, const Graph& graph, Id least = 0) {
+inline void entities(std::string_view name, Ids some, const Graph& graph, Id least = 0) {
   ids(name, some, least, graph.entities);
 }
-inline void relation(const std::string& name, Id relation, const Graph& graph) {
+inline void relation(std::string_view name, Id relation, const Graph& graph) {
   in_range(name, relation, 0, std::ssize(graph.relations) - 1);
 }
-inline void relations(const std::string& name, Ids some, const Graph& graph) {
+inline void relations(std::string_view name, Ids some, const Graph& graph) {
   ids(name, some, 0, std::ssize(graph.relations));
 }
 

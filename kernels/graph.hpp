@@ -17,6 +17,12 @@ using Id = std::int32_t;
 using Count = std::int64_t;
 using Ids = std::span<const Id>;
 
+// Two numbers that a set of edges has, one for each direction it may be walked in: so that a relation and its inverse can be
+// seen to belong together without comparing them edge by edge.
+struct EdgeDigest {
+  std::uint64_t there = 0, back = 0;
+};
+
 // The edges of one relation: row i holds the tails of heads[i], sorted, at tails[offsets[i]..offsets[i + 1]).
 //
 // `of` finds the row of an entity in constant time where the relation is common: one bit an entity, with the number of
@@ -50,7 +56,7 @@ class Edges {
   const Id largest;  // id of a head or tail; -1 if there is none
 
   // Sums over all edges that tell whether two relations are each other's inverse, without looking at the edges again.
-  const std::uint64_t digest, digest_of_inverse;
+  const EdgeDigest digest;
 
  private:
   struct Word {

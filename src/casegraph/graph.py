@@ -209,11 +209,13 @@ class Graph:
 
     def apply(self, rows: Ids, *, add: bool) -> Ids:
         """Add or retract facts given as rows of known ids; returns the rows that changed anything, sorted."""
+        if not len(rows):
+            return rows
         if add:
             self._make_room()
         rows = rows[np.argsort(rows[:, 1], kind="stable")]
         starts = np.flatnonzero(np.diff(rows[:, 1], prepend=-1))
-        few = [NO_ROWS]
+        few: list[Ids] = []
         changed = [NO_ROWS]
         for start, end in pairwise([*starts.tolist(), len(rows)]):
             group = rows[start:end]
@@ -223,7 +225,8 @@ class Graph:
             else:
                 keys = self._put_changed(relation, key(group[:, 0], group[:, 2]), add=add)
                 changed.append(_rows(np.full(len(keys), relation), keys))
-        changed.append(self._put_new(np.concatenate(few)))
+        if few:
+            changed.append(self._put_new(np.concatenate(few)))
         self._forget_derived()
         found = np.concatenate(changed)
         return found[np.argsort(found[:, 1], kind="stable")]
