@@ -64,8 +64,8 @@ inline void graph(Id entities, const std::vector<std::shared_ptr<const Edges>>& 
   }
   for (std::size_t relation = 0; relation < relations.size(); relation += 2) {
     const Edges &there = *relations[relation], &back = *relations[relation + 1];
-    require(there.tails.size() == back.tails.size() && there.digest.there == back.digest.back &&
-                there.digest.back == back.digest.there,
+    require(there.tails.size() == back.tails.size() && there.digest.heads == back.digest.tails &&
+                there.digest.tails == back.digest.heads,
             "a relation is not the inverse of the one before it");
   }
 }

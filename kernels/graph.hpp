@@ -17,10 +17,10 @@ using Id = std::int32_t;
 using Count = std::int64_t;
 using Ids = std::span<const Id>;
 
-// Two numbers that a set of edges has, one for each direction it may be walked in: so that a relation and its inverse can be
-// seen to belong together without comparing them edge by edge.
+// A sum over the heads of all edges, and one over their tails: a relation and its inverse, which have them the other way
+// round, can be seen to give every entity as many edges as the other does.
 struct EdgeDigest {
-  std::uint64_t there = 0, back = 0;
+  std::uint64_t heads = 0, tails = 0;
 };
 
 // The edges of one relation: row i holds the tails of heads[i], sorted, at tails[offsets[i]..offsets[i + 1]).
