@@ -390,7 +390,7 @@ def declared(name: str, shape: str) -> Callable[[Path], None]:
         header, _, rest = parts[f"{name}.npy"].partition(b"\n")
         before, _, after = header.partition(b"'shape': (")
         longer = before + b"'shape': (" + shape.encode() + after[after.index(b")") :]
-        packed(file, {**parts, f"{name}.npy": longer[: len(header)].rstrip() + b"\n" + rest})
+        packed(file, {**parts, f"{name}.npy": longer.rstrip().ljust(len(header)) + b"\n" + rest})
 
     return change
 

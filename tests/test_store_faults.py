@@ -33,7 +33,7 @@ PARTS = range(8 if DEEP else 1)  # of which each test is made, so that they run 
 ROOT = Path(__file__).parents[1]
 FACTS = random_facts(Random(51), entities=8, relations=3, facts=24)
 # How often the work makes each call of the system, at least.
-SYSTEM_CALLS = {"fsync": 110, "write": 110, "unlink": 25, "ftruncate": 12, "mkdir": 4, "rename": 4, "rmdir": 2}
+SYSTEM_CALLS = {"fsync": 110, "write": 110, "unlink": 25, "mkdir": 4, "rename": 4, "rmdir": 2}
 
 in_parts = pytest.mark.parametrize("part", PARTS)
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
