@@ -24,11 +24,11 @@ import numpy as np
 from benchmarks.bench_ask import TAIL_ONLY, batch, single
 from casegraph import kernels
 from casegraph.casebase import CaseBase
-from casegraph.counting import ANY, Counting, having, in_use
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.facts import Fact, read_facts
+from casegraph.graph.facts import Fact, read_facts
+from casegraph.running import peak_memory, threads
 from casegraph.settings import Settings
-from casegraph.work import peak_memory, threads
+from casegraph.statistics.counts import ANY, Counting, having, in_use
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 GRAPHS = [("WN18RR", 3), ("WN18RR", 5), ("FB122", 3), (TAIL_ONLY, 3), ("FB15k-237", 3), ("Hetionet-part", 3)]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from casegraph.casebase import CaseBase
-from casegraph.evaluation.completion import Sides, _directed, _questions, _ranked, _read, _tasks
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.executor import HERE
-from casegraph.work import quiet
+from casegraph.evaluation.evaluation import Sides, _directed, _questions, _ranked, _read, _tasks
+from casegraph.execution.executor import HERE
+from casegraph.running import quiet
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 TAIL_ONLY = "NELL-995/minerva"

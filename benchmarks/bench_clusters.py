@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from casegraph.arrays import Ids
 from casegraph.casebase import CaseBase
-from casegraph.clusters.assignment import Clusters
-from casegraph.evaluation.completion import evaluate
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.facts import Fact
-from casegraph.graph import Graph
+from casegraph.evaluation.evaluation import evaluate
+from casegraph.graph.arrays import Ids
+from casegraph.graph.facts import Fact
+from casegraph.graph.graph import Graph
 from casegraph.settings import PAPER, Settings
+from casegraph.similarity.clusters.assignment import Clusters
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 MRR = "both.realistic.inverse_harmonic_mean_rank"

@@ -30,8 +30,8 @@ def facts(count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
 
 def measure(count: int) -> None:
     """Load one graph in this process, and print what it took."""
-    from casegraph.graph import Graph
-    from casegraph.names import Names
+    from casegraph.graph.graph import Graph
+    from casegraph.graph.names import Names
 
     names = {name for head, _, tail in facts(count) for name in (head, tail)}
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

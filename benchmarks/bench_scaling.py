@@ -11,11 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from casegraph.counting import having
-from casegraph.scaling.counting import Shard, count_hits, count_reach, with_hits
-from casegraph.scaling.files import write_part
+from casegraph.cli.sources import case_base
+from casegraph.execution.shard_files import write_part
+from casegraph.execution.shards import Shard, count_hits, count_reach, with_hits
 from casegraph.settings import Settings
-from casegraph.sources import case_base
+from casegraph.statistics.counts import having
 
 T = TypeVar("T")
 COLUMNS = ("facts", "entities", "digest s", "hits s", "reach s", "path types", "file MB")

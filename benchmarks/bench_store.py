@@ -17,8 +17,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from casegraph.facts import Fact, read_facts, write_facts
-from casegraph.store.store import CaseStore
+from casegraph.graph.facts import Fact, read_facts, write_facts
+from casegraph.storage.store.store import CaseStore
 
 T = TypeVar("T")
 OPEN = "import sys; from casegraph import CaseStore; print(len(CaseStore.open(sys.argv[1], read_only=True).graph))"

@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.sampled_paths import sampling
-from casegraph.answering import _prior_times_precision
+from casegraph.answering.query import _prior_times_precision
+from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
-from casegraph.evaluation.completion import Evaluation, Sides, evaluate
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.facts import read_facts
-from casegraph.paths import in_words, unpacked
+from casegraph.evaluation.evaluation import Evaluation, Sides, evaluate
+from casegraph.graph.facts import read_facts
 from casegraph.settings import Settings
-from casegraph.state import State
+from casegraph.statistics.path_types import in_words, unpacked
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"

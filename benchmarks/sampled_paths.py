@@ -14,14 +14,14 @@ from functools import cached_property
 
 import numpy as np
 
-from casegraph import answering
-from casegraph.arrays import Counts, Floats, Ids
-from casegraph.clusters.assignment import EVERYONE
-from casegraph.counting import ClusterCounts
-from casegraph.graph import Graph
-from casegraph.paths import packed
+from casegraph.answering import query as answering
+from casegraph.graph.arrays import Counts, Floats, Ids
+from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
-from casegraph.statistics import PathStatistics
+from casegraph.similarity.clusters.assignment import EVERYONE
+from casegraph.statistics.counts import ClusterCounts
+from casegraph.statistics.path_types import packed
+from casegraph.statistics.statistics import PathStatistics
 
 TRIES_PER_STEP = 8  # how often a walk draws another edge when the first leads back
 AT_ONCE = 2_000_000  # walks

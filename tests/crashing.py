@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.strategies import Fact, random_facts
 
-from casegraph.store.store import CaseStore
+from casegraph.storage.store.store import CaseStore
 
 CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir", "unlink", "rmdir")
 BATCHES, FORGOTTEN = 12, 6  # updates, and after which of them history is forgotten

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from casegraph.answering import answers
+from casegraph.answering.query import answers
+from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
-from casegraph.clusters.assignment import depends_on_history
-from casegraph.counting import ClusterCounts
-from casegraph.graph import Graph
-from casegraph.names import Names
+from casegraph.graph.graph import Graph
+from casegraph.graph.names import Names
 from casegraph.settings import Settings
-from casegraph.state import State
+from casegraph.similarity.clusters.assignment import depends_on_history
+from casegraph.statistics.counts import ClusterCounts
 
 Fact = tuple[str, str, str]
 Portrait = dict[str, list[Any]]

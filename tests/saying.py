@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from tests.strategies import Fact
 
 from casegraph import Answer, Answers, CaseBase, CasegraphError, Settings
-from casegraph.batch.completing import Wanted, complete
+from casegraph.batch.completion import Wanted, complete
 
 DEEP = os.environ.get("CASEGRAPH_DEEP") == "1"
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None

@@ -12,10 +12,10 @@ import hypothesis
 from hypothesis import strategies as st
 from tests import oracle
 
-from casegraph.graph import Graph
-from casegraph.paths import unpacked
-from casegraph.profiles import Profiles
+from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
+from casegraph.similarity.profiles import Profiles
+from casegraph.statistics.path_types import unpacked
 
 hypothesis.settings.register_profile("casegraph", deadline=None)  # time is not what is asserted here
 hypothesis.settings.load_profile("casegraph")

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests import oracle
 from tests.strategies import Fact, by_name, fact_lists, facts, path_type_in_oracle, random_facts, relation_in_oracle
 
-from casegraph.answering import asking, standings
-from casegraph.answers import Answers
-from casegraph.arrays import ids
+from casegraph.answering.query import asking, standings
+from casegraph.answering.results import Answers
 from casegraph.casebase import CaseBase
+from casegraph.graph.arrays import ids
 from casegraph.settings import Settings
 
 PAPER = Settings.paper("WN18RR").but(max_length=3)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from casegraph import kernels
-from casegraph.arrays import ids
-from casegraph.counting import KINDS
-from casegraph.graph import Graph
-from casegraph.paths import packed
+from casegraph.graph.arrays import ids
+from casegraph.graph.graph import Graph
+from casegraph.statistics.counts import KINDS
+from casegraph.statistics.path_types import packed
 
 FACTS = [("a", "r", "b"), ("b", "r", "c"), ("a", "s", "c"), ("c", "s", "d"), ("d", "r", "a"), ("e", "s", "a")]
 GRAPH = Graph.of(FACTS)
@@ -372,7 +372,7 @@ NO_MORE_THREADS = """
 import resource
 import numpy as np
 from casegraph import kernels
-from casegraph.graph import Graph
+from casegraph.graph.graph import Graph
 graph = Graph.of([(f"e{k % 97}", f"r{k % 3}", f"e{k * 7 % 101}") for k in range(3000)])
 everyone = np.arange(len(graph.entities), dtype=np.int32)
 def counted(threads):

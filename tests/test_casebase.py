@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, histories, surviving
 
-from casegraph.answers import Answers
-from casegraph.backlog import MANY
+from casegraph.answering.results import Answers
+from casegraph.answering.state import Update
 from casegraph.casebase import CaseBase, Known
 from casegraph.errors import InvalidSettings, UnknownName
-from casegraph.profiles import NONE
 from casegraph.settings import Settings
-from casegraph.state import Update
+from casegraph.similarity.profiles import NONE
+from casegraph.statistics.backlog import MANY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

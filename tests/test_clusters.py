@@ -10,13 +10,13 @@ from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, histories, profiles_of, random_facts, shuffled
 from tests.trees import grouped, joins_of, leaves, members, nodes_of
 
-from casegraph.arrays import ids
 from casegraph.casebase import CaseBase
-from casegraph.clusters.assignment import EVERYONE, Clusters
-from casegraph.clusters.hac import grow
-from casegraph.graph import Graph
+from casegraph.graph.arrays import ids
+from casegraph.graph.graph import Graph
 from casegraph.kernels import ClusterTree
 from casegraph.settings import Clustering, Settings
+from casegraph.similarity.clusters.assignment import EVERYONE, Clusters
+from casegraph.similarity.clusters.hac import grow
 
 THRESHOLDS = [-1.0, 0.0, 0.2, 0.3333333, 0.5, 0.66, 0.75, 0.9, 1.0]
 

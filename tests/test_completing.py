@@ -19,17 +19,17 @@ from hypothesis import strategies as st
 from tests.strategies import Fact, fact_lists, random_facts, shuffled, some_settings
 
 from casegraph import world
-from casegraph.answering import answers
-from casegraph.arrays import ids
-from casegraph.batch import completing
-from casegraph.batch.auditing import audit, because
-from casegraph.batch.completing import Wanted, complete
+from casegraph.answering.query import answers
+from casegraph.answering.state import State
+from casegraph.batch import completion
+from casegraph.batch.audit import audit, because
+from casegraph.batch.completion import Wanted, complete
 from casegraph.casebase import CaseBase
 from casegraph.cli import cli
 from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings, UnknownName, UnreadableFile
-from casegraph.executor import Here, Result, Task
+from casegraph.execution.executor import Here, Result, Task
+from casegraph.graph.arrays import ids
 from casegraph.settings import Settings
-from casegraph.state import State
 
 FACTS = random_facts(Random(83), entities=12, relations=3, facts=50)
 ALL = Wanted(min_probability=0, top=100, heads=True)
@@ -103,7 +103,7 @@ def test_what_is_kept_is_as_wanted(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(completing, "AT_ONCE", 5)
+    monkeypatch.setattr(completion, "AT_ONCE", 5)
 
 
 @pytest.mark.usefixtures("small")
@@ -234,7 +234,7 @@ def test_an_audit_scores_each_fact_as_if_it_were_missing() -> None:
         assert one.instead != one.tail
         assert one.instead_known == ((one.head, one.relation, one.instead) in FACTS)
         assert one.doubt == (1 - (one.probability or 0)) * (
-            completing.probability(cases.settings, one.instead_score) or 0
+            completion.probability(cases.settings, one.instead_score) or 0
         )
     assert audit(cases, top=7) == found[:7]
     assert audit(cases, relations=("r1",), top=1_000) == [one for one in found if one.relation == "r1"]

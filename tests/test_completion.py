@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from casegraph import CaseBase, Settings
 from casegraph.errors import InvalidSettings, NotABenchmark, UnknownName
-from casegraph.evaluation.completion import Evaluation, Sides, evaluate
 from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.evaluation import Evaluation, Sides, evaluate
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark folders are not beside this checkout")

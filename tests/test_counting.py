@@ -10,12 +10,12 @@ from tests.histories import Fact
 from tests.strategies import fact_lists, shuffled
 
 from casegraph import kernels
-from casegraph.arrays import Ids
 from casegraph.casebase import CaseBase
-from casegraph.counting import ANY, KINDS, Counting, Hits, _share_of
-from casegraph.graph import Graph
-from casegraph.paths import lengths
+from casegraph.graph.arrays import Ids
+from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
+from casegraph.statistics.counts import ANY, KINDS, Counting, Hits, _share_of
+from casegraph.statistics.path_types import lengths
 
 
 def everyone(graph: Graph) -> Ids:
@@ -177,7 +177,7 @@ def test_too_many_kinds_of_paths_are_left_out(monkeypatch: pytest.MonkeyPatch) -
     graph = Graph.of(hub(10))
     found = Counting(graph, Settings()).cycles(everyone(graph))
     kinds = np.bincount(lengths(found.types, 3), minlength=4).tolist()
-    monkeypatch.setattr("casegraph.counting.KINDS", kinds[3] - 1)
+    monkeypatch.setattr("casegraph.statistics.counts.KINDS", kinds[3] - 1)
     assert found.within(ANY - 1, 3)[1] == 2
     assert kinds[3] < KINDS
 

@@ -12,17 +12,17 @@ import pytest
 from tests.test_datasets import DATA, needs_data
 
 from casegraph import read_facts, world, write_facts
-from casegraph.batch.auditing import audit
-from casegraph.batch.completing import Wanted, complete
+from casegraph.answering.state import State
+from casegraph.batch.audit import audit
+from casegraph.batch.completion import Wanted, complete
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
-from casegraph.evaluation.completion import evaluate
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.executor import HERE, Executor
-from casegraph.scaling.dask import DaskExecutor
+from casegraph.evaluation.evaluation import evaluate
+from casegraph.execution.dask import DaskExecutor
+from casegraph.execution.executor import HERE, Executor
+from casegraph.running import Show, quiet
 from casegraph.settings import Settings
-from casegraph.state import State
-from casegraph.work import Show, quiet
 
 distributed = pytest.importorskip("distributed")
 WORKERS = 2
@@ -139,7 +139,7 @@ def test_an_error_of_a_task_comes_to_whoever_asked(cluster: DaskExecutor) -> Non
 
 
 def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("casegraph.scaling.dask.PATIENCE", 0.5)
+    monkeypatch.setattr("casegraph.execution.dask.PATIENCE", 0.5)
     with pytest.raises(CasegraphError, match=r"no Dask scheduler with workers answers at tcp://127\.0\.0\.1:9"):
         DaskExecutor("tcp://127.0.0.1:9")
 

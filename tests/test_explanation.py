@@ -10,10 +10,10 @@ from hypothesis import settings as example_settings
 from tests import oracle
 from tests.strategies import Fact, fact_lists, random_facts, some_settings
 
-from casegraph.answers import Answer
+from casegraph.answering.explanation import LEAST_SHOWN, PATHS_SHOWN, Explanation, Reason
+from casegraph.answering.results import Answer
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
-from casegraph.explanation import LEAST_SHOWN, PATHS_SHOWN, Explanation, Reason
 from casegraph.settings import Settings
 
 PAPER = Settings.paper("WN18RR").but(max_length=3)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casegraph.errors import CasegraphError, InvalidSettings, MalformedFact, UnreadableFile
-from casegraph.facts import HEADERS, Fact, columns_of, read_facts, write_facts
+from casegraph.graph.facts import HEADERS, Fact, columns_of, read_facts, write_facts
 
 FACT = Fact("durham", "located_in", "north_carolina")
 LINE = b"durham\tlocated_in\tnorth_carolina\n"

@@ -9,10 +9,10 @@ import pytest
 from tests.files_of_before.make import AWKWARD, FAMILY, said
 
 from casegraph.casebase import CaseBase
-from casegraph.scaling.counting import keep, with_hits
-from casegraph.scaling.files import read_part
-from casegraph.store.checking import check, salvage
-from casegraph.store.store import CaseStore
+from casegraph.execution.shard_files import read_part
+from casegraph.execution.shards import keep, with_hits
+from casegraph.storage.store.checking import check, salvage
+from casegraph.storage.store.store import CaseStore
 
 FILES = Path(__file__).parent / "files_of_before"
 EXPECTED: dict[str, Any] = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))

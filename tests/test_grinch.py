@@ -11,16 +11,16 @@ from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, histories, played, profiles_of, random_facts, shuffled
 from tests.trees import grouped, joins_of, leaves, members, nodes_of
 
-from casegraph.arrays import Ids, ids
 from casegraph.casebase import CaseBase
-from casegraph.clusters.assignment import EVERYONE, Clusters
-from casegraph.clusters.grinch import update
-from casegraph.clusters.hac import grow
-from casegraph.clusters.tree import in_order, read, written
-from casegraph.graph import Graph
+from casegraph.graph.arrays import Ids, ids
+from casegraph.graph.graph import Graph
 from casegraph.kernels import ClusterTree
-from casegraph.profiles import Profiles
 from casegraph.settings import Settings
+from casegraph.similarity.clusters.assignment import EVERYONE, Clusters
+from casegraph.similarity.clusters.grinch import update
+from casegraph.similarity.clusters.hac import grow
+from casegraph.similarity.clusters.tree import in_order, read, written
+from casegraph.similarity.profiles import Profiles
 
 GRINCH = Settings(clustering="grinch", threshold=0.5)
 THRESHOLDS = [-1.0, 0.0, 0.2, 0.3333333, 0.5, 0.66, 0.75, 0.9, 1.0]

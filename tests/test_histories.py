@@ -18,10 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.histories import EXACT, Fact, Life, Portrait, by_name, lived, portrait
 from tests.strategies import ENTITIES, RELATIONS, facts
 
-from casegraph import answering, recounting
+from casegraph.answering import query as answering
 from casegraph.casebase import CaseBase
-from casegraph.graph import Graph
+from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
+from casegraph.statistics import incremental as recounting
 
 DEEP = bool(os.environ.get("CASEGRAPH_DEEP"))
 STEPS = 100

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pytest
 
 from casegraph.errors import MalformedFact, UnreadableFile
-from casegraph.facts import LONGEST, Fact, read_facts
+from casegraph.graph.facts import LONGEST, Fact, read_facts
 
 GOOD = b"a\tr\tb\n"
 TSV = "expected 'head<TAB>relation<TAB>tail'"
@@ -297,7 +297,7 @@ def peak(statement: str, content: str) -> int:
     """How many MiB a process takes at most that reads what another one writes."""
     if not Path("/proc/self/status").exists():
         pytest.skip("the memory of a process is read from /proc")
-    reader = f"from casegraph.facts import read_facts\n{statement}\nprint(open('/proc/self/status').read())"
+    reader = f"from casegraph.graph.facts import read_facts\n{statement}\nprint(open('/proc/self/status').read())"
     with subprocess.Popen([sys.executable, "-c", f"import sys\n{content}"], stdout=subprocess.PIPE) as source:
         result = subprocess.run([sys.executable, "-c", reader], stdin=source.stdout, capture_output=True, check=True)
     return int(result.stdout.split(b"VmHWM:")[1].split()[0]) // 1024

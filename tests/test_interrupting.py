@@ -14,10 +14,10 @@ import pytest
 
 from casegraph import kernels
 from casegraph.casebase import CaseBase
-from casegraph.counting import Counting
-from casegraph.graph import Graph
+from casegraph.graph.graph import Graph
+from casegraph.running import run
 from casegraph.settings import Settings
-from casegraph.work import run
+from casegraph.statistics.counts import Counting
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in the POSIX way")
 
@@ -28,9 +28,9 @@ import sys, time
 from itertools import product
 import numpy as np
 from casegraph import kernels
-from casegraph.arrays import ids
-from casegraph.graph import Graph
-from casegraph.paths import packed
+from casegraph.graph.arrays import ids
+from casegraph.graph.graph import Graph
+from casegraph.statistics.path_types import packed
 
 names = [f"e{number}" for number in range(size)]
 graph = Graph.of((a, f"r{k}", b) for a in names for b in names if a != b for k in range(relations))
@@ -219,6 +219,6 @@ def test_a_tree_whose_insertion_was_interrupted_is_not_used_any_more() -> None:
 def test_running_without_showing_takes_no_thread() -> None:
     before = threading.active_count()
     assert run(lambda counters: threading.active_count(), "counting", 10**6, lambda *step: None) == before + 1
-    from casegraph.work import quiet
+    from casegraph.running import quiet
 
     assert run(lambda counters: threading.active_count(), "counting", 10**6, quiet) == before

@@ -14,7 +14,7 @@ from tests.measuring import Size, size_of
 from tests.saying import DEEP, SETTINGS, facts_of, questions_about, rebuilt, said
 
 from casegraph import CaseBase, CaseStore, Settings
-from casegraph.backlog import HELD
+from casegraph.statistics.backlog import HELD
 
 UPDATES = 10_000 if DEEP else 600
 WINDOW, EVERY = 60, 10  # of so many updates, early and late, sizes are compared; each is measured so often

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import strategies as _  # noqa: F401  (its Hypothesis profile)
 
-from casegraph.arrays import ids
-from casegraph.names import Names
+from casegraph.graph.arrays import ids
+from casegraph.graph.names import Names
 
 batches = st.lists(st.lists(st.text(max_size=3), max_size=5), max_size=6)
 

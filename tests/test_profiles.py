@@ -5,8 +5,8 @@ from hypothesis import given
 from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, histories, profiles_of, random_facts, relation_in_oracle, surviving
 
-from casegraph.graph import Graph
-from casegraph.profiles import NONE, Profiles
+from casegraph.graph.graph import Graph
+from casegraph.similarity.profiles import NONE, Profiles
 
 
 def kept_up_to_date(history: list[Step], graph: Graph) -> Profiles:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from casegraph import CaseBase, Fact, Settings
-from casegraph.evaluation.completion import Evaluation, evaluate
 from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.evaluation import Evaluation, evaluate
 
 pytestmark = pytest.mark.filterwarnings("default")  # PyKEEN and what it imports warn of their own affairs
 torch = pytest.importorskip("torch", reason="PyKEEN is not installed")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casegraph.answering import Standings
+from casegraph.answering.query import Standings
 from casegraph.evaluation.ranking import HITS, Ranks, metrics, ranks, unreached
 
 TIES = ["realistic", "optimistic", "pessimistic"]

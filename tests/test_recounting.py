@@ -8,7 +8,7 @@ from tests.histories import with_names
 
 from casegraph import kernels
 from casegraph.casebase import CaseBase
-from casegraph.graph import Graph
+from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 
 COLUMNS = ("types", "hits", "reached", "right")

@@ -16,10 +16,10 @@ from tests.strategies import (
     surviving,
 )
 
-from casegraph.arrays import ids
-from casegraph.graph import Graph, Query
-from casegraph.profiles import Profiles
-from casegraph.retrieval import contextual_entities, nearest, similar_entities
+from casegraph.graph.arrays import ids
+from casegraph.graph.graph import Graph, Query
+from casegraph.similarity.profiles import Profiles
+from casegraph.similarity.retrieval import contextual_entities, nearest, similar_entities
 
 
 def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int) -> None:

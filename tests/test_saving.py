@@ -21,8 +21,8 @@ from tests.strategies import Fact, Step, histories, random_facts, some_settings,
 
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
-from casegraph.saving import DIGEST, FORMAT, digest_of
 from casegraph.settings import Settings
+from casegraph.storage.case_files import DIGEST, FORMAT, digest_of
 
 Arrays = dict[str, npt.NDArray[Any]]
 

@@ -17,14 +17,14 @@ from tests.strategies import Fact, Step, histories, random_facts, shuffled, some
 from tests.test_saving import ODD_ARRAYS, Arrays, mutated, put, rewrite
 
 from casegraph import world
+from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.cli import cli
 from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings
-from casegraph.paths import in_words, unpacked
-from casegraph.scaling.counting import COLUMNS, Part, Shard, count_hits, count_reach, keep, merged, with_hits
-from casegraph.scaling.files import read_part, write_part
+from casegraph.execution.shard_files import read_part, write_part
+from casegraph.execution.shards import COLUMNS, Part, Shard, count_hits, count_reach, keep, merged, with_hits
 from casegraph.settings import Settings
-from casegraph.state import State
+from casegraph.statistics.path_types import in_words, unpacked
 
 FACTS = random_facts(Random(71), entities=12, relations=3, facts=50)
 

@@ -11,12 +11,12 @@ from tests import oracle
 from tests.strategies import Fact, fact_lists, path_type_in_oracle, profiles_of, random_facts, relation_in_oracle
 
 from casegraph import kernels
-from casegraph.arrays import Counts, ids
-from casegraph.clusters.assignment import EVERYONE, Clusters
-from casegraph.graph import Graph
-from casegraph.paths import are_path_types, packed, unpacked
+from casegraph.graph.arrays import Counts, ids
+from casegraph.graph.graph import Graph
 from casegraph.settings import Clustering, Settings, Weight
-from casegraph.statistics import TOO_MANY, PathStatistics, share
+from casegraph.similarity.clusters.assignment import EVERYONE, Clusters
+from casegraph.statistics.path_types import are_path_types, packed, unpacked
+from casegraph.statistics.statistics import TOO_MANY, PathStatistics, share
 
 Numbers = dict[oracle.PathType, tuple[int, ...]]
 

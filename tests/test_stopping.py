@@ -9,9 +9,9 @@ from tests import oracle
 from tests.strategies import random_facts
 
 from casegraph import kernels
-from casegraph.answering import Standings, answers, asking, standings
-from casegraph.arrays import ids
+from casegraph.answering.query import Standings, answers, asking, standings
 from casegraph.casebase import CaseBase
+from casegraph.graph.arrays import ids
 from casegraph.settings import Settings
 
 VARIANTS: list[dict[str, Any]] = [

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.strategies import Fact, Step, histories, random_facts, some_settings, surviving
 from tests.test_store_faults import named_counts
 
-from casegraph import disk
+from casegraph.answering.state import Update
 from casegraph.casebase import CaseBase
 from casegraph.errors import (
     DamagedStore,
@@ -31,14 +31,14 @@ from casegraph.errors import (
     UnreadableFile,
 )
 from casegraph.settings import Settings
-from casegraph.state import Update
-from casegraph.store import snapshots, store
-from casegraph.store.checking import check, salvage
-from casegraph.store.describing import described
-from casegraph.store.log import LogWriter
-from casegraph.store.records import NewNames, Record
-from casegraph.store.restoring import read_log
-from casegraph.store.store import CaseStore
+from casegraph.storage import disk
+from casegraph.storage.store import snapshots, store
+from casegraph.storage.store.checking import check, salvage
+from casegraph.storage.store.describing import described
+from casegraph.storage.store.log import LogWriter
+from casegraph.storage.store.records import NewNames, Record
+from casegraph.storage.store.restoring import read_log
+from casegraph.storage.store.store import CaseStore
 
 FACTS = random_facts(Random(5), entities=9, relations=3, facts=70)[:30]
 NOTHING = np.empty((0, 3), dtype=np.int32)

@@ -25,9 +25,9 @@ from tests.strategies import Fact, path_type_in_oracle, random_facts, relation_i
 
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
-from casegraph.saving import COLUMNS
-from casegraph.store.checking import check, salvage
-from casegraph.store.store import CaseStore
+from casegraph.storage.case_files import COLUMNS
+from casegraph.storage.store.checking import check, salvage
+from casegraph.storage.store.store import CaseStore
 
 PARTS = range(8 if DEEP else 1)  # of which each test is made, so that they run beside each other
 ROOT = Path(__file__).parents[1]

@@ -15,9 +15,9 @@ import pytest
 from tests.strategies import random_facts
 
 from casegraph.errors import CasegraphError, DamagedStore, UnreadableFile
-from casegraph.store.checking import check, salvage
-from casegraph.store.describing import described
-from casegraph.store.store import CaseStore
+from casegraph.storage.store.checking import check, salvage
+from casegraph.storage.store.describing import described
+from casegraph.storage.store.store import CaseStore
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links and pipes are of another kind on Windows")
 
@@ -262,7 +262,7 @@ def test_the_folder_of_a_store_may_be_a_link_since_its_user_chose_it(made: Path,
 
 
 def test_a_manifest_names_only_files_of_its_own_folder(made: Path, tmp_path: Path) -> None:
-    from casegraph.store.records import digest
+    from casegraph.storage.store.records import digest
 
     copytree(made, tmp_path / "store")
     manifest = tmp_path / "store" / "generation-000001" / "manifest"

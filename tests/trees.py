@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from casegraph.graph import Graph
+from casegraph.graph.graph import Graph
 from casegraph.kernels import ClusterTree
-from casegraph.profiles import Profiles
+from casegraph.similarity.profiles import Profiles
 
 
 class Node(NamedTuple):

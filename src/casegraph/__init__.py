@@ -14,7 +14,9 @@ A name is imported from its module when it is first used, so that `import casegr
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from casegraph.answers import Answer, Answers
+    from casegraph.answering.explanation import Explanation, Neighbour, Reason
+    from casegraph.answering.results import Answer, Answers
+    from casegraph.answering.state import Update
     from casegraph.casebase import CaseBase
     from casegraph.errors import (
         CasegraphError,
@@ -28,11 +30,9 @@ if TYPE_CHECKING:
         UnknownName,
         UnreadableFile,
     )
-    from casegraph.explanation import Explanation, Neighbour, Reason
-    from casegraph.facts import Fact, read_facts, write_facts
+    from casegraph.graph.facts import Fact, read_facts, write_facts
     from casegraph.settings import Settings
-    from casegraph.state import Update
-    from casegraph.store.store import CaseStore, Event
+    from casegraph.storage.store.store import CaseStore, Event
 else:
 
     def __getattr__(name: str) -> object:
@@ -49,15 +49,15 @@ else:
 
 
 _PUBLIC = {
-    "answers": "Answer Answers",
+    "answering.results": "Answer Answers",
     "casebase": "CaseBase",
     "errors": "CasegraphError DamagedStore IncompatibleFile InvalidSettings MalformedFact NotABenchmark ReadOnlyStore "
     "StoreInUse UnknownName UnreadableFile",
-    "explanation": "Explanation Neighbour Reason",
-    "facts": "Fact read_facts write_facts",
+    "answering.explanation": "Explanation Neighbour Reason",
+    "graph.facts": "Fact read_facts write_facts",
     "settings": "Settings",
-    "state": "Update",
-    "store.store": "CaseStore Event",
+    "answering.state": "Update",
+    "storage.store.store": "CaseStore Event",
 }
 
 __version__ = "0.1.0"

@@ -13,22 +13,23 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from casegraph.answering import answers, standings
-from casegraph.answers import Answer, Answers, named_answers
-from casegraph.arrays import ids
+from casegraph.answering.explanation import Explanation, Neighbour, explanation
+from casegraph.answering.query import answers, standings
+from casegraph.answering.results import Answer, Answers, named_answers
+from casegraph.answering.state import State, Update
 from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
-from casegraph.explanation import Explanation, Neighbour, explanation
-from casegraph.graph import Graph, Query, inverse
-from casegraph.profiles import NONE
-from casegraph.retrieval import contextual_entities, similar_entities
+from casegraph.graph.arrays import ids
+from casegraph.graph.directions import inverse
+from casegraph.graph.graph import Graph, Query
+from casegraph.running import Show, quiet
 from casegraph.settings import Settings
-from casegraph.state import State, Update
-from casegraph.work import Show, quiet
+from casegraph.similarity.profiles import NONE
+from casegraph.similarity.retrieval import contextual_entities, similar_entities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from casegraph.state import Retracted
+    from casegraph.answering.state import Retracted
 
 Known = Literal["mark", "exclude"]
 
@@ -179,14 +180,14 @@ class CaseBase:
 
     def save(self, path: str | Path) -> None:
         """Write the facts, the settings and what was counted to a file."""
-        from casegraph.saving import save
+        from casegraph.storage.case_files import save
 
         save(self._state, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> CaseBase:
         """Read a case base that `save` wrote."""
-        from casegraph.saving import load
+        from casegraph.storage.case_files import load
 
         loaded = CaseBase()
         loaded._start_with(load(Path(path)))

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from casegraph.arrays import Counts, Floats, Ids
+from casegraph.graph.arrays import Counts, Floats, Ids
 
 _WalkLists = tuple[Counts, Counts, Ids, Floats]
 

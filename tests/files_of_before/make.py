@@ -11,8 +11,8 @@ from pathlib import Path
 from shutil import rmtree
 
 from casegraph import CaseBase, CaseStore
-from casegraph.scaling.counting import Shard, count_hits, count_reach, merged, with_hits
-from casegraph.scaling.files import write_part
+from casegraph.execution.shard_files import write_part
+from casegraph.execution.shards import Shard, count_hits, count_reach, merged, with_hits
 
 FAMILY = [
     ("Ada", "parent of", "Ben"),

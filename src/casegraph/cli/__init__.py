@@ -4,7 +4,7 @@ import logging
 import sys
 from io import TextIOWrapper
 
-from casegraph.cli import (  # noqa: F401  (a command joins the group when its module is read)
+from casegraph.cli.commands import (  # noqa: F401  (a command joins the group when its module is read)
     asking,
     batch,
     measuring,

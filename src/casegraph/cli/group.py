@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from casegraph import __version__
+from casegraph.cli.output import choice, note
 from casegraph.errors import CasegraphError
-from casegraph.printing import choice, note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from casegraph.facts import Facts
+    from casegraph.graph.facts import Facts
     from casegraph.settings import Settings
 
     Chosen = Callable[[str], Settings | None]
@@ -62,7 +62,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def choosing(settings: str | None, dataset: str | None, max_length: int | None, **options: object) -> None:
         def chosen(source: str) -> Settings | None:
-            from casegraph.sources import settings_named
+            from casegraph.cli.sources import settings_named
 
             return settings_named(settings, dataset, max_length, source)
 
@@ -81,7 +81,7 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def reading(columns: str | None, header: bool | None, on_error: Any, refused: Any, **options: object) -> None:  # noqa: ANN401
         def read(source: str) -> Facts:
-            from casegraph.facts import read_facts
+            from casegraph.graph.facts import read_facts
 
             named = columns.split(",") if columns is not None else None
             return read_facts(source, columns=named, header=header, on_error=on_error, refused=refused)
@@ -98,12 +98,12 @@ def with_executor(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster; else it is started here.")
     @wraps(command)
     def choosing(executor: str, scheduler: str | None, **options: object) -> None:
-        from casegraph.executor import HERE
+        from casegraph.execution.executor import HERE
 
         if executor == "here" and scheduler is None:
             command(executor=HERE, **options)
             return
-        from casegraph.scaling.dask import DaskExecutor
+        from casegraph.execution.dask import DaskExecutor
 
         with DaskExecutor(scheduler) as cluster:
             command(executor=cluster, **options)

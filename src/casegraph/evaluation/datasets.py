@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from casegraph.errors import NotABenchmark
-from casegraph.facts import Facts, read_facts
+from casegraph.graph.facts import Facts, read_facts
 
 SPLITS = ("train", "valid", "test", "dev", "testI", "testII", "graph", "full_graph")
 ENDINGS = ("", ".txt", ".tsv", ".gz", ".txt.gz", ".tsv.gz")

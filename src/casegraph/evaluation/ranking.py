@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from casegraph.answering import Standings, standings
-from casegraph.arrays import Counts, Floats, Ids
-from casegraph.state import State
+from casegraph.answering.query import Standings, standings
+from casegraph.answering.state import State
+from casegraph.graph.arrays import Counts, Floats, Ids
 
 TIES = {
     "realistic": "the mean of optimistic and pessimistic; an answer not reached ties with all entities not reached",

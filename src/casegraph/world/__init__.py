@@ -8,7 +8,7 @@ Fact(head='Barbara Liskov', relation='award', tail='Turing Award')
 from importlib.resources import files
 from io import BytesIO
 
-from casegraph.facts import Fact, read_facts
+from casegraph.graph.facts import Fact, read_facts
 
 
 def facts() -> list[Fact]:

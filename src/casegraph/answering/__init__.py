@@ -1,0 +1,1 @@
+"""From counts to answers and their reasons (equation 1)."""

@@ -1,0 +1,100 @@
+"""Commands that measure and prepare: evaluate, facts, save."""
+# ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from casegraph.cli.group import cli, with_executor, with_reading, with_settings
+from casegraph.cli.output import ALL, TIES, Result, choice, counted, evaluated, note, progress, with_format
+
+if TYPE_CHECKING:
+    from casegraph.cli.group import Chosen, Read
+    from casegraph.execution.executor import Executor
+
+
+@cli.command()
+@click.argument("folder")
+@click.option("--split", default="test", show_default=True, help="The facts to ask for.")
+@click.option("--graph", metavar="FILE", help="The facts to answer from: a file, store or split; else graph or train.")
+@choice("--sides", ("both", "head", "tail"), "Which end of a fact to ask for.")
+@choice("--ties", tuple(TIES), "The rank among equal scores: the mean, or as in the paper's own code.")
+@click.option("--limit", type=int, metavar="N", help="Ask for so many facts only, spread evenly over the split.")
+@click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
+@with_executor
+@with_settings
+@with_format
+def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
+    """Ask for the facts of a benchmark's split, and rank the answers.
+
+    \b
+    Example:
+        casegraph evaluate WN18RR --settings paper --max-length 3 --ties original
+    """
+    from casegraph.evaluation.datasets import SPLITS, Benchmark
+    from casegraph.evaluation.evaluation import evaluate as experiment
+    from casegraph.settings import Settings
+
+    per_relation, source = asked.pop("per_relation"), graph if graph is None or graph in SPLITS else Path(graph)
+    with progress() as show:
+        done = experiment(Benchmark.open(folder), chosen(folder) or Settings(), graph_split=source, show=show, **asked)
+    took = ", ".join(f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items())
+    note(f"{took}; {done.queries_per_second:,.0f} queries/s; {done.phases['rank'].peak_memory / 1e6:,.0f} MB at most")
+    return evaluated(done, ties, by_relation=per_relation)
+
+
+@cli.command()
+@click.argument("sources", nargs=-1, required=True)
+@with_reading
+@with_format
+def facts(sources: tuple[str, ...], read: Read) -> Result:
+    """Read files of facts and count what each adds to those before it.
+
+    \b
+    Example:
+        casegraph facts people.tsv places.csv --on-error skip --refused refused.tsv
+    """
+    from casegraph.graph.graph import Graph
+
+    graph, rows = Graph(), list[tuple[Any, ...]]()
+    for source in sources:
+        entities, relations = len(graph.entities), len(graph.relations)
+        reading = read(source)
+        with progress() as show:
+            change = graph.add(counted(reading, show))
+        new = len(graph.entities) - entities, len(graph.relations) - relations
+        rows.append((source, len(change.added), change.repeated, reading.skipped, *new))
+    if len(rows) > 1:
+        rows.append((ALL, *(sum(row[place] for row in rows) for place in range(1, 6))))
+    return Result(("source", "facts", "duplicates", "skipped", "entities", "relations"), rows)
+
+
+@cli.command()
+@click.argument("source")
+@click.argument("file")
+@click.option("--counts", type=Path, metavar="COUNTS", help="What was counted already, by count and merge.")
+@with_executor
+@with_settings
+@with_format
+def save(source: str, file: str, counts: Path | None, executor: Executor, chosen: Chosen) -> Result:
+    """Count everything that questions need, and write it to FILE as a case base.
+
+    \b
+    Example:
+        casegraph save world world.case
+    """
+    from casegraph.cli.sources import case_base
+    from casegraph.execution.shard_files import read_part
+    from casegraph.execution.shards import keep
+
+    cases = case_base(source, chosen(source))
+    if counts is not None:
+        keep(cases.state, read_part(counts))
+    with progress() as show:
+        executor.count(cases.state, list(range(cases.graph.directions)), show)
+    cases.save(file)
+    size = len(cases.graph), len(cases.graph.entities), len(cases.graph.relations)
+    return Result(("file", "facts", "entities", "relations"), [(file, *size)])

@@ -1,0 +1,83 @@
+"""Commands for counting on many machines: count, merge."""
+# ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from casegraph.cli.group import cli, relations, with_settings
+from casegraph.cli.output import Result, progress, with_format
+from casegraph.errors import CasegraphError
+
+if TYPE_CHECKING:
+    from casegraph.cli.group import Chosen
+    from casegraph.execution.shards import Part
+
+out = click.option(
+    "--out", type=Path, required=True, metavar="FILE", help="Where to write: .npz, or .parquet for other engines."
+)
+
+
+@cli.command()
+@click.argument("source")
+@out
+@click.option("--shard", default="1/1", show_default=True, metavar="I/N", help="Which part of the entities.")
+@click.option("--given", type=Path, metavar="HITS", help="The merged hits of all shards: count what paths reach.")
+@relations
+@with_settings
+@with_format
+def count(
+    source: str, *, out: Path, shard: str, given: Path | None, relations: tuple[str, ...], chosen: Chosen
+) -> Result:
+    """Count the hits of one shard; then, given those of all, what its paths reach.
+
+    \b
+    Example:
+        casegraph count world --shard 2/8 --out hits-2.npz
+    """
+    from casegraph.batch.completion import directions_of
+    from casegraph.cli.sources import case_base
+    from casegraph.execution.shard_files import read_part, write_part
+    from casegraph.execution.shards import Shard, count_hits, count_reach, with_hits
+
+    if relations and given is None:
+        raise CasegraphError("hits are counted for all relations at once; choose --relations with --given them")
+    part, cases = Shard.named(shard), case_base(source, chosen(source)).state
+    with progress() as show:
+        if given is None:
+            counts = count_hits(cases, part, show)
+        else:
+            wanted = directions_of(cases.graph, relations, heads=True)
+            counts = count_reach(with_hits(cases, read_part(given)), (part, wanted), show)
+    write_part(counts, out)
+    return _counted(out, counts)
+
+
+@cli.command()
+@click.argument("parts", nargs=-1, required=True, type=Path)
+@out
+@with_format
+def merge(parts: tuple[Path, ...], out: Path) -> Result:
+    """Add up the counts of all shards.
+
+    \b
+    Example:
+        casegraph count world --shard 1/2 --out hits-1.npz
+        casegraph count world --shard 2/2 --out hits-2.npz
+        casegraph merge hits-1.npz hits-2.npz --out hits.npz
+    """
+    from casegraph.execution.shard_files import read_part, write_part
+    from casegraph.execution.shards import merged
+
+    counts = merged(map(read_part, parts))
+    write_part(counts, out)
+    return _counted(out, counts)
+
+
+def _counted(out: Path, counts: Part) -> Result:
+    columns = ("file", "shard", "relations", "path_types", *counts.columns)
+    sums = [int(column.sum()) for column in counts.columns.values()]
+    return Result(columns, [(str(out), str(counts.shard), len(counts.counted), len(counts.types), *sums)])

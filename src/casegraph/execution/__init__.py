@@ -1,0 +1,1 @@
+"""Where work is done: in this process, in shards, on a Dask cluster."""

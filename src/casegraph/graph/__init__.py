@@ -1,0 +1,1 @@
+"""Facts, as names and as arrays (§2.1)."""
