@@ -23,6 +23,7 @@ LAYERS = [
     "graph.names",
     "graph.facts",
     "graph.edges",
+    "graph.change",
     "graph.graph",
     "graph.digest",
     "similarity.profiles",

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests import oracle
 from tests.strategies import ENTITIES, Fact, Step, fact_lists, facts, histories, played, shuffled, surviving
 
+from casegraph.graph.change import Change, net_change
 from casegraph.graph.directions import inverse
-from casegraph.graph.edges import Change, net_change
 from casegraph.graph.graph import AT_ONCE, Graph
 from casegraph.graph.names import Names
 

@@ -15,10 +15,9 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.change import NO_ROWS, Change
 from casegraph.graph.directions import INVERSE, inverse
 from casegraph.graph.edges import (
-    NO_ROWS,
-    Change,
     Edges,
     changed_keys,
     edges_of,

@@ -8,7 +8,7 @@ from stat import S_ISREG
 from typing import NamedTuple
 
 from casegraph.errors import DamagedStore, IncompatibleFile, UnreadableFile
-from casegraph.graph.edges import NO_ROWS
+from casegraph.graph.change import NO_ROWS
 from casegraph.graph.facts import Fact
 from casegraph.graph.names import Names
 from casegraph.settings import Settings

@@ -11,7 +11,7 @@ import numpy as np
 from casegraph.answering.state import State
 from casegraph.errors import DamagedStore, IncompatibleFile, InvalidSettings, UnreadableFile
 from casegraph.graph.arrays import Ids
-from casegraph.graph.edges import Change
+from casegraph.graph.change import Change
 from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
 from casegraph.settings import Settings
