@@ -67,7 +67,7 @@ def _in_name_order(names: Names, chosen: Ids) -> Ids:
 def _encoded_names(names: Names, chosen: Ids) -> bytes:
     """The number of names, the length of each in bytes, and then the names in UTF-8."""
     encoded = [names[identity].encode(errors="surrogatepass") for identity in chosen.tolist()]
-    lengths = [len(name) for name in encoded]
+    lengths = map(len, encoded)
     return _encoded_numbers([len(encoded), *lengths]) + b"".join(encoded)
 
 

@@ -353,11 +353,10 @@ def _plain_facts(block: bytes) -> list[Fact] | None:
     if not all(map(str.strip, names)):
         return None
 
-    heads = names[0::3]
-    relations = names[1::3]
-    tails = names[2::3]
-    fact_of_tuple = partial(tuple.__new__, Fact)  # unlike `Fact(...)`, runs no Python code
-    return list(map(fact_of_tuple, zip(heads, relations, tails, strict=True)))
+    next_names = iter(names)
+    triples = zip(next_names, next_names, next_names, strict=True)  # three names in turn
+    fact_of_triple = partial(tuple.__new__, Fact)  # unlike `Fact(...)`, runs no Python code
+    return list(map(fact_of_triple, triples))
 
 
 def _records(lines: Iterator[bytes], first_line: int, *, is_csv: bool) -> Iterator[_Record]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from casegraph.graph.arrays import Ids
-from casegraph.graph.directions import is_inverse, relation_of
+from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Graph
 from casegraph.kernels import ClusterTree
 from casegraph.similarity.profiles import NONE, Profiles
@@ -21,13 +21,14 @@ def in_order(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -> list[in
 
     A relation comes before its inverse.
     """
-    ranks = graph.relations.ranks().tolist()
+    ranks = graph.relations.ranks()
+    direction_ranks = np.empty(graph.directions, dtype=np.int32)
+    direction_ranks[forward(np.arange(len(ranks)))] = forward(ranks)
+    direction_ranks[backward(np.arange(len(ranks)))] = backward(ranks)
 
-    def ranked_relations(profile: int) -> list[tuple[int, int]]:
-        directions = profiles.relations(profile).tolist()
-        return sorted(
-            (ranks[relation_of(direction)], is_inverse(direction)) for direction in directions
-        )
+    def ranked_relations(profile: int) -> list[int]:
+        ranked: list[int] = np.sort(direction_ranks[profiles.relations(profile)]).tolist()
+        return ranked
 
     return sorted(chosen, key=ranked_relations)
 
