@@ -66,7 +66,9 @@ BINDINGS = {
         {"heads": EDGES.heads, "offsets": EDGES.offsets, "tails": EDGES.tails},
         any_larger=frozenset({"heads", "tails"}),
     ),
-    "profiles": Binding(kernels.profiles, {"graph": GRAPH.kernel, "entities": EVERYONE}, any_length=frozenset({"entities"})),
+    "profiles": Binding(
+        kernels.profiles, {"graph": GRAPH.kernel, "entities": EVERYONE}, any_length=frozenset({"entities"})
+    ),
     "walks_from_each": Binding(kernels.walks_from_each, {"graph": GRAPH.kernel, "steps": 3}),
     "closed_paths": Binding(
         kernels.closed_paths,
@@ -96,6 +98,11 @@ BINDINGS = {
         {"graph": GRAPH.kernel, "entities": EVERYONE, "relations": RELATIONS, "types": TYPES, "only": ONLY}
         | {"widest": np.array([5, 5]), **COUNTED},
         any_larger=frozenset({"entities", "widest"}),
+    ),
+    "reach_cost": Binding(
+        kernels.reach_cost,
+        {"graph": GRAPH.kernel, "relation": 0, "types": TYPES, "max_length": 3, "most": 1000, "threads": 2},
+        any_length=frozenset({"types"}),
     ),
     "reach_back": Binding(
         kernels.reach_back,
@@ -214,7 +221,7 @@ def wrong_numbers(place: str) -> Iterator[tuple[str, Any]]:
     yield "negative", -1
     yield "not a number", "1"
     yield "too large for any number", 2**70
-    if place not in ("threads", "members", "additions", "limit.0", "limit.1"):
+    if place not in ("threads", "members", "additions", "most", "limit.0", "limit.1"):
         yield "too large", LARGEST
 
 
