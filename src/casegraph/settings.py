@@ -9,12 +9,16 @@ of the method that it improves on. All of them run through the same code.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from typing import Any, Literal
 
 from casegraph.errors import InvalidSettings
 
 Clustering = Literal["hac", "grinch", "entity", "everyone"]
 Weight = Literal["right", "prior", "frequency"]
+
+LARGEST_ID = 2**31 - 1
+LARGEST_COUNT = 2**63 - 1
 
 # K, N, n and 1 - λ of each data set (A.6).
 PAPER = {
@@ -73,8 +77,10 @@ class Settings:
     Limits to the work. What would exceed them is left out, and `Answers.exact` is false then:
 
     budget       how many edges one query may look at
-    counting     how many steps counting may take, for the paths of one length, and for what the
-                 paths of one relation reach
+    counting     how many steps may be taken to find the paths to answers, and to count what the
+                 paths of one relation reach. A step takes some five nanoseconds of one processor:
+                 the default is some seven seconds on two. Ten times as many may take ten times as
+                 long
     """
 
     max_length: int = 3
@@ -93,22 +99,25 @@ class Settings:
     threshold: float = 0.75
     fallback: bool = True
     budget: int = 20_000_000
-    counting: int = 4_000_000_000
+    counting: int = 3_000_000_000
 
     def __post_init__(self) -> None:
-        _check("max_length", self.max_length, 1, 5)
+        _check_whole("max_length", self.max_length, 1, 5)
         if self.neighbours is not None:
-            _check("neighbours", self.neighbours, 1, None)
+            _check_whole("neighbours", self.neighbours, 1, LARGEST_ID)
         if self.path_types is not None:
-            _check("path_types", self.path_types, 1, None)
-        _check("support", self.support, 1, None)
+            _check_whole("path_types", self.path_types, 1, LARGEST_ID)
+        check_count("support", self.support, 1)
         _check("doubt", self.doubt, 0.001, None)
         _check("discount", self.discount, 0, 1)
-        _check("best", self.best, 1, 8)
+        _check_whole("best", self.best, 1, 8)
         _check("habit", self.habit, 0, 1)
-        _check("budget", self.budget, 1, None)
-        _check("counting", self.counting, 1, None)
+        check_count("budget", self.budget, 1)
+        check_count("counting", self.counting, 1)
         _check("threshold", self.threshold, -1, 1)
+        for name in ("loop_free", "precedents", "fallback"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidSettings(name, getattr(self, name), "True or False")
         _choose("weight", self.weight, "right", "prior", "frequency")
         _choose("combination", self.combination, "noisy-or", "sum")
         _choose("clustering", self.clustering, "hac", "grinch", "entity", "everyone")
@@ -149,13 +158,29 @@ class Settings:
         return asdict(self)
 
 
+def check_count(name: str, value: int, least: int) -> None:
+    """Refuse what is no whole number, is less than `least`, or is more than 64 bits hold."""
+    _check_whole(name, value, least, LARGEST_COUNT)
+
+
+def _check_whole(name: str, value: int, least: int, most: int) -> None:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if is_whole and least <= value <= most:
+        return
+    wanted = (
+        f"at least {least}" if most >= LARGEST_ID and not (is_whole and value > most) else f"from {least} to {most}"
+    )
+    raise InvalidSettings(name, value, wanted if is_whole else f"a whole number {wanted}")
+
+
 def _check(name: str, value: float, least: float, most: float | None) -> None:
-    if isinstance(value, int | float) and least <= value and (most is None or value <= most):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and least <= value < inf and (most is None or value <= most):
         return
     wanted = f"at least {least}" if most is None else f"from {least} to {most}"
     raise InvalidSettings(name, value, wanted)
 
 
 def _choose(name: str, value: str, *choices: str) -> None:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InvalidSettings(name, value, f"one of {', '.join(choices)}")
