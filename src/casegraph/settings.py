@@ -17,8 +17,8 @@ from casegraph.errors import InvalidSettings
 Clustering = Literal["hac", "grinch", "entity", "everyone"]
 Weight = Literal["right", "prior", "frequency"]
 
-LARGEST_ID = 2**31 - 1
-LARGEST_COUNT = 2**63 - 1
+LARGEST_ID = 2**31 - 1  # ids have 32 bits, with sign
+LARGEST_COUNT = 2**63 - 1  # counts have 64 bits, with sign
 
 # K, N, n and 1 - λ of each data set (A.6).
 PAPER = {
@@ -115,18 +115,15 @@ class Settings:
         check_count("budget", self.budget, 1)
         check_count("counting", self.counting, 1)
         _check("threshold", self.threshold, -1, 1)
-        for name in ("loop_free", "precedents", "fallback"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidSettings(name, getattr(self, name), "True or False")
+        _check_flag("loop_free", self.loop_free)
+        _check_flag("precedents", self.precedents)
+        _check_flag("fallback", self.fallback)
         _choose("weight", self.weight, "right", "prior", "frequency")
         _choose("combination", self.combination, "noisy-or", "sum")
         _choose("clustering", self.clustering, "hac", "grinch", "entity", "everyone")
         if self.weight == "frequency" and self.neighbours is None:
-            raise InvalidSettings(
-                "neighbours",
-                None,
-                "a number, since frequency is counted among the contextual entities",
-            )
+            expected = "a number, since frequency is counted among the contextual entities"
+            raise InvalidSettings("neighbours", None, expected)
 
     @classmethod
     def paper(cls, dataset: str = "WN18RR") -> Settings:
@@ -149,7 +146,8 @@ class Settings:
         """CBR (Das et al. 2020): a path type has the weight of its frequency, for everyone."""
         return cls.paper(dataset).but(weight="frequency", clustering="everyone")
 
-    def but(self, **changes: Any) -> Settings:  # noqa: ANN401  (each field has its own type, and is checked)
+    # Each field has a type of its own, which is checked when the settings are made.
+    def but(self, **changes: Any) -> Settings:  # noqa: ANN401
         """These settings with some changed."""
         return replace(self, **changes)
 
@@ -159,7 +157,7 @@ class Settings:
 
 
 def check_count(name: str, value: int, least: int) -> None:
-    """Refuse what is no whole number, is less than `least`, or is more than 64 bits hold."""
+    """Refuse what is no whole number, is less than `least`, or does not fit 64 bits."""
     _check_whole(name, value, least, LARGEST_COUNT)
 
 
@@ -167,18 +165,30 @@ def _check_whole(name: str, value: int, least: int, most: int) -> None:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if is_whole and least <= value <= most:
         return
-    wanted = (
-        f"at least {least}" if most >= LARGEST_ID and not (is_whole and value > most) else f"from {least} to {most}"
-    )
-    raise InvalidSettings(name, value, wanted if is_whole else f"a whole number {wanted}")
+
+    # A limit that only comes from the size of integers is named only to who exceeds it.
+    is_too_large = is_whole and value > most
+    if most >= LARGEST_ID and not is_too_large:
+        expected = f"at least {least}"
+    else:
+        expected = f"from {least} to {most}"
+    if not is_whole:
+        expected = f"a whole number {expected}"
+    raise InvalidSettings(name, value, expected)
 
 
 def _check(name: str, value: float, least: float, most: float | None) -> None:
+    """Refuse what is no finite number, or is out of its range; `most` is None if there is none."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and least <= value < inf and (most is None or value <= most):
-        return
-    wanted = f"at least {least}" if most is None else f"from {least} to {most}"
-    raise InvalidSettings(name, value, wanted)
+    is_in_range = is_number and least <= value < inf and (most is None or value <= most)
+    if not is_in_range:
+        expected = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise InvalidSettings(name, value, expected)
+
+
+def _check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise InvalidSettings(name, value, "True or False")
 
 
 def _choose(name: str, value: str, *choices: str) -> None:
