@@ -77,6 +77,16 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def test_a_store_opens_whose_only_fact_of_a_relation_came_and_went(tmp_path: Path) -> None:
+    with CaseStore.open(tmp_path / "store") as made:
+        made.update(add=[("a", "r", "b")])
+        made.update(retract=[("a", "r", "b")])
+    with CaseStore.open(tmp_path / "store") as again:
+        assert (list(again.graph.facts()), again.sequence) == ([], 2)
+        again.update(add=[("a", "r", "c")])
+    assert list(CaseStore.open(tmp_path / "store", read_only=True).graph.facts()) == [("a", "r", "c")]
+
+
 @example_settings(max_examples=30)
 @given(histories(), some_settings(), st.lists(st.sampled_from(["", "close", "ask", "compact", "forget"]), max_size=8))
 def test_after_any_history_a_store_is_the_case_base_of_the_facts_that_survive(

@@ -202,8 +202,7 @@ class Graph:
         """Add or retract facts given as rows of known ids; returns the rows that changed anything, sorted."""
         if not len(rows):
             return rows
-        if add:
-            self._make_room()
+        self._make_room()
         rows = rows[np.argsort(rows[:, 1], kind="stable")]
         starts = np.flatnonzero(np.diff(rows[:, 1], prepend=-1))
         few: list[Ids] = []
