@@ -87,6 +87,19 @@ def test_a_store_opens_whose_only_fact_of_a_relation_came_and_went(tmp_path: Pat
     assert list(CaseStore.open(tmp_path / "store", read_only=True).graph.facts()) == [("a", "r", "c")]
 
 
+def test_names_that_came_and_went_keep_their_serial_numbers(tmp_path: Path) -> None:
+    with CaseStore.open(tmp_path / "store") as made:
+        made.update(add=[("a", "r", "b")])
+        made.compact()
+        made.update(add=[("typing error", "new relation", "b")])
+        made.update(retract=[("typing error", "new relation", "b")])
+    with CaseStore.open(tmp_path / "store") as again:
+        again.update(add=[("c", "another relation", "b")])
+    facts = [("a", "r", "b"), ("c", "another relation", "b")]
+    assert sorted(CaseStore.open(tmp_path / "store", read_only=True).graph.facts()) == facts
+    assert not any(finding.damaged for finding in check(tmp_path / "store"))
+
+
 @example_settings(max_examples=30)
 @given(histories(), some_settings(), st.lists(st.sampled_from(["", "close", "ask", "compact", "forget"]), max_size=8))
 def test_after_any_history_a_store_is_the_case_base_of_the_facts_that_survive(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from casegraph.answering.state import State
 from casegraph.errors import DamagedStore, IncompatibleFile, InvalidSettings, UnreadableFile
@@ -136,23 +137,17 @@ def replayed(
 
     generation  what to start from; None for an empty graph, after update `start`
     """
-    if generation is None:
-        state = State.of(Graph(), settings, sequence=start)
-    else:
-        state = state_of(generation, settings)
-    if not records:
-        return state
+    state = _start(generation, settings, start)
+    if depends_on_history(settings):
+        for record in records:
+            state = _after_together(state, [record])
+    elif records:
+        state = _after_all(state, records)
 
-    batches = [[record] for record in records] if depends_on_history(settings) else [records]
-    for batch in batches:
-        graph = state.graph.copy()
-        change = _apply(graph, batch)
-        state = state.after(change, graph, sequence=batch[-1].sequence).state
-
-    # A change without effect leaves the state and its number as they were, as when the last updates
-    # took back what those before them did.
-    last = records[-1].sequence
-    return state if state.sequence == last else state.numbered(last)
+    if records and state.sequence != records[-1].sequence:
+        # The last records changed nothing, and left the state as it was, with its number.
+        state = state.numbered(records[-1].sequence)
+    return state
 
 
 def state_of(generation: Generation, settings: Settings) -> State:
@@ -200,7 +195,7 @@ def outcome(records: Sequence[Record]) -> tuple[Ids, Ids]:
     return rows[there], rows[gone]
 
 
-def _last_of_equal_rows(rows: Ids) -> Ids:
+def _last_of_equal_rows(rows: Ids) -> npt.NDArray[np.intp]:
     """For each distinct row, the place where it occurs last."""
     order = np.lexsort(rows.T)  # stable: equal rows stay in the order in which they came
     differs_from_next = (np.diff(rows[order], axis=0) != 0).any(axis=1)
@@ -221,6 +216,32 @@ def _names_with_serials(names: Names, kind: str, arrays: Arrays) -> Names:
 def _are_distinct_below(serials: Ids, limit: int) -> bool:
     in_range = (serials >= 0).all() and (serials < limit).all()
     return bool(in_range) and len(np.unique(serials)) == len(serials)
+
+
+def _start(generation: Generation | None, settings: Settings, start: int) -> State:
+    if generation is None:
+        return State.of(Graph(), settings, sequence=start)
+    return state_of(generation, settings)
+
+
+def _after_all(state: State, records: Sequence[Record]) -> State:
+    """The state after the updates of records, as few changes as possible."""
+    later = _after_together(state, records)
+    if later is not state or len(records) == 1:
+        return later
+    # Together the records change nothing, as when the last took back what those before it did. Such
+    # a change leaves the state as it was, without the names that the records brought. But later
+    # records count on their serial numbers. So replay the last record by itself: then each of the
+    # two changes has an effect, and keeps the names.
+    before_last = _after_together(state, records[:-1])
+    return _after_together(before_last, records[-1:])
+
+
+def _after_together(state: State, records: Sequence[Record]) -> State:
+    """The state after the updates of records, applied as a single change."""
+    graph = state.graph.copy()
+    change = _apply(graph, records)
+    return state.after(change, graph, sequence=records[-1].sequence).state
 
 
 def _apply(graph: Graph, records: Sequence[Record]) -> Change:
