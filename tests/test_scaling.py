@@ -23,9 +23,9 @@ from casegraph.cli import cli
 from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings
 from casegraph.execution.shard_files import read_part, write_part
 from casegraph.execution.shards import Part, Shard, count_hits, count_reach, keep, merged, with_hits
-from casegraph.storage.count_columns import COUNT_COLUMNS
 from casegraph.settings import Settings
 from casegraph.statistics.path_types import in_words, unpacked
+from casegraph.storage.count_columns import COUNT_COLUMNS
 
 FACTS = random_facts(Random(71), entities=12, relations=3, facts=50)
 

@@ -139,9 +139,8 @@ def _write_table(part: Part, path: Path) -> None:
     for name in part.names:
         names += [name, name + INVERSE]
     relations = [names[direction] for direction in part.relation.tolist()]
-    path_types = []
-    for number in part.types.tolist():
-        path_types.append([names[direction] for direction in unpacked(number, part.max_length)])
+    directions = [unpacked(number, part.max_length) for number in part.types.tolist()]
+    path_types = [[names[direction] for direction in path_type] for path_type in directions]
 
     table = pyarrow.table({"relation": relations, "path_type": path_types, **part.columns})
     with atomic_write(path) as file:

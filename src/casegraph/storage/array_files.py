@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 from zlib import crc32
 
 import numpy as np
@@ -139,7 +139,7 @@ def array_from_npy(name: str, content: bytes) -> AnyArray:
     declared_size = math.prod(shape) * dtype.itemsize
     if declared_size != len(content) - header.end():
         raise ValueError(f"{name} has another size than it says")
-    order = "F" if header["fortran"] == b"True" else "C"
+    order: Literal["C", "F"] = "F" if header["fortran"] == b"True" else "C"
     return np.ndarray(shape, dtype, buffer=content, offset=header.end(), order=order)
 
 

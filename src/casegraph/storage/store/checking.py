@@ -181,16 +181,21 @@ def _state_of_generation(path: Path, log: Log | None) -> tuple[str, bool]:
     if generation is None:
         return "of another format; not used, and made anew by 'casegraph compact'", False
 
-    state = f"whole, after update {generation.sequence:,}"
     if log is None or generation.position_in(log) is None:
-        return state, False
+        return f"whole, after update {generation.sequence:,}", False
+    return _compared_with_log(generation, log)
+
+
+def _compared_with_log(generation: Generation, log: Log) -> tuple[str, bool]:
+    """What state a readable generation of this log is in, in words, and whether that is damage."""
     try:
         agrees = _has_the_facts_of(log, generation)
     except CONTENT_ERRORS as error:
         return f"its content does not fit together ({error})", True
-    if agrees:
-        return f"{state}, as the log says", False
-    return f"{state}, with other facts than the log has; report this as a bug of casegraph", True
+    state = "as the log says"
+    if not agrees:
+        state = "with other facts than the log has; report this as a bug of casegraph"
+    return f"whole, after update {generation.sequence:,}, {state}", not agrees
 
 
 def _has_the_facts_of(log: Log, generation: Generation) -> bool:

@@ -199,7 +199,7 @@ def _next_number(folder: Path) -> int:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest: a line of JSON and, on the next line, its digest."""
-    content = read_file(folder / MANIFEST, most=LONGEST_MANIFEST)
+    content = read_file(folder / MANIFEST, LONGEST_MANIFEST)
     text, _, its_digest = content.rpartition(b"\n")
     if digest(text).hex().encode() != its_digest:
         raise ValueError(f"{MANIFEST} is not as it was written")
