@@ -39,6 +39,8 @@ LAYERS = [
     "answering.results",
     "answering.explanation",
     "storage.disk",
+    "storage.array_files",
+    "storage.count_columns",
     "storage.case_files",
     "casebase",
     "storage.store",

@@ -247,8 +247,7 @@ class Graph:
         """
         if not len(rows):
             return rows
-        if add:
-            self._make_room()
+        self._make_room()
 
         rows = rows[np.argsort(rows[:, 1], kind="stable")]
         small_and_new: list[Ids] = []

@@ -38,7 +38,7 @@ def count(
     Example:
         casegraph count world --shard 2/8 --out hits-2.npz
     """
-    from casegraph.batch.completion import directions_of
+    from casegraph.batch.completion import chosen_directions
     from casegraph.cli.sources import case_base
     from casegraph.execution.shard_files import read_part, write_part
     from casegraph.execution.shards import Shard, count_hits, count_reach, with_hits
@@ -50,7 +50,7 @@ def count(
         if given is None:
             counts = count_hits(cases, part, show)
         else:
-            wanted = directions_of(cases.graph, relations, heads=True)
+            wanted = chosen_directions(cases.graph, relations, heads=True)
             counts = count_reach(with_hits(cases, read_part(given)), (part, wanted), show)
     write_part(counts, out)
     return _counted(out, counts)
