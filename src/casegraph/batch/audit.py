@@ -112,9 +112,7 @@ def findings(state: State, facts: Facts) -> list[Finding]:
             other=_best_other(best[place], tail),
             known=known[place],
         )
-        for place, (head, tail) in enumerate(
-            zip(facts.heads.tolist(), facts.tails.tolist(), strict=True)
-        )
+        for place, (head, tail) in enumerate(zip(facts.heads.tolist(), facts.tails.tolist(), strict=True))
     ]
     return nsmallest(facts.top, found, key=_order)
 
@@ -216,9 +214,7 @@ def _tasks(state: State, relation: int, top: int) -> Iterator[Facts]:
         yield Facts(relation, heads.copy(), tails.copy(), top)
 
 
-def _with_progress(
-    found: Iterable[list[Finding]], tasks: list[Facts], show: Show
-) -> Iterator[list[Finding]]:
+def _with_progress(found: Iterable[list[Finding]], tasks: list[Facts], show: Show) -> Iterator[list[Finding]]:
     total = sum(len(task.heads) for task in tasks)
     done = 0
     for task, of_task in zip(tasks, found, strict=True):

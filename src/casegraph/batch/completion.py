@@ -123,9 +123,7 @@ def complete(
 def proposals(state: State, batch: Batch) -> bytes:
     """The answers to the questions of a batch that are worth proposing, as lines of JSON."""
     graph = state.graph
-    known = [
-        set(graph.answers(entity, batch.relation).tolist()) for entity in batch.entities.tolist()
-    ]
+    known = [set(graph.answers(entity, batch.relation).tolist()) for entity in batch.entities.tolist()]
     most_known = max(map(len, known), default=0)
     found = answers(state, batch.relation, batch.entities, top=batch.wanted.top + most_known)
 
@@ -147,9 +145,7 @@ def probability(settings: Settings, score: float) -> float | None:
     return -expm1(-score)
 
 
-def first_reasons(
-    state: State, answer: Answer, hidden: int | None = None, most: int = 1
-) -> list[str]:
+def first_reasons(state: State, answer: Answer, hidden: int | None = None, most: int = 1) -> list[str]:
     """The most important reasons for an answer, in words.
 
     hidden  a known answer to treat as unknown, so that it does not speak for itself
@@ -161,15 +157,11 @@ def first_reasons(
     if entity is None or found is None or relation is None:
         return []
     direction = backward(relation) if answer.inverse else forward(relation)
-    why = reasons(
-        state, Query(entity, direction), found, NOTHING_HIDDEN if hidden is None else hidden
-    )
+    why = reasons(state, Query(entity, direction), found, NOTHING_HIDDEN if hidden is None else hidden)
     return [reason.sentence(answer) for reason in islice(why, most)]
 
 
-def chosen_directions(
-    graph: Graph, relations: tuple[str, ...], *, heads: bool = False
-) -> list[int]:
+def chosen_directions(graph: Graph, relations: tuple[str, ...], *, heads: bool = False) -> list[int]:
     """The forward direction of each named relation, or of all, in the order of names.
 
     heads  whether each is followed by its inverse, to ask for heads as well
@@ -183,9 +175,7 @@ def chosen_directions(
     return [forward(relation) for relation in chosen]
 
 
-def _new_answers(
-    state: State, batch: Batch, entity: int, known: set[int], found: Found
-) -> list[Answer]:
+def _new_answers(state: State, batch: Batch, entity: int, known: set[int], found: Found) -> list[Answer]:
     """The best answers to a question that are no facts yet and are probable enough."""
     scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
     query = (state.graph.entities[entity], batch.relation)
@@ -238,9 +228,7 @@ def _batches(state: State, relations: list[int], wanted: Wanted) -> Iterator[Bat
 def _worth_asking(state: State, relation: int) -> Ids:
     """The entities that share some relation with an entity that has this one."""
     profiles = state.profiles
-    having_it = [
-        profile for profile in profiles.having(relation).tolist() if len(profiles.members(profile))
-    ]
+    having_it = [profile for profile in profiles.having(relation).tolist() if len(profiles.members(profile))]
     their_relations = _union(profiles.relations(profile) for profile in having_it)
     similar = _union(profiles.having(other) for other in their_relations.tolist())
     members = [profiles.members(profile) for profile in similar.tolist()]

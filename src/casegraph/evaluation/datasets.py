@@ -45,16 +45,12 @@ class Benchmark:
         """The facts of a split."""
         if split not in self.splits:
             found = ", ".join(self.splits)
-            raise NotABenchmark(
-                str(self.folder), f"expected a file for the split {split!r}, found only {found}"
-            )
+            raise NotABenchmark(str(self.folder), f"expected a file for the split {split!r}, found only {found}")
         return read_facts(self.splits[split])
 
 
 def _files(folder: Path, split: str) -> list[Path]:
-    files = [
-        folder / (split + ending) for ending in ENDINGS if (folder / (split + ending)).is_file()
-    ]
+    files = [folder / (split + ending) for ending in ENDINGS if (folder / (split + ending)).is_file()]
     if len(files) > 1:
         found = " and ".join(file.name for file in files)
         raise NotABenchmark(

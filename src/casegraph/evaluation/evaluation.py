@@ -34,8 +34,8 @@ from casegraph.evaluation.ranking import (
 )
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Ids, ids
+from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
-from casegraph.graph.edges import NO_ROWS
 from casegraph.graph.facts import Fact, read_facts
 from casegraph.graph.names import Names
 from casegraph.running import Show, peak_memory, quiet
@@ -242,9 +242,7 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
     if they are.
     """
     names = list(dict.fromkeys([split, source, *benchmark.splits]))
-    facts_of = {
-        name: _facts(name) if isinstance(name, Path) else benchmark.facts(name) for name in names
-    }
+    facts_of = {name: _facts(name) if isinstance(name, Path) else benchmark.facts(name) for name in names}
 
     entities = Names()
     relations = Names()
@@ -257,9 +255,7 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
         problem = f"expected facts in the split {split!r}, found none"
         raise NotABenchmark(str(benchmark.folder), problem)
 
-    sorted_rows = {
-        name: _sorted_by_name(rows, entities, relations) for name, rows in rows_of.items()
-    }
+    sorted_rows = {name: _sorted_by_name(rows, entities, relations) for name, rows in rows_of.items()}
     return Files(sorted(entities.names), sorted(relations.names), sorted_rows)
 
 

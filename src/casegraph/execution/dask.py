@@ -96,9 +96,7 @@ class DaskExecutor:
             keep(state, counts)
         state.statistics.prepare(relations, show)
 
-    def each(
-        self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]
-    ) -> Iterator[Result]:
+    def each(self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """The result of each task, in the order of the tasks.
 
         Only a few tasks are handed out ahead, so that results do not pile up.
@@ -141,9 +139,7 @@ class _SharedState:
 
     def submit(self, work: Callable[[State, Task], Result], task: Task) -> Any:  # noqa: ANN401
         """Hand out a task; returns the future of its result."""
-        return self._client.submit(
-            _work_on_shared, str(self._path), self._content, work, task, pure=False
-        )
+        return self._client.submit(_work_on_shared, str(self._path), self._content, work, task, pure=False)
 
     def result(self, work: Callable[[State, Task], Result], task: Task, future: Any) -> Any:  # noqa: ANN401
         """The result of a task that was handed out.
@@ -173,9 +169,7 @@ _loaded: dict[str, State] = {}  # at most one: the state that this worker proces
 _loading = Lock()
 
 
-def _work_on_shared(
-    path: str, content: bytes | None, work: Callable[[State, Task], Result], task: Task
-) -> Result:
+def _work_on_shared(path: str, content: bytes | None, work: Callable[[State, Task], Result], task: Task) -> Result:
     """What a worker does: load the state unless it has it already, and work on the task.
 
     content  the bytes of the case file; None if the file can be read at `path`

@@ -21,9 +21,7 @@ class Executor(Protocol):
     def count(self, state: State, relations: list[int], show: Show = quiet) -> None:
         """Count what questions about these relations need, and keep it in `state`."""
 
-    def each(
-        self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]
-    ) -> Iterator[Result]:
+    def each(self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """The result of each task, in the order of the tasks.
 
         work  a function at the top level of a module, so that it can be sent to another process
@@ -38,9 +36,7 @@ class Here:
         """Count what is not counted yet."""
         state.statistics.prepare(relations, show)
 
-    def each(
-        self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]
-    ) -> Iterator[Result]:
+    def each(self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """Work through the tasks, one after the other."""
         return (work(state, task) for task in tasks)
 

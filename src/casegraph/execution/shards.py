@@ -257,9 +257,7 @@ def _check_fits(total: Part, part: Part, seen: set[Shard]) -> None:
     if part.shard in seen:
         raise CasegraphError(f"shard {part.shard} is there twice; give every part once")
     if part.shard.of != total.shard.of:
-        problem = (
-            f"shards {total.shard} and {part.shard} do not go together; give all of one number"
-        )
+        problem = f"shards {total.shard} and {part.shard} do not go together; give all of one number"
         raise CasegraphError(problem)
     is_same_work = (
         part.digest == total.digest
@@ -268,8 +266,7 @@ def _check_fits(total: Part, part: Part, seen: set[Shard]) -> None:
     )
     if not is_same_work:
         raise CasegraphError(
-            f"shard {part.shard} is of other facts, settings or relations, "
-            f"or of another pass, than {total.shard}"
+            f"shard {part.shard} is of other facts, settings or relations, or of another pass, than {total.shard}"
         )
 
 
@@ -298,8 +295,6 @@ def _reach_added(total: Part, part: Part) -> Part:
         and np.array_equal(total.extent, part.extent)
     )
     if not has_same_rows:
-        raise CasegraphError(
-            f"shard {part.shard} was counted with other hits than {total.shard}; give both the same"
-        )
+        raise CasegraphError(f"shard {part.shard} was counted with other hits than {total.shard}; give both the same")
     sums = {name: total.columns[name] + part.columns[name] for name in REACH_COLUMNS}
     return replace(total, columns={**total.columns, **sums})

@@ -160,12 +160,7 @@ def offsets_of(name: str, arrays: Arrays, end: int) -> Counts:
     and none is smaller than the one before it.
     """
     offsets: Counts = row_of(name, arrays, np.int64)
-    is_division = (
-        len(offsets) > 0
-        and offsets[0] == 0
-        and offsets[-1] == end
-        and not (np.diff(offsets) < 0).any()
-    )
+    is_division = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == end and not (np.diff(offsets) < 0).any()
     if not is_division:
         raise ValueError(f"{name} do not divide what they should")
     return offsets

@@ -24,8 +24,8 @@ import numpy as np
 from casegraph.answering.state import State
 from casegraph.errors import CasegraphError
 from casegraph.graph.arrays import Counts, Ids, joined
+from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import forward, is_inverse
-from casegraph.graph.edges import NO_ROWS
 from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
 from casegraph.settings import Settings

@@ -98,11 +98,7 @@ def salvage(folder: Path) -> Salvaged:
     identity = _identity(folder)
     base, names = _readable_base(folder, identity)
     content = _content(log_path(folder, identity.start))
-    later = [
-        record
-        for record in _all_records(content, identity.store)
-        if record.sequence > base.sequence
-    ]
+    later = [record for record in _all_records(content, identity.store) if record.sequence > base.sequence]
     records = [base, *later]
 
     lost = _lost_updates(records, identity.acknowledged)

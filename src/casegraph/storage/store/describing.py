@@ -33,9 +33,7 @@ def _totals(store: CaseStore) -> Iterator[Row]:
     graph = state.graph
     profiles = state.profiles
     entities = sum(len(profiles.members(profile)) for profile in profiles.living())
-    with_facts = [
-        direction for direction in range(graph.directions) if len(graph.edges(direction).tails)
-    ]
+    with_facts = [direction for direction in range(graph.directions) if len(graph.edges(direction).tails)]
     relations = sum(not is_inverse(direction) for direction in with_facts)
     yield "facts", "", len(graph)
     yield "entities", "", entities

@@ -87,9 +87,7 @@ class Generation(NamedTuple):
 
 def generation_paths(folder: Path) -> list[Path]:
     """The folders of all generations of a store, newest first."""
-    found = [
-        path for path in folder.glob(f"{PREFIX}*") if path.name.removeprefix(PREFIX).isdecimal()
-    ]
+    found = [path for path in folder.glob(f"{PREFIX}*") if path.name.removeprefix(PREFIX).isdecimal()]
     return sorted(found, key=_number, reverse=True)
 
 

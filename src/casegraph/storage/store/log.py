@@ -89,9 +89,7 @@ def acknowledged_slots(folder: Path) -> list[Position | None]:
 def start_store(folder: Path, store: bytes, settings: bytes) -> None:
     """Create the log of a new store, without any update, and `acknowledged`."""
     content = encoded_beginning(store, start=0, settings=settings)
-    position = Position(
-        store=store, start=0, sequence=0, size=len(content), digest=content[-DIGEST:]
-    )
+    position = Position(store=store, start=0, sequence=0, size=len(content), digest=content[-DIGEST:])
     slot = _encoded_slot(position)
     slots = slot.ljust(SLOT_DISTANCE, b"\0") + slot
     with writing(folder):
@@ -181,10 +179,7 @@ class Log:
             return
         first_unreadable = position.sequence + len(digests)
         end = found[-1].end if found else position.size
-        problem = (
-            f"update {first_unreadable:,} cannot be read, "
-            f"and {self.acknowledged.sequence:,} were acknowledged"
-        )
+        problem = f"update {first_unreadable:,} cannot be read, and {self.acknowledged.sequence:,} were acknowledged"
         raise DamagedStore(str(self.path), end, problem)
 
 

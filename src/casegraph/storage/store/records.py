@@ -250,9 +250,7 @@ def _decoded(content: bytes, offset: int, header: _Header) -> Record:
     name_count = header.entities + header.relations
     lengths = np.frombuffer(content, "<u4", count=name_count, offset=offset)
     if int(lengths.sum(dtype=np.uint64)) != header.name_bytes or header.time not in TIMES:
-        raise ValueError(
-            "the lengths of its names do not add up, or it has a time that no clock shows"
-        )
+        raise ValueError("the lengths of its names do not add up, or it has a time that no clock shows")
 
     names_start = offset + _LENGTH_BYTES * name_count
     ends = names_start + np.cumsum([0, *lengths.tolist()], dtype=np.int64)

@@ -130,9 +130,7 @@ def read_log(folder: Path) -> Log:
     raise UnreadableFile(str(folder), "is not a store; make one with 'casegraph build'")
 
 
-def replayed(
-    generation: Generation | None, records: Sequence[Record], settings: Settings, start: int = 0
-) -> State:
+def replayed(generation: Generation | None, records: Sequence[Record], settings: Settings, start: int = 0) -> State:
     """The state after the updates of `records`.
 
     generation  what to start from; None for an empty graph, after update `start`

@@ -153,9 +153,7 @@ class CaseStore(CaseBase):
         if self._lock is not None:
             self._lock.release()
 
-    def update(
-        self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()
-    ) -> Update:
+    def update(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()) -> Update:
         """Retract facts, then take in facts; all or nothing, and on disk when it returns.
 
         To retract an entity, name it alone: all its facts go.
@@ -273,9 +271,7 @@ class CaseStore(CaseBase):
         """On opening for writing: cut off an unfinished update, and acknowledge all before it."""
         writer = self._checked_writer()
         if found.torn:
-            logger.warning(
-                "%s: cut off %d bytes of an update that was not finished", self.folder, found.torn
-            )
+            logger.warning("%s: cut off %d bytes of an update that was not finished", self.folder, found.torn)
         writer.recover(found.end.size + found.torn)
         if found.replayed > MOST_REPLAYED:
             self._write_generation(writer)
