@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from tools import architecture
+from tools.tree import Module, modules
 
 import casegraph.casebase
 from casegraph import CaseStore, world, write_facts
 from casegraph.cli import cli
-from tools import architecture
-from tools.tree import Module, modules
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -135,7 +135,12 @@ def test_the_table_for_contributors_has_every_module_and_what_its_docstring_says
 
 def test_an_arrow_is_left_out_where_others_lead_there() -> None:
     imports = {"top": {"middle", "bottom", "aside"}, "middle": {"bottom"}, "aside": set[str](), "bottom": set[str]()}
-    assert architecture.needed(imports) == {"top": {"middle", "aside"}, "middle": {"bottom"}, "aside": set(), "bottom": set()}
+    assert architecture.needed(imports) == {
+        "top": {"middle", "aside"},
+        "middle": {"bottom"},
+        "aside": set(),
+        "bottom": set(),
+    }
     assert architecture.rows(imports) == [["top"], ["aside", "middle"], ["bottom"]]
 
 

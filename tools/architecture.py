@@ -282,9 +282,7 @@ def _drawn(box: Box) -> str:
         for name in names:
             width = _chip_width(name)
             chip = "foot-chip" if box.style == "foot" else "chip"
-            parts.append(
-                f'<rect class="{chip}" x="{x:g}" y="{y:g}" width="{width:g}" height="{CHIP_HEIGHT}" rx="5"/>'
-            )
+            parts.append(f'<rect class="{chip}" x="{x:g}" y="{y:g}" width="{width:g}" height="{CHIP_HEIGHT}" rx="5"/>')
             parts.append(f'<text class="name" x="{x + 7:g}" y="{y + 15:g}">{escape(name)}</text>')
             x += width + CHIP_GAP
         y += CHIP_HEIGHT + CHIP_GAP
