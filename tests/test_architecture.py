@@ -51,6 +51,7 @@ LAYERS = [
     "batch",
     "evaluation",
     "cli.output",
+    "cli.progress",
     "cli.sources",
     "cli.group",
     "cli.commands",
