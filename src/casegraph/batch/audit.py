@@ -94,7 +94,7 @@ def findings(state: State, facts: Facts) -> list[Finding]:
     """The least supported of some facts."""
     graph, (relation, heads, tails, top) = state.graph, facts
     known, standing = [graph.answers(head, relation) for head in heads.tolist()], _standings(state, facts)
-    best = answers(state, relation, heads, top=2, left_out=tails)
+    best = answers(state, relation, heads, top=2, hidden=tails)
     rows = zip(heads.tolist(), tails.tolist(), standing.score.tolist(), standing.better.tolist(), strict=True)
     found = list[Finding]()
     for (head, tail, score, better), own, others in zip(rows, known, best, strict=True):
@@ -130,7 +130,7 @@ def _standings(state: State, facts: Facts) -> Standings:
     relation, heads, tails, _ = facts
     known = [state.graph.answers(head, relation) for head in heads.tolist()]
     passed = np.cumsum([0, *map(len, known)], dtype=np.int64), np.concatenate(known)
-    return standings(state, (relation, heads), (np.arange(len(heads) + 1), tails), passed, left_out=tails)
+    return standings(state, (relation, heads), (np.arange(len(heads) + 1), tails), passed, hidden=tails)
 
 
 def _tasks(state: State, relation: int, top: int) -> Iterator[Facts]:

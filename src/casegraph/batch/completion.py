@@ -122,15 +122,15 @@ def probability(settings: Settings, score: float) -> float | None:
     return -expm1(-score) if settings.combination == "noisy-or" else None
 
 
-def first_reasons(state: State, answer: Answer, left_out: int | None = None, most: int = 1) -> list[str]:
-    """The most important reasons for an answer, in words; `left_out` is a known answer to be treated as unknown."""
+def first_reasons(state: State, answer: Answer, hidden: int | None = None, most: int = 1) -> list[str]:
+    """The most important reasons for an answer, in words; `hidden` is a known answer to be treated as unknown."""
     graph = state.graph
     entity, found, relation = (
         graph.entities.find(answer.asked), graph.entities.find(answer.entity), graph.relations.find(answer.relation)
     )  # fmt: skip
     if entity is None or found is None or relation is None:
         return []
-    why = reasons(state, Query(entity, 2 * relation + answer.inverse), found, -1 if left_out is None else left_out)
+    why = reasons(state, Query(entity, 2 * relation + answer.inverse), found, -1 if hidden is None else hidden)
     return [one.sentence(answer) for one in islice(why, most)]
 
 

@@ -106,7 +106,7 @@ def count_reach(state: State, task: tuple[Shard, list[int]], show: Show = quiet)
     counts = [found.get(k) or PathCounts.of_hits(*statistics.hits_of(k)) for k in range(state.graph.directions)]
     relation = np.repeat(np.arange(len(counts), dtype=np.int32), [len(one.types) for one in counts])
     columns = {name: joined(getattr(one, name) for one in counts) for name in ("types", *COLUMNS)}
-    extent = np.array([statistics.longest, statistics.spare])
+    extent = np.array([statistics.longest, statistics.headroom])
     return _part(state, shard, relations, extent, _Rows(relation, columns.pop("types"), columns))
 
 
@@ -142,8 +142,8 @@ def keep(state: State, counts: Part) -> None:
         hits[relation] = (found.types, found.hits)
         if relation in is_counted:
             counted[relation] = found
-    longest, spare = counts.extent.tolist()
-    state.statistics.restore(longest, spare, hits, counted)
+    longest, headroom = counts.extent.tolist()
+    state.statistics.restore(longest, headroom, hits, counted)
 
 
 class _Rows(NamedTuple):

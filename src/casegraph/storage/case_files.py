@@ -158,8 +158,8 @@ def counts_in(state: State, arrays: Arrays) -> None:
         hits[relation] = (rows.types, rows.hits)
         if relation in counted:
             known[relation] = rows
-    longest, spare = arrays["longest"].tolist()
-    state.statistics.restore(longest, spare, hits, known)
+    longest, headroom = arrays["longest"].tolist()
+    state.statistics.restore(longest, headroom, hits, known)
 
 
 def read_arrays(path: Path, kind: str, form: int) -> Arrays:
@@ -332,7 +332,7 @@ def _counts_out(state: State) -> Arrays:
     rows = [statistics.counted[k] if k in counted else PathCounts.of_hits(*statistics.hits_of(k)) for k in directions]
     return {
         "counted": np.array(counted, dtype=np.int32),
-        "longest": joined([]) if statistics.longest is None else np.array([statistics.longest, statistics.spare]),
+        "longest": joined([]) if statistics.longest is None else np.array([statistics.longest, statistics.headroom]),
         "offsets": np.cumsum([0, *(len(row.types) for row in rows)], dtype=np.int64),
         **{column: joined(getattr(row, column) for row in rows) for column in COLUMNS},
     }
