@@ -1,10 +1,9 @@
 """
-Answering (§2.2.1, equation 1).
+Answering: gather path types, weigh them, walk them from the query entity, combine what they say (equation 1).
 
     P(e₂ | e, r)  =  Σ_p P(p | e, r) · P(e₂ | p, e, r)
 
-A query gathers path types p, weighs them, walks them from the query entity e, and combines what they
-say about each entity e₂ that they reach.
+Here e is the query entity, r the query relation, p a path type, and e₂ an entity that p reaches from e.
 
 Whatever the settings, a query walks a list of path types, best first. By default the list holds
 every path type known for the relation, and is the same for all queries. In the paper's setting it is
@@ -31,9 +30,7 @@ from casegraph.statistics.counts import ClusterCounts
 from casegraph.statistics.path_types import name_order, single_step
 from casegraph.statistics.sums import grouped
 
-ALMOST_SURE = (
-    1 - 1e-9
-)  # no path type is worth more: nothing is so certain that nothing else can add to it
+ALMOST_SURE = 1 - 1e-9  # no path type is worth more: nothing is so certain that nothing else can add to it
 UNKNOWN = -1  # an entity that was never seen, or no entity
 
 
@@ -45,9 +42,7 @@ class Found(NamedTuple):
     exact: bool
 
 
-def answers(
-    state: State, relation: int, entities: Ids, *, top: int, hidden: Ids | None = None
-) -> list[Found]:
+def answers(state: State, relation: int, entities: Ids, *, top: int, hidden: Ids | None = None) -> list[Found]:
     """The best `top` answers of each query (entity, relation, ?); all of them if `top` is -1.
 
     entities  (queries,)  the entity of each query; -1 if it was never seen
@@ -274,9 +269,7 @@ def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, 
     return groups.keys(places), groups.sums(counts.hits[rows])
 
 
-def _weights(
-    state: State, relation: int, cluster: int, types: Counts, frequencies: Counts
-) -> Floats:
+def _weights(state: State, relation: int, cluster: int, types: Counts, frequencies: Counts) -> Floats:
     """What the gathered path types are worth, by the settings.
 
     frequencies  (types,)  how often each led a contextual entity to an answer

@@ -27,15 +27,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from casegraph.graph.arrays import Ids, ids
-from casegraph.graph.edges import Change, net_change
+from casegraph.graph.change import Change, net_change
 
 if TYPE_CHECKING:
     from casegraph.graph.graph import Graph, Renumbering
 
 MAX_CHANGED_FACTS = 256  # with more, counting from scratch is cheaper than catching up
-MAX_BASELINES = (
-    8  # epochs that hold their baseline; that of an earlier epoch is rebuilt when needed
-)
+MAX_BASELINES = 8  # epochs that hold their baseline; that of an earlier epoch is rebuilt when needed
 MAX_UNFOLDED = 16  # changes that an epoch keeps apart before it folds them into their net effect
 
 

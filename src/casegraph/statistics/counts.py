@@ -22,11 +22,11 @@ from typing import TypeVar
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.arrays import Counts, Flags, Ids
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
-from casegraph.statistics.path_types import Flags, lengths, renumbered, single_step, steps
+from casegraph.statistics.path_types import lengths, renumbered, single_step, steps
 from casegraph.statistics.sums import columns_joined, grouped
 
 T = TypeVar("T")
@@ -41,9 +41,7 @@ STEPS_TO_FOLLOW = 8  # an edge to where the paths go on
 ENDS_PER_STEP = 4  # edges that end a path and are only counted
 STEPS_TO_VISIT = 4  # an entity, even if there is nothing to follow
 COST_OF_PREVIEW = 4  # finding out what counting takes may take one part in so many of the budget
-MOST_STEPS = (
-    1 << 38
-)  # nobody waits for more; and the steps of many path types still add up within 64 bits
+MOST_STEPS = 1 << 38  # nobody waits for more; and the steps of many path types still add up within 64 bits
 
 Selection = tuple[Counts, Ids]  # of path types for each entity: offsets, and places of path types
 ALL_TYPES: Selection = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
@@ -103,9 +101,7 @@ class Hits:
     @classmethod
     def sum(cls, parts: Sequence["Hits"]) -> "Hits":
         """What parts of the entities contribute, added up."""
-        relations, types, hits = columns_joined(
-            (part.relations, part.types, part.hits) for part in parts
-        )
+        relations, types, hits = columns_joined((part.relations, part.types, part.hits) for part in parts)
         groups = grouped(relations, types)
         work = np.stack([part.work for part in parts])
         is_too_many = work == TOO_MANY
@@ -189,9 +185,7 @@ class Counting:
         )
         return Hits(*columns)
 
-    def hits(
-        self, relations: list[int], entities: Ids, clusters: Ids, longest: int
-    ) -> tuple[Ids, Ids, Counts, Counts]:
+    def hits(self, relations: list[int], entities: Ids, clusters: Ids, longest: int) -> tuple[Ids, Ids, Counts, Counts]:
         """The hits of these entities by cluster: cluster, relation, type and hits, sorted in this order.
 
         entities  (k,)         the entities whose paths are counted
@@ -329,9 +323,7 @@ class Counting:
 
         if STEPS_TO_VISIT * visits_of_step.sum() > budget:
             rising = np.sort(visits)
-            affordable = int(
-                np.searchsorted(rising.cumsum(), budget // STEPS_TO_VISIT, side="right")
-            )
+            affordable = int(np.searchsorted(rising.cumsum(), budget // STEPS_TO_VISIT, side="right"))
             first_too_many = rising[min(affordable, len(rising) - 1)]
             widths[visits >= first_too_many] = 0
         return widths
@@ -360,9 +352,7 @@ class Counting:
         """
         max_length = self.settings.max_length
         budget_of_preview = self.settings.counting // COST_OF_PREVIEW
-        found = kernels.reach_cost(
-            self.graph.kernel, relation, types, max_length, budget_of_preview, threads()
-        )
+        found = kernels.reach_cost(self.graph.kernel, relation, types, max_length, budget_of_preview, threads())
         ran_out_of_budget = not len(found[0])
         if not ran_out_of_budget:
             return found

@@ -22,13 +22,14 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.arrays import Counts, Flags, Ids, ids
+from casegraph.graph.change import Change
 from casegraph.graph.directions import is_inverse, relation_of
-from casegraph.graph.edges import Change, key, sorted_unique
+from casegraph.graph.edges import key, sorted_unique
 from casegraph.graph.graph import Graph
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.counts import ClusterCounts, Counting, PathCounts, Selection, in_use
-from casegraph.statistics.path_types import Flags, follows
+from casegraph.statistics.path_types import follows
 from casegraph.statistics.sums import columns_joined, grouped
 
 TypeHits = tuple[Counts, Counts]  # path types, and how often each leads to an answer
@@ -72,9 +73,7 @@ def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -
     cycles = 0
     more_cycles = 0
     for edge, sign, graph in _edge_by_edge(before, after, change):
-        relations, types, hits, on_cycles, found = kernels.cycles_through(
-            graph.kernel, *edge, max_length, max_length
-        )
+        relations, types, hits, on_cycles, found = kernels.cycles_through(graph.kernel, *edge, max_length, max_length)
         parts.append((relations, types, sign * hits))
         entities.append(on_cycles)
         cycles += found
@@ -117,14 +116,9 @@ def _by_relation(parts: list[tuple[Ids, Counts, Counts]]) -> dict[int, TypeHits]
         return {}
     relations, types, hits = columns_joined(parts)
     groups = grouped(relations)
-    _, *rows_of_groups = np.split(
-        groups.order, groups.starts
-    )  # before the first group there is nothing
+    _, *rows_of_groups = np.split(groups.order, groups.starts)  # before the first group there is nothing
     labels = groups.keys(relations).tolist()
-    return {
-        relation: (types[rows], hits[rows])
-        for relation, rows in zip(labels, rows_of_groups, strict=True)
-    }
+    return {relation: (types[rows], hits[rows]) for relation, rows in zip(labels, rows_of_groups, strict=True)}
 
 
 def hits_added_up(parts: Sequence[TypeHits]) -> TypeHits:
@@ -144,9 +138,7 @@ class OutdatedCounts(NamedTuple):
     change: Change
 
 
-def updated_counts(
-    outdated: OutdatedCounts, relation: int, now: Counting, hits_now: TypeHits
-) -> PathCounts:
+def updated_counts(outdated: OutdatedCounts, relation: int, now: Counting, hits_now: TypeHits) -> PathCounts:
     """The counts of a relation on the graph as it is now, from those on the graph before.
 
     hits_now  the path types of the relation and their hits, which are up to date already
@@ -289,9 +281,7 @@ def updated_cluster_counts(
     clusters_before = np.append(outdated.clusters, np.full(new_entities, EVERYONE, dtype=np.int32))
     moved = np.flatnonzero(clusters_before != clusters).astype(np.int32)
 
-    labels, types, hits = _cluster_hits_now(
-        outdated, relation, now, clusters_before, clusters, moved
-    )
+    labels, types, hits = _cluster_hits_now(outdated, relation, now, clusters_before, clusters, moved)
     labels = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), labels])
     types = np.concatenate([everyone.types, types])
     hits = np.concatenate([everyone.hits, hits])
@@ -326,9 +316,7 @@ def _cluster_hits_now(
     for counting, cluster_of, sign in ((then, clusters_before, -1), (now, clusters, 1)):
         heads = counting.graph.edges(relation).heads
         entities = np.intersect1d(recounted, heads, assume_unique=True)
-        labels, _, types, hits = counting.hits(
-            [relation], entities, cluster_of, longest=now.settings.max_length
-        )
+        labels, _, types, hits = counting.hits([relation], entities, cluster_of, longest=now.settings.max_length)
         is_inside = labels != EVERYONE
         parts.append((labels[is_inside], types[is_inside], sign * hits[is_inside]))
 

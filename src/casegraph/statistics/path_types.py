@@ -15,11 +15,10 @@ from itertools import pairwise
 import numpy as np
 
 from casegraph.errors import InvalidSettings
-from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.arrays import Counts, Flags, Ids
 from casegraph.graph.directions import Numbers, backward, forward, inverse, relation_of
 from casegraph.graph.graph import Graph
 
-Flags = np.ndarray[tuple[int], np.dtype[np.bool]]
 Path = tuple[int, ...]  # the entities that a path visits, in order
 PathType = tuple[int, ...]  # the relations that a path follows, in order
 
@@ -135,9 +134,7 @@ def in_words(graph: Graph, path_type: Sequence[int]) -> str:
     return " → ".join(graph.relation_name(relation) for relation in path_type)
 
 
-def paths_between(
-    graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool
-) -> Iterator[Path]:
+def paths_between(graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool) -> Iterator[Path]:
     """The paths of a type from `entity` to `goal`, in the order of the names of their entities.
 
     A depth-first search. To take no step in vain, it goes only to entities from which the rest of
