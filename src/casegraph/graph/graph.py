@@ -222,9 +222,7 @@ class Graph:
         """
         given = list(facts)
         single_facts = [fact for fact in given if not isinstance(fact, str)]
-        rows_of_entities = {
-            name: self._rows_around(name) for name in given if isinstance(name, str)
-        }
+        rows_of_entities = {name: self._rows_around(name) for name in given if isinstance(name, str)}
 
         retracted = self.apply(self._known_rows(single_facts), add=False)
         around_entities = np.concatenate([NO_ROWS, *rows_of_entities.values()])
@@ -247,8 +245,7 @@ class Graph:
         """
         if not len(rows):
             return rows
-        if add:
-            self._make_room()
+        self._make_room()
 
         # Each relation is changed on its own, except that small new relations are made together.
         rows = rows[np.argsort(rows[:, 1], kind="stable")]
