@@ -54,7 +54,8 @@ def _files(folder: Path, split: str) -> list[Path]:
     if len(files) > 1:
         found = " and ".join(file.name for file in files)
         raise NotABenchmark(
-            str(folder), f"expected one file for the split {split!r}, found {found}; remove all but one"
+            str(folder),
+            f"expected one file for the split {split!r}, found {found}; remove all but one",
         )
     return files
 

@@ -39,7 +39,7 @@ def count(
     Example:
         casegraph count world --shard 2/8 --out hits-2.npz
     """
-    from casegraph.batch.completion import directions_of
+    from casegraph.batch.completion import chosen_directions
     from casegraph.cli.sources import case_base
     from casegraph.execution.shard_files import read_part, write_part
     from casegraph.execution.shards import Shard, count_hits, count_reach, with_hits
@@ -52,7 +52,7 @@ def count(
         if given is None:
             counts = count_hits(state, part, show)
         else:
-            wanted = directions_of(state.graph, relations, heads=True)
+            wanted = chosen_directions(state.graph, relations, heads=True)
             counts = count_reach(with_hits(state, read_part(given)), (part, wanted), show)
     write_part(counts, out)
     return _counted(out, counts)
