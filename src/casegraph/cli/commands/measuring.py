@@ -30,17 +30,21 @@ if TYPE_CHECKING:
 def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
     """Ask for the facts of a benchmark's split, and rank the answers.
 
+    FOLDER is a folder with a file for each split, or the name of a data set (see casegraph datasets).
+
     \b
     Example:
         casegraph evaluate WN18RR --settings paper --max-length 3 --ties original
     """
+    from casegraph.evaluation.catalogue import located
     from casegraph.evaluation.datasets import SPLITS, Benchmark
     from casegraph.evaluation.evaluation import evaluate as experiment
     from casegraph.settings import Settings
 
     per_relation, source = asked.pop("per_relation"), graph if graph is None or graph in SPLITS else Path(graph)
     with progress() as show:
-        done = experiment(Benchmark.open(folder), chosen(folder) or Settings(), graph_split=source, show=show, **asked)
+        benchmark = Benchmark.open(located(folder))
+        done = experiment(benchmark, chosen(folder) or Settings(), graph_split=source, show=show, **asked)
     took = ", ".join(f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items())
     note(f"{took}; {done.queries_per_second:,.0f} queries/s; {done.phases['rank'].peak_memory / 1e6:,.0f} MB at most")
     return evaluated(done, ties, by_relation=per_relation)
