@@ -11,8 +11,10 @@
 namespace casegraph {
 namespace {
 
-constexpr int longest_cycle = 6;
-constexpr Count room = 1 << 27;  // for what is kept of the cycles of one top: two gigabytes
+// What is done for one path or pair of paths, in steps: measured, so that a step takes some four nanoseconds at most. Halves are kept
+// in memory and read again; a pair that is counted, or not to be counted, goes to a place in memory that was not looked at before.
+constexpr Count making_a_half = 5, numbering_a_half = 3, counting_a_pair = 5, excepting_a_pair = 2;
+constexpr Count room = 1 << 25;  // for what is kept of the cycles of one top: 800 megabytes a thread
 
 // The steps from the top to an entity below it; the entity is known by where the half is kept.
 struct Half {
@@ -26,58 +28,57 @@ bool apart(const Half& one, const Half& other) {
   return std::none_of(one.inner.begin(), one.inner.end(), [&](Id entity) { return entity >= 0 && passes(other, entity); });
 }
 
-// What all threads have spent on each length together, and whether that was too much.
+// What all threads have spent together, and whether that was too much.
 class Spent {
  public:
   explicit Spent(const Limit& limit) : limit_(limit) {}
 
-  void work(int length, Count more) {
-    if ((work_[length] += more) > limit_.work) too_much_[length] = true;
+  void work(Count more) {
+    if ((work_ += more) > limit_.work) is_too_much_ = true;
   }
-  void kinds(int length, Count kinds) {
-    if (kinds > limit_.kinds) too_much_[length] = true;
+  void kinds(Count kinds) {
+    if (kinds > limit_.kinds) is_too_much_ = true;
   }
-  void kept(int length, Count kept) {
-    if (kept > room) too_much_[length] = true;
+  void kept(Count kept) {
+    if (kept > room) is_too_much_ = true;
   }
-  // Whether paths of this length may still be counted: those of no shorter length were too many.
-  bool affordable(int length) const {
-    for (int shorter = 1; shorter <= length; ++shorter)
-      if (too_much_[shorter]) return false;
-    return true;
-  }
-  Count spent(int length) const { return work_[length]; }
+  bool is_too_much() const { return is_too_much_.load(std::memory_order_relaxed); }
+  Count so_far() const { return work_; }
 
  private:
   const Limit limit_;
-  std::array<std::atomic<Count>, longest_cycle> work_{};  // by the length of paths
-  std::array<std::atomic<bool>, longest_cycle> too_much_{};
+  std::atomic<Count> work_{0};
+  std::atomic<bool> is_too_much_{false};
 };
 
 class Finder {
  public:
   Finder(const Graph& graph, const Ranked& ranked, int max_length, Spent& spent, Progress& progress)
-      : all_(ranked), packing_(max_length), max_length_(max_length), spent_(spent), steps_(progress),
-        tallies_(longest_cycle, std::vector<Tally>(graph.relations.size())), kinds_(longest_cycle),
-        layers_((max_length + 1) / 2, Layer<Half>(graph.entities)) {}
+      : all_(ranked), packing_(max_length), spent_(spent), steps_(progress),
+        tallies_(graph.relations.size()), layers_((max_length + 1) / 2, Layer<Half>(graph.entities)) {}
 
-  // Cycles of 2k edges are two halves of k steps that meet; those of 2k + 1, two that have an edge between them.
-  void count(Id top) {
+  // Count the paths of one length whose cycles have this top. A path of 2k - 1 steps and the edge that closes it are two halves
+  // of k steps that meet; one of 2k steps, two halves that have an edge between them.
+  void count(Id top, int length) {
+    if (spent_.is_too_much()) return;
     top_ = top;
-    for (int steps = 1; 2 * steps - 1 <= max_length_ && spent_.affordable(2 * steps - 1); ++steps) {
-      steps == 1 ? begin() : extend(steps);
-      meet(steps);
-      if (2 * steps <= max_length_ && spent_.affordable(2 * steps)) meet_across(steps);
-    }
+    const int steps = (length + 1) / 2;
+    const bool halves_meet = length % 2 == 1;
+    begin();
+    for (int longer = 2; longer <= steps && !spent_.is_too_much(); ++longer) extend(longer, halves_meet && longer == steps);
+    if (!spent_.is_too_much()) halves_meet ? meet(steps) : meet_across(steps);
     for (auto& layer : layers_) layer.clear();
   }
 
+  // All paths of one length have been counted.
   void finish() {
-    for (int length = 1; length < longest_cycle; ++length) spent_.work(length, unspoken_[length]);
+    spent_.work(unspoken_);
+    unspoken_ = 0;
+    kinds_ = 0;
   }
 
-  // The tallies of paths of a length, by the relation that closes the cycle.
-  std::vector<Tally>& tallies(int length) { return tallies_[length]; }
+  // Of the paths counted since this was last asked for, by the relation that closes the cycle.
+  std::vector<Tally>& tallies() { return tallies_; }
 
  private:
   // Call `visit(relation, tail)` for the edges of an entity that lead below another; how many there are.
@@ -94,23 +95,23 @@ class Finder {
   // Halves of one step.
   void begin() {
     Layer<Half>& layer = layers_[0];
-    spend(1, 1 + each_below(top_, top_, [&](Id, Id end) { layer.expect(end, 1); }));
+    spend(1 + each_below(top_, top_, [&](Id, Id end) { layer.expect(end, 1); }));
     layer.arrange();
     each_below(top_, top_, [&](Id relation, Id end) { layer.add(end, {packing_.step(relation, 0), {-1, -1}}); });
   }
 
-  // Halves of so many steps, from those with one less. If no cycle needs them but such as meet, one that is alone at its end is not kept.
-  void extend(int steps) {
+  // Halves of so many steps, from those with one less. If they need to meet, one that is alone at its end is not kept.
+  void extend(int steps, bool must_meet) {
     Layer<Half> &shorter = layers_[steps - 2], &longer = layers_[steps - 1];
     Count work = 0;
     for (Id at : shorter.ends) {
       const std::size_t many = shorter.at(at).size();
       work += static_cast<Count>(many) * each_below(top_, at, [&](Id, Id end) { longer.expect(end, many); });
     }
-    spend(2 * steps - 1, work);
-    spent_.kept(2 * steps - 1, work);
-    if (!spent_.affordable(2 * steps - 1)) return longer.clear();
-    longer.arrange(2 * steps > max_length_ ? 2 : 1);
+    spend(making_a_half * work);
+    spent_.kept(work);
+    if (spent_.is_too_much()) return longer.clear();
+    longer.arrange(must_meet ? 2 : 1);
     for (Id at : shorter.ends) {
       const std::span<const Half> halves = shorter.at(at);
       each_below(top_, at, [&](Id relation, Id end) {
@@ -126,24 +127,24 @@ class Finder {
   }
 
   // Told to the other threads now and then: that takes longer than the work.
-  void spend(int length, Count more) {
-    if ((unspoken_[length] += more) < 1 << 16) return;
-    spent_.work(length, unspoken_[length]);
-    unspoken_[length] = 0;
+  void spend(Count more) {
+    if ((unspoken_ += more) < 1 << 16) return;
+    spent_.work(unspoken_);
+    unspoken_ = 0;
   }
 
   void meet(int steps) {
     if (steps == 2) return meet_alike();
     for (Id end : layers_[steps - 1].ends) {
       const std::span<const Half> halves = layers_[steps - 1].at(end);
+      spend(counting_a_pair * (std::ssize(halves) * (std::ssize(halves) - 1) / 2));
+      if (spent_.is_too_much()) return;
       for (std::size_t one = 1; one < halves.size(); ++one) {
         const Closing closing(*this, halves[one].out, steps, steps);
         steps_.take(static_cast<Count>(one));
         for (std::size_t other = 0; other < one; ++other)
           if (apart(halves[one], halves[other])) closing(halves[other].out, 1);
       }
-      spend(2 * steps - 1, static_cast<Count>(halves.size() * (halves.size() - 1) / 2));
-      if (!spent_.affordable(2 * steps - 1)) return;
     }
   }
 
@@ -155,19 +156,19 @@ class Finder {
       const std::span<const Half> halves = layer.at(meeting);
       steps_.take(std::ssize(halves));
       for (const Half& half : halves) pairs_.add(half.out);
-      spend(3, pairs_.close());
+      spend(numbering_a_half * std::ssize(halves) + pairs_.close());
       for (std::size_t begin = 0, end; begin < halves.size(); begin = end) {  // those with one middle stand together
         for (end = begin + 1; end < halves.size() && halves[end].inner[0] == halves[begin].inner[0]; ++end) {}
         const auto alike = static_cast<Count>((end - begin) * (end - begin - 1) / 2);
-        spend(3, alike);
-        spent_.kept(3, alike);
-        for (std::size_t one = begin + 1; one < end && spent_.affordable(3); ++one)
+        spend(excepting_a_pair * alike);
+        spent_.kept(alike);
+        for (std::size_t one = begin + 1; one < end && !spent_.is_too_much(); ++one)
           for (std::size_t other = begin; other < one; ++other) {
             steps_.take();
             pairs_.but(halves[one].out, halves[other].out);
           }
       }
-      if (!spent_.affordable(3)) return;
+      if (spent_.is_too_much()) return;
       if (pairs_.kept() > room / 8) add_pairs();
     }
     add_pairs();
@@ -182,10 +183,10 @@ class Finder {
     Layer<Half>& layer = layers_[steps - 1];
     for (Id end : layer.ends) {
       const std::span<const Half> these = layer.at(end);
-      Count work = 0;
-      work += each_below(end, end, [&](Id relation, Id next) {  // below the end, so that every cycle is found once
+      const Count edges = each_below(end, end, [&](Id relation, Id next) {  // below the end, so that every cycle is found once
         const std::span<const Half> those = layer.at(next);
-        work += static_cast<Count>(these.size() * those.size());
+        spend(counting_a_pair * std::ssize(these) * std::ssize(those));
+        if (spent_.is_too_much()) return;
         for (const Half& one : those) {
           steps_.take(std::ssize(these));
           const Closing closing(*this, one.out, steps, steps + 1);
@@ -193,8 +194,8 @@ class Finder {
             if (apart(one, other) && !passes(one, end) && !passes(other, next)) closing(other.out | packing_.step(relation, steps), 1);
         }
       });
-      spend(2 * steps, work);
-      if (!spent_.affordable(2 * steps)) return;
+      spend(edges);
+      if (spent_.is_too_much()) return;
     }
   }
 
@@ -202,32 +203,28 @@ class Finder {
   class Closing {
    public:
     Closing(Finder& finder, PathType half, int steps, int out)
-        : finder_(finder), length_(steps + out - 1), is_lost_(!finder.spent_.affordable(length_)), tally_(finder.tallies_[length_][finder.packing_.relation(half, 0)]) {
+        : finder_(finder), tally_(finder.tallies_[finder.packing_.relation(half, 0)]) {
       for (int step = 1; step < steps; ++step) back_ |= finder.packing_.step(inverse(finder.packing_.relation(half, steps - step)), out + step - 1);
     }
     void operator()(PathType out, Count cycles) const {
-      if (is_lost_) return;
       const std::size_t before = tally_.size();
       tally_.add(out | back_, cycles);
-      if (tally_.size() != before) finder_.spent_.kinds(length_, ++finder_.kinds_[length_]);
+      if (tally_.size() != before) finder_.spent_.kinds(++finder_.kinds_);
     }
 
    private:
     Finder& finder_;
-    const int length_;
-    const bool is_lost_;  // there is too much of this length, and it will be left out
     Tally& tally_;
     PathType back_ = 0;
   };
 
   const Ranked& all_;
   const Packing packing_;
-  const int max_length_;
   Spent& spent_;
   Steps steps_;
-  std::vector<std::vector<Tally>> tallies_;  // by the length of paths, and the relation that closes the cycle
-  std::vector<Count> kinds_;
-  std::array<Count, longest_cycle> unspoken_{};
+  std::vector<Tally> tallies_;  // by the relation that closes the cycle
+  Count kinds_ = 0;             // in all of them
+  Count unspoken_ = 0;
   std::vector<Layer<Half>> layers_;  // by steps, from one on
   Pairs pairs_;
   Id top_ = -1;
@@ -282,25 +279,28 @@ Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Lim
   constexpr std::size_t at_once = 16;
   const std::size_t tasks = (tops.size() + at_once - 1) / at_once;
   std::vector<Finder> finders(useful(threads, tasks), Finder(graph, ranked, max_length, spent, progress));
-  parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
-    const std::size_t end = std::min(tops.size(), (task + 1) * at_once);
-    for (std::size_t place = task * at_once; place < end; ++place) finders[thread].count(ranked.order[tops[place]]);
-    progress.done(static_cast<std::int64_t>(end - task * at_once));
-  });
-  for (Finder& finder : finders) finder.finish();
   Counted counted;
   add_edges(graph, tops, packing, counted.rows, steps);
   std::vector<Id> cycle;
-  for (int length = 1; length <= max_length; ++length) {
+  counted.work.assign(static_cast<std::size_t>(max_length), INT64_MAX);
+  for (int length = 1; length <= max_length; ++length) {  // one by one, so that nothing is done for lengths that are too much
+    parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
+      const std::size_t end = std::min(tops.size(), (task + 1) * at_once);
+      for (std::size_t place = task * at_once; place < end; ++place) finders[thread].count(ranked.order[tops[place]], length);
+      const auto all = static_cast<std::int64_t>(end - task * at_once);
+      progress.done(all * length / max_length - all * (length - 1) / max_length);
+    });
     std::vector<Hits> found;  // a row for each kind of cycle
-    for (Finder& finder : finders)
+    for (Finder& finder : finders) {
+      finder.finish();
       for (std::size_t relation = 0; relation < graph.relations.size(); ++relation)
-        finder.tallies(length)[relation].drain(
+        finder.tallies()[relation].drain(
             [&](PathType type, Count many) { found.push_back({-1, static_cast<Id>(relation), type, many}); });
+    }
     found = merged(std::move(found), steps);
-    spent.kinds(length, static_cast<Count>(found.size()));
-    counted.work.push_back(spent.affordable(length) ? spent.spent(length) : INT64_MAX);
-    if (!spent.affordable(length)) continue;
+    spent.kinds(static_cast<Count>(found.size()));
+    if (spent.is_too_much()) break;
+    counted.work[static_cast<std::size_t>(length) - 1] = spent.so_far();
     for (const Hits& kind : found) {
       steps.take();
       if (kind.hits == 0) continue;

@@ -5,15 +5,15 @@
 
 namespace casegraph {
 
-// More than this is too much for the paths of one length: then they are left out, and all longer ones.
+// More than this is too much for paths of up to a length: then those of that length are left out, and all longer ones.
 struct Limit {
-  Count work;   // steps taken
-  Count kinds;  // different cycles, as relations see them
+  Count work;   // steps taken, each of which takes some nanoseconds
+  Count kinds;  // different cycles of one length, as relations see them
 };
 
 struct Counted {
   std::vector<Hits> rows;   // sorted by (relation, type); the cluster is -1
-  std::vector<Count> work;  // steps taken for the paths of each length, the shortest first; INT64_MAX where they were left out
+  std::vector<Count> work;  // steps taken for the paths of up to each length, the shortest first; INT64_MAX where they were left out
 };
 
 // tops   cycles are counted at the one of their entities that has most edges (of equals, the last by `rank`): these

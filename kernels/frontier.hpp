@@ -109,9 +109,13 @@ class Stamps {
 // steps  counts the ends or heads that are looked at, and the edges of those that are visited
 template <class Visit>
 void each_end(const Edges& edges, const Frontier& from, const Stamps* where, Steps& steps, const Visit& use) {
+  Count edges_seen = 0;  // counted here, so that there is no need to go to memory for every visit
   const auto visit = [&](std::size_t end, std::size_t row) {
-    steps.take(static_cast<Count>(edges.row(row).size()));
     use(end, row);
+    edges_seen += std::ssize(edges.row(row));
+    if (edges_seen < Steps::between_looks) return;
+    steps.take(edges_seen);
+    edges_seen = 0;
   };
   steps.take(static_cast<Count>(std::min(edges.heads.size(), from.ends.size())));
   if (where != nullptr && edges.heads.size() < from.ends.size()) {

@@ -17,6 +17,7 @@
 #include "limits.hpp"
 #include "linkage.hpp"
 #include "reach.hpp"
+#include "reach_cost.hpp"
 #include "walks.hpp"
 
 namespace nb = nanobind;
@@ -231,6 +232,18 @@ nb::tuple reach_back_(const Graph& graph, In<Id> ends, Id relation, In<PathType>
   return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)));
 }
 
+nb::tuple reach_cost_(const Graph& graph, Id relation, In<PathType> types, int max_length, Count most, int threads) {
+  checks::path_types(span(types), max_length, graph);
+  checks::relation("relation", relation, graph);
+  checks::in_range("most", most, 0, INT64_MAX);
+  threads = checks::threads(threads);
+  ReachCost cost = run(nullptr, [&](Progress& progress) {
+    return reach_cost(graph, relation, span(types), max_length, most, threads, progress);
+  });
+  return nb::make_tuple(array(std::move(cost.of_step)), array(std::move(cost.visits)), array(std::move(cost.dearest)),
+                        array(std::move(cost.visits_of_type)));
+}
+
 Count bare_reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types, int max_length,
                   int threads) {
   const std::vector<Use> uses = uses_of(graph, relations, types, max_length);
@@ -430,6 +443,7 @@ NB_MODULE(kernels, m) {
         "threads"_a, "progress"_a);
   m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "only"_a, "widest"_a, "max_length"_a,
         "threads"_a, "progress"_a);
+  m.def("reach_cost", &reach_cost_, "graph"_a, "relation"_a, "types"_a, "max_length"_a, "most"_a, "threads"_a);
   m.def("reach_back", &reach_back_, "graph"_a, "ends"_a, "relation"_a, "types"_a, "only"_a, "but"_a, "max_length"_a,
         "threads"_a, "progress"_a);
   m.def("bare_reach", &bare_reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "max_length"_a, "threads"_a);

@@ -33,22 +33,14 @@ struct Plan {
       by_node[next[trie.node_of_type[use]]++] = static_cast<std::int32_t>(use);
       mark(below[trie.node_of_type[use]], uses[use].relation);
     }
-    if (!widest.empty()) {
-      narrowest.assign(trie.nodes.size(), INT64_MAX);
-      broadest.assign(trie.nodes.size(), 0);
-    }
-    for (std::size_t use = 0; use < widest.size(); ++use) {
-      const std::int32_t node = trie.node_of_type[use];
-      narrowest[node] = std::min(narrowest[node], widest[use]);
-      broadest[node] = std::max(broadest[node], widest[use]);
-    }
-    for (std::size_t node = trie.nodes.size() - 1; node > 0 && !widest.empty(); --node) {
-      const std::int32_t parent = trie.nodes[node].parent;
-      narrowest[parent] = std::min(narrowest[parent], narrowest[node]);
-      broadest[parent] = std::max(broadest[parent], broadest[node]);
-    }
+    if (!widest.empty()) find_widths();
     for (std::size_t node = trie.nodes.size() - 1; node > 0; --node)
       for (std::size_t word = 0; word < below[node].size(); ++word) below[trie.nodes[node].parent][word] |= below[node][word];
+  }
+  // How many edges a step may follow for a use: the last one only counts them.
+  Count room(std::int32_t use, std::int32_t node) const {
+    if (trie.node_of_type[use] != node) return widest[use];
+    return widest[use] > INT64_MAX / last_is_wider ? INT64_MAX : last_is_wider * widest[use];
   }
   static std::vector<PathType> types(std::span<const Use> uses) {
     std::vector<PathType> types;
@@ -69,7 +61,30 @@ struct Plan {
   const Trie trie;
   std::vector<std::int32_t> first_use, by_node;
   std::vector<Signature> below;  // the relations whose uses end at or below a node
-  std::vector<Count> narrowest, broadest;  // of what the uses at or below a node allow for one step; empty if they allow anything
+  std::vector<Count> narrowest, broadest;  // of what the uses at or below a node allow for its step; empty if they allow anything
+  std::vector<Count> onward;               // the most that the uses below a node allow for its step
+
+ private:
+  void find_widths() {
+    std::vector<Count> least(trie.nodes.size(), INT64_MAX), most(trie.nodes.size());  // for steps that go on
+    narrowest = least;
+    broadest = onward = most;
+    const auto allow = [](std::vector<Count>& low, std::vector<Count>& high, std::int32_t node, Count from, Count to) {
+      low[node] = std::min(low[node], from);
+      high[node] = std::max(high[node], to);
+    };
+    for (std::int32_t use = 0; use < std::ssize(widest); ++use) {
+      const std::int32_t node = trie.node_of_type[use];
+      allow(least, most, node, widest[use], widest[use]);
+      allow(narrowest, broadest, node, room(use, node), room(use, node));
+    }
+    for (std::size_t node = trie.nodes.size() - 1; node > 0; --node) {
+      const std::int32_t parent = trie.nodes[node].parent;
+      allow(least, most, parent, least[node], most[node]);
+      allow(narrowest, broadest, parent, least[node], most[node]);
+      onward[parent] = std::max(onward[parent], most[node]);
+    }
+  }
 };
 
 }  // namespace casegraph

@@ -64,6 +64,8 @@ class Progress {
 // The steps that one thread of a kernel takes. Every loop that can be long counts them, and so can be stopped in the middle.
 class Steps {
  public:
+  static constexpr std::int64_t between_looks = 1 << 15;  // some tenths of a millisecond
+
   explicit Steps(Progress& progress) : progress_(&progress) {}
 
   void take(std::int64_t steps = 1) {
@@ -75,7 +77,6 @@ class Steps {
   }
 
  private:
-  static constexpr std::int64_t between_looks = 1 << 15;  // some tenths of a millisecond
   Progress* progress_;
   std::int64_t left_ = between_looks;
 };

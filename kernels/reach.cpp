@@ -92,7 +92,8 @@ class Reacher {
       if (!plan_.widest.empty() && !affordable(node, edges, from, where)) continue;
       Stamps& stamps = stamps_[length + 1];
       Frontier& into = frontiers_[length + 1];
-      const int ahead = nodes[node].ahead;
+      const bool is_end = !plan_.widest.empty() && width_[length + 1] > plan_.onward[node];  // for all that would go on
+      const int ahead = is_end ? 0 : nodes[node].ahead;
       if (ahead > 0 || back_ != nullptr || arrival_.look(entity_, nodes[node].relation, from, where) + 64 < most_) {
         step(edges, entity_, from, where, length, ahead, stamps, into, steps_);  // paths go on, or there are far fewer ends than answers
         add(node, static_cast<Count>(into.ends.size()), into.ends, [&](Id answer) { return stamps.has(answer); });
@@ -108,15 +109,22 @@ class Reacher {
     const int length = plan_.trie.nodes[node].length;
     Count width = 0;
     each_end(edges, from, where, steps_, [&](std::size_t, std::size_t row) { width += static_cast<Count>(edges.row(row).size()); });
+    width_[length] = width;
     widest_[length] = std::max(widest_[length - 1], width);
     if (width <= plan_.narrowest[node]) return true;
     steps_.take(std::ssize(plan_.at_or_below(node)));
     for (std::int32_t use : plan_.at_or_below(node)) {
-      if (!counts(use) || plan_.widest[use] >= width || plan_.widest[use] < widest_[length - 1]) continue;
+      if (!counts(use) || plan_.room(use, node) >= width || plan_.widest[use] < widest_[length - 1]) continue;
       sums.reached[use] += width;
       ++sums.left_out[use];
     }
     return width <= plan_.broadest[node];
+  }
+
+  // Whether no step to this node, where the use ends, was too wide for it.
+  bool is_within(std::int32_t use, std::int32_t node) const {
+    const int length = plan_.trie.nodes[node].length;
+    return plan_.widest[use] >= widest_[length - 1] && plan_.room(use, node) >= width_[length];
   }
 
   bool counts(std::int32_t use) const { return !answers_[plan_.uses[use].relation].empty() && (!some_ || chosen_[use] == epoch_); }
@@ -128,7 +136,7 @@ class Reacher {
     if (many == 0) return;
     if (back_ != nullptr) return add_back(node, ends);
     for (std::int32_t use : plan_.at(node)) {
-      if (!counts(use) || (!plan_.widest.empty() && plan_.widest[use] < widest_[plan_.trie.nodes[node].length])) continue;
+      if (!counts(use) || (!plan_.widest.empty() && !is_within(use, node))) continue;
       const Ids answers = answers_[plan_.uses[use].relation];
       sums.reached[use] += many;
       steps_.take(std::ssize(answers));
@@ -166,7 +174,7 @@ class Reacher {
   Steps steps_;
   Arrival arrival_;
   const Back* back_;
-  std::array<Count, 6> widest_{};  // of the steps so far, by length
+  std::array<Count, 6> width_{}, widest_{};  // of each step, and of those so far, by length
   std::vector<char> marked_;       // counting back: who has the relation
   Id entity_ = -1;
 };

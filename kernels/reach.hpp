@@ -26,11 +26,13 @@ struct Only {
 // Sums over those of `entities` that have the relation: how many distinct entities the loop-free paths of the type reach
 // from each, and how many of these are answers. The path types of all uses are walked as one tree from each entity.
 //
-// widest  (uses)  how many edges one step may look at; empty for any number. An entity from which a step would look at more is
-//                 left out: so many ends are taken to be reached, and none of them to be right. So the sums do not depend on
+// widest  (uses)  how many edges one step may follow, or the last one, which only counts them, `last_is_wider` times as many;
+//                 empty for any number. An entity from which a step would follow more is left out: so many ends are taken to be reached, and none of them to be right. So the sums do not depend on
 //                 what else is counted at the same time, nor on any order.
 Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const Only& only, std::span<const Count> widest, int max_length,
             int threads, Progress& progress);
+
+constexpr Count last_is_wider = 32;
 
 struct Pair {
   Id entity;

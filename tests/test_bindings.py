@@ -99,6 +99,11 @@ BINDINGS = {
         | {"widest": np.array([5, 5]), **COUNTED},
         any_larger=frozenset({"entities", "widest"}),
     ),
+    "reach_cost": Binding(
+        kernels.reach_cost,
+        {"graph": GRAPH.kernel, "relation": 0, "types": TYPES, "max_length": 3, "most": 1000, "threads": 2},
+        any_length=frozenset({"types"}),
+    ),
     "reach_back": Binding(
         kernels.reach_back,
         {"graph": GRAPH.kernel, "ends": EVERYONE, "relation": 0, "types": TYPES, "only": ONLY}
@@ -216,7 +221,7 @@ def wrong_numbers(place: str) -> Iterator[tuple[str, Any]]:
     yield "negative", -1
     yield "not a number", "1"
     yield "too large for any number", 2**70
-    if place not in ("threads", "members", "additions", "limit.0", "limit.1"):
+    if place not in ("threads", "members", "additions", "most", "limit.0", "limit.1"):
         yield "too large", LARGEST
 
 

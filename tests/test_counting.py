@@ -15,7 +15,7 @@ from casegraph.graph.arrays import Ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.statistics.counts import ANY, KINDS, Counting, Hits, _share_of
-from casegraph.statistics.path_types import lengths
+from casegraph.statistics.path_types import lengths, packed
 
 
 def everyone(graph: Graph) -> Ids:
@@ -101,16 +101,16 @@ def test_an_update_of_a_graph_that_is_too_much_gives_what_a_rebuild_gives(facts:
 
 
 def test_what_is_left_out_counts_as_reached_and_as_wrong() -> None:
-    graph = Graph.of([*hub(50), ("hub", "answers", "leaf 0"), ("leaf 1", "answers", "leaf 0")])
+    graph = Graph.of([*hub(100), ("hub", "answers", "leaf 0"), ("leaf 1", "answers", "leaf 0")])
     types = np.array([1 + (2 << 20)])  # knows, and back
     answers = graph.relations.find("answers")
     assert answers is not None
     knows = np.full(1, 2 * answers, dtype=np.int32)
     counting = Counting(graph, Settings())
-    reached, right, left_out = counting.reach(knows, types, everyone(graph), widest=np.array([10]))
-    assert (reached.tolist(), right.tolist(), left_out.tolist()) == ([50 + 1], [0], [1])
+    reached, right, left_out = counting.reach(knows, types, everyone(graph), widest=np.array([2]))
+    assert (reached.tolist(), right.tolist(), left_out.tolist()) == ([100 + 1], [0], [1])
     whole = counting.reach(knows, types, everyone(graph))
-    assert [column.tolist() for column in whole] == [[49], [1], [0]]
+    assert [column.tolist() for column in whole] == [[99], [1], [0]]
 
 
 def crowded(seed: int) -> list[Fact]:
@@ -156,6 +156,61 @@ def test_hits_of_many_relations_are_sorted() -> None:
     rows = list(zip(found.relations.tolist(), found.types.tolist(), strict=True))
     assert len(rows) > 1 << 10
     assert rows == sorted(set(rows))
+
+
+def costs(facts: list[Fact], relation: str, n: int) -> list[list[int]]:
+    """What counting the path types of a relation takes, each column sorted: ids give the order of steps."""
+    graph = Graph.of(facts)
+    asked = graph.relations.find(relation)
+    assert asked is not None
+    found = Counting(graph, Settings(max_length=n)).cycles(everyone(graph))
+    types = found.types[found.relations == 2 * asked]
+    return [sorted(column.tolist()) for column in kernels.reach_cost(graph.kernel, 2 * asked, types, n, ANY, 2)]
+
+
+@given(fact_lists(least=1, most=20), st.integers(1, 5), st.integers(0, 5))
+def test_what_counting_takes_is_a_matter_of_the_facts(facts: list[Fact], n: int, seed: int) -> None:
+    relation = facts[0][1]
+    assert costs(facts, relation, n) == costs(shuffled(Random(seed), facts), relation, n)
+
+
+def test_what_counting_takes_is_known_from_the_walks_that_turn_not_back_at_once() -> None:
+    """Three know the hub, and one of them is asked for: looking is 2 steps, following an edge 8, four ends are one."""
+    graph = Graph.of([*((f"leaf {k}", "knows", "hub") for k in range(3)), ("leaf 0", "asks", "leaf 1")])
+    knows, known_by = 0, 1
+    asks = graph.relations.find("asks")
+    assert (asks, graph.directions) == (1, 4)
+    types = np.array([packed([knows, known_by], 3)])
+    of_step, visits, dearest, of_type = kernels.reach_cost(graph.kernel, 2, types, 3, ANY, 1)
+    assert of_step.tolist() == [0, 2 * 1 + 8 * 1, 2 * 1 + (3 - 1) // 4]
+    assert (visits.tolist(), dearest.tolist(), of_type.tolist()) == ([0, 1, 1], [10], [2])
+    assert [len(column) for column in kernels.reach_cost(graph.kernel, 2, types, 3, 0, 1)] == [0, 0, 0, 0]
+
+
+def test_a_path_type_that_is_too_much_to_look_at_is_left_out_for_everyone() -> None:
+    graph = Graph.of(hub(30))
+    found = Counting(graph, Settings()).cycles(everyone(graph))
+    types = found.types[(found.relations == 0) & (found.hits > 1) & (found.types != 1)]
+    counting = Counting(graph, Settings(counting=10))
+    widest = counting.widest(0, types)
+    assert widest is not None
+    assert (widest == 0).any()
+    heads = graph.edges(0).heads
+    reached, right, left_out = counting.reach(0, types, heads, widest=widest)
+    assert (reached[widest == 0].sum(), right[widest == 0].sum()) == (0, 0)
+    assert set(left_out[widest == 0].tolist()) == {len(heads)}
+    halves = [counting.reach(0, types, heads[part::2].copy(), widest=widest)[2] for part in (0, 1)]
+    assert (halves[0] + halves[1]).tolist() == left_out.tolist()
+
+
+def test_a_crowd_is_answered_within_its_budget() -> None:
+    """Everyone knows everyone, in five ways: a billion cycles of four, of which a million steps find none."""
+    facts = [(f"e{a}", f"r{k}", f"e{b}") for a in range(40) for b in range(40) if a != b for k in range(5)]
+    graph = Graph.of(facts)
+    assert Counting(graph, Settings(counting=10**6)).cycles(everyone(graph)).work.tolist()[1:] == [ANY, ANY]
+    cases = CaseBase(Settings(counting=10**6))
+    cases.update(add=facts)
+    assert cases.ask("e0", "r0").exact is False
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(0, 400))

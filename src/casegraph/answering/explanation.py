@@ -20,7 +20,6 @@ from casegraph.answering.query import asking
 from casegraph.answering.results import Answer, html_table
 from casegraph.graph.arrays import ids
 from casegraph.graph.directions import INVERSE
-from casegraph.graph.graph import Graph, Query
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.similarity.retrieval import contextual_entities
 from casegraph.statistics.path_types import PathType, in_words, paths_between, unpacked
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from casegraph.answering.state import State
+    from casegraph.graph.graph import Graph, Query
 
 Kind = Literal["path", "shared fact", "habit"]
 KINDS: tuple[Kind, ...] = ("path", "shared fact", "habit")

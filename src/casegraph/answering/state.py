@@ -18,8 +18,8 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.graph.arrays import Ids, ids
+from casegraph.graph.change import Change
 from casegraph.graph.digest import digest
-from casegraph.graph.edges import Change
 from casegraph.similarity.clusters.assignment import Clusters, depends_on_history
 from casegraph.similarity.profiles import NONE, Profiles
 from casegraph.statistics.backlog import MANY

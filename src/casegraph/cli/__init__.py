@@ -8,6 +8,7 @@ from casegraph.cli.commands import (  # noqa: F401  (a command joins the group w
     asking,
     batch,
     datasets,
+    demo,
     measuring,
     scaling,
     storing,

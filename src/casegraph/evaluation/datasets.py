@@ -1,9 +1,9 @@
 """
 Benchmarks: a folder with a file of facts for each split.
 
-The file of a split has one of the names in `SPLITS`, alone or with .txt or .tsv, packed by gzip or not.
-Other files in the folder (names of entities, rules, negatives) are ignored. `evaluation.catalogue`
-finds published benchmarks by name.
+The file of a split has one of the names in `SPLITS`, alone or with .txt or .tsv, packed by gzip or
+not. Other files in the folder (names of entities, rules, negatives) are ignored.
+`evaluation.catalogue` finds published benchmarks by name.
 """
 
 from dataclasses import dataclass

@@ -1,12 +1,12 @@
 """
 Downloading a published data set, so that only what was published arrives, and all of it or nothing.
 
-- Only https is spoken, except with this machine itself, which tests use. A redirect to anything other
-  than https is refused.
+- Only https is spoken, except with this machine itself, which tests use. A redirect to anything
+  other than https is refused.
 - The catalogue says how large each file is. No more bytes than that are read.
 - The SHA-256 of each file is compared with the catalogue.
-- Files are written to a temporary folder beside the destination, which is renamed when all files are
-  complete and on disk. An interrupted download leaves nothing under the name of the data set.
+- Files are written to a temporary folder beside the destination, which is renamed when all files
+  are complete and on disk. An interrupted download leaves nothing under the name of the data set.
 """
 
 import os
@@ -33,10 +33,10 @@ THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
 def fetch(dataset: Dataset, folder: Path, show: Show = quiet) -> Path:
-    """Download a data set into a folder of its name in `folder`, all or nothing; returns that folder.
+    """Download a data set to `folder`, all or nothing; returns the folder with its name there.
 
-    `CasegraphError` if the data set cannot be downloaded, `UnreadableFile` if the download fails, and
-    `IncompatibleFile` if what arrives is not what was published.
+    `CasegraphError` if the data set cannot be downloaded, `UnreadableFile` if the download fails,
+    and `IncompatibleFile` if what arrives is not what was published.
     """
     if not dataset.files:
         raise CasegraphError(f"{dataset.name}: cannot be downloaded; source: {dataset.source}")
@@ -66,7 +66,7 @@ def _new_folder(destination: Path) -> Iterator[Path]:
 
 
 def _download(file: RemoteFile, path: Path, show: Show) -> None:
-    """Download a file; `IncompatibleFile` unless it has the size and the SHA-256 of the catalogue."""
+    """Download a file; `IncompatibleFile` unless it is what the catalogue says."""
     digest = sha256()
     size = 0
     with os.fdopen(create_file(path), "wb") as written, closing(_chunks(file)) as chunks:
@@ -113,7 +113,8 @@ def _opened(url: str) -> HTTPResponse:
         raise IncompatibleFile(url, "is not an https address; nothing was downloaded")
     proxies = ProxyHandler({}) if is_this_machine else ProxyHandler()
     opener = build_opener(proxies, _OnlyToHttps)
-    response: HTTPResponse = opener.open(Request(url), timeout=TIMEOUT)  # noqa: S310  (checked above)
+    request = Request(url)  # noqa: S310  (the address was checked above)
+    response: HTTPResponse = opener.open(request, timeout=TIMEOUT)
     return response
 
 

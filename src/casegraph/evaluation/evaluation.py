@@ -1,11 +1,12 @@
 """
 The closed-world experiment (§3.3): hide one end of every fact of a split, ask for it, and rank it.
 
-Each fact gives two questions, (head, relation, ?) and (tail, relation⁻¹, ?); equal questions are asked
-once. Ranks are filtered: every other answer that is a fact in some file of the benchmark is passed over.
+Each fact gives two questions, (head, relation, ?) and (tail, relation⁻¹, ?); equal questions are
+asked once. Ranks are filtered: every other answer that is a fact in some file of the benchmark is
+passed over.
 
-Facts and questions are rows of places in sorted lists of names, so that nothing depends on the order of
-the lines in a file. The places become ids of the graph only when the graph is asked.
+Facts and questions are rows of places in sorted lists of names, so that nothing depends on the
+order of the lines in a file. The places become ids of the graph only when the graph is asked.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,8 +35,8 @@ from casegraph.evaluation.ranking import (
 )
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Ids, ids
+from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
-from casegraph.graph.edges import NO_ROWS
 from casegraph.graph.facts import Fact, read_facts
 from casegraph.graph.names import Names
 from casegraph.running import Show, peak_memory, quiet
@@ -242,9 +243,9 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
     if they are.
     """
     names = list(dict.fromkeys([split, source, *benchmark.splits]))
-    facts_of = {
-        name: _facts(name) if isinstance(name, Path) else benchmark.facts(name) for name in names
-    }
+    facts_of: dict[str | Path, Iterable[Fact]] = {}
+    for name in names:
+        facts_of[name] = _facts(name) if isinstance(name, Path) else benchmark.facts(name)
 
     entities = Names()
     relations = Names()
@@ -257,9 +258,9 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
         problem = f"expected facts in the split {split!r}, found none"
         raise NotABenchmark(str(benchmark.folder), problem)
 
-    sorted_rows = {
-        name: _sorted_by_name(rows, entities, relations) for name, rows in rows_of.items()
-    }
+    sorted_rows: dict[str | Path, Ids] = {}
+    for name, rows in rows_of.items():
+        sorted_rows[name] = _sorted_by_name(rows, entities, relations)
     return Files(sorted(entities.names), sorted(relations.names), sorted_rows)
 
 
@@ -367,7 +368,7 @@ def _relation_ids(state: State, questions: Questions) -> dict[int, int | None]:
 
 
 def _entity_ids(state: State, names: list[str]) -> Ids:
-    """The id of each name in the graph; a name that the graph has not seen gets one beyond its own."""
+    """The id of each name in the graph; a name that it has not seen gets an id beyond its own."""
     beyond = count(len(state.graph.entities))
     found = []
     for name in names:

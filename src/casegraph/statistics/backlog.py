@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from casegraph.graph.arrays import Ids, ids
-from casegraph.graph.edges import Change, net_change
+from casegraph.graph.change import Change, net_change
 
 if TYPE_CHECKING:
     from casegraph.graph.graph import Graph, Renumbering

@@ -20,7 +20,6 @@ from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
-from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.path_types import lengths, renumbered, steps
 
 Flags = np.ndarray[tuple[int], np.dtype[np.bool]]
@@ -29,6 +28,14 @@ ANY = np.iinfo(np.int64).max
 Only = tuple[Counts, Ids]  # for each entity, by offsets, the places of the path types that count
 ALL: Only = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
 NO_LIMIT = np.empty(0, dtype=np.int64)
+LOOK, EDGE, ENDS = (
+    2,
+    8,
+    4,
+)  # steps: looking for edges, following one; ends that one step counts (kernels/reach_cost.hpp)
+VISIT = 4  # steps that a visit takes, even if there is nothing to follow
+LOOKS = 4  # counting may take so many times as long as finding out what it takes
+MOST = 1 << 38  # steps: nobody waits for more, and those of many path types can be added up
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,28 +179,67 @@ class Counting:
             return np.zeros_like(types), np.zeros_like(types), np.zeros_like(types)
         labels = np.broadcast_to(np.int32(relations), types.shape).copy()
         graph, n, most = self.graph.kernel, self.settings.max_length, NO_LIMIT if widest is None else widest
+        if (most == 0).any():
+            return self._reach_of_some(most > 0, labels, types, entities, most)
         return run(
             lambda counters: kernels.reach(graph, entities, labels, types, only, most, n, threads(), counters),
             "counting what paths reach", len(entities), self._show,
         )  # fmt: skip
 
+    def _reach_of_some(
+        self, chosen: Flags, labels: Ids, types: Counts, entities: Ids, widest: Counts
+    ) -> tuple[Counts, Counts, Counts]:
+        """The same, all entities that have the relation being left out of the path types that are not chosen."""
+        columns = np.zeros_like(types), np.zeros_like(types), np.zeros_like(types)
+        some = self.reach(labels[chosen], types[chosen], entities, widest=widest[chosen])
+        for column, part in zip(columns, some, strict=True):
+            column[chosen] = part
+        for relation in np.unique(labels[~chosen]).tolist():
+            having_it = np.isin(entities, self.graph.edges(relation).heads).sum()
+            columns[2][~chosen & (labels == relation)] = having_it
+        return columns
+
     def widest(self, relation: int, types: Counts) -> Counts | None:
         """How wide a step of each path type may be, so that what they reach can be counted; none if there is no need.
 
-        A path type looks at no more edges than it has walks, nor than its relations have edges for each entity. If that
-        adds up to too much, every path type gets the same share, or all it needs if that is less; and an entity gets
-        the same part of that share as any other.
+        If all steps together would take too much, each gets the same share, or all it needs if that is less; and an
+        entity gets the same part of that share as any other. If it would take too much even to look from every entity
+        where a path type begins, the path types that are looked at from most entities get nothing.
         """
-        most, heads = self.settings.counting, self.graph.edges(relation).heads
-        if int(np.minimum(self.graph.walks_from_each(self.settings.max_length)[heads], most).sum()) <= most:
+        most, heads = self.settings.counting, len(self.graph.edges(relation).heads)
+        if not heads or not len(types) or self._is_surely_affordable(relation, types):
             return None
-        of, labels = np.full(len(self.graph.entities), EVERYONE, np.int32), np.full(len(types), relation, np.int32)
-        walks = self.tries(np.full(len(types), EVERYONE, np.int32), labels, types, of)
-        needed = np.minimum(np.minimum(walks, len(heads) * self._edges_of(types)), most)
-        if needed.sum() <= most:
+        of_step, visits, dearest, visits_of_type = self._cost(relation, types)
+        if of_step.sum() <= most:
             return None
-        share = _share_of(needed, most)
-        return np.where(needed > share, max(1, share // len(heads)), ANY)
+        share = _share_of(of_step, most)
+        widest = np.where(dearest > share, max(1, share // (EDGE * heads)), ANY)
+        if VISIT * visits.sum() > most:
+            rising = np.sort(visits_of_type)
+            enough = int(np.searchsorted(rising.cumsum(), most // VISIT, side="right"))
+            widest[visits_of_type >= rising[min(enough, len(rising) - 1)]] = 0
+        return widest
+
+    def _is_surely_affordable(self, relation: int, types: Counts) -> bool:
+        """Whether no path types could take too much, however they shared their steps; a quick look at what leaves whom.
+
+        A walk is followed by no more steps than there are relations in use.
+        """
+        heads, n = self.graph.edges(relation).heads, self.settings.max_length
+        shorter, all_walks = (self.graph.walks_from_each(k)[heads].sum(dtype=np.float64) for k in (n - 1, n))
+        in_any = np.unique(np.concatenate([np.unique(step) for step in steps(types, n)]))
+        lookups = (len(heads) + shorter) * len(in_any)
+        return bool(LOOK * lookups + EDGE * shorter + all_walks / ENDS <= self.settings.counting)
+
+    def _cost(self, relation: int, types: Counts) -> tuple[Counts, Counts, Counts, Counts]:
+        """What counting takes: for each step, and its visits; for each path type, its dearest step, and all visits."""
+        graph, n, most = self.graph.kernel, self.settings.max_length, self.settings.counting
+        found = kernels.reach_cost(graph, relation, types, n, most // LOOKS, threads())
+        if len(found[0]):
+            return found
+        heads = len(self.graph.edges(relation).heads)  # even that is too much: as if every step followed every edge
+        cost = np.minimum(EDGE * heads * self._edges_of(types), MOST)
+        return cost, np.full_like(types, heads), cost, heads * lengths(types, n)
 
     def _edges_of(self, types: Counts) -> Counts:
         """How many edges the relations of each path type have together."""

@@ -16,7 +16,8 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.graph.arrays import Counts, Ids
-from casegraph.graph.edges import Change, key, sorted_unique
+from casegraph.graph.change import Change
+from casegraph.graph.edges import key, sorted_unique
 from casegraph.graph.graph import Graph
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.counts import ClusterCounts, Counting, Flags, Only, PathCounts, in_use

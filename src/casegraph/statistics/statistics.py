@@ -38,7 +38,7 @@ from casegraph.statistics.path_types import check_room, packed, renumbered
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from casegraph.graph.edges import Change
+    from casegraph.graph.change import Change
     from casegraph.graph.graph import Graph, Renumbering
     from casegraph.settings import Settings
 

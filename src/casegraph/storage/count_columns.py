@@ -15,7 +15,10 @@ COUNT_COLUMNS = ("hits", "reached", "right", "left_out")
 
 
 def check_types_and_counts(
-    types: Counts, columns: dict[str, Counts], directions: int, max_length: int
+    types: Counts,
+    columns: dict[str, Counts],
+    directions: int,
+    max_length: int,
 ) -> None:
     """`ValueError` unless these can be path types with what was counted for each.
 
@@ -36,7 +39,11 @@ def check_types_and_counts(
 
 
 def check_reach(
-    relation: Ids, counted: Ids, reached: Counts, right: Counts, left_out: Counts
+    relation: Ids,
+    counted: Ids,
+    reached: Counts,
+    right: Counts,
+    left_out: Counts,
 ) -> None:
     """`ValueError` unless these can be the ends that path types reach.
 

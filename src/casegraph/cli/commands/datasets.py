@@ -8,7 +8,8 @@ from typing import get_args
 import click
 
 from casegraph.cli.group import cli
-from casegraph.cli.output import Format, Result, choice, note, print_result, progress, with_format
+from casegraph.cli.output import Format, Result, choice, note, print_result, with_format
+from casegraph.cli.progress import progress
 
 COLUMNS = ("name", "facts", "entities", "relations", "found", "download")
 
@@ -19,9 +20,9 @@ COLUMNS = ("name", "facts", "entities", "relations", "found", "download")
 def datasets(context: click.Context, format: Format) -> None:  # noqa: A002
     """List published data sets, how large they are, and where they are on this machine.
 
-    A data set that is found can be given by its name: casegraph evaluate WN18RR. It is looked for in
-    the folder that CASEGRAPH_DATA names, in shared/data beside a checkout of casegraph, and in the
-    cache.
+    A data set that is found can be given by its name: casegraph evaluate WN18RR. It is looked for
+    in the folder that CASEGRAPH_DATA names, in shared/data beside a checkout of casegraph, and in
+    the cache.
 
     \b
     Example:

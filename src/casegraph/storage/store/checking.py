@@ -1,4 +1,4 @@
-"""What state the files of a store are in, and which facts can be saved from a store that does not open."""
+"""What state the files of a store are in, and which facts can be saved if it does not open."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -8,8 +8,8 @@ from stat import S_ISREG
 from typing import NamedTuple
 
 from casegraph.errors import DamagedStore, IncompatibleFile, UnreadableFile
+from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import relation_of
-from casegraph.graph.edges import NO_ROWS
 from casegraph.graph.facts import Fact
 from casegraph.graph.names import Names
 from casegraph.settings import Settings
@@ -98,12 +98,8 @@ def salvage(folder: Path) -> Salvaged:
     identity = _identity(folder)
     base, names = _readable_base(folder, identity)
     content = _content(log_path(folder, identity.start))
-    later = [
-        record
-        for record in _all_records(content, identity.store)
-        if record.sequence > base.sequence
-    ]
-    records = [base, *later]
+    found = _all_records(content, identity.store)
+    records = [base, *(record for record in found if record.sequence > base.sequence)]
 
     lost = _lost_updates(records, identity.acknowledged)
     facts, nameless = _named_facts(records, names)
@@ -208,7 +204,7 @@ def _has_the_facts_of(log: Log, generation: Generation) -> bool:
 
 
 class _Identity(NamedTuple):
-    """The id of a store, the update after which its log starts, and the last acknowledged update."""
+    """The id of a store, the update after which its log starts, the last acknowledged update."""
 
     store: bytes
     start: int

@@ -4,9 +4,9 @@ From disk to a state: the newest generation, and the updates that the log has af
 Most clusterings depend only on the facts, so all updates of the log are applied as a single change.
 Where clusters depend on history ("grinch"), the updates are applied one after the other.
 
-Names need care. A record calls names by serial numbers, which are given out once and never change; a
-graph calls them by ids, which do change (see `graph.names`). `_SerialNumbers` turns the former into
-the latter.
+Names need care. A record calls names by serial numbers, which are given out once and never change;
+a graph calls them by ids, which do change (see `graph.names`). `_SerialNumbers` turns the former
+into the latter.
 """
 
 import json
@@ -21,8 +21,8 @@ import numpy.typing as npt
 from casegraph.answering.state import State
 from casegraph.errors import DamagedStore, IncompatibleFile, InvalidSettings, UnreadableFile
 from casegraph.graph.arrays import Ids
+from casegraph.graph.change import NO_ROWS, Change
 from casegraph.graph.directions import forward, is_inverse, relation_of
-from casegraph.graph.edges import NO_ROWS, Change
 from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
 from casegraph.settings import Settings
@@ -131,7 +131,10 @@ def read_log(folder: Path) -> Log:
 
 
 def replayed(
-    generation: Generation | None, records: Sequence[Record], settings: Settings, start: int = 0
+    generation: Generation | None,
+    records: Sequence[Record],
+    settings: Settings,
+    start: int = 0,
 ) -> State:
     """The state after the updates of `records`.
 
