@@ -24,13 +24,13 @@ import numpy as np
 from benchmarks.bench_ask import TAIL_ONLY, batch, single
 from casegraph import kernels
 from casegraph.casebase import CaseBase
+from casegraph.evaluation.catalogue import located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.graph.facts import Fact, read_facts
 from casegraph.running import peak_memory, threads
 from casegraph.settings import Settings
 from casegraph.statistics.counts import TOO_MANY, Counting, having, in_use
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 GRAPHS = [("WN18RR", 3), ("WN18RR", 5), ("FB122", 3), (TAIL_ONLY, 3), ("FB15k-237", 3), ("Hetionet-part", 3)]
 SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
 HUBS = {
@@ -120,7 +120,7 @@ def bare_reach(cases: CaseBase) -> int:
 
 def benchmark_row(folder: str, n: int) -> Row:
     """Everything about one benchmark."""
-    benchmark = Benchmark.open(DATA / folder)
+    benchmark = Benchmark.open(located(folder))
     cases, row = built(benchmark.facts(benchmark.graph), n)
     few = 100 if folder == "Hetionet-part" else 1000
     row |= single(cases, benchmark, few) | (
