@@ -346,7 +346,7 @@ def answers_within(budget: int, facts: list[tuple[str, str, str]]) -> list[Answe
     return [cases.ask(f"e{i}", "r") for i in range(12)]
 
 
-@pytest.mark.parametrize("top", [2.5, "3", None, True, 2**63, 10**30])
+@pytest.mark.parametrize("top", [2.5, "3", None, 2**63, 10**30])
 @pytest.mark.parametrize("ask", ["ask", "ask_head", "ask_many", "similar"])
 def test_a_number_of_answers_that_is_no_whole_number_or_does_not_fit_is_refused(ask: str, top: Any) -> None:  # noqa: ANN401
     cases = CaseBase()
