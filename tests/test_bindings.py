@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from casegraph import kernels
+from casegraph import kernels, kernels_bench
 from casegraph.graph.arrays import ids
 from casegraph.graph.graph import Graph
 from casegraph.statistics.counts import KINDS
@@ -112,13 +112,13 @@ BINDINGS = {
         any_larger=frozenset({"ends", "but.0"}),
     ),
     "bare_reach": Binding(
-        kernels.bare_reach,
+        kernels_bench.bare_reach,
         {"graph": GRAPH.kernel, "entities": EVERYONE, "relations": RELATIONS, "types": TYPES, "max_length": 3}
         | {"threads": 2},
         any_length=frozenset({"entities"}),
     ),
     "bare_cycles": Binding(
-        kernels.bare_cycles,
+        kernels_bench.bare_cycles,
         {"graph": GRAPH.kernel, "rank": EVERYONE, "max_length": 3, "additions": 10, "kinds": 7, "threads": 2},
         any_value=frozenset({"rank"}),
     ),
