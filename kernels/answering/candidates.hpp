@@ -1,4 +1,5 @@
-// What speaks for any answer of one query: the candidates, and the pieces of evidence that count for each.
+// What speaks for any answer of one query: the candidates, and the pieces of evidence that count
+// for each.
 #pragma once
 
 #include <cmath>
@@ -11,7 +12,8 @@ namespace casegraph {
 
 struct Candidate {
   Id entity;
-  std::int32_t found_by;  // the place in the list of the first path type that led here; INT32_MAX if none did
+  std::int32_t found_by;  // the place in the list of the first path type that led here; INT32_MAX
+                          // if none did
   Count paths;            // how many of its walks did
   Count given;            // how many entities answer so, if that was asked
   double score;
@@ -29,7 +31,8 @@ class Candidates {
   explicit Candidates(std::size_t entities) : places_(entities), marks_(entities) {}
 
   void renew(const Manner& manner) {
-    for (const Candidate& candidate : list_) marks_.drop(static_cast<std::size_t>(candidate.entity));
+    for (const Candidate& candidate : list_)
+      marks_.drop(static_cast<std::size_t>(candidate.entity));
     list_.clear();
     kept_.clear();
     pieces_.clear();
@@ -42,7 +45,9 @@ class Candidates {
   const std::vector<Candidate>& list() const { return list_; }
   Candidate& operator[](std::size_t place) { return list_[place]; }
   bool has(Id entity) const { return places_.has(entity); }
-  const Candidate* find(Id entity) const { return has(entity) ? &list_[places_.slot(entity)] : nullptr; }
+  const Candidate* find(Id entity) const {
+    return has(entity) ? &list_[places_.slot(entity)] : nullptr;
+  }
 
   // The place of an entity among the candidates, which it is from now on.
   std::size_t place(Id entity) {
@@ -63,7 +68,8 @@ class Candidates {
       insert(place, piece);
   }
 
-  // Whether a path type found the candidate, and what is worth no more than `worth` cannot change its score.
+  // Whether a path type found the candidate, and what is worth no more than `worth` cannot change
+  // its score.
   bool is_settled(std::size_t place, double worth) const {
     return !sum_ && list_[place].found_by != INT32_MAX && !counts(place, worth);
   }
@@ -71,14 +77,16 @@ class Candidates {
   bool is_marked(Id entity) const { return marks_.has(static_cast<std::size_t>(entity)); }
   void mark(Id entity) { marks_.take(static_cast<std::size_t>(entity)); }
 
-  // The most that an entity which has only the habit can score, if all evidence to come is worth no more than `next`.
+  // The most that an entity which has only the habit can score, if all evidence to come is worth no
+  // more than `next`.
   double most(const Piece& habit, const Piece& next) const {
     double weight = 1, score = 0;
     for (std::size_t at = 0; at < best_; ++at, weight *= discount_)
       score -= weight * (at == 0 ? std::min(habit.said, next.said) : next.said);
     return score;
   }
-  // The least and the most that a candidate can score if all evidence to come is worth no more than `next`.
+  // The least and the most that a candidate can score if all evidence to come is worth no more than
+  // `next`.
   std::pair<double, double> bounds(std::size_t place, const Piece& next) const {
     double weight = 1, least = 0, most = 0;
     for (std::size_t at = 0; at < best_; ++at, weight *= discount_) {
@@ -94,7 +102,8 @@ class Candidates {
     if (sum_) return;
     for (std::size_t place = 0; place < list_.size(); ++place) {
       double weight = 1, score = 0;
-      for (std::size_t at = 0; at < kept_[place]; ++at, weight *= discount_) score -= weight * pieces_[place * best_ + at].said;
+      for (std::size_t at = 0; at < kept_[place]; ++at, weight *= discount_)
+        score -= weight * pieces_[place * best_ + at].said;
       list_[place].score = score;
     }
   }
@@ -116,8 +125,8 @@ class Candidates {
   Stamps places_;
   Bits marks_;
   std::vector<Candidate> list_;
-  std::vector<std::uint8_t> kept_;     // how many pieces each candidate has
-  std::vector<Piece> pieces_;          // the best ones of each, best first
+  std::vector<std::uint8_t> kept_;  // how many pieces each candidate has
+  std::vector<Piece> pieces_;       // the best ones of each, best first
 };
 
 }  // namespace casegraph

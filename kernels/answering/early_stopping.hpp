@@ -5,7 +5,8 @@
 
 namespace casegraph {
 
-// What must be known exactly: the best `top` answers, or how the targets stand, which must be candidates. Neither: everything.
+// What must be known exactly: the best `top` answers, or how the targets stand, which must be
+// candidates. Neither: everything.
 struct Goal {
   Count top = -1;
   Ids targets = {};
@@ -13,13 +14,17 @@ struct Goal {
   bool is_small() const { return top > 0 || (!targets.empty() && targets.size() <= 32); }
 };
 
-// The candidates that the goal may still depend on, as places, when all evidence to come is worth no more than `next`.
+// The candidates that the goal may still depend on, as places, when all evidence to come is worth
+// no more than `next`.
 class Undecided {
  public:
-  static constexpr std::size_t most = 32;  // beside the best `top`, or the targets: with more, walking on is cheaper
+  static constexpr std::size_t most =
+      32;  // beside the best `top`, or the targets: with more, walking on is cheaper
 
-  Undecided(const Candidates& candidates, const Goal& goal, const Piece& next) : candidates_(candidates) {
-    for (std::size_t place = 0; place < candidates.list().size(); ++place) bounds_.push_back(candidates.bounds(place, next));
+  Undecided(const Candidates& candidates, const Goal& goal, const Piece& next)
+      : candidates_(candidates) {
+    for (std::size_t place = 0; place < candidates.list().size(); ++place)
+      bounds_.push_back(candidates.bounds(place, next));
     if (goal.top >= 0)
       among_the_best(static_cast<std::size_t>(goal.top));
     else
@@ -40,14 +45,16 @@ class Undecided {
     if (bounds_.size() < top) return;
     std::vector<double> least;
     for (const Bounds& bounds : bounds_) least.push_back(bounds.first);
-    std::nth_element(least.begin(), least.begin() + static_cast<std::ptrdiff_t>(top) - 1, least.end(), std::greater<>());
+    std::nth_element(least.begin(), least.begin() + static_cast<std::ptrdiff_t>(top) - 1,
+                     least.end(), std::greater<>());
     least_ = least[top - 1];
     gather(top + most, [&](const Bounds& bounds) { return !less(bounds.second, least_); });
   }
 
   void near_targets(Ids targets) {
     std::vector<Bounds> theirs;
-    for (Id target : targets) theirs.push_back(bounds_[candidates_.find(target) - candidates_.list().data()]);
+    for (Id target : targets)
+      theirs.push_back(bounds_[candidates_.find(target) - candidates_.list().data()]);
     least_ = INFINITY;
     for (const Bounds& target : theirs) least_ = std::min(least_, target.first);
     gather(theirs.size() + most, [&](const Bounds& bounds) {

@@ -7,8 +7,9 @@
 
 namespace casegraph {
 
-// What all entities that have the query relation answer, most frequent first. Nearly every possible answer has this evidence and
-// no other; such a candidate is never made, since its place in this list is all there is to know about it.
+// What all entities that have the query relation answer, most frequent first. Nearly every possible
+// answer has this evidence and no other; such a candidate is never made, since its place in this
+// list is all there is to know about it.
 class Habit {
  public:
   struct Given {
@@ -16,12 +17,14 @@ class Habit {
     Id answer;
   };
 
-  Habit(const Graph& graph, Id relation, const Manner& manner, Ids rank, Progress& progress) : manner_(manner), rank_(rank) {
+  Habit(const Graph& graph, Id relation, const Manner& manner, Ids rank, Progress& progress)
+      : manner_(manner), rank_(rank) {
     Steps steps(progress);
     if (!manner.precedents) return;
     const Edges& given = graph.edges(inverse(relation));
     for (std::size_t row = 0; row < given.heads.size() && !reflexive_; ++row)
-      reflexive_ = std::binary_search(given.row(row).begin(), given.row(row).end(), given.heads[row]);
+      reflexive_ =
+          std::binary_search(given.row(row).begin(), given.row(row).end(), given.heads[row]);
     if (manner.habit == 0) return;
     entities_ = static_cast<Count>(graph.edges(relation).heads.size());
     list_.reserve(given.heads.size());
@@ -38,16 +41,20 @@ class Habit {
   std::span<const Given> list() const { return list_; }
   Count others(bool has_own) const { return entities_ - has_own; }
   double worth(Count count, Count others) const {
-    return manner_.habit * static_cast<double>(count) / (static_cast<double>(others) + manner_.doubt);
+    return manner_.habit * static_cast<double>(count) /
+           (static_cast<double>(others) + manner_.doubt);
   }
   double score(Count count, Count others) const {
     const double worth_ = worth(count, others);
     return manner_.sum ? worth_ : 0.0 - std::log1p(-worth_);
   }
-  // How many of the list come before the first for which `ends` holds; it must hold for all after that.
+  // How many of the list come before the first for which `ends` holds; it must hold for all after
+  // that.
   template <class Ends>
   Count before(const Ends& ends) const {
-    return std::partition_point(list_.begin(), list_.end(), [&](const Given& given) { return !ends(given); }) - list_.begin();
+    return std::partition_point(list_.begin(), list_.end(),
+                                [&](const Given& given) { return !ends(given); }) -
+           list_.begin();
   }
   Id rank(Id entity) const { return rank_[entity]; }
 

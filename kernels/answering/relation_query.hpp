@@ -1,4 +1,5 @@
-// What queries share: those of one relation, what is made of it once; all of them, the arrays they work with.
+// What queries share: those of one relation, what is made of it once; all of them, the arrays they
+// work with.
 #pragma once
 
 #include <deque>
@@ -12,8 +13,14 @@ namespace casegraph {
 
 // What all queries of one relation share.
 struct Asking {
-  Asking(const Graph& graph_, Id relation_, const Lists& lists_, const Manner& manner_, Ids rank_, Progress& progress)
-      : graph(graph_), relation(relation_), lists(lists_), manner(manner_), rank(rank_), trie(lists.types, manner.max_length),
+  Asking(const Graph& graph_, Id relation_, const Lists& lists_, const Manner& manner_, Ids rank_,
+         Progress& progress)
+      : graph(graph_),
+        relation(relation_),
+        lists(lists_),
+        manner(manner_),
+        rank(rank_),
+        trie(lists.types, manner.max_length),
         habit(graph, relation, manner, rank, progress) {
     pieces.reserve(lists.weights.size());
     for (double weight : lists.weights) pieces.emplace_back(weight);
@@ -28,8 +35,9 @@ struct Asking {
   const Trie trie;
   const Habit habit;
   const bool may_stop = manner.loop_free && !manner.sum;
-  std::vector<Piece> pieces;     // parallel to lists.walked
-  std::vector<Count> cost_from;  // the same: no more edges can be looked at for this and all later path types
+  std::vector<Piece> pieces;  // parallel to lists.walked
+  std::vector<Count>
+      cost_from;  // the same: no more edges can be looked at for this and all later path types
 
  private:
   void count_cost(Progress& progress);
@@ -37,13 +45,16 @@ struct Asking {
 
 // The arrays that one query at a time needs; what they hold is of no use to the next.
 struct Workspace {
-  explicit Workspace(std::size_t entities) : candidates(entities), stamps(entities), tally{std::vector<std::uint32_t>(entities)} {}
+  explicit Workspace(std::size_t entities)
+      : candidates(entities), stamps(entities), tally{std::vector<std::uint32_t>(entities)} {}
 
   struct Visit {
     std::uint32_t epoch = 0;
-    std::int32_t frontier = -1;  // in `frontiers`: where the paths that a node spells end; -1 if they lead nowhere
+    std::int32_t frontier =
+        -1;  // in `frontiers`: where the paths that a node spells end; -1 if they lead nowhere
   };
-  // Numbers of entities, which all begin anew at once: whatever is left of earlier ones is no more than `none`.
+  // Numbers of entities, which all begin anew at once: whatever is left of earlier ones is no more
+  // than `none`.
   struct Tallies {
     std::vector<std::uint32_t> of;
     std::uint32_t next = 0;
@@ -63,19 +74,21 @@ struct Workspace {
   Stamps stamps;
   Tallies tally;
   std::vector<Count> walks;
-  std::vector<Visit> visits;     // by node of the trie
+  std::vector<Visit> visits;  // by node of the trie
   std::deque<Frontier> frontiers;
   std::uint32_t epoch = 0;
 };
 
-// The workspaces of one graph that wait for the next queries: as many as have ever worked at the same time.
+// The workspaces of one graph that wait for the next queries: as many as have ever worked at the
+// same time.
 class Workspaces {
  public:
   std::unique_ptr<Workspace> take(std::size_t entities);
   void give_back(std::unique_ptr<Workspace> used);
 
  private:
-  static constexpr std::size_t most_held = 1 << 20;  // paths: a query that needed more is rare, and may make them anew
+  static constexpr std::size_t most_held =
+      1 << 20;  // paths: a query that needed more is rare, and may make them anew
 
   std::mutex guard_;
   std::vector<std::unique_ptr<Workspace>> waiting_;

@@ -15,7 +15,8 @@ Count summed(std::size_t entities, int threads, Progress& progress, const Each& 
   const std::size_t tasks = (entities + at_once - 1) / at_once;
   std::vector<Count> sums(useful(threads, tasks));
   parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
-    for (std::size_t at = task * at_once; at < std::min(entities, (task + 1) * at_once); ++at) sums[thread] += each(thread, at);
+    for (std::size_t at = task * at_once; at < std::min(entities, (task + 1) * at_once); ++at)
+      sums[thread] += each(thread, at);
   });
   return std::accumulate(sums.begin(), sums.end(), Count{0});
 }
@@ -32,12 +33,17 @@ Count below(const Ranked& all, Id top, Id at, int length, Steps& steps) {
 class Walker {
  public:
   Walker(const Graph& graph, const Plan& plan, int max_length, Progress& progress)
-      : graph_(graph), plan_(plan), steps_(progress), frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)) {}
+      : graph_(graph),
+        plan_(plan),
+        steps_(progress),
+        frontiers_(max_length + 1),
+        stamps_(max_length + 1, Stamps(graph.entities)) {}
 
   Count walk(Id entity) {
     relations_ = {};
     for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation)
-      if (!graph_.tails(entity, static_cast<Id>(relation)).empty()) mark(relations_, static_cast<Id>(relation));
+      if (!graph_.tails(entity, static_cast<Id>(relation)).empty())
+        mark(relations_, static_cast<Id>(relation));
     frontiers_[0].ends.assign(1, entity);
     return descend(0);
   }
@@ -84,30 +90,37 @@ class Walker {
 
 }  // namespace
 
-Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count additions, Count kinds, int threads, Progress& progress) {
+Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count additions, Count kinds,
+                  int threads, Progress& progress) {
   Steps steps(progress);
   const Ranked ranked(graph, rank, steps);
   std::vector<Steps> taken(static_cast<std::size_t>(std::max(threads, 1)), steps);
-  const Count edges = summed(static_cast<std::size_t>(graph.entities), threads, progress, [&](int thread, std::size_t top) {
-    return below(ranked, static_cast<Id>(top), static_cast<Id>(top), max_length / 2 + 1, taken[thread]);
-  });
-  std::vector<std::vector<Count>> counts(static_cast<std::size_t>(std::max(threads, 1)), std::vector<Count>(static_cast<std::size_t>(kinds)));
+  const Count edges = summed(static_cast<std::size_t>(graph.entities), threads, progress,
+                             [&](int thread, std::size_t top) {
+                               return below(ranked, static_cast<Id>(top), static_cast<Id>(top),
+                                            max_length / 2 + 1, taken[thread]);
+                             });
+  std::vector<std::vector<Count>> counts(static_cast<std::size_t>(std::max(threads, 1)),
+                                         std::vector<Count>(static_cast<std::size_t>(kinds)));
   constexpr Count at_a_time = 1 << 16;
-  summed(static_cast<std::size_t>((additions + at_a_time - 1) / at_a_time), threads, progress, [&](int thread, std::size_t part) {
-    std::uint64_t somewhere = part;
-    for (Count addition = 0; addition < at_a_time; ++addition) {
-      somewhere = somewhere * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
-      ++counts[thread][(somewhere >> 32) * static_cast<std::uint64_t>(kinds) >> 32];
-    }
-    return Count{0};
-  });
+  summed(static_cast<std::size_t>((additions + at_a_time - 1) / at_a_time), threads, progress,
+         [&](int thread, std::size_t part) {
+           std::uint64_t somewhere = part;
+           for (Count addition = 0; addition < at_a_time; ++addition) {
+             somewhere = somewhere * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+             ++counts[thread][(somewhere >> 32) * static_cast<std::uint64_t>(kinds) >> 32];
+           }
+           return Count{0};
+         });
   return edges;
 }
 
-Count bare_reach(const Graph& graph, Ids entities, std::span<const Use> uses, int max_length, int threads, Progress& progress) {
+Count bare_reach(const Graph& graph, Ids entities, std::span<const Use> uses, int max_length,
+                 int threads, Progress& progress) {
   const Plan plan(uses, {}, max_length);
   std::vector<Walker> walkers(std::max(threads, 1), Walker(graph, plan, max_length, progress));
-  return summed(entities.size(), threads, progress, [&](int thread, std::size_t at) { return walkers[thread].walk(entities[at]); });
+  return summed(entities.size(), threads, progress,
+                [&](int thread, std::size_t at) { return walkers[thread].walk(entities[at]); });
 }
 
 }  // namespace casegraph

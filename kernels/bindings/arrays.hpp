@@ -44,7 +44,8 @@ class Released {
   Released(const Released&) = delete;
   Released& operator=(const Released&) = delete;
 
-  // Let Python run its signal handlers, if this is the thread that does; whether one of them raised an exception.
+  // Let Python run its signal handlers, if this is the thread that does; whether one of them raised
+  // an exception.
   bool is_interrupted() {
     PyEval_RestoreThread(thread_);
     const bool has_raised = PyErr_CheckSignals() != 0;
@@ -56,7 +57,8 @@ class Released {
   PyThreadState* thread_;
 };
 
-// Run a kernel with the interpreter released. A signal handler that raises ends it with what it raised.
+// Run a kernel with the interpreter released. A signal handler that raises ends it with what it
+// raised.
 template <class Kernel>
 auto run(std::int64_t* counters, const Kernel& kernel) {
   try {
@@ -69,12 +71,14 @@ auto run(std::int64_t* counters, const Kernel& kernel) {
   }
 }
 
-inline std::vector<Use> uses_of(const Graph& graph, const In<Id>& relations, const In<PathType>& types, int max_length) {
+inline std::vector<Use> uses_of(const Graph& graph, const In<Id>& relations,
+                                const In<PathType>& types, int max_length) {
   checks::path_types(span(types), max_length, graph);
   checks::lengths("relations", relations.shape(0), "types", types.shape(0));
   checks::relations("relations", span(relations), graph);
   std::vector<Use> uses(types.shape(0));
-  for (std::size_t at = 0; at < uses.size(); ++at) uses[at] = {relations.data()[at], types.data()[at]};
+  for (std::size_t at = 0; at < uses.size(); ++at)
+    uses[at] = {relations.data()[at], types.data()[at]};
   return uses;
 }
 

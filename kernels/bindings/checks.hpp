@@ -1,5 +1,5 @@
-// Whether arrays from outside fit each other and the graph. Kernels trust what they are given, so the bindings ask here first;
-// what does not fit is an `std::invalid_argument` with one sentence.
+// Whether arrays from outside fit each other and the graph. Kernels trust what they are given, so
+// the bindings ask here first; what does not fit is an `std::invalid_argument` with one sentence.
 #pragma once
 
 #include <cmath>
@@ -8,17 +8,18 @@
 #include <string_view>
 
 #include "answering/relation_query.hpp"
-#include "counting/reach.hpp"
 #include "clustering/cluster_tree.hpp"
+#include "counting/reach.hpp"
 
 namespace casegraph::checks {
 
-constexpr int longest_path = 5;             // a path type of five steps leaves twelve bits for a relation
+constexpr int longest_path = 5;  // a path type of five steps leaves twelve bits for a relation
 constexpr Id most_relations = 1 << 24;      // in a tree, which keeps a list for each of them
 constexpr Id most_profiles = 1 << 28;       // the same
 constexpr int threads_for_a_processor = 4;  // with more, threads only wait, and each takes memory
 
-// Sentences and names are views: making a string for each of many checks would take longer than the checks.
+// Sentences and names are views: making a string for each of many checks would take longer than the
+// checks.
 inline void require(bool holds, std::string_view sentence) {
   if (!holds) throw std::invalid_argument(std::string(sentence));
 }
@@ -26,33 +27,39 @@ inline void require(bool holds, std::string_view sentence) {
 template <class Number>
 void in_range(std::string_view name, Number number, std::int64_t least, std::int64_t most) {
   if (number >= least && number <= most) return;
-  throw std::invalid_argument(std::string(name) + " is " + std::to_string(number) + "; expected from " + std::to_string(least) +
-                              " to " + std::to_string(most));
+  throw std::invalid_argument(std::string(name) + " is " + std::to_string(number) +
+                              "; expected from " + std::to_string(least) + " to " +
+                              std::to_string(most));
 }
 
 // Every one of `ids` is at least `least`, and less than `end`.
-inline void ids(std::string_view name, Ids ids, Id least, std::int64_t end = std::int64_t{INT32_MAX} + 1) {
+inline void ids(std::string_view name, Ids ids, Id least,
+                std::int64_t end = std::int64_t{INT32_MAX} + 1) {
   for (Id id : ids)
     if (id < least || id >= end) in_range(name, id, least, end - 1);
 }
 
-inline void lengths(std::string_view name, std::size_t length, std::string_view other, std::size_t expected) {
+inline void lengths(std::string_view name, std::size_t length, std::string_view other,
+                    std::size_t expected) {
   if (length == expected) return;
-  throw std::invalid_argument(std::string(name) + " has " + std::to_string(length) + " entries; expected " +
-                              std::to_string(expected) + ", to go with " + std::string(other));
+  throw std::invalid_argument(std::string(name) + " has " + std::to_string(length) +
+                              " entries; expected " + std::to_string(expected) + ", to go with " +
+                              std::string(other));
 }
 
 // Offsets that cut `all` entries into so many parts, one after the other.
 template <class Offset>
-void offsets(std::string_view name, std::span<const Offset> offsets, std::size_t parts, std::size_t all) {
+void offsets(std::string_view name, std::span<const Offset> offsets, std::size_t parts,
+             std::size_t all) {
   lengths(name, offsets.size(), "what they cut", parts + 1);
   require(offsets.front() == 0, "offsets do not begin with 0");
   require(std::is_sorted(offsets.begin(), offsets.end()), "offsets fall somewhere");
-  in_range("the last of the offsets", offsets.back(), static_cast<std::int64_t>(all), static_cast<std::int64_t>(all));
+  in_range("the last of the offsets", offsets.back(), static_cast<std::int64_t>(all),
+           static_cast<std::int64_t>(all));
 }
 
-// Heads rise, each has tails, and these never fall: one pass over all of them, in a file of its own so that it is compiled
-// like a kernel and not, like the bindings, to be small.
+// Heads rise, each has tails, and these never fall: one pass over all of them, in a file of its own
+// so that it is compiled like a kernel and not, like the bindings, to be small.
 void edges(Ids heads, Ids offsets, Ids tails);
 
 inline void graph(Id entities, const std::vector<std::shared_ptr<const Edges>>& relations) {
@@ -80,12 +87,14 @@ inline void relations(std::string_view name, Ids some, const Graph& graph) {
   ids(name, some, 0, std::ssize(graph.relations));
 }
 
-// The length of the longest path, which must leave room for the relations of the graph in a path type.
+// The length of the longest path, which must leave room for the relations of the graph in a path
+// type.
 inline void max_length(int max_length, const Graph& graph) {
   in_range("max_length", max_length, 1, longest_path);
   const Packing packing(max_length);
-  require(packing.has_room(graph.relations.size()),
-          "path types of " + std::to_string(max_length) + " steps have no room for so many relations");
+  require(
+      packing.has_room(graph.relations.size()),
+      "path types of " + std::to_string(max_length) + " steps have no room for so many relations");
 }
 
 inline void path_types(std::span<const PathType> types, int longest, const Graph& graph) {
@@ -121,7 +130,8 @@ inline void manner(const Manner& manner, const Graph& graph) {
   require(manner.discount >= 0 && manner.discount <= 1, "discount is not from 0 to 1");
 }
 
-inline void asking(const Graph& graph, Id asked, const Lists& lists, const Manner& manner_, Ids rank) {
+inline void asking(const Graph& graph, Id asked, const Lists& lists, const Manner& manner_,
+                   Ids rank) {
   manner(manner_, graph);
   relation("relation", asked, graph);
   path_types(lists.types, manner_.max_length, graph);
@@ -129,7 +139,8 @@ inline void asking(const Graph& graph, Id asked, const Lists& lists, const Manne
   offsets("offsets of lists", lists.offsets, lists.offsets.size() - 1, lists.walked.size());
   ids("walked", lists.walked, 0, std::ssize(lists.types));
   lengths("weights", lists.weights.size(), "walked", lists.walked.size());
-  for (double weight : lists.weights) require(weight >= 0 && weight <= 1, "a weight is not from 0 to 1");
+  for (double weight : lists.weights)
+    require(weight >= 0 && weight <= 1, "a weight is not from 0 to 1");
   lengths("rank", rank.size(), "the entities", static_cast<std::size_t>(graph.entities));
 }
 
@@ -149,9 +160,11 @@ inline void targets(const Targets& targets, std::size_t queries) {
   ids("known", targets.known, -1);
 }
 
-inline void sets(std::span<const std::int64_t> offsets_, Ids relations, std::span<const Count> members) {
+inline void sets(std::span<const std::int64_t> offsets_, Ids relations,
+                 std::span<const Count> members) {
   offsets("offsets", offsets_, members.size(), relations.size());
-  require(std::adjacent_find(offsets_.begin(), offsets_.end()) == offsets_.end(), "a set has no relations");
+  require(std::adjacent_find(offsets_.begin(), offsets_.end()) == offsets_.end(),
+          "a set has no relations");
   ids("relations", relations, 0, most_relations);
   for (Count many : members) require(many >= 1, "a set has no members");
 }
@@ -171,24 +184,28 @@ inline void profile(const ClusterTree& tree, Id profile) {
 inline void leaf(const ClusterTree& tree, Id profile, Ids relations, Count members) {
   finished(tree);
   in_range("profile", profile, 0, most_profiles - 1);
-  require(!tree.has_profile(profile), "the tree has profile " + std::to_string(profile) + " already");
+  require(!tree.has_profile(profile),
+          "the tree has profile " + std::to_string(profile) + " already");
   require(!relations.empty(), "a profile has no relations");
   ids("relations", relations, 0, most_relations);
-  require(std::adjacent_find(relations.begin(), relations.end(), std::greater_equal<>()) == relations.end(),
+  require(std::adjacent_find(relations.begin(), relations.end(), std::greater_equal<>()) ==
+              relations.end(),
           "the relations of a profile do not rise");
   require(members >= 1, "a profile has no members");
 }
 
 inline void insertion(const ClusterTree& tree, Ids relations, Ids ranks) {
   require(tree.is_one_piece(), "the tree is not in one piece");
-  const auto known = std::max(tree.known_relations(), static_cast<std::size_t>(relations.back()) + 1);
+  const auto known =
+      std::max(tree.known_relations(), static_cast<std::size_t>(relations.back()) + 1);
   require(2 * ranks.size() >= known, "ranks has no entry for some relation");
 }
 
 inline void attachment(const ClusterTree& tree, Id node_, Id beside) {
   node(tree, node_);
   node(tree, beside);
-  require(tree.parent(node_) == ClusterTree::nothing, "node " + std::to_string(node_) + " is in a place already");
+  require(tree.parent(node_) == ClusterTree::nothing,
+          "node " + std::to_string(node_) + " is in a place already");
   require(!tree.is_above(node_, beside), "a node cannot be attached to what is below it");
 }
 

@@ -1,6 +1,8 @@
-// The kernels as Python sees them: arrays in, arrays out, the interpreter free to do other things meanwhile.
+// The kernels as Python sees them: arrays in, arrays out, the interpreter free to do other things
+// meanwhile.
 //
-// Here, and only here, arrays are checked against each other and against the graph, and a Ctrl-C is heard.
+// Here, and only here, arrays are checked against each other and against the graph, and a Ctrl-C is
+// heard.
 #include "bindings/arrays.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
@@ -9,20 +11,19 @@
 
 #include "answering/relation_query.hpp"
 #include "bindings/checks.hpp"
-#include "counting/closed_paths.hpp"
-#include "counting/affected_endpoints.hpp"
-#include "counting/cycles.hpp"
-#include "graph/graph.hpp"
-#include "clustering/grinch.hpp"
 #include "clustering/average_linkage.hpp"
+#include "clustering/grinch.hpp"
+#include "counting/affected_endpoints.hpp"
+#include "counting/closed_paths.hpp"
+#include "counting/cycles.hpp"
 #include "counting/reach.hpp"
 #include "counting/reach_cost.hpp"
 #include "counting/walks.hpp"
+#include "graph/graph.hpp"
 
 using namespace casegraph;
 using namespace casegraph::bindings;
 using namespace nb::literals;
-
 
 std::shared_ptr<const Edges> edges_of(In<Id> heads, In<Id> offsets, In<Id> tails) {
   checks::edges(span(heads), span(offsets), span(tails));
@@ -45,34 +46,39 @@ std::size_t index_bytes(const Graph& graph) {
 
 nb::tuple profiles_(const Graph& graph, In<Id> entities) {
   checks::entities("entities", span(entities), graph);
-  Profiles found = run(nullptr, [&](Progress& progress) { return profiles(graph, span(entities), progress); });
+  Profiles found =
+      run(nullptr, [&](Progress& progress) { return profiles(graph, span(entities), progress); });
   return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.relations)));
 }
 
 Out<Count> walks_from_each_(const Graph& graph, int steps) {
   checks::in_range("steps", steps, 0, checks::longest_path);
-  return array(run(nullptr, [&](Progress& progress) { return walks_from_each(graph, steps, progress); }));
+  return array(
+      run(nullptr, [&](Progress& progress) { return walks_from_each(graph, steps, progress); }));
 }
 
-nb::tuple closed_paths_(const Graph& graph, In<Id> entities, In<Id> clusters, In<bool> wanted, int max_length,
-                        int longest, int threads, Counters progress) {
+nb::tuple closed_paths_(const Graph& graph, In<Id> entities, In<Id> clusters, In<bool> wanted,
+                        int max_length, int longest, int threads, Counters progress) {
   checks::entities("entities", span(entities), graph);
-  checks::lengths("clusters", clusters.shape(0), "the entities", static_cast<std::size_t>(graph.entities));
+  checks::lengths("clusters", clusters.shape(0), "the entities",
+                  static_cast<std::size_t>(graph.entities));
   checks::ids("clusters", span(clusters), -1);
-  if (wanted.shape(0) != 0) checks::lengths("wanted", wanted.shape(0), "the relations", graph.relations.size());
+  if (wanted.shape(0) != 0)
+    checks::lengths("wanted", wanted.shape(0), "the relations", graph.relations.size());
   checks::max_length(max_length, graph);
   checks::in_range("longest", longest, 0, max_length);
   threads = checks::threads(threads);
   const std::vector<bool> chosen(wanted.data(), wanted.data() + wanted.shape(0));
   const std::vector<Hits> rows = run(progress.data(), [&](Progress& told) {
-    return closed_paths(graph, span(entities), span(clusters), chosen, max_length, longest, threads, told);
+    return closed_paths(graph, span(entities), span(clusters), chosen, max_length, longest, threads,
+                        told);
   });
   return nb::make_tuple(column<Id>(rows, &Hits::cluster), column<Id>(rows, &Hits::relation),
                         column<PathType>(rows, &Hits::type), column<Count>(rows, &Hits::hits));
 }
 
-nb::tuple cycles_(const Graph& graph, In<Id> tops, In<Id> rank, int max_length, std::tuple<Count, Count> limit,
-                  int threads, Counters progress) {
+nb::tuple cycles_(const Graph& graph, In<Id> tops, In<Id> rank, int max_length,
+                  std::tuple<Count, Count> limit, int threads, Counters progress) {
   checks::entities("tops", span(tops), graph);
   checks::lengths("rank", rank.shape(0), "the entities", static_cast<std::size_t>(graph.entities));
   checks::max_length(max_length, graph);
@@ -88,7 +94,8 @@ nb::tuple cycles_(const Graph& graph, In<Id> tops, In<Id> rank, int max_length, 
                         column<Count>(rows, &Hits::hits), array(std::move(counted.work)));
 }
 
-nb::tuple cycles_through_(const Graph& graph, Id head, Id relation, Id tail, int max_length, int longest) {
+nb::tuple cycles_through_(const Graph& graph, Id head, Id relation, Id tail, int max_length,
+                          int longest) {
   checks::in_range("head", head, 0, graph.entities - 1);
   checks::in_range("tail", tail, 0, graph.entities - 1);
   checks::relation("relation", relation, graph);
@@ -99,17 +106,20 @@ nb::tuple cycles_through_(const Graph& graph, Id head, Id relation, Id tail, int
   });
   const std::vector<Hits>& rows = found.rows;
   return nb::make_tuple(column<Id>(rows, &Hits::relation), column<PathType>(rows, &Hits::type),
-                        column<Count>(rows, &Hits::hits), array(std::move(found.entities)), found.cycles);
+                        column<Count>(rows, &Hits::hits), array(std::move(found.entities)),
+                        found.cycles);
 }
 
-Out<Count> walks_(const Graph& graph, In<Id> question_clusters, In<Id> relations, In<PathType> types,
-                  In<Id> clusters, int max_length, int threads, Counters progress) {
+Out<Count> walks_(const Graph& graph, In<Id> question_clusters, In<Id> relations,
+                  In<PathType> types, In<Id> clusters, int max_length, int threads,
+                  Counters progress) {
   checks::path_types(span(types), max_length, graph);
   checks::lengths("question_clusters", question_clusters.shape(0), "types", types.shape(0));
   checks::ids("question_clusters", span(question_clusters), -1);
   checks::lengths("relations", relations.shape(0), "types", types.shape(0));
   checks::relations("relations", span(relations), graph);
-  checks::lengths("clusters", clusters.shape(0), "the entities", static_cast<std::size_t>(graph.entities));
+  checks::lengths("clusters", clusters.shape(0), "the entities",
+                  static_cast<std::size_t>(graph.entities));
   checks::ids("clusters", span(clusters), -1);
   threads = checks::threads(threads);
   return array(run(progress.data(), [&](Progress& told) {
@@ -129,8 +139,9 @@ Only only_of(const Places& given, std::size_t entities, std::size_t types) {
 }
 
 // An entity that came after this state of the graph reaches nothing, and may be asked about.
-nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types, const Places& only,
-                 In<Count> widest, int max_length, int threads, Counters progress) {
+nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types,
+                 const Places& only, In<Count> widest, int max_length, int threads,
+                 Counters progress) {
   const std::vector<Use> uses = uses_of(graph, relations, types, max_length);
   checks::ids("entities", span(entities), 0);
   const Only chosen = only_of(only, entities.shape(0), types.shape(0));
@@ -140,31 +151,37 @@ nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathT
   Reach sums = run(progress.data(), [&](Progress& told) {
     return reach(graph, span(entities), uses, chosen, span(widest), max_length, threads, told);
   });
-  return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)), array(std::move(sums.left_out)));
+  return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)),
+                        array(std::move(sums.left_out)));
 }
 
-nb::tuple reach_back_(const Graph& graph, In<Id> ends, Id relation, In<PathType> types, const Places& only,
-                      const std::tuple<In<Id>, In<std::int32_t>>& but, int max_length, int threads, Counters progress) {
+nb::tuple reach_back_(const Graph& graph, In<Id> ends, Id relation, In<PathType> types,
+                      const Places& only, const std::tuple<In<Id>, In<std::int32_t>>& but,
+                      int max_length, int threads, Counters progress) {
   checks::path_types(span(types), max_length, graph);
   checks::relation("relation", relation, graph);
   checks::ids("ends", span(ends), 0);
   const Only chosen = only_of(only, ends.shape(0), types.shape(0));
-  checks::require(ends.shape(0) == 0 || !chosen.offsets.empty(), "ends have no places of path types");
+  checks::require(ends.shape(0) == 0 || !chosen.offsets.empty(),
+                  "ends have no places of path types");
   const auto& [starts, places] = but;
   checks::ids("starts", span(starts), 0);
   checks::lengths("places of starts", places.shape(0), "starts", starts.shape(0));
   checks::ids("places of starts", span(places), 0, static_cast<std::int64_t>(types.shape(0)));
   threads = checks::threads(threads);
   std::vector<Pair> pairs(starts.shape(0));
-  for (std::size_t at = 0; at < pairs.size(); ++at) pairs[at] = {starts.data()[at], places.data()[at]};
+  for (std::size_t at = 0; at < pairs.size(); ++at)
+    pairs[at] = {starts.data()[at], places.data()[at]};
   checks::require(std::is_sorted(pairs.begin(), pairs.end()), "starts are not sorted");
   Reach sums = run(progress.data(), [&](Progress& told) {
-    return reach_back(graph, span(ends), relation, span(types), chosen, pairs, max_length, threads, told);
+    return reach_back(graph, span(ends), relation, span(types), chosen, pairs, max_length, threads,
+                      told);
   });
   return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)));
 }
 
-nb::tuple reach_cost_(const Graph& graph, Id relation, In<PathType> types, int max_length, Count most, int threads) {
+nb::tuple reach_cost_(const Graph& graph, Id relation, In<PathType> types, int max_length,
+                      Count most, int threads) {
   checks::path_types(span(types), max_length, graph);
   checks::relation("relation", relation, graph);
   checks::in_range("most", most, 0, INT64_MAX);
@@ -172,8 +189,8 @@ nb::tuple reach_cost_(const Graph& graph, Id relation, In<PathType> types, int m
   ReachCost cost = run(nullptr, [&](Progress& progress) {
     return reach_cost(graph, relation, span(types), max_length, most, threads, progress);
   });
-  return nb::make_tuple(array(std::move(cost.of_step)), array(std::move(cost.visits)), array(std::move(cost.dearest)),
-                        array(std::move(cost.visits_of_type)));
+  return nb::make_tuple(array(std::move(cost.of_step)), array(std::move(cost.visits)),
+                        array(std::move(cost.dearest)), array(std::move(cost.visits_of_type)));
 }
 
 nb::tuple crossing_(const Graph& graph, In<Id> heads, In<Id> relations, In<Id> tails, Id relation,
@@ -191,8 +208,9 @@ nb::tuple crossing_(const Graph& graph, In<Id> heads, In<Id> relations, In<Id> t
   const Crossing found = run(nullptr, [&](Progress& progress) {
     return crossing(graph, edges, relation, span(types), max_length, progress);
   });
-  return nb::make_tuple(column<Id>(found.starts, &Pair::entity), column<Id>(found.starts, &Pair::place),
-                        column<Id>(found.ends, &Pair::entity), column<Id>(found.ends, &Pair::place));
+  return nb::make_tuple(
+      column<Id>(found.starts, &Pair::entity), column<Id>(found.starts, &Pair::place),
+      column<Id>(found.ends, &Pair::entity), column<Id>(found.ends, &Pair::place));
 }
 
 nb::tuple average_linkage_(In<std::int64_t> offsets, In<Id> relations, In<Count> members) {
@@ -243,7 +261,8 @@ Id attach(ClusterTree& tree, Id node, Id beside) {
 
 void remove_profile(ClusterTree& tree, Id profile) {
   checks::profile(tree, profile);
-  checks::require(tree.is_in_place(profile), "profile " + std::to_string(profile) + " is in no place");
+  checks::require(tree.is_in_place(profile),
+                  "profile " + std::to_string(profile) + " is in no place");
   tree.remove(profile);
 }
 
@@ -271,41 +290,47 @@ Lists lists_of(const WalkLists& given) {
 
 // An `Asking` with the arrays it looks into; the graph is kept alive by Python.
 struct OwnedAsking {
-  OwnedAsking(const Graph& graph, Id relation, const WalkLists& walk_, const Manner& manner, const In<Id>& rank_,
-              Progress& progress)
-      : walk(walk_), rank(rank_), asking(graph, relation, lists_of(walk), manner, span(rank), progress) {}
+  OwnedAsking(const Graph& graph, Id relation, const WalkLists& walk_, const Manner& manner,
+              const In<Id>& rank_, Progress& progress)
+      : walk(walk_),
+        rank(rank_),
+        asking(graph, relation, lists_of(walk), manner, span(rank), progress) {}
 
   const WalkLists walk;
   const In<Id> rank;
   const Asking asking;
 };
 
-void make_asking(OwnedAsking* into, const Graph& graph, Id relation, const WalkLists& walk, const Manner& manner,
-                 const In<Id>& rank) {
+void make_asking(OwnedAsking* into, const Graph& graph, Id relation, const WalkLists& walk,
+                 const Manner& manner, const In<Id>& rank) {
   checks::asking(graph, relation, lists_of(walk), manner, span(rank));
-  run(nullptr, [&](Progress& progress) { return new (into) OwnedAsking(graph, relation, walk, manner, rank, progress); });
+  run(nullptr, [&](Progress& progress) {
+    return new (into) OwnedAsking(graph, relation, walk, manner, rank, progress);
+  });
 }
 
-Queries queries_of(const OwnedAsking& with, const In<Id>& entities, const In<Id>& lists, const In<Id>& left_out) {
+Queries queries_of(const OwnedAsking& with, const In<Id>& entities, const In<Id>& lists,
+                   const In<Id>& left_out) {
   const Queries queries{span(entities), span(lists), span(left_out)};
   checks::queries(queries, with.asking);
   return queries;
 }
 
-nb::tuple answers_(const OwnedAsking& with, In<Id> entities, In<Id> lists, In<Id> left_out, Workspaces& workspaces,
-                   Count top, int threads) {
+nb::tuple answers_(const OwnedAsking& with, In<Id> entities, In<Id> lists, In<Id> left_out,
+                   Workspaces& workspaces, Count top, int threads) {
   const Queries queries = queries_of(with, entities, lists, left_out);
   threads = checks::threads(threads);
   Answers found = run(nullptr, [&](Progress& progress) {
     return answers(with.asking, queries, workspaces, top, threads, progress);
   });
   return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.entities)),
-                        array(std::move(found.scores)), array(std::move(found.exact)), found.followed);
+                        array(std::move(found.scores)), array(std::move(found.exact)),
+                        found.followed);
 }
 
-nb::tuple standings_(const OwnedAsking& with, In<Id> entities, In<Id> lists, In<Id> left_out, Workspaces& workspaces,
-                     In<std::int64_t> target_offsets, In<Id> targets, In<std::int64_t> known_offsets, In<Id> known,
-                     int threads) {
+nb::tuple standings_(const OwnedAsking& with, In<Id> entities, In<Id> lists, In<Id> left_out,
+                     Workspaces& workspaces, In<std::int64_t> target_offsets, In<Id> targets,
+                     In<std::int64_t> known_offsets, In<Id> known, int threads) {
   const Queries queries = queries_of(with, entities, lists, left_out);
   const Targets ranked{span(target_offsets), span(targets), span(known_offsets), span(known)};
   checks::targets(ranked, queries.entities.size());
@@ -317,18 +342,19 @@ nb::tuple standings_(const OwnedAsking& with, In<Id> entities, In<Id> lists, In<
                         array(std::move(standing.equal)), array(std::move(standing.earlier)));
 }
 
-nb::tuple evidence_(const OwnedAsking& with, In<Id> entities, In<Id> lists, In<Id> left_out, Workspaces& workspaces,
-                    Id answer) {
+nb::tuple evidence_(const OwnedAsking& with, In<Id> entities, In<Id> lists, In<Id> left_out,
+                    Workspaces& workspaces, Id answer) {
   const Queries queries = queries_of(with, entities, lists, left_out);
   checks::lengths("entities", queries.entities.size(), "one answer", 1);
   checks::in_range("answer", answer, 0, with.asking.graph.entities - 1);
   const std::vector<Evidence> pieces = run(nullptr, [&](Progress& progress) {
     return evidence(with.asking, queries, workspaces, answer, progress);
   });
-  return nb::make_tuple(column<Id>(pieces, &Evidence::kind), column<Id>(pieces, &Evidence::relation),
-                        column<Id>(pieces, &Evidence::tail), column<Id>(pieces, &Evidence::walked),
-                        column<Count>(pieces, &Evidence::count), column<Count>(pieces, &Evidence::of),
-                        column<double>(pieces, &Evidence::value));
+  return nb::make_tuple(
+      column<Id>(pieces, &Evidence::kind), column<Id>(pieces, &Evidence::relation),
+      column<Id>(pieces, &Evidence::tail), column<Id>(pieces, &Evidence::walked),
+      column<Count>(pieces, &Evidence::count), column<Count>(pieces, &Evidence::of),
+      column<double>(pieces, &Evidence::value));
 }
 
 NB_MODULE(kernels, m) {
@@ -345,20 +371,22 @@ NB_MODULE(kernels, m) {
 
   m.def("profiles", &profiles_, "graph"_a, "entities"_a);
   m.def("walks_from_each", &walks_from_each_, "graph"_a, "steps"_a);
-  m.def("closed_paths", &closed_paths_, "graph"_a, "entities"_a, "clusters"_a, "wanted"_a, "max_length"_a,
-        "longest"_a, "threads"_a, "progress"_a);
-  m.def("cycles", &cycles_, "graph"_a, "tops"_a, "rank"_a, "max_length"_a, "limit"_a, "threads"_a, "progress"_a);
-  m.def("cycles_through", &cycles_through_, "graph"_a, "head"_a, "relation"_a, "tail"_a, "max_length"_a,
-        "longest"_a);
-  m.def("walks", &walks_, "graph"_a, "question_clusters"_a, "relations"_a, "types"_a, "clusters"_a, "max_length"_a,
-        "threads"_a, "progress"_a);
-  m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "only"_a, "widest"_a, "max_length"_a,
-        "threads"_a, "progress"_a);
-  m.def("reach_cost", &reach_cost_, "graph"_a, "relation"_a, "types"_a, "max_length"_a, "most"_a, "threads"_a);
-  m.def("reach_back", &reach_back_, "graph"_a, "ends"_a, "relation"_a, "types"_a, "only"_a, "but"_a, "max_length"_a,
-        "threads"_a, "progress"_a);
-  m.def("crossing", &crossing_, "graph"_a, "heads"_a, "relations"_a, "tails"_a, "relation"_a, "types"_a,
-        "max_length"_a);
+  m.def("closed_paths", &closed_paths_, "graph"_a, "entities"_a, "clusters"_a, "wanted"_a,
+        "max_length"_a, "longest"_a, "threads"_a, "progress"_a);
+  m.def("cycles", &cycles_, "graph"_a, "tops"_a, "rank"_a, "max_length"_a, "limit"_a, "threads"_a,
+        "progress"_a);
+  m.def("cycles_through", &cycles_through_, "graph"_a, "head"_a, "relation"_a, "tail"_a,
+        "max_length"_a, "longest"_a);
+  m.def("walks", &walks_, "graph"_a, "question_clusters"_a, "relations"_a, "types"_a, "clusters"_a,
+        "max_length"_a, "threads"_a, "progress"_a);
+  m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "only"_a, "widest"_a,
+        "max_length"_a, "threads"_a, "progress"_a);
+  m.def("reach_cost", &reach_cost_, "graph"_a, "relation"_a, "types"_a, "max_length"_a, "most"_a,
+        "threads"_a);
+  m.def("reach_back", &reach_back_, "graph"_a, "ends"_a, "relation"_a, "types"_a, "only"_a, "but"_a,
+        "max_length"_a, "threads"_a, "progress"_a);
+  m.def("crossing", &crossing_, "graph"_a, "heads"_a, "relations"_a, "tails"_a, "relation"_a,
+        "types"_a, "max_length"_a);
   m.def("average_linkage", &average_linkage_, "offsets"_a, "relations"_a, "members"_a);
 
   nb::class_<ClusterTree>(m, "ClusterTree", "A hierarchy of profiles.")
@@ -390,14 +418,18 @@ NB_MODULE(kernels, m) {
       .def_rw("best", &Manner::best)
       .def_rw("budget", &Manner::budget);
 
-  nb::class_<Workspaces>(m, "Workspaces", "The arrays that queries of one graph work with, kept for the next.")
+  nb::class_<Workspaces>(m, "Workspaces",
+                         "The arrays that queries of one graph work with, kept for the next.")
       .def(nb::init<>());
 
   nb::class_<OwnedAsking>(m, "Asking", "What all queries of one relation share.")
-      .def("__init__", &make_asking, nb::keep_alive<1, 2>(), "graph"_a, "relation"_a, "walk"_a, "manner"_a, "rank"_a);
+      .def("__init__", &make_asking, nb::keep_alive<1, 2>(), "graph"_a, "relation"_a, "walk"_a,
+           "manner"_a, "rank"_a);
 
-  m.def("answers", &answers_, "asking"_a, "entities"_a, "lists"_a, "left_out"_a, "workspaces"_a, "top"_a, "threads"_a);
+  m.def("answers", &answers_, "asking"_a, "entities"_a, "lists"_a, "left_out"_a, "workspaces"_a,
+        "top"_a, "threads"_a);
   m.def("standings", &standings_, "asking"_a, "entities"_a, "lists"_a, "left_out"_a, "workspaces"_a,
         "target_offsets"_a, "targets"_a, "known_offsets"_a, "known"_a, "threads"_a);
-  m.def("evidence", &evidence_, "asking"_a, "entities"_a, "lists"_a, "left_out"_a, "workspaces"_a, "answer"_a);
+  m.def("evidence", &evidence_, "asking"_a, "entities"_a, "lists"_a, "left_out"_a, "workspaces"_a,
+        "answer"_a);
 }

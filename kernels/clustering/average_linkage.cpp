@@ -19,22 +19,27 @@ class Sums {
   std::vector<double> sums_;
 };
 
-Sums similarities(std::span<const std::int64_t> offsets, Ids relations, std::span<const Count> members, Steps& steps) {
+Sums similarities(std::span<const std::int64_t> offsets, Ids relations,
+                  std::span<const Count> members, Steps& steps) {
   const std::size_t sets = members.size();
   const Id widest = relations.empty() ? 0 : *std::max_element(relations.begin(), relations.end());
   const std::size_t words = (static_cast<std::size_t>(widest) >> 6) + 1;
   std::vector<std::uint64_t> bits(sets * words);
   for (std::size_t set = 0; set < sets; ++set)
     for (std::int64_t at = offsets[set]; at < offsets[set + 1]; ++at)
-      bits[set * words + (static_cast<std::size_t>(relations[at]) >> 6)] |= std::uint64_t{1} << (relations[at] & 63);
+      bits[set * words + (static_cast<std::size_t>(relations[at]) >> 6)] |= std::uint64_t{1}
+                                                                            << (relations[at] & 63);
   Sums sums(sets);
   for (std::size_t a = 1; a < sets; ++a)
     for (std::size_t b = 0; b < a; ++b) {
       int common = 0;
       steps.take(static_cast<Count>(words));
-      for (std::size_t word = 0; word < words; ++word) common += std::popcount(bits[a * words + word] & bits[b * words + word]);
-      const auto product = static_cast<double>(offsets[a + 1] - offsets[a]) * static_cast<double>(offsets[b + 1] - offsets[b]);
-      sums(a, b) = common / std::sqrt(product) * static_cast<double>(members[a]) * static_cast<double>(members[b]);
+      for (std::size_t word = 0; word < words; ++word)
+        common += std::popcount(bits[a * words + word] & bits[b * words + word]);
+      const auto product = static_cast<double>(offsets[a + 1] - offsets[a]) *
+                           static_cast<double>(offsets[b + 1] - offsets[b]);
+      sums(a, b) = common / std::sqrt(product) * static_cast<double>(members[a]) *
+                   static_cast<double>(members[b]);
     }
   return sums;
 }
@@ -58,7 +63,8 @@ class Chain {
       if (chain_.size() > 1 && nearest == chain_[chain_.size() - 2]) {
         const std::size_t top = chain_.back();
         chain_.resize(chain_.size() - 2);
-        join(std::min(top, nearest), std::max(top, nearest), static_cast<Id>(leaves + tree_.left.size()));
+        join(std::min(top, nearest), std::max(top, nearest),
+             static_cast<Id>(leaves + tree_.left.size()));
       } else {
         chain_.push_back(nearest);
       }
@@ -70,7 +76,8 @@ class Chain {
   double linkage(std::size_t a, std::size_t b) { return sums_(a, b) / (size_[a] * size_[b]); }
   std::int64_t rounded(std::size_t a, std::size_t b) { return std::llround(linkage(a, b) * 1e12); }
 
-  // The most similar cluster; where several are, the one before in the chain, else the one given first.
+  // The most similar cluster; where several are, the one before in the chain, else the one given
+  // first.
   std::size_t nearest_to(std::size_t cluster) {
     std::size_t best = chain_.size() > 1 ? chain_[chain_.size() - 2] : cluster;
     std::int64_t most = best == cluster ? -1 : rounded(cluster, best);
@@ -105,8 +112,8 @@ class Chain {
 
 }  // namespace
 
-Tree average_linkage(std::span<const std::int64_t> offsets, Ids relations, std::span<const Count> members,
-                     Progress& progress) {
+Tree average_linkage(std::span<const std::int64_t> offsets, Ids relations,
+                     std::span<const Count> members, Progress& progress) {
   if (members.size() < 2) return {};
   Steps steps(progress);
   return Chain(similarities(offsets, relations, members, steps), members, steps).grow();

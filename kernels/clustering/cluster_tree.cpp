@@ -17,8 +17,10 @@ std::shared_ptr<const Sum> added(const Sum& one, const Sum& two) {
   sum.values.reserve(one.relations.size() + two.relations.size());
   std::size_t a = 0, b = 0;
   while (a < one.relations.size() || b < two.relations.size()) {
-    const bool first = b == two.relations.size() || (a < one.relations.size() && one.relations[a] <= two.relations[b]);
-    const bool second = a == one.relations.size() || (b < two.relations.size() && two.relations[b] <= one.relations[a]);
+    const bool first = b == two.relations.size() ||
+                       (a < one.relations.size() && one.relations[a] <= two.relations[b]);
+    const bool second = a == one.relations.size() ||
+                        (b < two.relations.size() && two.relations[b] <= one.relations[a]);
     sum.relations.push_back(first ? one.relations[a] : two.relations[b]);
     sum.values.push_back((first ? one.values[a] : 0.0) + (second ? two.values[b] : 0.0));
     a += first;
@@ -117,7 +119,8 @@ Id ClusterTree::leaf(Id profile, Ids relations, Count members) {
   if (profile >= std::ssize(leaf_)) leaf_.resize(profile + 1, nothing);
   leaf_[profile] = node;
   for (Id relation : relations) {
-    if (relation >= std::ssize(having_)) having_.resize(relation + 1, std::make_shared<const std::vector<Id>>());
+    if (relation >= std::ssize(having_))
+      having_.resize(relation + 1, std::make_shared<const std::vector<Id>>());
     auto leaves = std::make_shared<std::vector<Id>>(*having_[relation]);
     leaves->push_back(node);
     having_[relation] = std::move(leaves);
@@ -132,7 +135,8 @@ Id ClusterTree::attach(Id node, Id beside) {
   put(joined, beside, above);
   nodes_[beside].parent = nodes_[node].parent = joined;
   refresh(joined);
-  while (nodes_[root_].parent != nothing) root_ = nodes_[root_].parent;  // the root itself may have been attached
+  while (nodes_[root_].parent != nothing)
+    root_ = nodes_[root_].parent;  // the root itself may have been attached
   return joined;
 }
 

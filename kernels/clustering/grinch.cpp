@@ -8,20 +8,23 @@
 namespace casegraph {
 namespace {
 
-// The greatest product of two parallel values; in four parts, as each comparison waits for the one before.
+// The greatest product of two parallel values; in four parts, as each comparison waits for the one
+// before.
 double greatest(std::span<const double> values, std::span<const double> others) {
   std::array<double, 4> most;
   most.fill(-std::numeric_limits<double>::infinity());
   std::size_t at = 0;
   for (; at + 4 <= values.size(); at += 4)
-    for (std::size_t part = 0; part < 4; ++part) most[part] = std::max(most[part], values[at + part] * others[at + part]);
+    for (std::size_t part = 0; part < 4; ++part)
+      most[part] = std::max(most[part], values[at + part] * others[at + part]);
   for (; at < values.size(); ++at) most[0] = std::max(most[0], values[at] * others[at]);
   return *std::max_element(most.begin(), most.end());
 }
 
 class Insertion {
  public:
-  Insertion(ClusterTree& tree, Ids ranks, Progress& progress) : tree_(tree), ranks_(ranks), steps_(progress) {
+  Insertion(ClusterTree& tree, Ids ranks, Progress& progress)
+      : tree_(tree), ranks_(ranks), steps_(progress) {
     for (const ClusterTree::Node& node : tree.nodes()) {
       products_.push_back(node.profile == ClusterTree::nothing ? held : 0);
       units_.push_back(node.unit);
@@ -31,7 +34,8 @@ class Insertion {
   void place(Id leaf) {
     hold(leaf);
     Id beside = nearest(leaf);
-    while (tree_.parent(beside) != ClusterTree::nothing && linkage(beside, leaf) < tree_.at(tree_.parent(beside)).linkage)
+    while (tree_.parent(beside) != ClusterTree::nothing &&
+           linkage(beside, leaf) < tree_.at(tree_.parent(beside)).linkage)
       beside = tree_.parent(beside);
     Id node = tree_.attach(leaf, beside);
     hold(beside);
@@ -43,7 +47,8 @@ class Insertion {
   static constexpr std::size_t block = 64;
 
   double linkage(Id one, Id two) {
-    steps_.take(std::ssize(tree_.at(one).sum->relations) + std::ssize(tree_.at(two).sum->relations));
+    steps_.take(std::ssize(tree_.at(one).sum->relations) +
+                std::ssize(tree_.at(two).sum->relations));
     return tree_.linkage(one, two);
   }
 
@@ -61,23 +66,30 @@ class Insertion {
     }
   }
 
-  // The leaf that is nearest to a node, which is what is held. Only blocks that reach the greatest product are looked at twice.
+  // The leaf that is nearest to a node, which is what is held. Only blocks that reach the greatest
+  // product are looked at twice.
   Id nearest(Id node) {
     greatest_.clear();
     steps_.take(std::ssize(products_));
     for (std::size_t start = 0; start < products_.size(); start += block) {
       const std::size_t length = std::min(block, products_.size() - start);
-      greatest_.push_back(greatest({products_.data() + start, length}, {units_.data() + start, length}));
+      greatest_.push_back(
+          greatest({products_.data() + start, length}, {units_.data() + start, length}));
     }
     const auto size = static_cast<double>(tree_.at(node).size);
-    const double most = *std::max_element(greatest_.begin(), greatest_.end()), almost = most - 2e-12 * size;
+    const double most = *std::max_element(greatest_.begin(), greatest_.end()),
+                 almost = most - 2e-12 * size;
     Id best = ClusterTree::nothing;
     for (std::size_t part = 0; part < greatest_.size(); ++part) {
       if (greatest_[part] < almost) continue;
-      for (std::size_t leaf = part * block; leaf < std::min((part + 1) * block, products_.size()); ++leaf) {
+      for (std::size_t leaf = part * block; leaf < std::min((part + 1) * block, products_.size());
+           ++leaf) {
         const double product = products_[leaf] * units_[leaf];
-        if (product < almost || std::llround(product / size * 1e12) != std::llround(most / size * 1e12)) continue;
-        if (best == ClusterTree::nothing || comes_before(static_cast<Id>(leaf), best)) best = static_cast<Id>(leaf);
+        if (product < almost ||
+            std::llround(product / size * 1e12) != std::llround(most / size * 1e12))
+          continue;
+        if (best == ClusterTree::nothing || comes_before(static_cast<Id>(leaf), best))
+          best = static_cast<Id>(leaf);
       }
     }
     return best;
@@ -87,7 +99,8 @@ class Insertion {
 
   std::vector<Id> by_name(Id leaf) const {
     std::vector<Id> places;
-    for (Id relation : tree_.at(leaf).sum->relations) places.push_back(2 * ranks_[relation >> 1] + (relation & 1));
+    for (Id relation : tree_.at(leaf).sum->relations)
+      places.push_back(2 * ranks_[relation >> 1] + (relation & 1));
     std::sort(places.begin(), places.end());
     return places;
   }
@@ -98,7 +111,8 @@ class Insertion {
     const Id top = common_ancestor(node, other);
     while (moving != top && other != top && tree_.sibling(moving) != other) {
       const double found = linkage(moving, other);
-      const double own = tree_.at(tree_.parent(moving)).linkage, others = tree_.at(tree_.parent(other)).linkage;
+      const double own = tree_.at(tree_.parent(moving)).linkage,
+                   others = tree_.at(tree_.parent(other)).linkage;
       if (found > own && found > others) {
         const Id left_behind = tree_.sibling(moving);
         tree_.detach(moving);
@@ -114,7 +128,8 @@ class Insertion {
     return next;
   }
 
-  // What was left behind, and every node from there to the top, takes the nearest of those beside its ancestors for sibling.
+  // What was left behind, and every node from there to the top, takes the nearest of those beside
+  // its ancestors for sibling.
   void restructure(Id node, Id top) {
     for (; node != top; node = tree_.parent(node)) {
       const Id sibling = tree_.sibling(node);
@@ -145,13 +160,15 @@ class Insertion {
   ClusterTree& tree_;
   Ids ranks_;
   Steps steps_;
-  std::vector<double> products_, units_;  // of each node, if it is a leaf: with the sum of what is held; -inf once it is held
-  std::vector<double> greatest_;          // product times unit in each block of them
+  std::vector<double> products_,
+      units_;  // of each node, if it is a leaf: with the sum of what is held; -inf once it is held
+  std::vector<double> greatest_;  // product times unit in each block of them
 };
 
 }  // namespace
 
-void insert(ClusterTree& tree, Id profile, Ids relations, Count members, Ids ranks, Progress& progress) {
+void insert(ClusterTree& tree, Id profile, Ids relations, Count members, Ids ranks,
+            Progress& progress) {
   tree.is_finished = false;
   const Id leaf = tree.leaf(profile, relations, members);
   if (leaf != tree.root()) Insertion(tree, ranks, progress).place(leaf);

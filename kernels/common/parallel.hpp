@@ -1,4 +1,5 @@
-// All cores busy: run `body(thread, task)` for every task, in any order, on up to `threads` threads.
+// All cores busy: run `body(thread, task)` for every task, in any order, on up to `threads`
+// threads.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +15,13 @@ namespace casegraph {
 
 // How many threads are of use for so many tasks; at least one.
 inline int useful(int threads, std::size_t tasks) {
-  return static_cast<int>(std::clamp<std::size_t>(tasks, 1, static_cast<std::size_t>(std::max(threads, 1))));
+  return static_cast<int>(
+      std::clamp<std::size_t>(tasks, 1, static_cast<std::size_t>(std::max(threads, 1))));
 }
 
-// The calling thread is thread 0, and hears an interrupt also while it waits for the others. If the system has no more threads
-// to give, those that it gave do all the work. The first exception of a task stops the others and is thrown again.
+// The calling thread is thread 0, and hears an interrupt also while it waits for the others. If the
+// system has no more threads to give, those that it gave do all the work. The first exception of a
+// task stops the others and is thrown again.
 template <class Body>
 void parallel(int threads, std::size_t tasks, Progress& progress, const Body& body) {
   std::atomic<std::size_t> next{0};

@@ -1,4 +1,5 @@
-// A path type as one integer: the relation of step i, plus one, stands in the i-th group of bits, the first step lowest.
+// A path type as one integer: the relation of step i, plus one, stands in the i-th group of bits,
+// the first step lowest.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +10,28 @@ namespace casegraph {
 
 using PathType = std::int64_t;
 
-// The groups are as wide as the longest path type allows, so that a path type keeps its number while relations are added.
+// The groups are as wide as the longest path type allows, so that a path type keeps its number
+// while relations are added.
 class Packing {
  public:
   explicit Packing(int max_length) : bits_(std::min(31, 62 / max_length)) {}
 
-  PathType step(Id relation, int place) const { return (static_cast<PathType>(relation) + 1) << (bits_ * place); }
-  PathType shift(PathType type, int places) const { return places == 0 ? type : type << (bits_ * places); }
-  Id relation(PathType type, int place) const { return static_cast<Id>((type >> (bits_ * place)) & mask()) - 1; }
-  PathType prefix(PathType type, int length) const { return type & ((PathType{1} << (bits_ * length)) - 1); }
+  PathType step(Id relation, int place) const {
+    return (static_cast<PathType>(relation) + 1) << (bits_ * place);
+  }
+  PathType shift(PathType type, int places) const {
+    return places == 0 ? type : type << (bits_ * places);
+  }
+  Id relation(PathType type, int place) const {
+    return static_cast<Id>((type >> (bits_ * place)) & mask()) - 1;
+  }
+  PathType prefix(PathType type, int length) const {
+    return type & ((PathType{1} << (bits_ * length)) - 1);
+  }
   // Whether so many relations can be told apart.
-  bool has_room(std::size_t relations) const { return relations < static_cast<std::size_t>(mask()); }
+  bool has_room(std::size_t relations) const {
+    return relations < static_cast<std::size_t>(mask());
+  }
   // Whether a number is a path type of one to `longest` steps over so many relations.
   bool is_path_type(PathType type, int longest, std::size_t relations) const {
     int steps = 0;

@@ -14,13 +14,15 @@ struct Stopped {};
 
 // One call of a kernel, which all of its threads share.
 //
-// A kernel can be stopped in two ways. Another thread writes to the second counter. Or the calling thread, now and then,
-// asks `is_interrupted`: a Ctrl-C is heard on the thread that called, and nowhere else.
+// A kernel can be stopped in two ways. Another thread writes to the second counter. Or the calling
+// thread, now and then, asks `is_interrupted`: a Ctrl-C is heard on the thread that called, and
+// nowhere else.
 class Progress {
  public:
   using Question = std::function<bool()>;
 
-  // counters  what is done, which the kernel writes, and whether to stop, which it reads; none if nobody looks
+  // counters  what is done, which the kernel writes, and whether to stop, which it reads; none if
+  // nobody looks
   explicit Progress(std::int64_t* counters = nullptr, Question is_interrupted = {})
       : counters_(counters), is_interrupted_(std::move(is_interrupted)) {}
   Progress(const Progress&) = delete;
@@ -28,7 +30,8 @@ class Progress {
 
   // So many more pieces of the work are done.
   void done(std::int64_t more) {
-    if (counters_ != nullptr) std::atomic_ref(counters_[0]).fetch_add(more, std::memory_order_relaxed);
+    if (counters_ != nullptr)
+      std::atomic_ref(counters_[0]).fetch_add(more, std::memory_order_relaxed);
   }
 
   // Let all threads of the kernel stop.
@@ -40,13 +43,14 @@ class Progress {
     if (is_stopped_.load(std::memory_order_relaxed)) throw Stopped{};
   }
 
-  // How long the caller may go unheard. Asking takes a microsecond, or, while another thread of Python is busy, its turn of
-  // five milliseconds: a tenth of this.
+  // How long the caller may go unheard. Asking takes a microsecond, or, while another thread of
+  // Python is busy, its turn of five milliseconds: a tenth of this.
   static constexpr std::chrono::milliseconds patience{50};
 
  private:
   bool is_told_to_stop() {
-    if (counters_ != nullptr && std::atomic_ref(counters_[1]).load(std::memory_order_relaxed) != 0) return true;
+    if (counters_ != nullptr && std::atomic_ref(counters_[1]).load(std::memory_order_relaxed) != 0)
+      return true;
     const auto now = std::chrono::steady_clock::now();
     if (!is_interrupted_ || now < next_question_) return false;
     const bool answer = is_interrupted_();
@@ -57,11 +61,13 @@ class Progress {
   std::int64_t* const counters_;
   const Question is_interrupted_;
   const std::thread::id caller_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point next_question_ = std::chrono::steady_clock::now() + patience;
+  std::chrono::steady_clock::time_point next_question_ =
+      std::chrono::steady_clock::now() + patience;
   std::atomic<bool> is_stopped_{false};
 };
 
-// The steps that one thread of a kernel takes. Every loop that can be long counts them, and so can be stopped in the middle.
+// The steps that one thread of a kernel takes. Every loop that can be long counts them, and so can
+// be stopped in the middle.
 class Steps {
  public:
   static constexpr std::int64_t between_looks = 1 << 15;  // some tenths of a millisecond

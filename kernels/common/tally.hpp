@@ -14,7 +14,8 @@ class Tally {
   Count& operator[](PathType type) {
     if (entries_.size() < 2 * (used_ + 1)) grow();
     std::size_t place = slot(type);
-    while (entries_[place].type != type && entries_[place].type != 0) place = (place + 1) & (entries_.size() - 1);
+    while (entries_[place].type != type && entries_[place].type != 0)
+      place = (place + 1) & (entries_.size() - 1);
     Entry& entry = entries_[place];
     if (entry.type == 0) {
       entry.type = type;

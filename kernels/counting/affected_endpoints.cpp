@@ -6,7 +6,8 @@
 namespace casegraph {
 namespace {
 
-// A piece of a path type, beginning with a changed edge and leading away from it, and the place of the path type.
+// A piece of a path type, beginning with a changed edge and leading away from it, and the place of
+// the path type.
 struct Piece {
   PathType type;
   std::int32_t place;
@@ -16,23 +17,26 @@ using Heads = std::vector<std::vector<Id>>;  // of the changed edges, by relatio
 
 // Where the pieces lead from the edges they begin with, as far as `counts` holds; sorted.
 template <class Counts>
-std::vector<Pair> ends_of(const Graph& graph, const Heads& heads, const std::vector<Piece>& pieces, int max_length, Steps& steps,
-                          const Counts& counts) {
+std::vector<Pair> ends_of(const Graph& graph, const Heads& heads, const std::vector<Piece>& pieces,
+                          int max_length, Steps& steps, const Counts& counts) {
   std::vector<PathType> types;
   for (const Piece& piece : pieces) types.push_back(piece.type);
   const Trie trie(types, max_length);
   std::vector<std::vector<std::int32_t>> ending(trie.nodes.size());
-  for (std::size_t at = 0; at < pieces.size(); ++at) ending[trie.node_of_type[at]].push_back(pieces[at].place);
+  for (std::size_t at = 0; at < pieces.size(); ++at)
+    ending[trie.node_of_type[at]].push_back(pieces[at].place);
   std::vector<Pair> found;
   std::vector<Frontier> frontiers(max_length + 1);
   Stamps stamps(graph.entities);
-  for (std::size_t node = 1; node < trie.nodes.size(); ++node) {  // a parent stands before its children
+  for (std::size_t node = 1; node < trie.nodes.size();
+       ++node) {  // a parent stands before its children
     const Trie::Node& at = trie.nodes[node];
     Frontier& into = frontiers[at.length];
     if (at.length == 1)
       into.ends = heads[at.relation];
     else
-      step_freely(graph.edges(at.relation), frontiers[at.length - 1], stamps, into, steps, [](Id, Id) { return true; });
+      step_freely(graph.edges(at.relation), frontiers[at.length - 1], stamps, into, steps,
+                  [](Id, Id) { return true; });
     steps.take(1 + std::ssize(into.ends) * (1 + std::ssize(ending[node])));
     for (Id end : into.ends)
       if (counts(end))
@@ -61,8 +65,8 @@ Heads heads_of(const Graph& graph, std::span<const Edge> edges) {
 
 }  // namespace
 
-Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, std::span<const PathType> types, int max_length,
-                  Progress& progress) {
+Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation,
+                  std::span<const PathType> types, int max_length, Progress& progress) {
   Steps steps(progress);
   const Packing packing(max_length);
   const Heads heads = heads_of(graph, edges);
@@ -79,15 +83,20 @@ Crossing crossing(const Graph& graph, std::span<const Edge> edges, Id relation, 
       const Id crossed = packing.relation(type, at);
       if (heads[crossed].empty()) continue;
       const int rest = length - 1 - at;
-      const bool from_head = at < rest || (at == rest && (at == 0 || leaving(crossed, packing.relation(back, rest + 1)) <=
-                                                                         leaving(inverse(crossed), packing.relation(type, at + 1))));
+      const bool from_head =
+          at < rest || (at == rest &&
+                        (at == 0 || leaving(crossed, packing.relation(back, rest + 1)) <=
+                                        leaving(inverse(crossed), packing.relation(type, at + 1))));
       PathType piece = packing.step(from_head ? crossed : inverse(crossed), 0);
       for (int step = 1; step <= (from_head ? at : rest); ++step)
-        piece |= packing.step(from_head ? packing.relation(back, rest + step) : packing.relation(type, at + step), step);
+        piece |= packing.step(
+            from_head ? packing.relation(back, rest + step) : packing.relation(type, at + step),
+            step);
       (from_head ? before : after).push_back({piece, static_cast<std::int32_t>(place)});
     }
   }
-  return {ends_of(graph, heads, before, max_length, steps, [&](Id end) { return !graph.tails(end, relation).empty(); }),
+  return {ends_of(graph, heads, before, max_length, steps,
+                  [&](Id end) { return !graph.tails(end, relation).empty(); }),
           ends_of(graph, heads, after, max_length, steps, [](Id) { return true; })};
 }
 

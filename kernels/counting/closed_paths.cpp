@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "common/tally.hpp"
 #include "counting/cycles.hpp"
 #include "counting/half_paths.hpp"
-#include "common/tally.hpp"
 
 namespace casegraph {
 namespace {
@@ -22,7 +22,8 @@ class Gathered {
   template <class Visit>
   void each(Id entity, Steps& steps, const Visit& visit) const {
     steps.take(1 + all_.offsets[entity + 1] - all_.offsets[entity]);
-    for (std::int64_t edge = all_.offsets[entity]; edge < all_.offsets[entity + 1]; ++edge) visit(all_.relations[edge], all_.tails[edge]);
+    for (std::int64_t edge = all_.offsets[entity]; edge < all_.offsets[entity + 1]; ++edge)
+      visit(all_.relations[edge], all_.tails[edge]);
   }
 
  private:
@@ -37,7 +38,8 @@ class LookedUp {
   void each(Id entity, Steps& steps, const Visit& visit) const {
     steps.take(std::ssize(graph_.relations));
     for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation)
-      for (Id tail : graph_.tails(entity, static_cast<Id>(relation))) visit(static_cast<Id>(relation), tail);
+      for (Id tail : graph_.tails(entity, static_cast<Id>(relation)))
+        visit(static_cast<Id>(relation), tail);
   }
 
  private:
@@ -65,9 +67,17 @@ class Seen {
 template <class Neighbours, class Passed>
 class Counter {
  public:
-  Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length, int longest, Passed told, Progress& progress)
-      : passed(std::move(told)), steps_(progress), neighbours_(graph, steps_), wanted_(wanted), packing_(max_length), longest_(longest), tallies_(graph.relations.size()),
-        found_((longest + 1) / 2), layers_(found_.size(), Layer<Half>(graph.entities)) {}
+  Counter(const Graph& graph, const std::vector<bool>& wanted, int max_length, int longest,
+          Passed told, Progress& progress)
+      : passed(std::move(told)),
+        steps_(progress),
+        neighbours_(graph, steps_),
+        wanted_(wanted),
+        packing_(max_length),
+        longest_(longest),
+        tallies_(graph.relations.size()),
+        found_((longest + 1) / 2),
+        layers_(found_.size(), Layer<Half>(graph.entities)) {}
 
   // Count the paths from `entity` to `answer` as if `relation` led there.
   void count_between(Id entity, Id relation, Id answer) {
@@ -85,7 +95,9 @@ class Counter {
     entity_ = entity;
     walk_forward();
     for (std::size_t begin = 0, end; begin < answers_.size(); begin = end) {
-      for (end = begin; end < answers_.size() && answers_[end].first == answers_[begin].first; ++end) {}
+      for (end = begin; end < answers_.size() && answers_[end].first == answers_[begin].first;
+           ++end) {
+      }
       questions_ = std::span(answers_).subspan(begin, end - begin);
       backward(answers_[begin].first, -1, 0, 0);
     }
@@ -108,7 +120,8 @@ class Counter {
   bool find_answers(Id entity) {
     answers_.clear();
     neighbours_.each(entity, steps_, [&](Id relation, Id tail) {
-      if (tail != entity && (wanted_.empty() || wanted_[relation])) answers_.emplace_back(tail, relation);
+      if (tail != entity && (wanted_.empty() || wanted_[relation]))
+        answers_.emplace_back(tail, relation);
     });
     std::sort(answers_.begin(), answers_.end());
     return !answers_.empty();
@@ -136,10 +149,12 @@ class Counter {
     });
   }
 
-  // `at` is where the steps back from the answer stand, `between` the entity they passed, `type` what they spell.
+  // `at` is where the steps back from the answer stand, `between` the entity they passed, `type`
+  // what they spell.
   void backward(Id at, Id between, PathType type, int length) {
     const Id answer = questions_.front().first;
-    for (int ahead = std::max(length, 1); ahead <= length + 1 && ahead + length <= longest_; ++ahead)
+    for (int ahead = std::max(length, 1); ahead <= length + 1 && ahead + length <= longest_;
+         ++ahead)
       for (const Half& half : layers_[ahead - 1].at(at)) {
         if (length > 0 && (half.inner[0] == answer || half.inner[1] == answer)) continue;
         if (length > 1 && (half.inner[0] == between || half.inner[1] == between)) continue;
@@ -173,8 +188,9 @@ class Counter {
 
 }  // namespace
 
-std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, const std::vector<bool>& wanted,
-                               int max_length, int longest, int threads, Progress& progress) {
+std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters,
+                               const std::vector<bool>& wanted, int max_length, int longest,
+                               int threads, Progress& progress) {
   if (longest == 0) return {};
   Steps steps(progress);
   std::vector<Id> order(entities.begin(), entities.end());
@@ -184,7 +200,9 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, c
   });
   constexpr std::size_t at_once = 16;
   const std::size_t tasks = (order.size() + at_once - 1) / at_once;
-  std::vector<Counter<Gathered, Unseen>> counters(useful(threads, tasks), Counter<Gathered, Unseen>(graph, wanted, max_length, longest, {}, progress));
+  std::vector<Counter<Gathered, Unseen>> counters(
+      useful(threads, tasks),
+      Counter<Gathered, Unseen>(graph, wanted, max_length, longest, {}, progress));
   parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(order.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place)
@@ -200,7 +218,8 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters, c
   return merged(std::move(rows), steps);
 }
 
-Cycles cycles_through(const Graph& graph, const Edge& edge, int max_length, int longest, Progress& progress) {
+Cycles cycles_through(const Graph& graph, const Edge& edge, int max_length, int longest,
+                      Progress& progress) {
   const auto& [head, relation, tail] = edge;
   if (head == tail || longest == 0) return {};
   Steps steps(progress);
@@ -219,16 +238,19 @@ Cycles cycles_through(const Graph& graph, const Edge& edge, int max_length, int 
     steps.take();
     through.cycles += found.hits;
     const int length = packing.length(found.type);
-    if (length == 1 && packing.relation(found.type, 0) == relation) {  // the edge itself, asked from either end
+    if (length == 1 &&
+        packing.relation(found.type, 0) == relation) {  // the edge itself, asked from either end
       rows.push_back({-1, relation, packing.step(relation, 0), found.hits});
       rows.push_back({-1, inverse(relation), packing.step(inverse(relation), 0), found.hits});
       continue;
     }
     std::vector<Id> cycle;  // from head along the path to tail, and back over the edge
-    for (int place = 0; place < length; ++place) cycle.push_back(packing.relation(found.type, place));
+    for (int place = 0; place < length; ++place)
+      cycle.push_back(packing.relation(found.type, place));
     cycle.push_back(inverse(relation));
     for (int direction = 0; direction < 2; ++direction, turn(cycle))
-      each_reading(cycle, packing, [&](Id asked, PathType type) { rows.push_back({-1, asked, type, found.hits}); });
+      each_reading(cycle, packing,
+                   [&](Id asked, PathType type) { rows.push_back({-1, asked, type, found.hits}); });
   }
   rows = merged(std::move(rows), steps);
   return through;

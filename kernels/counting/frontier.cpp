@@ -5,10 +5,13 @@ namespace {
 
 using Path = Frontier::Path;
 
-// Whether up to `ahead` entities outside of `inner` can meet `path` and every path after it; `blocked` are those chosen.
-bool can_be_blocked(const Frontier& frontier, const Path* path, const Inner& inner, int ahead, std::array<Id, 3>& blocked) {
+// Whether up to `ahead` entities outside of `inner` can meet `path` and every path after it;
+// `blocked` are those chosen.
+bool can_be_blocked(const Frontier& frontier, const Path* path, const Inner& inner, int ahead,
+                    std::array<Id, 3>& blocked) {
   const auto met = [&](const Path& kept) {
-    return std::any_of(blocked.begin(), blocked.end(), [&](Id entity) { return entity >= 0 && passes(kept.inner, entity); });
+    return std::any_of(blocked.begin(), blocked.end(),
+                       [&](Id entity) { return entity >= 0 && passes(kept.inner, entity); });
   };
   while (path != nullptr && met(*path)) path = frontier.after(*path);
   if (path == nullptr) return true;
@@ -51,7 +54,8 @@ bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail, St
   steps.take(static_cast<Count>(std::min(from.ends.size(), heads.size())));
   if (from.ends.size() < heads.size()) {
     for (std::size_t end = 0; end < from.ends.size(); ++end)
-      if (from.ends[end] != tail && edges.holds(from.ends[end], tail) && from.some_path_avoids(static_cast<std::int32_t>(end), tail))
+      if (from.ends[end] != tail && edges.holds(from.ends[end], tail) &&
+          from.some_path_avoids(static_cast<std::int32_t>(end), tail))
         return true;
     return false;
   }
@@ -65,15 +69,19 @@ bool leads_on(const Edges& edges, Id start, const Frontier& from, Steps& steps) 
   for (std::size_t end = 0; end < from.ends.size(); ++end) {
     steps.take();
     for (Id tail : edges.of(from.ends[end]))
-      if (tail != start && tail != from.ends[end] && from.some_path_avoids(static_cast<std::int32_t>(end), tail)) return true;
+      if (tail != start && tail != from.ends[end] &&
+          from.some_path_avoids(static_cast<std::int32_t>(end), tail))
+        return true;
   }
   return false;
 }
 
-Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length, int ahead, Stamps& stamps,
-           Frontier& into, Steps& steps) {
+Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length,
+           int ahead, Stamps& stamps, Frontier& into, Steps& steps) {
   into.clear();
-  if (ahead == 0) return last_step(edges, start, from, where, stamps, steps, [&](Id tail) { into.ends.push_back(tail); });
+  if (ahead == 0)
+    return last_step(edges, start, from, where, stamps, steps,
+                     [&](Id tail) { into.ends.push_back(tail); });
   stamps.renew();
   Count followed = 0;
   each_end(edges, from, where, steps, [&](std::size_t end, std::size_t row) {

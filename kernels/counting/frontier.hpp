@@ -17,10 +17,11 @@ inline bool passes(const Inner& inner, Id entity) {
 
 // The distinct ends of the loop-free paths of one path type from one entity.
 //
-// Whether a path can go on to w depends on the entities it has passed, so every end keeps some of the paths that lead to
-// it: enough of them that, whichever `ahead` entities the coming steps visit, one of the kept paths avoids them if any
-// path at all does (a representative family, Monien 1985). With one step ahead, what the paths have in common is enough;
-// with none, nothing has to be kept.
+// Whether a path can go on to w depends on the entities it has passed, so every end keeps some of
+// the paths that lead to it: enough of them that, whichever `ahead` entities the coming steps
+// visit, one of the kept paths avoids them if any path at all does (a representative family, Monien
+// 1985). With one step ahead, what the paths have in common is enough; with none, nothing has to be
+// kept.
 struct Frontier {
   struct Path {
     Inner inner;
@@ -29,7 +30,8 @@ struct Frontier {
   std::vector<Id> ends;
   std::vector<Path> paths;  // one to each end
   std::vector<Path> more;   // further ones
-  std::vector<std::int32_t> table;  // the place of each end, by open addressing; made when first asked for
+  std::vector<std::int32_t>
+      table;  // the place of each end, by open addressing; made when first asked for
 
   void clear() {
     ends.clear();
@@ -63,11 +65,14 @@ struct Frontier {
   }
 
  private:
-  std::size_t slot(Id entity) const { return static_cast<std::uint32_t>(entity) * 0x9E3779B1u & (table.size() - 1); }
+  std::size_t slot(Id entity) const {
+    return static_cast<std::uint32_t>(entity) * 0x9E3779B1u & (table.size() - 1);
+  }
   void make_table();
 };
 
-// Whether `edges` lead from an end of `from` to `tail`, without passing an entity twice; `back` are the edges reversed.
+// Whether `edges` lead from an end of `from` to `tail`, without passing an entity twice; `back` are
+// the edges reversed.
 bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail, Steps& steps);
 
 // Whether `edges` lead anywhere from `from`, without passing an entity twice.
@@ -103,12 +108,15 @@ class Stamps {
   std::uint32_t now_ = 0;
 };
 
-// Call `visit(place of the end in `from`, its row in `edges`)` for every end of `from` that `edges` leave.
+// Call `visit(place of the end in `from`, its row in `edges`)` for every end of `from` that `edges`
+// leave.
 //
-// where  the place of each end, if known: then a relation with fewer heads than there are ends is gone through instead
-// steps  counts the ends or heads that are looked at, and the edges of those that are visited
+// where  the place of each end, if known: then a relation with fewer heads than there are ends is
+// gone through instead steps  counts the ends or heads that are looked at, and the edges of those
+// that are visited
 template <class Visit>
-void each_end(const Edges& edges, const Frontier& from, const Stamps* where, Steps& steps, const Visit& use) {
+void each_end(const Edges& edges, const Frontier& from, const Stamps* where, Steps& steps,
+              const Visit& use) {
   Count edges_seen = 0;  // counted here, so that there is no need to go to memory for every visit
   const auto visit = [&](std::size_t end, std::size_t row) {
     use(end, row);
@@ -129,16 +137,19 @@ void each_end(const Edges& edges, const Frontier& from, const Stamps* where, Ste
   }
 }
 
-// Follow `edges` from every end of `from`, which stands `length` steps away from `start`. Returns the edges looked at.
+// Follow `edges` from every end of `from`, which stands `length` steps away from `start`. Returns
+// the edges looked at.
 //
 // ahead   how many steps may follow this one: how much the new ends must remember
 // stamps  afterwards hold the place of each new end
-Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length, int ahead, Stamps& stamps,
-           Frontier& into, Steps& steps);
+Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length,
+           int ahead, Stamps& stamps, Frontier& into, Steps& steps);
 
-// The same for walks, which may pass an entity twice, over the edges for which `allowed(head, tail)` holds.
+// The same for walks, which may pass an entity twice, over the edges for which `allowed(head,
+// tail)` holds.
 template <class Allowed>
-Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Frontier& into, Steps& steps, const Allowed& allowed) {
+Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Frontier& into,
+                  Steps& steps, const Allowed& allowed) {
   into.clear();
   stamps.renew();
   Count followed = 0;
@@ -154,11 +165,13 @@ Count step_freely(const Edges& edges, const Frontier& from, Stamps& stamps, Fron
   return followed;
 }
 
-// The last step of a path type: call `arrive(tail)` once for every distinct end. Returns the edges looked at.
+// The last step of a path type: call `arrive(tail)` once for every distinct end. Returns the edges
+// looked at.
 //
 // seen  `Stamps`, or what has the same `renew`, `has` and `set`: an end that it has is passed over
 template <class Seen, class Arrive>
-Count last_step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, Seen& seen, Steps& steps, const Arrive& arrive) {
+Count last_step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, Seen& seen,
+                Steps& steps, const Arrive& arrive) {
   seen.renew();
   Count followed = 0;
   each_end(edges, from, where, steps, [&](std::size_t end, std::size_t row) {
@@ -167,7 +180,9 @@ Count last_step(const Edges& edges, Id start, const Frontier& from, const Stamps
     const Id self = from.ends[end];
     const Frontier::Path& path = from.paths[end];
     for (Id tail : tails) {
-      if (seen.has(tail) || tail == start || tail == self || (passes(path.inner, tail) && !from.other_path_avoids(path, tail))) continue;
+      if (seen.has(tail) || tail == start || tail == self ||
+          (passes(path.inner, tail) && !from.other_path_avoids(path, tail)))
+        continue;
       seen.set(tail);
       arrive(tail);
     }

@@ -6,8 +6,9 @@
 namespace casegraph {
 namespace {
 
-// Sort by a key, rows with equal keys staying in order: from its lowest bits to its highest, by as many at once as can be counted in a small
-// array. Bits that are the same in all rows are passed over.
+// Sort by a key, rows with equal keys staying in order: from its lowest bits to its highest, by as
+// many at once as can be counted in a small array. Bits that are the same in all rows are passed
+// over.
 template <class Key>
 void sort_by(std::vector<Hits>& rows, std::vector<Hits>& room, Steps& steps, const Key& key) {
   constexpr int width = 11;
@@ -36,11 +37,16 @@ void sort_by(std::vector<Hits>& rows, std::vector<Hits>& room, Steps& steps, con
 auto key(const Hits& row) { return std::tie(row.cluster, row.relation, row.type); }
 
 void sort(std::vector<Hits>& rows, Steps& steps) {
-  if (rows.size() < 1 << 10) return std::sort(rows.begin(), rows.end(), [](const Hits& a, const Hits& b) { return key(a) < key(b); });
+  if (rows.size() < 1 << 10)
+    return std::sort(rows.begin(), rows.end(),
+                     [](const Hits& a, const Hits& b) { return key(a) < key(b); });
   std::vector<Hits> room;
   sort_by(rows, room, steps, [](const Hits& row) { return static_cast<std::uint64_t>(row.type); });
-  sort_by(rows, room, steps, [](const Hits& row) { return static_cast<std::uint64_t>(row.relation); });
-  sort_by(rows, room, steps, [](const Hits& row) { return static_cast<std::uint64_t>(row.cluster + 1); });  // from -1 on
+  sort_by(rows, room, steps,
+          [](const Hits& row) { return static_cast<std::uint64_t>(row.relation); });
+  sort_by(rows, room, steps, [](const Hits& row) {
+    return static_cast<std::uint64_t>(row.cluster + 1);
+  });  // from -1 on
 }
 
 }  // namespace

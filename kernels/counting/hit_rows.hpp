@@ -1,4 +1,5 @@
-// Hits: loop-free paths from an entity to one of its answers, by path type (equations 2 and 3, numerator).
+// Hits: loop-free paths from an entity to one of its answers, by path type (equations 2 and 3,
+// numerator).
 #pragma once
 
 #include "common/path_type.hpp"

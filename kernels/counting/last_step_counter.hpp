@@ -1,4 +1,5 @@
-// The last step of a path type from one entity: how many distinct ends it has, and whether an entity is one of them.
+// The last step of a path type from one entity: how many distinct ends it has, and whether an
+// entity is one of them.
 #pragma once
 
 #include "counting/frontier.hpp"
@@ -22,7 +23,8 @@ class Arrival {
     width_ = widest_ = 0;
     each_end(graph_.edges(relation), from, where, steps_, [&](std::size_t end, std::size_t row) {
       const Ids tails = graph_.edges(relation).row(row);
-      if (!visits_.empty() && tails.size() > visits_[widest_].tails.size()) widest_ = visits_.size();
+      if (!visits_.empty() && tails.size() > visits_[widest_].tails.size())
+        widest_ = visits_.size();
       visits_.push_back({end, row, tails});
       width_ += tails.size();
     });
@@ -42,7 +44,8 @@ class Arrival {
   // Whether an entity is one of those that were counted.
   bool reaches(Id entity, const Stamps& stamps) const {
     if (entity == start_) return false;
-    if (landing_ == nullptr) return stamps.has(entity) || (apart_ != nullptr && leads(*apart_, entity));
+    if (landing_ == nullptr)
+      return stamps.has(entity) || (apart_ != nullptr && leads(*apart_, entity));
     const std::size_t place = landing_->place(entity);
     return place != landing_->size() && reached_.has(place);
   }
@@ -53,9 +56,11 @@ class Arrival {
     Ids tails;
   };
 
-  // Whether to count in bits: if there are not far fewer edges to follow than words to clear, and numbering the tails has been earned.
+  // Whether to count in bits: if there are not far fewer edges to follow than words to clear, and
+  // numbering the tails has been earned.
   bool pays() {
-    if (landings_ == nullptr || 8 * 64 * width_ < graph_.edges(inverse(relation_)).heads.size()) return false;
+    if (landings_ == nullptr || 8 * 64 * width_ < graph_.edges(inverse(relation_)).heads.size())
+      return false;
     earned_[relation_] += width_;
     return earned_[relation_] > graph_.edges(relation_).tails.size();
   }
@@ -73,7 +78,8 @@ class Arrival {
     Count ends = 0;
     if (places.size() < 8) {
       for (std::size_t at = 0; at < places.size(); ++at)
-        if (allowed(visit, visit.tails[at])) ends += reached_.take(static_cast<std::size_t>(places[at]));
+        if (allowed(visit, visit.tails[at]))
+          ends += reached_.take(static_cast<std::size_t>(places[at]));
       return ends;
     }
     const Inner& inner = from_->paths[visit.end].inner;
@@ -96,8 +102,9 @@ class Arrival {
     return ends;
   }
 
-  // If one of few ends has far more edges than the others it is not gone through: it has as many ends as edges, but for those where a
-  // path has been, and of the others' only those count where it does not lead.
+  // If one of few ends has far more edges than the others it is not gone through: it has as many
+  // ends as edges, but for those where a path has been, and of the others' only those count where
+  // it does not lead.
   Count count_marks(Stamps& stamps) {
     stamps.renew();
     stamps.set(start_);
@@ -111,13 +118,17 @@ class Arrival {
     const Frontier::Path& path = from_->paths[visit.end];
     const auto met = [&](Id entity) { return entity >= 0 && among(visit.tails, entity); };
     Count ends = 0;
-    const auto may_loop = [&] { return (loops_ && met(from_->ends[visit.end])) || std::any_of(path.inner.begin(), path.inner.end(), met); };
+    const auto may_loop = [&] {
+      return (loops_ && met(from_->ends[visit.end])) ||
+             std::any_of(path.inner.begin(), path.inner.end(), met);
+    };
     if (apart_ == nullptr && visit.tails.size() >= 8 && !may_loop()) {
       for (Id tail : visit.tails) ends += stamps.take(tail);  // nothing to decide on the way
       return ends;
     }
     for (Id tail : visit.tails)
-      if (allowed(visit, tail) && stamps.take(tail)) ends += apart_ == nullptr || !leads(*apart_, tail);
+      if (allowed(visit, tail) && stamps.take(tail))
+        ends += apart_ == nullptr || !leads(*apart_, tail);
     return ends;
   }
 
@@ -127,21 +138,28 @@ class Arrival {
     std::sort(been.begin(), been.end());
     auto ends = static_cast<Count>(visit.tails.size());
     for (std::size_t at = 0; at < been.size(); ++at)
-      if (been[at] >= 0 && (at == 0 || been[at] != been[at - 1])) ends -= among(visit.tails, been[at]) && !allowed(visit, been[at]);
+      if (been[at] >= 0 && (at == 0 || been[at] != been[at - 1]))
+        ends -= among(visit.tails, been[at]) && !allowed(visit, been[at]);
     return ends;
   }
 
   // Whether a path may go on from an end to one of its tails.
   bool allowed(const Visit& visit, Id tail) const {
     const Frontier::Path& path = from_->paths[visit.end];
-    return tail != start_ && tail != from_->ends[visit.end] && (!passes(path.inner, tail) || from_->other_path_avoids(path, tail));
+    return tail != start_ && tail != from_->ends[visit.end] &&
+           (!passes(path.inner, tail) || from_->other_path_avoids(path, tail));
   }
-  static bool among(Ids tails, Id entity) { return std::binary_search(tails.begin(), tails.end(), entity); }
-  bool leads(const Visit& visit, Id tail) const { return among(visit.tails, tail) && allowed(visit, tail); }
+  static bool among(Ids tails, Id entity) {
+    return std::binary_search(tails.begin(), tails.end(), entity);
+  }
+  bool leads(const Visit& visit, Id tail) const {
+    return among(visit.tails, tail) && allowed(visit, tail);
+  }
 
   const Graph& graph_;
   Landings* const landings_;
-  std::vector<std::size_t> earned_;  // how many edges could have been followed in bits so far, by relation
+  std::vector<std::size_t>
+      earned_;  // how many edges could have been followed in bits so far, by relation
   const Frontier* from_ = nullptr;
   std::vector<Visit> visits_;
   std::size_t width_ = 0, widest_ = 0;

@@ -16,10 +16,21 @@ struct Back {
 
 class Reacher {
  public:
-  Reacher(const Graph& graph, const Plan& plan, int max_length, Landings* landings, const Back* back, Progress& progress)
-      : sums{std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size())}, graph_(graph), plan_(plan),
-        frontiers_(max_length + 1), stamps_(max_length + 1, Stamps(graph.entities)), answers_(graph.relations.size()), chosen_(plan.uses.size()),
-        on_the_way_(plan.trie.nodes.size()), gathered_(landings != nullptr), steps_(progress), arrival_(graph, landings, progress), back_(back) {
+  Reacher(const Graph& graph, const Plan& plan, int max_length, Landings* landings,
+          const Back* back, Progress& progress)
+      : sums{std::vector<Count>(plan.uses.size()), std::vector<Count>(plan.uses.size()),
+             std::vector<Count>(plan.uses.size())},
+        graph_(graph),
+        plan_(plan),
+        frontiers_(max_length + 1),
+        stamps_(max_length + 1, Stamps(graph.entities)),
+        answers_(graph.relations.size()),
+        chosen_(plan.uses.size()),
+        on_the_way_(plan.trie.nodes.size()),
+        gathered_(landings != nullptr),
+        steps_(progress),
+        arrival_(graph, landings, progress),
+        back_(back) {
     if (back_ == nullptr) return;
     marked_.resize(graph.entities);
     for (Id head : graph.edges(back_->relation).heads) marked_[head] = true;
@@ -42,13 +53,18 @@ class Reacher {
   void find_answers() {
     if (gathered_) {
       const Adjacency& all = graph_.adjacency(steps_);
-      for (std::int64_t begin = all.offsets[entity_], end; begin < all.offsets[entity_ + 1]; begin = end) {
-        for (end = begin; end < all.offsets[entity_ + 1] && all.relations[end] == all.relations[begin]; ++end) {}
-        answer(all.relations[begin], {all.tails.data() + begin, static_cast<std::size_t>(end - begin)});
+      for (std::int64_t begin = all.offsets[entity_], end; begin < all.offsets[entity_ + 1];
+           begin = end) {
+        for (end = begin;
+             end < all.offsets[entity_ + 1] && all.relations[end] == all.relations[begin]; ++end) {
+        }
+        answer(all.relations[begin],
+               {all.tails.data() + begin, static_cast<std::size_t>(end - begin)});
       }
     } else {
       steps_.take(static_cast<Count>(graph_.relations.size()));
-      for (Id relation = 0; relation < static_cast<Id>(graph_.relations.size()); ++relation) answer(relation, graph_.tails(entity_, relation));
+      for (Id relation = 0; relation < static_cast<Id>(graph_.relations.size()); ++relation)
+        answer(relation, graph_.tails(entity_, relation));
     }
   }
   void answer(Id relation, Ids tails) {
@@ -75,7 +91,8 @@ class Reacher {
     }
     for (std::int32_t use : *some) {
       chosen_[use] = epoch_;
-      for (std::int32_t node = plan_.trie.node_of_type[use]; node >= 0 && on_the_way_[node] != epoch_; node = plan_.trie.nodes[node].parent)
+      for (std::int32_t node = plan_.trie.node_of_type[use];
+           node >= 0 && on_the_way_[node] != epoch_; node = plan_.trie.nodes[node].parent)
         on_the_way_[node] = epoch_;
     }
   }
@@ -92,29 +109,39 @@ class Reacher {
       if (!plan_.widest.empty() && !affordable(node, edges, from, where)) continue;
       Stamps& stamps = stamps_[length + 1];
       Frontier& into = frontiers_[length + 1];
-      const bool is_end = !plan_.widest.empty() && width_[length + 1] > plan_.onward[node];  // for all that would go on
+      const bool is_end = !plan_.widest.empty() &&
+                          width_[length + 1] > plan_.onward[node];  // for all that would go on
       const int ahead = is_end ? 0 : nodes[node].ahead;
-      if (ahead > 0 || back_ != nullptr || arrival_.look(entity_, nodes[node].relation, from, where) + 64 < most_) {
-        step(edges, entity_, from, where, length, ahead, stamps, into, steps_);  // paths go on, or there are far fewer ends than answers
-        add(node, static_cast<Count>(into.ends.size()), into.ends, [&](Id answer) { return stamps.has(answer); });
+      if (ahead > 0 || back_ != nullptr ||
+          arrival_.look(entity_, nodes[node].relation, from, where) + 64 < most_) {
+        step(edges, entity_, from, where, length, ahead, stamps, into,
+             steps_);  // paths go on, or there are far fewer ends than answers
+        add(node, static_cast<Count>(into.ends.size()), into.ends,
+            [&](Id answer) { return stamps.has(answer); });
         if (ahead > 0 && !into.ends.empty()) descend(node);
       } else {
-        add(node, arrival_.count(stamps), {}, [&](Id answer) { return arrival_.reaches(answer, stamps); });
+        add(node, arrival_.count(stamps), {},
+            [&](Id answer) { return arrival_.reaches(answer, stamps); });
       }
     }
   }
 
-  // Leave the entity out wherever this step is too wide and none before it was; whether any use still wants it to be taken.
-  bool affordable(std::int32_t node, const Edges& edges, const Frontier& from, const Stamps* where) {
+  // Leave the entity out wherever this step is too wide and none before it was; whether any use
+  // still wants it to be taken.
+  bool affordable(std::int32_t node, const Edges& edges, const Frontier& from,
+                  const Stamps* where) {
     const int length = plan_.trie.nodes[node].length;
     Count width = 0;
-    each_end(edges, from, where, steps_, [&](std::size_t, std::size_t row) { width += static_cast<Count>(edges.row(row).size()); });
+    each_end(edges, from, where, steps_, [&](std::size_t, std::size_t row) {
+      width += static_cast<Count>(edges.row(row).size());
+    });
     width_[length] = width;
     widest_[length] = std::max(widest_[length - 1], width);
     if (width <= plan_.narrowest[node]) return true;
     steps_.take(std::ssize(plan_.at_or_below(node)));
     for (std::int32_t use : plan_.at_or_below(node)) {
-      if (!counts(use) || plan_.room(use, node) >= width || plan_.widest[use] < widest_[length - 1]) continue;
+      if (!counts(use) || plan_.room(use, node) >= width || plan_.widest[use] < widest_[length - 1])
+        continue;
       sums.reached[use] += width;
       ++sums.left_out[use];
     }
@@ -127,10 +154,13 @@ class Reacher {
     return plan_.widest[use] >= widest_[length - 1] && plan_.room(use, node) >= width_[length];
   }
 
-  bool counts(std::int32_t use) const { return !answers_[plan_.uses[use].relation].empty() && (!some_ || chosen_[use] == epoch_); }
+  bool counts(std::int32_t use) const {
+    return !answers_[plan_.uses[use].relation].empty() && (!some_ || chosen_[use] == epoch_);
+  }
 
-  // Count for every use of the node that is the entity's: how many ends there are, and which of its answers `has` says are among them.
-  // These are looked for among the ends themselves, where they are known and fewer.
+  // Count for every use of the node that is the entity's: how many ends there are, and which of its
+  // answers `has` says are among them. These are looked for among the ends themselves, where they
+  // are known and fewer.
   template <class Has>
   void add(std::int32_t node, Count many, Ids ends, const Has& has) {
     if (many == 0) return;
@@ -141,7 +171,8 @@ class Reacher {
       sums.reached[use] += many;
       steps_.take(std::ssize(answers));
       if (!ends.empty() && ends.size() < answers.size())
-        for (Id end : ends) sums.right[use] += std::binary_search(answers.begin(), answers.end(), end);
+        for (Id end : ends)
+          sums.right[use] += std::binary_search(answers.begin(), answers.end(), end);
       else
         for (Id answer : answers) sums.right[use] += answer != entity_ && has(answer);
     }
@@ -152,7 +183,9 @@ class Reacher {
       if (chosen_[use] != epoch_) continue;
       steps_.take(std::ssize(starts));
       for (Id start : starts) {
-        if (!marked_[start] || std::binary_search(back_->but.begin(), back_->but.end(), Pair{start, use})) continue;
+        if (!marked_[start] ||
+            std::binary_search(back_->but.begin(), back_->but.end(), Pair{start, use}))
+          continue;
         ++sums.reached[use];
         sums.right[use] += graph_.edges(back_->relation).holds(start, entity_);
       }
@@ -163,19 +196,20 @@ class Reacher {
   const Plan& plan_;
   std::vector<Frontier> frontiers_;  // one for each length
   std::vector<Stamps> stamps_;
-  std::vector<Ids> answers_;         // of the entity, by relation
-  std::vector<Id> answered_;         // the relations that it has
-  Signature relations_{};            // the same, to within a remainder
-  std::size_t most_ = 0;             // answers of one of them
-  std::vector<std::uint32_t> chosen_, on_the_way_;  // uses that count for the entity, and nodes that lead to them, by epoch
+  std::vector<Ids> answers_;  // of the entity, by relation
+  std::vector<Id> answered_;  // the relations that it has
+  Signature relations_{};     // the same, to within a remainder
+  std::size_t most_ = 0;      // answers of one of them
+  std::vector<std::uint32_t> chosen_,
+      on_the_way_;  // uses that count for the entity, and nodes that lead to them, by epoch
   std::uint32_t epoch_ = 0;
   bool some_ = false;
-  const bool gathered_;              // whether the edges of an entity lie in one piece
+  const bool gathered_;  // whether the edges of an entity lie in one piece
   Steps steps_;
   Arrival arrival_;
   const Back* back_;
   std::array<Count, 6> width_{}, widest_{};  // of each step, and of those so far, by length
-  std::vector<char> marked_;       // counting back: who has the relation
+  std::vector<char> marked_;                 // counting back: who has the relation
   Id entity_ = -1;
 };
 
@@ -186,19 +220,23 @@ bool is_much(const Graph& graph, Ids entities, const Plan& plan) {
   return plan.uses.size() * entities.size() >= edges;
 }
 
-Reach summed(const Graph& graph, Ids entities, const Plan& plan, const Only& only, const Back* back, int max_length, int threads,
-             Progress& progress) {
+Reach summed(const Graph& graph, Ids entities, const Plan& plan, const Only& only, const Back* back,
+             int max_length, int threads, Progress& progress) {
   constexpr std::size_t at_once = 8;
   const std::size_t tasks = (entities.size() + at_once - 1) / at_once;
   const bool all = only.offsets.empty();
   std::optional<Landings> landings;
   Steps steps(progress);
   if (all && is_much(graph, entities, plan)) landings.emplace(graph, steps);
-  std::vector<Reacher> reachers(useful(threads, tasks), Reacher(graph, plan, max_length, landings ? &*landings : nullptr, back, progress));
+  std::vector<Reacher> reachers(
+      useful(threads, tasks),
+      Reacher(graph, plan, max_length, landings ? &*landings : nullptr, back, progress));
   parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
     const std::size_t end = std::min(entities.size(), (task + 1) * at_once);
     for (std::size_t place = task * at_once; place < end; ++place) {
-      const auto some = all ? only.places : only.places.subspan(only.offsets[place], only.offsets[place + 1] - only.offsets[place]);
+      const auto some = all ? only.places
+                            : only.places.subspan(only.offsets[place],
+                                                  only.offsets[place + 1] - only.offsets[place]);
       reachers[thread].count(entities[place], all ? nullptr : &some);
     }
     progress.done(static_cast<std::int64_t>(end - task * at_once));
@@ -222,18 +260,21 @@ std::vector<Use> uses_of(Id relation, std::span<const PathType> types) {
 
 }  // namespace
 
-Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const Only& only, std::span<const Count> widest, int max_length,
-            int threads, Progress& progress) {
-  return summed(graph, entities, Plan(uses, widest, max_length), only, nullptr, max_length, threads, progress);
+Reach reach(const Graph& graph, Ids entities, std::span<const Use> uses, const Only& only,
+            std::span<const Count> widest, int max_length, int threads, Progress& progress) {
+  return summed(graph, entities, Plan(uses, widest, max_length), only, nullptr, max_length, threads,
+                progress);
 }
 
-Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types, const Only& only, std::span<const Pair> but,
-                 int max_length, int threads, Progress& progress) {
+Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types,
+                 const Only& only, std::span<const Pair> but, int max_length, int threads,
+                 Progress& progress) {
   const Packing packing(max_length);
   std::vector<Use> uses = uses_of(relation, types);
   for (Use& use : uses) use.type = backwards(use.type, packing);
   const Back back{relation, but};
-  return summed(graph, ends, Plan(uses, {}, max_length), only, &back, max_length, threads, progress);
+  return summed(graph, ends, Plan(uses, {}, max_length), only, &back, max_length, threads,
+                progress);
 }
 
 }  // namespace casegraph

@@ -6,7 +6,8 @@
 namespace casegraph {
 namespace {
 
-constexpr Count most_walks = Count{1} << 38;  // more would take a quarter of an hour; so many, of all steps, can be added up
+constexpr Count most_walks =
+    Count{1} << 38;  // more would take a quarter of an hour; so many, of all steps, can be added up
 
 Count at_most(Count walks) { return std::min(walks, most_walks); }
 
@@ -14,9 +15,16 @@ Count product(Count a, Count b) { return b != 0 && a > most_walks / b ? most_wal
 
 class Walker {
  public:
-  Walker(const Graph& graph, Count heads, const Trie& trie, int max_length, ReachCost& cost, Progress& progress)
-      : graph_(graph), heads_(heads), trie_(trie), cost_(cost), frontiers_(max_length + 1), walks_(max_length + 1),
-        stamps_(max_length + 1, Stamps(graph.entities)), steps_(progress) {}
+  Walker(const Graph& graph, Count heads, const Trie& trie, int max_length, ReachCost& cost,
+         Progress& progress)
+      : graph_(graph),
+        heads_(heads),
+        trie_(trie),
+        cost_(cost),
+        frontiers_(max_length + 1),
+        walks_(max_length + 1),
+        stamps_(max_length + 1, Stamps(graph.entities)),
+        steps_(progress) {}
 
   // Walk one child of the root, and all that goes on from there.
   void walk(Ids heads, std::int32_t child) {
@@ -41,14 +49,17 @@ class Walker {
     }
     const Count lookups = std::min(before, product(heads_, std::ssize(edges.heads)));
     const Count followed = std::min(after, product(heads_, std::ssize(edges.tails)));
-    const Count edges_cost = goes_on ? product(followed, edge_that_goes_on) : followed / edges_that_end;
+    const Count edges_cost =
+        goes_on ? product(followed, edge_that_goes_on) : followed / edges_that_end;
     cost_.of_step[node] = at_most(looking_up * lookups + edges_cost);
     cost_.visits[node] = std::min(before, heads_);
     if (!goes_on || after == 0) return;
-    for (std::int32_t child = node + 1; child < at.after; child = trie_.nodes[child].after) take(child, after);
+    for (std::int32_t child = node + 1; child < at.after; child = trie_.nodes[child].after)
+      take(child, after);
   }
 
-  // Whether a step walks back along the one before. Then every walk could go back where it came from, which no path does.
+  // Whether a step walks back along the one before. Then every walk could go back where it came
+  // from, which no path does.
   bool turns_back(std::int32_t node) const {
     const std::int32_t parent = trie_.nodes[node].parent;
     return parent > 0 && trie_.nodes[node].relation == inverse(trie_.nodes[parent].relation);
@@ -94,13 +105,15 @@ class Walker {
   void take_back(std::int32_t node) {
     const Trie::Node &at = trie_.nodes[node], &before = trie_.nodes[at.parent];
     const Edges& edges = graph_.edges(before.relation);
-    const Count barred = turns_back(at.parent) ? 1 : 0;  // an edge that walks could not take the first time
+    const Count barred =
+        turns_back(at.parent) ? 1 : 0;  // an edge that walks could not take the first time
     const Frontier& from = frontiers_[before.length - 1];
     for (std::size_t end = 0; end < from.ends.size(); ++end) {
       steps_.take();
       if (!stamps_[at.length].has(from.ends[end])) continue;
       Count& walks = walks_[at.length][stamps_[at.length].slot(from.ends[end])];
-      const Count back = product(walks_[before.length - 1][end], std::ssize(edges.of(from.ends[end])) - barred);
+      const Count back =
+          product(walks_[before.length - 1][end], std::ssize(edges.of(from.ends[end])) - barred);
       if (walks < most_walks) walks = std::max(Count{0}, walks - back);
     }
     taken += std::ssize(from.ends);
@@ -127,7 +140,8 @@ class Walker {
 template <class Add>
 std::vector<Count> of_types(const Trie& trie, const std::vector<Count>& of_node, const Add& add) {
   std::vector<Count> sums(trie.nodes.size());
-  for (std::size_t node = 1; node < trie.nodes.size(); ++node)  // a parent stands before its children
+  for (std::size_t node = 1; node < trie.nodes.size();
+       ++node)  // a parent stands before its children
     sums[node] = add(sums[trie.nodes[node].parent], of_node[node]);
   std::vector<Count> found;
   for (std::int32_t node : trie.node_of_type) found.push_back(sums[node]);
@@ -136,14 +150,17 @@ std::vector<Count> of_types(const Trie& trie, const std::vector<Count>& of_node,
 
 }  // namespace
 
-ReachCost reach_cost(const Graph& graph, Id relation, std::span<const PathType> types, int max_length, Count most, int threads,
-                     Progress& progress) {
+ReachCost reach_cost(const Graph& graph, Id relation, std::span<const PathType> types,
+                     int max_length, Count most, int threads, Progress& progress) {
   const Trie trie(types, max_length);
   const Ids heads = graph.edges(relation).heads;
-  ReachCost cost{std::vector<Count>(trie.nodes.size()), std::vector<Count>(trie.nodes.size()), {}, {}};
+  ReachCost cost{
+      std::vector<Count>(trie.nodes.size()), std::vector<Count>(trie.nodes.size()), {}, {}};
   std::vector<std::int32_t> children;
-  for (std::int32_t child = 1; child < trie.nodes[0].after; child = trie.nodes[child].after) children.push_back(child);
-  std::vector<Walker> walkers(useful(threads, children.size()), Walker(graph, std::ssize(heads), trie, max_length, cost, progress));
+  for (std::int32_t child = 1; child < trie.nodes[0].after; child = trie.nodes[child].after)
+    children.push_back(child);
+  std::vector<Walker> walkers(useful(threads, children.size()),
+                              Walker(graph, std::ssize(heads), trie, max_length, cost, progress));
   std::atomic<Count> taken{0};
   parallel(threads, children.size(), progress, [&](int thread, std::size_t at) {
     if (taken > most) return;

@@ -1,4 +1,5 @@
-// How often two path types are found together, over many sets: added up type by type, so that the sums at hand fit into a small array.
+// How often two path types are found together, over many sets: added up type by type, so that the
+// sums at hand fit into a small array.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +28,10 @@ class Pairs {
   // The set is complete: how many pairs of types it has.
   Count close() {
     const auto first = members_.begin() + sets_.back();
-    std::sort(first, members_.end(), [](const Member& a, const Member& b) { return a.type < b.type; });
-    for (auto member = first; member != members_.end(); ++member) std::swap(member->times, times_[member->type]);
+    std::sort(first, members_.end(),
+              [](const Member& a, const Member& b) { return a.type < b.type; });
+    for (auto member = first; member != members_.end(); ++member)
+      std::swap(member->times, times_[member->type]);
     const Count size = members_.end() - first;
     sets_.push_back(static_cast<std::uint32_t>(members_.size()));
     return size * (size + 1) / 2;
@@ -54,7 +57,8 @@ class Pairs {
         const auto [begin, at] = places_[place];
         steps.take(1 + at - begin);
         const Count times = members_[at].times;
-        for (std::uint32_t other = begin; other < at; ++other) sum(members_[other].type, times * members_[other].times);
+        for (std::uint32_t other = begin; other < at; ++other)
+          sum(members_[other].type, times * members_[other].times);
         if (times > 1) sum(one, times * (times - 1) / 2);
       }
       for (std::int32_t pair = last_but_[one]; pair >= 0; pair = but_[pair].before) {
@@ -97,7 +101,8 @@ class Pairs {
     for (std::size_t type = 2; type < first_.size(); ++type) first_[type] += first_[type - 1];
     places_.resize(members_.size());
     for (std::size_t set = 1; set < sets_.size(); ++set)
-      for (std::uint32_t at = sets_[set - 1]; at < sets_[set]; ++at) places_[first_[members_[at].type + 1]++] = {sets_[set - 1], at};
+      for (std::uint32_t at = sets_[set - 1]; at < sets_[set]; ++at)
+        places_[first_[members_[at].type + 1]++] = {sets_[set - 1], at};
   }
 
   void sum(std::uint32_t other, Count more) {

@@ -9,12 +9,16 @@ Count sum(Count a, Count b) {
   return a > too_many - b ? too_many : a + b;  // both are non-negative
 }
 
-// The number of walks of one suffix from every entity, for the suffixes of the path type at hand, longest last.
+// The number of walks of one suffix from every entity, for the suffixes of the path type at hand,
+// longest last.
 class Walker {
  public:
   Walker(const Graph& graph, int max_length, Progress& progress)
-      : graph_(graph), packing_(max_length), steps_taken_(progress), walks_(static_cast<std::size_t>(max_length) + 1,
-                                                    std::vector<Count>(static_cast<std::size_t>(graph.entities))) {
+      : graph_(graph),
+        packing_(max_length),
+        steps_taken_(progress),
+        walks_(static_cast<std::size_t>(max_length) + 1,
+               std::vector<Count>(static_cast<std::size_t>(graph.entities))) {
     std::fill(walks_[0].begin(), walks_[0].end(), 1);
   }
 
@@ -42,7 +46,8 @@ class Walker {
     for (std::size_t row = 0; row < edges.heads.size(); ++row) {
       Count total = 0;
       steps_taken_.take(1 + edges.offsets[row + 1] - edges.offsets[row]);
-      for (Id place = edges.offsets[row]; place < edges.offsets[row + 1]; ++place) total = sum(total, after[edges.tails[place]]);
+      for (Id place = edges.offsets[row]; place < edges.offsets[row + 1]; ++place)
+        total = sum(total, after[edges.tails[place]]);
       before[edges.heads[row]] = total;
     }
     steps_.push_back(relation);
@@ -55,7 +60,8 @@ class Walker {
   std::vector<std::vector<Count>> walks_;
 };
 
-// Clusters, numbered from one on; 0 is everyone. Their ids may be large, and would then make large arrays.
+// Clusters, numbered from one on; 0 is everyone. Their ids may be large, and would then make large
+// arrays.
 class Numbering {
  public:
   explicit Numbering(Ids clusters) : known_(clusters.begin(), clusters.end()) {
@@ -68,7 +74,8 @@ class Numbering {
   std::size_t operator()(Id cluster) const {
     if (cluster < 0) return 0;
     const auto at = std::lower_bound(known_.begin(), known_.end(), cluster);
-    return at != known_.end() && *at == cluster ? static_cast<std::size_t>(at - known_.begin()) + 1 : size();
+    return at != known_.end() && *at == cluster ? static_cast<std::size_t>(at - known_.begin()) + 1
+                                                : size();
   }
 
  private:
@@ -85,11 +92,12 @@ PathType reversed(PathType type, const Packing& packing, int max_length) {
 
 }  // namespace
 
-std::vector<Count> walks(const Graph& graph, std::span<const Question> questions, Ids clusters, int max_length, int threads,
-                         Progress& progress) {
+std::vector<Count> walks(const Graph& graph, std::span<const Question> questions, Ids clusters,
+                         int max_length, int threads, Progress& progress) {
   const Packing packing(max_length);
   std::vector<PathType> keys(questions.size());
-  for (std::size_t at = 0; at < keys.size(); ++at) keys[at] = reversed(questions[at].type, packing, max_length);
+  for (std::size_t at = 0; at < keys.size(); ++at)
+    keys[at] = reversed(questions[at].type, packing, max_length);
   std::vector<std::size_t> order(questions.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto group = [&](std::size_t at) { return std::pair(keys[at], questions[at].relation); };
@@ -113,7 +121,8 @@ std::vector<Count> walks(const Graph& graph, std::span<const Question> questions
   std::vector<Walker> walkers(useful(threads, tasks), Walker(graph, max_length, progress));
   std::vector<std::vector<Count>> sums(walkers.size(), std::vector<Count>(number.size() + 1));
   parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
-    std::vector<Count>& sum_of = sums[thread];  // by number; what comes last is that of clusters that nobody is in
+    std::vector<Count>& sum_of =
+        sums[thread];  // by number; what comes last is that of clusters that nobody is in
     Steps taken(progress);
     const std::size_t end = std::min(starts.size() - 1, (task + 1) * at_once);
     for (std::size_t at = task * at_once; at < end; ++at) {

@@ -5,12 +5,13 @@ namespace casegraph {
 namespace {
 
 std::uint64_t mixed(Id entity) {
-  const std::uint64_t product = (static_cast<std::uint64_t>(entity) + 1) * 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+  const std::uint64_t product =
+      (static_cast<std::uint64_t>(entity) + 1) * 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
   return product ^ product >> 32;
 }
 
-// Passes without a loop inside a loop: most heads have a tail or two, and a processor that guesses wrong how many takes
-// longer than the sums.
+// Passes without a loop inside a loop: most heads have a tail or two, and a processor that guesses
+// wrong how many takes longer than the sums.
 EdgeDigest digest_of(Ids heads, Ids offsets, Ids tails) {
   EdgeDigest digest;
   for (std::size_t row = 0; row < heads.size(); ++row)
@@ -28,10 +29,15 @@ Id largest_of(Ids heads, Ids tails) {
 }  // namespace
 
 Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> owner)
-    : heads(heads_), offsets(offsets_), tails(tails_), largest(largest_of(heads_, tails_)),
-      digest(digest_of(heads_, offsets_, tails_)), owner_(std::move(owner)) {
+    : heads(heads_),
+      offsets(offsets_),
+      tails(tails_),
+      largest(largest_of(heads_, tails_)),
+      digest(digest_of(heads_, offsets_, tails_)),
+      owner_(std::move(owner)) {
   if (heads.size() < 4) return;
-  if (static_cast<std::size_t>(heads.back()) / 32 > heads.size()) {  // rare: sixteen bytes for 64 entities would be too much
+  if (static_cast<std::size_t>(heads.back()) / 32 >
+      heads.size()) {  // rare: sixteen bytes for 64 entities would be too much
     while ((static_cast<std::size_t>(heads.back()) >> shift_) + 2 > heads.size()) ++shift_;
     stretches_.resize((static_cast<std::size_t>(heads.back()) >> shift_) + 2);
     for (Id head : heads) ++stretches_[(static_cast<std::size_t>(head) >> shift_) + 1];
@@ -39,7 +45,8 @@ Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> o
     return;
   }
   index_.resize((static_cast<std::size_t>(heads.back()) >> 6) + 1);
-  for (Id head : heads) index_[static_cast<std::size_t>(head) >> 6].bits |= std::uint64_t{1} << (head & 63);
+  for (Id head : heads)
+    index_[static_cast<std::size_t>(head) >> 6].bits |= std::uint64_t{1} << (head & 63);
   std::uint64_t before = 0;
   for (Word& word : index_) {
     word.before = before;
@@ -54,13 +61,15 @@ bool Edges::holds(Id head, Id tail) const {
 
 namespace {
 
-Adjacency all_edges(Id entities, const std::vector<std::shared_ptr<const Edges>>& relations, Steps& steps) {
+Adjacency all_edges(Id entities, const std::vector<std::shared_ptr<const Edges>>& relations,
+                    Steps& steps) {
   Adjacency all;
   all.offsets.assign(static_cast<std::size_t>(entities) + 1, 0);
   for (const auto& edges : relations) {
     steps.take(static_cast<Count>(edges->heads.size()));
     for (std::size_t row = 0; row < edges->heads.size(); ++row)
-      all.offsets[static_cast<std::size_t>(edges->heads[row]) + 1] += edges->offsets[row + 1] - edges->offsets[row];
+      all.offsets[static_cast<std::size_t>(edges->heads[row]) + 1] +=
+          edges->offsets[row + 1] - edges->offsets[row];
   }
   for (std::size_t entity = 0; entity < static_cast<std::size_t>(entities); ++entity)
     all.offsets[entity + 1] += all.offsets[entity];
@@ -86,7 +95,8 @@ Adjacency all_edges(Id entities, const std::vector<std::shared_ptr<const Edges>>
 const Adjacency& Graph::adjacency(Steps& steps) const {
   if (is_made_.load(std::memory_order_acquire)) return adjacency_;
   std::unique_lock lock(guard_, std::defer_lock);
-  while (!lock.try_lock_for(Progress::patience)) steps.look();  // another thread makes it, and this one can be stopped
+  while (!lock.try_lock_for(Progress::patience))
+    steps.look();  // another thread makes it, and this one can be stopped
   if (!is_made_.load(std::memory_order_relaxed)) {
     adjacency_ = all_edges(entities, relations, steps);
     is_made_.store(true, std::memory_order_release);
@@ -98,17 +108,20 @@ Profiles profiles(const Graph& graph, Ids entities, Progress& progress) {
   Steps steps(progress);
   Profiles found;
   found.offsets.push_back(0);
-  const bool few = entities.size() < 64;  // then looking into every relation is cheaper than gathering all edges
+  const bool few =
+      entities.size() < 64;  // then looking into every relation is cheaper than gathering all edges
   for (Id entity : entities) {
     if (few) {
       steps.take(static_cast<Count>(graph.relations.size()));
       for (std::size_t relation = 0; relation < graph.relations.size(); ++relation)
-        if (!graph.relations[relation]->of(entity).empty()) found.relations.push_back(static_cast<Id>(relation));
+        if (!graph.relations[relation]->of(entity).empty())
+          found.relations.push_back(static_cast<Id>(relation));
     } else {
       const Adjacency& all = graph.adjacency(steps);
       steps.take(all.offsets[entity + 1] - all.offsets[entity]);
       for (std::int64_t edge = all.offsets[entity]; edge < all.offsets[entity + 1]; ++edge)
-        if (edge == all.offsets[entity] || all.relations[edge] != all.relations[edge - 1]) found.relations.push_back(all.relations[edge]);
+        if (edge == all.offsets[entity] || all.relations[edge] != all.relations[edge - 1])
+          found.relations.push_back(all.relations[edge]);
     }
     found.offsets.push_back(static_cast<std::int64_t>(found.relations.size()));
   }

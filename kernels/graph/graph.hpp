@@ -1,4 +1,5 @@
-// The graph as the kernels see it: for every relation its edges, grouped by head, and all edges of an entity in one piece.
+// The graph as the kernels see it: for every relation its edges, grouped by head, and all edges of
+// an entity in one piece.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +18,19 @@ using Id = std::int32_t;
 using Count = std::int64_t;
 using Ids = std::span<const Id>;
 
-// A sum over the heads of all edges, and one over their tails: a relation and its inverse, which have them the other way
-// round, can be seen to give every entity as many edges as the other does.
+// A sum over the heads of all edges, and one over their tails: a relation and its inverse, which
+// have them the other way round, can be seen to give every entity as many edges as the other does.
 struct EdgeDigest {
   std::uint64_t heads = 0, tails = 0;
 };
 
-// The edges of one relation: row i holds the tails of heads[i], sorted, at tails[offsets[i]..offsets[i + 1]).
+// The edges of one relation: row i holds the tails of heads[i], sorted, at
+// tails[offsets[i]..offsets[i + 1]).
 //
-// `of` finds the row of an entity in constant time where the relation is common: one bit an entity, with the number of
-// bits before each word, so that the row is a population count. The ids of a rare relation's heads are cut into about as
-// many stretches as there are rows, and bisection is left with one of them. Neither index takes more than eight bytes a row.
+// `of` finds the row of an entity in constant time where the relation is common: one bit an entity,
+// with the number of bits before each word, so that the row is a population count. The ids of a
+// rare relation's heads are cut into about as many stretches as there are rows, and bisection is
+// left with one of them. Neither index takes more than eight bytes a row.
 class Edges {
  public:
   Edges(Ids heads, Ids offsets, Ids tails, std::shared_ptr<const void> owner);
@@ -43,19 +46,23 @@ class Edges {
     if (word >= index_.size()) return heads.size();
     const auto bit = std::uint64_t{1} << (entity & 63);
     if (!(index_[word].bits & bit)) return heads.size();
-    return index_[word].before + static_cast<std::size_t>(std::popcount(index_[word].bits & (bit - 1)));
+    return index_[word].before +
+           static_cast<std::size_t>(std::popcount(index_[word].bits & (bit - 1)));
   }
   Ids row(std::size_t at) const {
     return {tails.data() + offsets[at], static_cast<std::size_t>(offsets[at + 1] - offsets[at])};
   }
   bool holds(Id head, Id tail) const;
 
-  std::size_t index_bytes() const { return index_.size() * sizeof(Word) + stretches_.size() * sizeof(Id); }
+  std::size_t index_bytes() const {
+    return index_.size() * sizeof(Word) + stretches_.size() * sizeof(Id);
+  }
 
   const Ids heads, offsets, tails;
   const Id largest;  // id of a head or tail; -1 if there is none
 
-  // Sums over all edges that tell whether two relations are each other's inverse, without looking at the edges again.
+  // Sums over all edges that tell whether two relations are each other's inverse, without looking
+  // at the edges again.
   const EdgeDigest digest;
 
  private:
@@ -72,11 +79,13 @@ class Edges {
       first += stretches_[stretch];
     }
     const auto at = std::lower_bound(first, last, entity);
-    return at != last && *at == entity ? static_cast<std::size_t>(at - heads.begin()) : heads.size();
+    return at != last && *at == entity ? static_cast<std::size_t>(at - heads.begin())
+                                       : heads.size();
   }
 
   std::vector<Word> index_;
-  std::vector<Id> stretches_;  // of a rare relation: the row where each stretch of 2^shift ids begins, and the end
+  std::vector<Id> stretches_;  // of a rare relation: the row where each stretch of 2^shift ids
+                               // begins, and the end
   int shift_ = 0;
   std::shared_ptr<const void> owner_;
 };
@@ -88,7 +97,8 @@ struct Edge {
   Id head, relation, tail;
 };
 
-// All edges of every entity in one piece, sorted by (relation, tail): what path counting walks over.
+// All edges of every entity in one piece, sorted by (relation, tail): what path counting walks
+// over.
 struct Adjacency {
   std::vector<std::int64_t> offsets;  // (entities + 1)
   std::vector<Id> relations, tails;   // (edges)
@@ -113,7 +123,8 @@ class Graph {
   mutable Adjacency adjacency_;
 };
 
-// The relations of each of `entities`, sorted: those of the i-th are relations[offsets[i] .. offsets[i + 1]).
+// The relations of each of `entities`, sorted: those of the i-th are relations[offsets[i] ..
+// offsets[i + 1]).
 struct Profiles {
   std::vector<std::int64_t> offsets;
   std::vector<Id> relations;
