@@ -151,6 +151,11 @@ BINDINGS = {
         kernels.evidence,
         {**QUERY, "entities": ids([0]), "lists": ids([0]), "left_out": ids([-1]), "answer": 1},
     ),
+    "evidence_of_each": Binding(
+        kernels.evidence_of_each,
+        {**QUERY, "entities": ids([0]), "lists": ids([0]), "left_out": ids([-1]), "answers": ids([1, 0, 3])},
+        any_length=frozenset({"answers"}),
+    ),
     "leaf": Binding(
         lambda **given: kernels.ClusterTree().leaf(**given),
         {"profile": 1, "relations": ids([0, 3]), "members": 2},
@@ -353,6 +358,21 @@ def test_a_tree_refuses_what_would_break_it() -> None:
     with pytest.raises(ValueError, match="the tree has no node 2"):
         tree.node(2)
     assert tree.members(-1) == 0
+
+
+@pytest.mark.parametrize("changes", [{}, {"sum": True}, {"loop_free": False}, {"habit": 0.0}, {"budget": 3}])
+@pytest.mark.parametrize("entity", range(ENTITIES))
+def test_evidence_of_several_answers_is_that_of_each(entity: int, changes: dict[str, Any]) -> None:
+    asking = made_asking(support=1, **changes)
+    answers = ids([*range(ENTITIES), 1, 0])  # an answer may be asked for twice
+    for unknown in (-1, 1):
+        query = asking, ids([entity]), ids([0]), ids([unknown]), kernels.Workspaces()
+        offsets, columns = kernels.evidence_of_each(*query, answers)
+        assert (offsets[0], offsets[-1], len(offsets)) == (0, len(columns[0]), len(answers) + 1)
+        for place, answer in enumerate(answers.tolist()):
+            alone = kernels.evidence(*query, answer)
+            for column, expected in zip(columns, alone, strict=True):
+                assert column[offsets[place] : offsets[place + 1]].tolist() == expected.tolist()
 
 
 def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:

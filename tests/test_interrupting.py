@@ -102,6 +102,9 @@ LONG = {
         "np.array([0, size]), everyone, np.array([0, 0]), ids(), 2)",
     ),
     "evidence": (3, 5, 100, "kernels.evidence(asking, entity, list_, unknown, workspaces, 1)"),
+    "evidence_of_each": (
+        3, 5, 100, "kernels.evidence_of_each(asking, entity, list_, unknown, workspaces, everyone[1:9])"
+    ),
 }  # fmt: skip
 
 

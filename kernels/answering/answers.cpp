@@ -1,28 +1,26 @@
 #include "answering/answers.hpp"
 
 #include <atomic>
-#include <tuple>
 
 #include "answering/answerer.hpp"
+#include "answering/target_rank.hpp"
 
 namespace casegraph {
 namespace {
 
+// Call `use(answerer, query)` for all queries, on several threads.
 template <class Use>
-void ask_all(const Asking& asking, const Queries& queries, Workspaces& workspaces, int threads,
-             Progress& progress, const Use& use) {
-  constexpr std::size_t at_once = 4;
-  const std::size_t tasks = (queries.entities.size() + at_once - 1) / at_once;
+void for_each_query(const RelationQuery& relation_query, const Queries& queries,
+                    Workspaces& workspaces, int threads, Progress& progress, const Use& use) {
+  const Chunks chunks(queries.entities.size(), 4);
   std::vector<std::unique_ptr<Workspace>> taken;
   std::deque<Answerer> answerers;
-  for (int thread = 0; thread < useful(threads, tasks); ++thread) {
-    taken.push_back(workspaces.take(static_cast<std::size_t>(asking.graph.entities)));
-    answerers.emplace_back(asking, queries, *taken.back(), progress);
+  for (std::size_t worker = 0; worker < chunks.workers(threads); ++worker) {
+    taken.push_back(workspaces.take(static_cast<std::size_t>(relation_query.graph.entities)));
+    answerers.emplace_back(relation_query, queries, *taken.back(), progress);
   }
-  parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
-    for (std::size_t query = task * at_once;
-         query < std::min(queries.entities.size(), (task + 1) * at_once); ++query)
-      use(answerers[thread], query);
+  chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
+    for (std::size_t query = begin; query < end; ++query) use(answerers[thread], query);
   });
   for (auto& workspace : taken) workspaces.give_back(std::move(workspace));
 }
@@ -32,9 +30,10 @@ struct Scored {
   double score;
 };
 
-// The candidates, and of those that have the habit only the `top` best; all of them if `top` < 0.
-std::vector<Scored> with_habit(const Answerer& answerer, const Habit& habit,
-                               const std::vector<Candidate>& candidates, Count top) {
+// All candidates with a score, and the `top` best of those that have only the habit; all of them if
+// `top` is negative.
+std::vector<Scored> scored(const Answerer& answerer, const Habit& habit,
+                           const std::vector<Candidate>& candidates, Count top) {
   std::vector<Scored> all;
   all.reserve(candidates.size());
   for (const Candidate& candidate : candidates)
@@ -42,224 +41,93 @@ std::vector<Scored> with_habit(const Answerer& answerer, const Habit& habit,
   const Count others = answerer.others();
   for (const Habit::Given& given : habit.list()) {
     if (top == 0) break;
-    if (answerer.find(given.answer) != nullptr || !answerer.may_answer(given.answer)) continue;
+    const bool is_candidate = answerer.find(given.answer) != nullptr;
+    if (is_candidate || !answerer.may_answer(given.answer)) continue;
     all.push_back({given.answer, habit.score(given.count, others)});
     --top;
   }
   return all;
 }
 
-// How one target stands among the candidates and those that have the habit only, less those that
-// are known.
-class Comparison {
- public:
-  Comparison(const Answerer& answerer, const Habit& habit, Id target)
-      : answerer_(answerer), habit_(habit), target_(answerer.find(target)) {
-    if (target_ != nullptr) {
-      score = target_->score;
-      found_ = {target_->found_by, -target_->paths, habit.rank(target)};
-    } else if (!habit.empty() && answerer.asked() && answerer.in_graph(target) &&
-               answerer.may_answer(target) && answerer.habit_of(target).first > 0) {
-      const auto [count, others] = answerer.habit_of(target);
-      score = habit.score(count, others);
-      found_ = {INT32_MAX, 0, habit.rank(target)};
-    }
-    self_ = target;
-  }
-
-  void among(const std::vector<Candidate>& candidates, Ids known) {
-    const bool habit = !habit_.empty() && answerer_.asked();
-    if (habit) count_habit();
-    for (const Candidate& other : candidates) {
-      compare(other, 1);
-      if (habit) compare_habit(other.entity, other.given, -1);
-    }
-    const Id asked = answerer_.entity();
-    if (habit && answerer_.find(asked) == nullptr && !answerer_.may_answer(asked))
-      compare_habit(asked, answerer_.given(asked), -1);
-    for (Id entity : known) {
-      if (const Candidate* other = answerer_.find(entity))
-        compare(*other, -1);
-      else if (habit && answerer_.in_graph(entity) && answerer_.may_answer(entity))
-        compare_habit(entity, answerer_.given(entity), -1);
-    }
-  }
-
-  double score = 0;
-  Count better = 0, equal = 0, earlier = 0;
-
- private:
-  using Found = std::tuple<std::int32_t, Count, Id>;
-
-  void compare(Id other, double others_score, const Found& found, Count sign) {
-    if (other == self_ || others_score < score) return;
-    if (others_score > score) {
-      better += sign;
-    } else {
-      equal += sign;
-      if (score > 0 && found < found_) earlier += sign;
-    }
-  }
-  void compare(const Candidate& other, Count sign) {
-    if (other.score > 0)
-      compare(other.entity, other.score, {other.found_by, -other.paths, habit_.rank(other.entity)},
-              sign);
-  }
-  // As if `other` had the habit only, and as often as the list says.
-  void compare_habit(Id other, Count given, Count sign) {
-    if (other != self_) count_given(other, given, sign);
-  }
-  void count_given(Id answer, Count given, Count sign) {
-    if (given >= better_from_) {
-      better += sign;
-    } else if (given >= equal_from_) {
-      equal += sign;
-      if (score > 0 && Found{INT32_MAX, 0, habit_.rank(answer)} < found_) earlier += sign;
-    }
-  }
-  // The whole list at once, but for the target: it is sorted by score.
-  void count_habit() {
-    const Count others = answerer_.others();
-    const Count more = habit_.before(
-        [&](const Habit::Given& given) { return habit_.score(given.count, others) <= score; });
-    const Count as_much = habit_.before(
-        [&](const Habit::Given& given) { return habit_.score(given.count, others) < score; });
-    const Count sooner = habit_.before([&](const Habit::Given& given) {
-      const double others_score = habit_.score(given.count, others);
-      return others_score < score ||
-             (others_score == score && !(Found{INT32_MAX, 0, habit_.rank(given.answer)} < found_));
-    });
-    if (more > 0) better_from_ = habit_.list()[static_cast<std::size_t>(more) - 1].count;
-    if (as_much > 0) equal_from_ = habit_.list()[static_cast<std::size_t>(as_much) - 1].count;
-    better += more;
-    equal += as_much - more;
-    earlier += score > 0 ? sooner - more : 0;
-    if (answerer_.in_graph(self_)) count_given(self_, answerer_.given(self_), -1);
-  }
-
-  const Answerer& answerer_;
-  const Habit& habit_;
-  const Candidate* target_;
-  Id self_ = -1;
-  Found found_{};
-  Count better_from_ = INT64_MAX,
-        equal_from_ = INT64_MAX;  // of the habit: given so often, an answer scores more or as much
-};
+// Keep the `top` best, best first.
+void keep_best(std::vector<Scored>& all, Count top, Ids rank, Steps& steps) {
+  const auto kept = top < 0 ? all.size() : std::min(all.size(), static_cast<std::size_t>(top));
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(kept);
+  std::partial_sort(all.begin(), end, all.end(), [&](const Scored& a, const Scored& b) {
+    steps.take();
+    return a.score != b.score ? a.score > b.score : rank[a.entity] < rank[b.entity];
+  });
+  all.resize(kept);
+}
 
 }  // namespace
 
-void Asking::count_cost(Progress& progress) {
-  Steps steps(progress);
-  cost_from.resize(lists.walked.size());
-  std::vector<std::size_t> counted(trie.nodes.size(),
-                                   lists.offsets.size());  // the last list for which each node was
-  for (std::size_t list = 0; list + 1 < lists.offsets.size(); ++list) {
-    Count cost = 0;
-    for (std::int64_t at = lists.offsets[list + 1] - 1; at >= lists.offsets[list]; --at) {
-      steps.take();
-      for (std::int32_t node = trie.node_of_type[lists.walked[at]];
-           node > 0 && counted[node] != list; node = trie.nodes[node].parent) {
-        counted[node] = list;
-        cost += static_cast<Count>(graph.edges(trie.nodes[node].relation).tails.size());
-      }
-      cost_from[at] = cost;
-    }
-  }
-}
-
-std::unique_ptr<Workspace> Workspaces::take(std::size_t entities) {
-  const std::lock_guard lock(guard_);
-  if (!waiting_.empty() && waiting_.back()->tally.of.size() != entities)
-    waiting_.clear();  // another graph is asked now
-  if (waiting_.empty()) return std::make_unique<Workspace>(entities);
-  std::unique_ptr<Workspace> next = std::move(waiting_.back());
-  waiting_.pop_back();
-  return next;
-}
-
-void Workspaces::give_back(std::unique_ptr<Workspace> used) {
-  std::size_t held = 0;
-  for (const Frontier& frontier : used->frontiers)
-    held += frontier.paths.capacity() + frontier.more.capacity();
-  if (held > most_held) used->frontiers.clear();
-  const std::lock_guard lock(guard_);
-  if (!waiting_.empty() && waiting_.back()->tally.of.size() != used->tally.of.size()) return;
-  waiting_.push_back(std::move(used));
-}
-
-Answers answers(const Asking& asking, const Queries& queries, Workspaces& workspaces, Count top,
-                int threads, Progress& progress) {
-  std::vector<std::vector<Scored>> found(queries.entities.size());
+Answers answers(const RelationQuery& relation_query, const Queries& queries, Workspaces& workspaces,
+                Count top, int threads, Progress& progress) {
+  std::vector<std::vector<Scored>> best(queries.entities.size());
   Answers result;
   result.exact.assign(queries.entities.size(), 1);
   std::atomic<Count> followed{0};
-  ask_all(asking, queries, workspaces, threads, progress,
-          [&](Answerer& answerer, std::size_t query) {
-            const Count before = answerer.followed;
-            const std::vector<Candidate>& candidates = answerer.ask(query, {top});
-            if (!answerer.asked()) return;
-            result.exact[query] = answerer.exact;
-            std::vector<Scored>& best = found[query] =
-                with_habit(answerer, asking.habit, candidates, top);
-            const auto kept =
-                top < 0 ? best.size() : std::min(best.size(), static_cast<std::size_t>(top));
-            std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(kept),
-                              best.end(), [&](const Scored& a, const Scored& b) {
-                                answerer.steps.take();
-                                return a.score != b.score
-                                           ? a.score > b.score
-                                           : asking.rank[a.entity] < asking.rank[b.entity];
-                              });
-            best.resize(kept);
-            followed += answerer.followed - before;
-          });
+  const auto answer = [&](Answerer& answerer, std::size_t query) {
+    const Count before = answerer.followed;
+    const std::vector<Candidate>& candidates = answerer.answer(query, {top});
+    if (!answerer.is_known()) return;
+    result.exact[query] = answerer.exact;
+    best[query] = scored(answerer, relation_query.habit, candidates, top);
+    keep_best(best[query], top, relation_query.rank, answerer.steps);
+    followed += answerer.followed - before;
+  };
+  for_each_query(relation_query, queries, workspaces, threads, progress, answer);
+
+  result.followed = followed;
   result.offsets.push_back(0);
-  for (const auto& best : found) {
-    for (const auto& [entity, score] : best) {
+  for (const auto& of_query : best) {
+    for (const auto& [entity, score] : of_query) {
       result.entities.push_back(entity);
       result.scores.push_back(score);
     }
     result.offsets.push_back(static_cast<std::int64_t>(result.entities.size()));
   }
-  result.followed = followed;
   return result;
 }
 
-Standing standings(const Asking& asking, const Queries& queries, Workspaces& workspaces,
-                   const Targets& targets, int threads, Progress& progress) {
+Standing standings(const RelationQuery& relation_query, const Queries& queries,
+                   Workspaces& workspaces, const Targets& targets, int threads,
+                   Progress& progress) {
   const std::size_t all = targets.entities.size();
-  Standing standing{std::vector<double>(all), std::vector<Count>(all), std::vector<Count>(all),
-                    std::vector<Count>(all)};
-  ask_all(
-      asking, queries, workspaces, threads, progress, [&](Answerer& answerer, std::size_t query) {
-        const Ids asked = targets.entities.subspan(
-            targets.offsets[query], targets.offsets[query + 1] - targets.offsets[query]);
-        const std::vector<Candidate>& candidates = answerer.ask(query, {-1, asked});
-        const Ids known =
-            targets.known.subspan(targets.known_offsets[query],
-                                  targets.known_offsets[query + 1] - targets.known_offsets[query]);
-        for (std::int64_t at = targets.offsets[query]; at < targets.offsets[query + 1]; ++at) {
-          answerer.steps.take(1 + std::ssize(candidates) + std::ssize(known));
-          Comparison comparison(answerer, asking.habit, targets.entities[at]);
-          comparison.among(candidates, known);
-          standing.score[at] = comparison.score;
-          standing.better[at] = comparison.better;
-          standing.equal[at] = comparison.equal;
-          standing.earlier[at] = comparison.earlier;
-        }
-      });
+  Standing standing;
+  standing.score.resize(all);
+  standing.better.resize(all);
+  standing.equal.resize(all);
+  standing.earlier.resize(all);
+  const auto compare = [&](Answerer& answerer, std::size_t query) {
+    const Goal goal{-1, targets.of(query)};
+    const std::vector<Candidate>& candidates = answerer.answer(query, goal);
+    const Ids known = targets.known_of(query);
+    for (std::int64_t at = targets.offsets[query]; at < targets.offsets[query + 1]; ++at) {
+      answerer.steps.take(1 + std::ssize(candidates) + std::ssize(known));
+      TargetRank rank(answerer, relation_query.habit, targets.entities[at]);
+      rank.compare(candidates, known);
+      standing.score[at] = rank.score;
+      standing.better[at] = rank.better;
+      standing.equal[at] = rank.equal;
+      standing.earlier[at] = rank.earlier;
+    }
+  };
+  for_each_query(relation_query, queries, workspaces, threads, progress, compare);
   return standing;
 }
 
-std::vector<Evidence> evidence(const Asking& asking, const Queries& queries, Workspaces& workspaces,
-                               Id answer, Progress& progress) {
-  std::unique_ptr<Workspace> workspace =
-      workspaces.take(static_cast<std::size_t>(asking.graph.entities));
-  Answerer answerer(asking, queries, *workspace, progress);
-  answerer.record(answer);
-  answerer.ask(0);
+EvidenceOfEach evidence_of_each(const RelationQuery& relation_query, const Queries& queries,
+                                Workspaces& workspaces, Ids answers, Progress& progress) {
+  const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
+  std::unique_ptr<Workspace> workspace = workspaces.take(entities);
+  EvidenceRecord record(answers, entities);
+  Answerer answerer(relation_query, queries, *workspace, progress);
+  answerer.record(record);
+  answerer.answer(0);
   workspaces.give_back(std::move(workspace));
-  return answerer.record_;
+  return record.of_each();
 }
 
 }  // namespace casegraph

@@ -1,45 +1,61 @@
-// What speaks for any answer of one query: the candidates, and the pieces of evidence that count
-// for each.
+// The candidates of one query, and the pieces of evidence that count for each.
+//
+// A score is either the sum of all pieces (the paper's equation 1), or a discounted noisy-or of the
+// `best` pieces: sort them by worth, c₁ ≥ c₂ ≥ …, then
+//
+//     score = Σⱼ discountʲ⁻¹ · −log(1 − cⱼ)
+//
+// With discount 1 that orders like noisy-or, and with discount towards 0 like the best piece with
+// ties decided by the next best. For the second way, only the `best` pieces are kept, and from the
+// pieces known so far a lower and an upper bound of the final score can be told.
 #pragma once
 
 #include <cmath>
+#include <vector>
 
 #include "answering/answers.hpp"
 #include "common/bits.hpp"
-#include "counting/frontier.hpp"
+#include "common/stamps.hpp"
 
 namespace casegraph {
 
 struct Candidate {
   Id entity;
-  std::int32_t found_by;  // the place in the list of the first path type that led here; INT32_MAX
-                          // if none did
-  Count paths;            // how many of its walks did
-  Count given;            // how many entities answer so, if that was asked
+  std::int32_t found_by;  // the place of the first path type that led here; INT32_MAX if none did
+  Count paths;            // how many walks of that path type lead here
+  Count given;            // how many entities answer so, where the habit counts
   double score;
 };
 
-// What a piece of evidence is worth, and what it adds to a score if it is the best one.
+// What a piece of evidence is worth, and the logarithm that the noisy-or needs.
 struct Piece {
-  explicit Piece(double value) : worth(value), said(std::log1p(-value)) {}
+  explicit Piece(double value) : worth(value), log_doubt(std::log1p(-value)) {}
   Piece() = default;
-  double worth = 0, said = 0;
+
+  double worth = 0;
+  double log_doubt = 0;  // log(1 - worth)
+};
+
+struct Bounds {
+  double lower;
+  double upper;
 };
 
 class Candidates {
  public:
-  explicit Candidates(std::size_t entities) : places_(entities), marks_(entities) {}
+  explicit Candidates(std::size_t entities) : places_(entities), is_final_(entities) {}
 
-  void renew(const Manner& manner) {
+  // Forget all candidates, for the next query.
+  void renew(const QueryOptions& options) {
     for (const Candidate& candidate : list_)
-      marks_.drop(static_cast<std::size_t>(candidate.entity));
+      is_final_.erase(static_cast<std::size_t>(candidate.entity));
     list_.clear();
     kept_.clear();
     pieces_.clear();
     places_.renew();
-    sum_ = manner.sum;
-    discount_ = manner.discount;
-    best_ = static_cast<std::size_t>(manner.best);
+    sum_ = options.sum;
+    discount_ = options.discount;
+    best_ = static_cast<std::size_t>(options.best);
   }
 
   const std::vector<Candidate>& list() const { return list_; }
@@ -49,7 +65,7 @@ class Candidates {
     return has(entity) ? &list_[places_.slot(entity)] : nullptr;
   }
 
-  // The place of an entity among the candidates, which it is from now on.
+  // The place of an entity in the list. It becomes a candidate if it is none yet.
   std::size_t place(Id entity) {
     if (has(entity)) return places_.slot(entity);
     places_.set(entity, list_.size());
@@ -64,54 +80,65 @@ class Candidates {
   void add(std::size_t place, const Piece& piece) {
     if (sum_)
       list_[place].score += piece.worth;
-    else if (counts(place, piece.worth))
+    else if (can_matter(place, piece.worth))
       insert(place, piece);
   }
 
-  // Whether a path type found the candidate, and what is worth no more than `worth` cannot change
-  // its score.
-  bool is_settled(std::size_t place, double worth) const {
-    return !sum_ && list_[place].found_by != INT32_MAX && !counts(place, worth);
+  // Whether pieces worth no more than `worth` cannot change anything about the candidate: neither
+  // its score, nor the path type that found it.
+  bool is_final(std::size_t place, double worth) const {
+    const bool is_found = list_[place].found_by != INT32_MAX;
+    return !sum_ && is_found && !can_matter(place, worth);
   }
-  // To be asked in a hurry: candidates that were settled once, and have been marked so.
-  bool is_marked(Id entity) const { return marks_.has(static_cast<std::size_t>(entity)); }
-  void mark(Id entity) { marks_.take(static_cast<std::size_t>(entity)); }
 
-  // The most that an entity which has only the habit can score, if all evidence to come is worth no
-  // more than `next`.
-  double most(const Piece& habit, const Piece& next) const {
+  // A bitset of candidates that are final, for loops that ask about every edge.
+  void mark_final(Id entity) { is_final_.insert(static_cast<std::size_t>(entity)); }
+  bool is_marked_final(Id entity) const { return is_final_.has(static_cast<std::size_t>(entity)); }
+
+  // An upper bound for an entity that is no candidate and may have the habit, if all evidence to
+  // come is worth no more than `next`.
+  double upper_bound(const Piece& habit, const Piece& next) const {
     double weight = 1, score = 0;
-    for (std::size_t at = 0; at < best_; ++at, weight *= discount_)
-      score -= weight * (at == 0 ? std::min(habit.said, next.said) : next.said);
+    for (std::size_t at = 0; at < best_; ++at, weight *= discount_) {
+      const double first = std::min(habit.log_doubt, next.log_doubt);
+      score -= weight * (at == 0 ? first : next.log_doubt);
+    }
     return score;
   }
-  // The least and the most that a candidate can score if all evidence to come is worth no more than
-  // `next`.
-  std::pair<double, double> bounds(std::size_t place, const Piece& next) const {
-    double weight = 1, least = 0, most = 0;
+
+  // Bounds for a candidate, if all evidence to come is worth no more than `next`: it may get
+  // nothing more, or every piece it has room for may be as good as `next`.
+  Bounds bounds(std::size_t place, const Piece& next) const {
+    double weight = 1, lower = 0, upper = 0;
     for (std::size_t at = 0; at < best_; ++at, weight *= discount_) {
-      const Piece* piece = at < kept_[place] ? &pieces_[place * best_ + at] : nullptr;
-      if (piece != nullptr) least -= weight * piece->said;
-      most -= weight * (piece != nullptr && piece->worth > next.worth ? piece->said : next.said);
+      const bool is_known = at < kept_[place];
+      const Piece& known = pieces_[place * best_ + at];
+      const bool stays = is_known && known.worth > next.worth;
+      if (is_known) lower -= weight * known.log_doubt;
+      upper -= weight * (stays ? known.log_doubt : next.log_doubt);
     }
-    return {least, most};
+    return {lower, upper};
   }
 
-  // What the pieces are worth together.
+  // Compute all scores from the pieces.
   void combine() {
     if (sum_) return;
     for (std::size_t place = 0; place < list_.size(); ++place) {
       double weight = 1, score = 0;
       for (std::size_t at = 0; at < kept_[place]; ++at, weight *= discount_)
-        score -= weight * pieces_[place * best_ + at].said;
+        score -= weight * pieces_[place * best_ + at].log_doubt;
       list_[place].score = score;
     }
   }
 
  private:
-  bool counts(std::size_t place, double worth) const {
-    return kept_[place] < best_ || worth > pieces_[place * best_ + best_ - 1].worth;
+  // Whether a piece would be among the best of a candidate.
+  bool can_matter(std::size_t place, double worth) const {
+    const bool has_room = kept_[place] < best_;
+    return has_room || worth > pieces_[place * best_ + best_ - 1].worth;
   }
+
+  // Insertion sort, in place of the worst piece if there is no room.
   void insert(std::size_t place, const Piece& piece) {
     Piece* pieces = &pieces_[place * best_];
     std::size_t at = kept_[place] < best_ ? kept_[place]++ : best_ - 1;
@@ -122,11 +149,11 @@ class Candidates {
   bool sum_ = false;
   double discount_ = 0;
   std::size_t best_ = 0;
-  Stamps places_;
-  Bits marks_;
+  Stamps places_;  // the place of each candidate in the list
+  Bits is_final_;
   std::vector<Candidate> list_;
   std::vector<std::uint8_t> kept_;  // how many pieces each candidate has
-  std::vector<Piece> pieces_;       // the best ones of each, best first
+  std::vector<Piece> pieces_;       // `best_` for each candidate, best first
 };
 
 }  // namespace casegraph

@@ -1,90 +1,94 @@
-// What the entities that share a fact with the one that asks answer.
+// Precedents by shared facts: what the entities that share a fact with the query entity answer.
+//
+// For a fact (relation, tail) of the query entity: of the other entities that have this fact and
+// the query relation, how many answer a? At least `support` of them must, and the worth of the
+// piece of evidence is count / (others + doubt).
 #pragma once
 
 #include <bit>
 #include <unordered_map>
 
 #include "answering/relation_query.hpp"
+#include "answering/workspace.hpp"
 
 namespace casegraph {
 
 class SharedFacts {
  public:
-  static constexpr int all = 64;  // binary digits
+  // Facts are grouped by the bit width of their number of sharers: class w has from 2^(w-1) to
+  // 2^w - 1 of them. All classes:
+  static constexpr int every_class = 64;
 
-  // tally  of each entity
-  // keep   what is found for a fact that many share, for the next queries
-  SharedFacts(const Asking& asking, Workspace::Tallies& tally, bool keep, Progress& progress)
-      : asking_(asking), tally_(tally), keep_(keep), steps_(progress) {
-    const Edges& answers = asking.graph.edges(asking.relation);
+  // counts  of entities
+  // keep    remember what is found for a fact that many share, for the next queries
+  SharedFacts(const RelationQuery& query, EpochCounts& counts, bool keep, Progress& progress)
+      : query_(query), counts_(counts), keep_(keep), steps_(progress) {
+    const Edges& answers = query.graph.edges(query.relation);
     if (!answers.heads.empty())
-      cost_of_one_ += static_cast<Count>(answers.tails.size() / answers.heads.size());
+      cost_of_sharer_ += static_cast<Count>(answers.tails.size() / answers.heads.size());
   }
 
-  // The facts (relation, tail) of the entity for which `is_seen` holds.
+  // Find the facts (relation, tail) of an entity for which `is_seen` holds.
   template <class IsSeen>
   void find(Id entity, const IsSeen& is_seen) {
     facts_.clear();
-    steps_.take(std::ssize(asking_.graph.relations));
-    for (Id relation = 0; relation < static_cast<Id>(asking_.graph.relations.size()); ++relation)
-      for (Id tail : asking_.graph.tails(entity, relation)) {
+    const Graph& graph = query_.graph;
+    steps_.take(std::ssize(graph.relations));
+    for (Id relation = 0; relation < static_cast<Id>(graph.relations.size()); ++relation) {
+      for (Id tail : graph.tails(entity, relation)) {
         steps_.take();
-        if (is_seen(relation, tail))
-          facts_.push_back({relation, tail, asking_.graph.tails(tail, inverse(relation))});
+        if (!is_seen(relation, tail)) continue;
+        facts_.push_back({relation, tail, graph.tails(tail, inverse(relation))});
       }
+    }
   }
 
-  // What asking all who share the facts takes, one fact after the other, if each has as many
-  // answers as one has on average.
+  // The edges that asking all sharers looks at, if each has as many answers as is usual.
   Count cost() const {
     Count total = 0;
     for (const Fact& fact : facts_) total += cost(fact);
     return total;
   }
 
-  // If all who share something are too many to be asked, the facts that fewest share come first, by
-  // powers of two, as far as the budget goes: those that are shared by fewer than 2^digits.
-  int within(Count budget) const {
-    std::array<Count, all + 1> sharing{};
-    for (const Fact& fact : facts_) sharing[std::bit_width(fact.sharers.size())] += cost(fact);
-    int digits = 0;
-    for (Count total = 0; digits <= all && (total += sharing[digits]) <= budget; ++digits) {
+  // If there are too many sharers for the budget, facts that fewest share come first. Returns the
+  // largest class up to which the budget is enough for all facts. Whole classes, so that it does
+  // not depend on the order of facts.
+  int affordable_class(Count budget) const {
+    std::array<Count, every_class + 1> cost_of_class{};
+    for (const Fact& fact : facts_) cost_of_class[class_of(fact)] += cost(fact);
+    int largest = 0;
+    for (Count total = 0; largest <= every_class; ++largest) {
+      total += cost_of_class[largest];
+      if (total > budget) break;
     }
-    return digits - 1;
+    return largest - 1;
   }
 
   // Call `use(piece of evidence, its worth, answer, times)` for what at least `support` others say,
-  // for the facts that fewer than 2^digits share; nobody speaks for the fact itself. Returns the
-  // edges looked at.
+  // for the facts up to a class. A fact says nothing for the answer that is this fact itself.
+  // Returns the edges looked at.
   //
-  // own    what the entity that asks answers itself, which is not counted
-  // apart  each fact is spoken of by itself; else those that the same entities share are one piece
-  // of evidence several times
+  // own       the known answers of the query entity, which is not asked itself
+  // one_by_one  report each fact by itself; else facts with the same sharers, which say the same,
+  // are
+  //             one piece of evidence several times
   template <class Use>
-  Count each(int digits, Id entity, Ids own, bool apart, const Use& use) {
-    chosen_.clear();
-    for (const Fact& fact : facts_)
-      if (static_cast<int>(std::bit_width(fact.sharers.size())) <= digits &&
-          static_cast<Count>(fact.sharers.size()) > asking_.manner.support)
-        chosen_.push_back(fact);  // more than the one that asks share it
-    if (!apart)
-      std::sort(chosen_.begin(), chosen_.end(), [&](const Fact& a, const Fact& b) {
-        steps_.take(1 + std::ssize(a.sharers));  // as far as they agree they are compared
-        return sharers_come_first(a, b);
-      });
+  Count each(int largest_class, Id entity, Ids own, bool one_by_one, const Use& use) {
+    choose(largest_class);
+    if (!one_by_one) sort_by_sharers();
     Count edges = 0;
     for (std::size_t begin = 0, end; begin < chosen_.size(); begin = end) {
       const Ids sharers = chosen_[begin].sharers;
-      for (end = begin + 1;
-           !apart && end < chosen_.size() && std::ranges::equal(chosen_[end].sharers, sharers);
-           ++end) {
-      }
+      end = begin + 1;
+      while (!one_by_one && end < chosen_.size() &&
+             std::ranges::equal(chosen_[end].sharers, sharers))
+        ++end;
       const auto facts = std::span<const Fact>(chosen_).subspan(begin, end - begin);
-      if (keep_ && sharers.size() > std::max(own.size(), few)) {
-        edges += each(facts, kept(facts.front()), own, use);
+      if (keep_ && sharers.size() > std::max(own.size(), few_sharers)) {
+        edges += report(facts, remembered(facts.front()), own, use);
       } else {
         count(sharers, entity, sharing_);
-        edges += each(facts, sharing_, {}, use);
+        edges += report(facts, sharing_, {}, use);
       }
     }
     return edges;
@@ -93,27 +97,53 @@ class SharedFacts {
  private:
   struct Fact {
     Id relation, tail;
-    Ids sharers;  // who else has it, and the one that asks
+    Ids sharers;  // all entities that have it, the query entity among them
   };
-  static bool sharers_come_first(const Fact& a, const Fact& b) {
-    const auto order = std::lexicographical_compare_three_way(a.sharers.begin(), a.sharers.end(),
-                                                              b.sharers.begin(), b.sharers.end());
-    return order != 0 ? order < 0 : std::pair(a.relation, a.tail) < std::pair(b.relation, b.tail);
-  }
+
+  // What the sharers of a fact answer.
   struct Sharing {
     Count others = 0;  // those that have the query relation
     Count edges = 0;   // that were looked at
     std::vector<Habit::Given> given;
   };
 
+  static int class_of(const Fact& fact) {
+    return static_cast<int>(std::bit_width(fact.sharers.size()));
+  }
+
+  Count cost(const Fact& fact) const {
+    return static_cast<Count>(fact.sharers.size()) * cost_of_sharer_;
+  }
+
+  void choose(int largest_class) {
+    chosen_.clear();
+    for (const Fact& fact : facts_) {
+      // The query entity is a sharer itself, so there must be one more than the support.
+      const bool has_support = static_cast<Count>(fact.sharers.size()) > query_.options.support;
+      if (has_support && class_of(fact) <= largest_class) chosen_.push_back(fact);
+    }
+  }
+
+  // Facts with the same sharers come together, those of one group in order.
+  void sort_by_sharers() {
+    std::sort(chosen_.begin(), chosen_.end(), [&](const Fact& a, const Fact& b) {
+      steps_.take(1 + std::ssize(a.sharers));  // they are compared as far as they agree
+      const auto order = std::lexicographical_compare_three_way(a.sharers.begin(), a.sharers.end(),
+                                                                b.sharers.begin(), b.sharers.end());
+      if (order != 0) return order < 0;
+      return std::pair(a.relation, a.tail) < std::pair(b.relation, b.tail);
+    });
+  }
+
+  // own  what to subtract: the answers of the query entity, if it was counted among the sharers
   template <class Use>
-  Count each(std::span<const Fact> facts, const Sharing& sharing, Ids own, const Use& use) {
+  Count report(std::span<const Fact> facts, const Sharing& sharing, Ids own, const Use& use) {
     const Count others = sharing.others - !own.empty();
-    Evidence piece{
-        Evidence::shared_fact, facts.front().relation, facts.front().tail, -1, 0, others, 0};
-    for (const auto& [gave, answer] : sharing.given) {
-      const Count count = gave - std::binary_search(own.begin(), own.end(), answer);
-      if (count < asking_.manner.support) continue;
+    const Fact& first = facts.front();
+    Evidence piece{Evidence::shared_fact, first.relation, first.tail, -1, 0, others, 0};
+    for (const auto& [given, answer] : sharing.given) {
+      const Count count = given - std::binary_search(own.begin(), own.end(), answer);
+      if (count < query_.options.support) continue;
       const std::size_t times = facts.size() - is_among(facts, answer);
       if (times == 0) continue;
       const Piece& worth = worth_of(count, others);
@@ -121,84 +151,82 @@ class SharedFacts {
       piece.value = worth.worth;
       use(piece, worth, answer, times);
     }
-    return static_cast<Count>(facts.size()) * (sharing.edges - static_cast<Count>(own.size()));
+    const Count edges = sharing.edges - static_cast<Count>(own.size());
+    return static_cast<Count>(facts.size()) * edges;
   }
 
-  // What so many of so many say; worked out once for all small numbers.
+  // Remembers the worth of all small numbers, since a logarithm takes longer than a lookup.
   const Piece& worth_of(Count count, Count others) {
     const auto worth = [&] {
-      return Piece(static_cast<double>(count) /
-                   (static_cast<double>(others) + asking_.manner.doubt));
+      const double all = static_cast<double>(others) + query_.options.doubt;
+      return Piece(static_cast<double>(count) / all);
     };
-    if (others >= few_others) return worth_ = worth();
-    Piece& known = worths_[static_cast<std::size_t>(others * few_others + count)];
+    if (others >= few_others) return large_worth_ = worth();
+    Piece& known = small_worths_[static_cast<std::size_t>(others * few_others + count)];
     if (known.worth == 0) known = worth();
     return known;
   }
 
-  // Whether the answer would be spoken for by itself: by the fact that it is one.
+  // Whether (query relation, answer) is one of the facts: an answer must not speak for itself.
   bool is_among(std::span<const Fact> facts, Id answer) const {
-    const std::pair itself(asking_.relation, answer);
     const auto key = [](const Fact& fact) { return std::pair(fact.relation, fact.tail); };
+    const std::pair itself(query_.relation, answer);
     const auto at = std::ranges::lower_bound(facts, itself, {}, key);
     return at != facts.end() && key(*at) == itself;
   }
 
-  Count cost(const Fact& fact) const {
-    return static_cast<Count>(fact.sharers.size()) * cost_of_one_;
-  }
-
-  // What all who share the fact answer; the one that asks is among them.
-  const Sharing& kept(const Fact& fact) {
-    if (kept_size_ > most) {
-      kept_.clear();
-      kept_size_ = 0;
+  // What all sharers of a fact answer, the query entity among them.
+  const Sharing& remembered(const Fact& fact) {
+    if (remembered_size_ > most_remembered) {
+      remembered_.clear();
+      remembered_size_ = 0;
     }
-    const auto [at, is_new] = kept_.try_emplace(static_cast<std::uint64_t>(fact.relation) << 32 |
-                                                static_cast<std::uint32_t>(fact.tail));
+    const auto key =
+        static_cast<std::uint64_t>(fact.relation) << 32 | static_cast<std::uint32_t>(fact.tail);
+    const auto [at, is_new] = remembered_.try_emplace(key);
     if (is_new) {
       count(fact.sharers, -1, at->second);
-      kept_size_ += at->second.given.size();
+      remembered_size_ += at->second.given.size();
     }
     return at->second;
   }
 
-  // What all who share a fact answer, but for one of them, if at least `support` do.
-  void count(Ids sharers, Id but_for, Sharing& sharing) {
-    const auto given_by = [&](Id other) {
-      return other == but_for ? Ids{} : asking_.graph.tails(other, asking_.relation);
-    };
+  // What the sharers of a fact answer, except for `excluded`: the answers that at least `support`
+  // of them give.
+  void count(Ids sharers, Id excluded, Sharing& sharing) {
     sharing = {0, static_cast<Count>(sharers.size()), std::move(sharing.given)};
     sharing.given.clear();
-    const std::uint32_t nobody = tally_.none(sharers.size()),
-                        enough = nobody + static_cast<std::uint32_t>(asking_.manner.support);
+    const std::uint32_t zero = counts_.renew(sharers.size());
+    const std::uint32_t enough = zero + static_cast<std::uint32_t>(query_.options.support);
     for (Id other : sharers) {
-      const Ids given = given_by(other);
+      const Ids given = other == excluded ? Ids{} : query_.graph.tails(other, query_.relation);
       steps_.take(1 + std::ssize(given));
       sharing.edges += static_cast<Count>(given.size());
       sharing.others += !given.empty();
-      for (Id answer : given)
-        if ((tally_.of[answer] = std::max(tally_.of[answer], nobody) + 1) == enough)
-          sharing.given.push_back({0, answer});
+      for (Id answer : given) {
+        std::uint32_t& count = counts_.of[answer];
+        count = std::max(count, zero) + 1;
+        if (count == enough) sharing.given.push_back({0, answer});
+      }
     }
-    for (auto& [count, answer] : sharing.given) count = tally_.of[answer] - nobody;
+    for (auto& [count, answer] : sharing.given) count = counts_.of[answer] - zero;
   }
 
-  static constexpr Count few_others = 64;
-  static constexpr std::size_t few = 16;        // sharing a fact
-  static constexpr std::size_t most = 1 << 20;  // answers that are remembered
+  static constexpr Count few_others = 64;         // 64² worths of 16 bytes: 64 kilobytes
+  static constexpr std::size_t few_sharers = 16;  // counting them again is as fast as a lookup
+  static constexpr std::size_t most_remembered = 1 << 20;  // answers: 16 megabytes
 
-  const Asking& asking_;
-  Workspace::Tallies& tally_;
+  const RelationQuery& query_;
+  EpochCounts& counts_;
   const bool keep_;
   Steps steps_;
-  Count cost_of_one_ = 1;
+  Count cost_of_sharer_ = 1;  // a lookup, and the answers that an entity has on average
   std::vector<Fact> facts_, chosen_;
-  Sharing sharing_;
-  Piece worth_;
-  std::vector<Piece> worths_ = std::vector<Piece>(few_others * few_others);
-  std::unordered_map<std::uint64_t, Sharing> kept_;  // by fact, for all
-  std::size_t kept_size_ = 0;
+  Sharing sharing_;  // of the facts at hand
+  Piece large_worth_;
+  std::vector<Piece> small_worths_ = std::vector<Piece>(few_others * few_others);
+  std::unordered_map<std::uint64_t, Sharing> remembered_;  // by fact
+  std::size_t remembered_size_ = 0;                        // answers
 };
 
 }  // namespace casegraph

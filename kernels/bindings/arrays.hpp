@@ -1,10 +1,18 @@
-// What all bindings share: arrays in and out, and running a kernel with the interpreter released.
+// What all bindings share: arrays in and out, and running a kernel without the interpreter's lock.
+//
+// Kernels trust their arguments, so a binding first checks every array against every other and
+// against the graph (`checks`). It does so inside `run`, with the interpreter released, since that
+// looks at every entry.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include "bindings/checks.hpp"
+#include <span>
+#include <vector>
+
+#include "common/ids.hpp"
+#include "common/progress.hpp"
 
 namespace casegraph::bindings {
 
@@ -14,6 +22,8 @@ template <class T>
 using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+// What is done, which the kernel writes, and whether to stop, which it reads.
 using Counters = nb::ndarray<std::int64_t, nb::shape<2>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
@@ -21,6 +31,7 @@ std::span<const T> span(const In<T>& array) {
   return {array.data(), array.shape(0)};
 }
 
+// An array that owns the values, without a copy.
 template <class T>
 Out<T> array(std::vector<T> values) {
   auto* kept = new std::vector<T>(std::move(values));
@@ -28,6 +39,7 @@ Out<T> array(std::vector<T> values) {
   return Out<T>(kept->data(), {kept->size()}, owner);
 }
 
+// One field of all rows.
 template <class T, class Row, class Field>
 Out<T> column(const std::vector<Row>& rows, Field Row::* field) {
   std::vector<T> values;
@@ -44,8 +56,8 @@ class Released {
   Released(const Released&) = delete;
   Released& operator=(const Released&) = delete;
 
-  // Let Python run its signal handlers, if this is the thread that does; whether one of them raised
-  // an exception.
+  // Let Python run its signal handlers, if this is the thread that does. Returns whether one of
+  // them raised an exception.
   bool is_interrupted() {
     PyEval_RestoreThread(thread_);
     const bool has_raised = PyErr_CheckSignals() != 0;
@@ -71,15 +83,10 @@ auto run(std::int64_t* counters, const Kernel& kernel) {
   }
 }
 
-inline std::vector<Use> uses_of(const Graph& graph, const In<Id>& relations,
-                                const In<PathType>& types, int max_length) {
-  checks::path_types(span(types), max_length, graph);
-  checks::lengths("relations", relations.shape(0), "types", types.shape(0));
-  checks::relations("relations", span(relations), graph);
-  std::vector<Use> uses(types.shape(0));
-  for (std::size_t at = 0; at < uses.size(); ++at)
-    uses[at] = {relations.data()[at], types.data()[at]};
-  return uses;
-}
+// One for each folder of kernels: adds its functions and classes to the module.
+void bind_graph(nb::module_& m);
+void bind_counting(nb::module_& m);
+void bind_clustering(nb::module_& m);
+void bind_answering(nb::module_& m);
 
 }  // namespace casegraph::bindings

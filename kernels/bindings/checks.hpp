@@ -1,25 +1,25 @@
-// Whether arrays from outside fit each other and the graph. Kernels trust what they are given, so
-// the bindings ask here first; what does not fit is an `std::invalid_argument` with one sentence.
+// Whether arrays from outside fit each other and the graph.
+//
+// Kernels trust what they are given. What does not fit is refused here, with a
+// `std::invalid_argument` of one sentence, which Python sees as a ValueError.
+//
+// Sentences and names are views: making a string for each of many checks would take longer than the
+// checks. Each binding file has further checks of its own beside it.
 #pragma once
 
-#include <cmath>
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "answering/relation_query.hpp"
-#include "clustering/cluster_tree.hpp"
-#include "counting/reach.hpp"
+#include "common/path_type.hpp"
+#include "graph/graph.hpp"
 
 namespace casegraph::checks {
 
 constexpr int longest_path = 5;  // a path type of five steps leaves twelve bits for a relation
-constexpr Id most_relations = 1 << 24;      // in a tree, which keeps a list for each of them
-constexpr Id most_profiles = 1 << 28;       // the same
 constexpr int threads_for_a_processor = 4;  // with more, threads only wait, and each takes memory
 
-// Sentences and names are views: making a string for each of many checks would take longer than the
-// checks.
 inline void require(bool holds, std::string_view sentence) {
   if (!holds) throw std::invalid_argument(std::string(sentence));
 }
@@ -32,7 +32,7 @@ void in_range(std::string_view name, Number number, std::int64_t least, std::int
                               std::to_string(most));
 }
 
-// Every one of `ids` is at least `least`, and less than `end`.
+// Every id is at least `least`, and less than `end`.
 inline void ids(std::string_view name, Ids ids, Id least,
                 std::int64_t end = std::int64_t{INT32_MAX} + 1) {
   for (Id id : ids)
@@ -47,36 +47,25 @@ inline void lengths(std::string_view name, std::size_t length, std::string_view 
                               std::string(other));
 }
 
-// Offsets that cut `all` entries into so many parts, one after the other.
+// Offsets cut `all` entries into so many parts, one after the other.
 template <class Offset>
 void offsets(std::string_view name, std::span<const Offset> offsets, std::size_t parts,
              std::size_t all) {
+  const auto end = static_cast<std::int64_t>(all);
   lengths(name, offsets.size(), "what they cut", parts + 1);
   require(offsets.front() == 0, "offsets do not begin with 0");
   require(std::is_sorted(offsets.begin(), offsets.end()), "offsets fall somewhere");
-  in_range("the last of the offsets", offsets.back(), static_cast<std::int64_t>(all),
-           static_cast<std::int64_t>(all));
+  in_range("the last of the offsets", offsets.back(), end, end);
 }
 
-// Heads rise, each has tails, and these never fall: one pass over all of them, in a file of its own
-// so that it is compiled like a kernel and not, like the bindings, to be small.
-void edges(Ids heads, Ids offsets, Ids tails);
-
-inline void graph(Id entities, const std::vector<std::shared_ptr<const Edges>>& relations) {
-  require(entities >= 0, "a graph has fewer than no entities");
-  require(relations.size() % 2 == 0, "a relation has no inverse after it");
-  for (const auto& some : relations) {
-    require(some != nullptr, "a relation of the graph is None");
-    in_range("an entity of the edges", some->largest, -1, std::int64_t{entities} - 1);
-  }
-  for (std::size_t relation = 0; relation < relations.size(); relation += 2) {
-    const Edges &there = *relations[relation], &back = *relations[relation + 1];
-    require(there.tails.size() == back.tails.size() && there.digest.heads == back.digest.tails &&
-                there.digest.tails == back.digest.heads,
-            "a relation is not the inverse of the one before it");
-  }
+// One entry for each entity of the graph.
+inline void one_for_each_entity(std::string_view name, std::size_t length, const Graph& graph) {
+  lengths(name, length, "the entities", static_cast<std::size_t>(graph.entities));
 }
 
+inline void entity(std::string_view name, Id entity, const Graph& graph) {
+  in_range(name, entity, 0, graph.entities - 1);
+}
 inline void entities(std::string_view name, Ids some, const Graph& graph, Id least = 0) {
   ids(name, some, least, graph.entities);
 }
@@ -87,126 +76,30 @@ inline void relations(std::string_view name, Ids some, const Graph& graph) {
   ids(name, some, 0, std::ssize(graph.relations));
 }
 
-// The length of the longest path, which must leave room for the relations of the graph in a path
-// type.
+// The length of the longest path, which must leave room for all relations in a path type.
 inline void max_length(int max_length, const Graph& graph) {
   in_range("max_length", max_length, 1, longest_path);
   const Packing packing(max_length);
-  require(
-      packing.has_room(graph.relations.size()),
-      "path types of " + std::to_string(max_length) + " steps have no room for so many relations");
+  if (packing.has_room(graph.relations.size())) return;
+  throw std::invalid_argument("path types of " + std::to_string(max_length) +
+                              " steps have no room for so many relations");
 }
 
 inline void path_types(std::span<const PathType> types, int longest, const Graph& graph) {
   max_length(longest, graph);
   const Packing packing(longest);
-  for (PathType type : types)
-    if (!packing.is_path_type(type, longest, graph.relations.size()))
-      throw std::invalid_argument(std::to_string(type) + " is no path type of these relations");
+  for (PathType type : types) {
+    if (packing.is_path_type(type, longest, graph.relations.size())) continue;
+    throw std::invalid_argument(std::to_string(type) + " is no path type of these relations");
+  }
 }
 
-// As many threads as were asked for, or as make sense here.
+// As many threads as were asked for, or as make sense on this machine.
 inline int threads(int asked) {
-  require(asked >= 1, "threads is " + std::to_string(asked) + "; expected at least 1");
+  if (asked < 1)
+    throw std::invalid_argument("threads is " + std::to_string(asked) + "; expected at least 1");
   const auto processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return std::min(asked, threads_for_a_processor * processors);
-}
-
-// For each of `parts`, some places below `end`; nothing stands for all of them.
-inline void only(const Only& only, std::size_t parts, std::size_t end) {
-  if (only.offsets.empty()) return lengths("places", only.places.size(), "no offsets", 0);
-  offsets("offsets of places", only.offsets, parts, only.places.size());
-  ids("places", only.places, 0, static_cast<std::int64_t>(end));
-}
-
-inline void manner(const Manner& manner, const Graph& graph) {
-  max_length(manner.max_length, graph);
-  in_range("best", manner.best, 1, 8);
-  require(manner.walked >= 0, "walked is negative");
-  require(manner.support >= 1, "support is less than 1");
-  require(manner.budget >= 0, "budget is negative");
-  require(std::isfinite(manner.doubt) && manner.doubt > 0, "doubt is not above 0");
-  require(manner.habit >= 0 && manner.habit <= 1, "habit is not from 0 to 1");
-  require(manner.discount >= 0 && manner.discount <= 1, "discount is not from 0 to 1");
-}
-
-inline void asking(const Graph& graph, Id asked, const Lists& lists, const Manner& manner_,
-                   Ids rank) {
-  manner(manner_, graph);
-  relation("relation", asked, graph);
-  path_types(lists.types, manner_.max_length, graph);
-  require(!lists.offsets.empty(), "offsets of lists has no entries; expected at least one");
-  offsets("offsets of lists", lists.offsets, lists.offsets.size() - 1, lists.walked.size());
-  ids("walked", lists.walked, 0, std::ssize(lists.types));
-  lengths("weights", lists.weights.size(), "walked", lists.walked.size());
-  for (double weight : lists.weights)
-    require(weight >= 0 && weight <= 1, "a weight is not from 0 to 1");
-  lengths("rank", rank.size(), "the entities", static_cast<std::size_t>(graph.entities));
-}
-
-inline void queries(const Queries& queries, const Asking& asking) {
-  entities("entities", queries.entities, asking.graph, -1);
-  lengths("lists", queries.lists.size(), "entities", queries.entities.size());
-  ids("lists", queries.lists, 0, std::ssize(asking.lists.offsets) - 1);
-  lengths("left_out", queries.left_out.size(), "entities", queries.entities.size());
-  entities("left_out", queries.left_out, asking.graph, -1);
-}
-
-// Entities that the graph does not have may be asked for: nothing leads to them.
-inline void targets(const Targets& targets, std::size_t queries) {
-  offsets("target_offsets", targets.offsets, queries, targets.entities.size());
-  ids("targets", targets.entities, -1);
-  offsets("known_offsets", targets.known_offsets, queries, targets.known.size());
-  ids("known", targets.known, -1);
-}
-
-inline void sets(std::span<const std::int64_t> offsets_, Ids relations,
-                 std::span<const Count> members) {
-  offsets("offsets", offsets_, members.size(), relations.size());
-  require(std::adjacent_find(offsets_.begin(), offsets_.end()) == offsets_.end(),
-          "a set has no relations");
-  ids("relations", relations, 0, most_relations);
-  for (Count many : members) require(many >= 1, "a set has no members");
-}
-
-inline void finished(const ClusterTree& tree) {
-  require(tree.is_finished, "the tree was left unfinished by an interrupt; make another");
-}
-inline void node(const ClusterTree& tree, Id node) {
-  finished(tree);
-  require(tree.has_node(node), "the tree has no node " + std::to_string(node));
-}
-inline void profile(const ClusterTree& tree, Id profile) {
-  finished(tree);
-  require(tree.has_profile(profile), "the tree has no profile " + std::to_string(profile));
-}
-
-inline void leaf(const ClusterTree& tree, Id profile, Ids relations, Count members) {
-  finished(tree);
-  in_range("profile", profile, 0, most_profiles - 1);
-  require(!tree.has_profile(profile),
-          "the tree has profile " + std::to_string(profile) + " already");
-  require(!relations.empty(), "a profile has no relations");
-  ids("relations", relations, 0, most_relations);
-  require(std::adjacent_find(relations.begin(), relations.end(), std::greater_equal<>()) ==
-              relations.end(),
-          "the relations of a profile do not rise");
-  require(members >= 1, "a profile has no members");
-}
-
-inline void insertion(const ClusterTree& tree, Ids relations, Ids ranks) {
-  require(tree.is_one_piece(), "the tree is not in one piece");
-  const auto known =
-      std::max(tree.known_relations(), static_cast<std::size_t>(relations.back()) + 1);
-  require(2 * ranks.size() >= known, "ranks has no entry for some relation");
-}
-
-inline void attachment(const ClusterTree& tree, Id node_, Id beside) {
-  node(tree, node_);
-  node(tree, beside);
-  require(tree.parent(node_) == ClusterTree::nothing,
-          "node " + std::to_string(node_) + " is in a place already");
-  require(!tree.is_above(node_, beside), "a node cannot be attached to what is below it");
 }
 
 }  // namespace casegraph::checks

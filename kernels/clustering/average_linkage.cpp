@@ -1,6 +1,7 @@
 #include "clustering/average_linkage.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace casegraph {
@@ -22,28 +23,36 @@ class Sums {
 Sums similarities(std::span<const std::int64_t> offsets, Ids relations,
                   std::span<const Count> members, Steps& steps) {
   const std::size_t sets = members.size();
-  const Id widest = relations.empty() ? 0 : *std::max_element(relations.begin(), relations.end());
-  const std::size_t words = (static_cast<std::size_t>(widest) >> 6) + 1;
+  const auto size = [&](std::size_t set) {
+    return static_cast<double>(offsets[set + 1] - offsets[set]);
+  };
+
+  // Each set as a bitset.
+  const Id largest = relations.empty() ? 0 : *std::max_element(relations.begin(), relations.end());
+  const std::size_t words = (static_cast<std::size_t>(largest) >> 6) + 1;
   std::vector<std::uint64_t> bits(sets * words);
-  for (std::size_t set = 0; set < sets; ++set)
-    for (std::int64_t at = offsets[set]; at < offsets[set + 1]; ++at)
-      bits[set * words + (static_cast<std::size_t>(relations[at]) >> 6)] |= std::uint64_t{1}
-                                                                            << (relations[at] & 63);
+  for (std::size_t set = 0; set < sets; ++set) {
+    for (std::int64_t at = offsets[set]; at < offsets[set + 1]; ++at) {
+      const auto relation = static_cast<std::size_t>(relations[at]);
+      bits[set * words + (relation >> 6)] |= std::uint64_t{1} << (relation & 63);
+    }
+  }
+
   Sums sums(sets);
-  for (std::size_t a = 1; a < sets; ++a)
+  for (std::size_t a = 1; a < sets; ++a) {
     for (std::size_t b = 0; b < a; ++b) {
       int common = 0;
       steps.take(static_cast<Count>(words));
       for (std::size_t word = 0; word < words; ++word)
         common += std::popcount(bits[a * words + word] & bits[b * words + word]);
-      const auto product = static_cast<double>(offsets[a + 1] - offsets[a]) *
-                           static_cast<double>(offsets[b + 1] - offsets[b]);
-      sums(a, b) = common / std::sqrt(product) * static_cast<double>(members[a]) *
-                   static_cast<double>(members[b]);
+      const double cosine = common / std::sqrt(size(a) * size(b));
+      sums(a, b) = cosine * static_cast<double>(members[a]) * static_cast<double>(members[b]);
     }
+  }
   return sums;
 }
 
+// Joins clusters along a chain of nearest neighbours.
 class Chain {
  public:
   Chain(Sums sums, std::span<const Count> members, Steps& steps)
@@ -60,7 +69,8 @@ class Chain {
       if (chain_.empty()) chain_.push_back(active_.front());
       steps_.take(2 * std::ssize(active_));
       const std::size_t nearest = nearest_to(chain_.back());
-      if (chain_.size() > 1 && nearest == chain_[chain_.size() - 2]) {
+      const bool are_mutual = chain_.size() > 1 && nearest == chain_[chain_.size() - 2];
+      if (are_mutual) {
         const std::size_t top = chain_.back();
         chain_.resize(chain_.size() - 2);
         join(std::min(top, nearest), std::max(top, nearest),

@@ -77,19 +77,18 @@ class Insertion {
           greatest({products_.data() + start, length}, {units_.data() + start, length}));
     }
     const auto size = static_cast<double>(tree_.at(node).size);
-    const double most = *std::max_element(greatest_.begin(), greatest_.end()),
-                 almost = most - 2e-12 * size;
+    const double most = *std::max_element(greatest_.begin(), greatest_.end());
+    const double almost = most - 2e-12 * size;  // below this, a product surely rounds to less
+    const auto rounded = [&](double product) { return std::llround(product / size * 1e12); };
     Id best = ClusterTree::nothing;
     for (std::size_t part = 0; part < greatest_.size(); ++part) {
       if (greatest_[part] < almost) continue;
-      for (std::size_t leaf = part * block; leaf < std::min((part + 1) * block, products_.size());
-           ++leaf) {
-        const double product = products_[leaf] * units_[leaf];
-        if (product < almost ||
-            std::llround(product / size * 1e12) != std::llround(most / size * 1e12))
-          continue;
-        if (best == ClusterTree::nothing || comes_before(static_cast<Id>(leaf), best))
-          best = static_cast<Id>(leaf);
+      const std::size_t end = std::min((part + 1) * block, products_.size());
+      for (std::size_t at = part * block; at < end; ++at) {
+        const double product = products_[at] * units_[at];
+        if (product < almost || rounded(product) != rounded(most)) continue;
+        const auto leaf = static_cast<Id>(at);
+        if (best == ClusterTree::nothing || comes_before(leaf, best)) best = leaf;
       }
     }
     return best;
@@ -105,14 +104,15 @@ class Insertion {
     return places;
   }
 
-  // Graft a node, which is what is held, or one above it; returns the next to try.
+  // Graft a node, which is what is held, or a node above it. Returns the next node to try.
   Id grafted(Id node) {
-    Id moving = node, other = nearest(node);
+    Id moving = node;
+    Id other = nearest(node);
     const Id top = common_ancestor(node, other);
     while (moving != top && other != top && tree_.sibling(moving) != other) {
       const double found = linkage(moving, other);
-      const double own = tree_.at(tree_.parent(moving)).linkage,
-                   others = tree_.at(tree_.parent(other)).linkage;
+      const double own = tree_.at(tree_.parent(moving)).linkage;
+      const double others = tree_.at(tree_.parent(other)).linkage;
       if (found > own && found > others) {
         const Id left_behind = tree_.sibling(moving);
         tree_.detach(moving);
@@ -128,8 +128,8 @@ class Insertion {
     return next;
   }
 
-  // What was left behind, and every node from there to the top, takes the nearest of those beside
-  // its ancestors for sibling.
+  // After a graft: the node that was left behind, and every node from there to the top, takes the
+  // most similar of the siblings of its ancestors as its own sibling.
   void restructure(Id node, Id top) {
     for (; node != top; node = tree_.parent(node)) {
       const Id sibling = tree_.sibling(node);

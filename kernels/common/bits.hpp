@@ -1,7 +1,11 @@
-// A set of small numbers, one bit each.
+// A set of small numbers as a bitset: one bit for each number that could be in it.
 #pragma once
 
-#include "graph/graph.hpp"
+#include <bit>
+#include <cstddef>
+#include <vector>
+
+#include "common/ids.hpp"
 
 namespace casegraph {
 
@@ -9,24 +13,29 @@ class Bits {
  public:
   explicit Bits(std::size_t size = 0) : words_(size / 64 + 1) {}
 
-  void renew(std::size_t size) { words_.assign(size / 64 + 1, 0); }
+  // Make it empty, with room for the numbers below `size`.
+  void reset(std::size_t size) { words_.assign(size / 64 + 1, 0); }
+
   bool has(std::size_t number) const { return words_[number >> 6] >> (number & 63) & 1; }
-  // Put it in, and say whether it was not.
-  bool take(std::size_t number) {
+
+  // Returns whether the number is new.
+  bool insert(std::size_t number) {
     std::uint64_t& word = words_[number >> 6];
     const std::uint64_t before = word;
     word |= std::uint64_t{1} << (number & 63);
     return word != before;
   }
-  void drop(std::size_t number) { words_[number >> 6] &= ~(std::uint64_t{1} << (number & 63)); }
-  // Put all of a set in, given as words: how many of them were not.
-  Count take(std::span<const std::uint64_t> set) {
-    Count more = 0;
+
+  void erase(std::size_t number) { words_[number >> 6] &= ~(std::uint64_t{1} << (number & 63)); }
+
+  // Insert a whole set, given as words. Returns how many of its numbers are new.
+  Count insert(std::span<const std::uint64_t> set) {
+    Count added = 0;
     for (std::size_t word = 0; word < set.size(); ++word) {
-      more += std::popcount(set[word] & ~words_[word]);
+      added += std::popcount(set[word] & ~words_[word]);
       words_[word] |= set[word];
     }
-    return more;
+    return added;
   }
 
  private:

@@ -1,17 +1,19 @@
-// A path type as one integer: the relation of step i, plus one, stands in the i-th group of bits,
-// the first step lowest.
+// A path type (the relations of a path, in their order) as one integer.
+//
+// Step i is the i-th group of bits, the first step lowest, and holds the relation plus one. So 0 is
+// no step, and the length of a path type can be read from the integer.
 #pragma once
 
 #include <algorithm>
 
-#include "graph/graph.hpp"
+#include "common/ids.hpp"
 
 namespace casegraph {
 
 using PathType = std::int64_t;
 
-// The groups are as wide as the longest path type allows, so that a path type keeps its number
-// while relations are added.
+// The groups are as wide as the longest path type allows: 62 / max_length bits, and no more than an
+// id has. So a path type keeps its integer while relations are added to the graph.
 class Packing {
  public:
   explicit Packing(int max_length) : bits_(std::min(31, 62 / max_length)) {}
@@ -28,11 +30,18 @@ class Packing {
   PathType prefix(PathType type, int length) const {
     return type & ((PathType{1} << (bits_ * length)) - 1);
   }
-  // Whether so many relations can be told apart.
+  int length(PathType type) const {
+    int steps = 0;
+    for (; type != 0; type >>= bits_) ++steps;
+    return steps;
+  }
+
+  // Whether so many relations fit into a group of bits.
   bool has_room(std::size_t relations) const {
     return relations < static_cast<std::size_t>(mask());
   }
-  // Whether a number is a path type of one to `longest` steps over so many relations.
+
+  // Whether an integer is a path type of 1 to `longest` steps over so many relations.
   bool is_path_type(PathType type, int longest, std::size_t relations) const {
     int steps = 0;
     for (; type > 0 && steps < longest; type >>= bits_, ++steps) {
@@ -41,22 +50,21 @@ class Packing {
     }
     return steps > 0 && type == 0;
   }
-  int length(PathType type) const {
-    int steps = 0;
-    for (; type != 0; type >>= bits_) ++steps;
-    return steps;
-  }
 
  private:
   PathType mask() const { return (PathType{1} << bits_) - 1; }
+
   int bits_;
 };
 
-// The path type that leads back.
+// The path type of the same paths, walked from their ends to their starts.
 inline PathType backwards(PathType type, const Packing& packing) {
   PathType back = 0;
-  for (int length = packing.length(type), place = 0; place < length; ++place)
-    back |= packing.step(inverse(packing.relation(type, length - 1 - place)), place);
+  const int length = packing.length(type);
+  for (int place = 0; place < length; ++place) {
+    const Id relation = packing.relation(type, length - 1 - place);
+    back |= packing.step(inverse(relation), place);
+  }
   return back;
 }
 

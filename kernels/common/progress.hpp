@@ -1,4 +1,4 @@
-// How a kernel and its caller speak while it runs: how far it is, and whether it shall stop.
+// How a running kernel and its caller communicate: how far it is, and whether it must stop.
 #pragma once
 
 #include <atomic>
@@ -9,53 +9,54 @@
 
 namespace casegraph {
 
-// Thrown out of a kernel that was told to stop.
+// Thrown out of a kernel that has to stop.
 struct Stopped {};
 
-// One call of a kernel, which all of its threads share.
+// One call of a kernel, shared by all of its threads.
 //
-// A kernel can be stopped in two ways. Another thread writes to the second counter. Or the calling
-// thread, now and then, asks `is_interrupted`: a Ctrl-C is heard on the thread that called, and
-// nowhere else.
+// There are two ways to stop a kernel. Another thread can write to the second counter. Or the
+// calling thread finds, when it asks `is_interrupted` now and then, that a signal has come: Python
+// handles Ctrl-C on the thread that called, and nowhere else.
 class Progress {
  public:
   using Question = std::function<bool()>;
 
-  // counters  what is done, which the kernel writes, and whether to stop, which it reads; none if
-  // nobody looks
+  // counters  two numbers, or null: the kernel adds to the first what it has done, and stops when
+  //           the second is not 0
   explicit Progress(std::int64_t* counters = nullptr, Question is_interrupted = {})
       : counters_(counters), is_interrupted_(std::move(is_interrupted)) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // So many more pieces of the work are done.
+  // Report that so many more pieces of work are done.
   void done(std::int64_t more) {
-    if (counters_ != nullptr)
-      std::atomic_ref(counters_[0]).fetch_add(more, std::memory_order_relaxed);
+    if (counters_ == nullptr) return;
+    std::atomic_ref(counters_[0]).fetch_add(more, std::memory_order_relaxed);
   }
 
-  // Let all threads of the kernel stop.
+  // Make all threads of the kernel stop at their next check.
   void stop() { is_stopped_.store(true, std::memory_order_relaxed); }
 
-  // Throw `Stopped` if the kernel shall stop.
-  void look() {
-    if (std::this_thread::get_id() == caller_ && is_told_to_stop()) stop();
+  // Throw `Stopped` if the kernel must stop.
+  void check() {
+    if (std::this_thread::get_id() == caller_ && must_stop()) stop();
     if (is_stopped_.load(std::memory_order_relaxed)) throw Stopped{};
   }
 
-  // How long the caller may go unheard. Asking takes a microsecond, or, while another thread of
-  // Python is busy, its turn of five milliseconds: a tenth of this.
+  // How often to ask the caller. The question takes a microsecond, but up to five milliseconds
+  // (Python's switch interval) while another Python thread is busy: a tenth of this time.
   static constexpr std::chrono::milliseconds patience{50};
 
  private:
-  bool is_told_to_stop() {
-    if (counters_ != nullptr && std::atomic_ref(counters_[1]).load(std::memory_order_relaxed) != 0)
-      return true;
-    const auto now = std::chrono::steady_clock::now();
-    if (!is_interrupted_ || now < next_question_) return false;
-    const bool answer = is_interrupted_();
+  bool must_stop() {
+    const bool is_told =
+        counters_ != nullptr && std::atomic_ref(counters_[1]).load(std::memory_order_relaxed) != 0;
+    if (is_told) return true;
+
+    if (!is_interrupted_ || std::chrono::steady_clock::now() < next_question_) return false;
+    const bool is_interrupted = is_interrupted_();
     next_question_ = std::chrono::steady_clock::now() + patience;
-    return answer;
+    return is_interrupted;
   }
 
   std::int64_t* const counters_;
@@ -66,25 +67,28 @@ class Progress {
   std::atomic<bool> is_stopped_{false};
 };
 
-// The steps that one thread of a kernel takes. Every loop that can be long counts them, and so can
-// be stopped in the middle.
+// Counts the steps of one thread, and checks `Progress` once in many steps.
+//
+// Every loop that can be long takes steps, so that it can be stopped in the middle.
 class Steps {
  public:
-  static constexpr std::int64_t between_looks = 1 << 15;  // some tenths of a millisecond
+  // 2^15 steps of some nanoseconds each: a check every few tenths of a millisecond.
+  static constexpr std::int64_t between_checks = 1 << 15;
 
   explicit Steps(Progress& progress) : progress_(&progress) {}
 
   void take(std::int64_t steps = 1) {
-    if ((left_ -= steps) < 0) look();
+    if ((left_ -= steps) < 0) check();
   }
-  void look() {
-    left_ = between_looks;
-    progress_->look();
+
+  void check() {
+    left_ = between_checks;
+    progress_->check();
   }
 
  private:
   Progress* progress_;
-  std::int64_t left_ = between_looks;
+  std::int64_t left_ = between_checks;
 };
 
 }  // namespace casegraph

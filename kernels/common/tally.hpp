@@ -1,4 +1,8 @@
-// Path type -> count, by open addressing; path type 0 is no path type and marks a free place.
+// A hash table from path types to counts: open addressing with linear probing.
+//
+// Path type 0 is no path type, so it marks a free entry. The table is at most half full; its size
+// is a power of two. Hashing multiplies by 2^64 / golden ratio (Fibonacci hashing) and takes bits
+// from the middle of the product, which depend on all steps of a path type.
 #pragma once
 
 #include <vector>
@@ -10,10 +14,11 @@ namespace casegraph {
 class Tally {
  public:
   void add(PathType type, Count more) { (*this)[type] += more; }
-  // The count of a type; 0 if it is new.
+
+  // The count of a path type; 0 if it is new.
   Count& operator[](PathType type) {
     if (entries_.size() < 2 * (used_ + 1)) grow();
-    std::size_t place = slot(type);
+    std::size_t place = first_place(type);
     while (entries_[place].type != type && entries_[place].type != 0)
       place = (place + 1) & (entries_.size() - 1);
     Entry& entry = entries_[place];
@@ -23,6 +28,8 @@ class Tally {
     }
     return entry.count;
   }
+
+  // Call `visit(type, count)` for all entries, and give their memory back.
   template <class Visit>
   void drain(const Visit& visit) {
     for (const Entry& entry : entries_)
@@ -30,6 +37,7 @@ class Tally {
     std::vector<Entry>().swap(entries_);
     used_ = 0;
   }
+
   bool empty() const { return used_ == 0; }
   std::size_t size() const { return used_; }
 
@@ -38,9 +46,12 @@ class Tally {
     PathType type = 0;
     Count count = 0;
   };
-  std::size_t slot(PathType type) const {
-    return (static_cast<std::uint64_t>(type) * 0x9E3779B97F4A7C15u >> 20) & (entries_.size() - 1);
+
+  std::size_t first_place(PathType type) const {
+    const std::uint64_t product = static_cast<std::uint64_t>(type) * 0x9E3779B97F4A7C15u;
+    return (product >> 20) & (entries_.size() - 1);
   }
+
   void grow() {
     std::vector<Entry> entries(std::max<std::size_t>(16, 2 * entries_.size()));
     entries.swap(entries_);

@@ -2,25 +2,30 @@
 
 #include <array>
 #include <atomic>
-#include <numeric>
 
+#include "common/parallel.hpp"
 #include "common/tally.hpp"
+#include "counting/degree_order.hpp"
 #include "counting/half_paths.hpp"
 #include "counting/type_pairs.hpp"
 
 namespace casegraph {
 namespace {
 
-// What is done for one path or pair of paths, in steps: measured, so that a step takes some four
-// nanoseconds at most. Halves are kept in memory and read again; a pair that is counted, or not to
-// be counted, goes to a place in memory that was not looked at before.
-constexpr Count making_a_half = 5, numbering_a_half = 3, counting_a_pair = 5, excepting_a_pair = 2;
-constexpr Count room =
-    1 << 25;  // for what is kept of the cycles of one top: 800 megabytes a thread
+// The work of one half or one pair of halves, in steps of at most some four nanoseconds. Measured.
+// Halves are stored and read again. A pair goes to a random place in memory.
+constexpr Count making_a_half = 5;
+constexpr Count numbering_a_half = 3;
+constexpr Count counting_a_pair = 5;
+constexpr Count excluding_a_pair = 2;
 
-// The steps from the top to an entity below it; the entity is known by where the half is kept.
+// The most halves or excluded pairs that are kept for one top: at most 800 megabytes a thread. More
+// counts as too much work.
+constexpr Count most_kept = 1 << 25;
+
+// A path from the top to an entity below it. The entity is known by where the half is stored.
 struct Half {
-  PathType out;
+  PathType out;             // its type, from the top
   std::array<Id, 2> inner;  // the entities in between; -1 where there are fewer
 };
 
@@ -28,325 +33,334 @@ bool passes(const Half& half, Id entity) {
   return half.inner[0] == entity || half.inner[1] == entity;
 }
 
-bool apart(const Half& one, const Half& other) {
+bool are_disjoint(const Half& one, const Half& other) {
   return std::none_of(one.inner.begin(), one.inner.end(),
                       [&](Id entity) { return entity >= 0 && passes(other, entity); });
 }
 
-// What all threads have spent together, and whether that was too much.
-class Spent {
+// The work of all threads together, and whether it exceeds the limit.
+class Budget {
  public:
-  explicit Spent(const Limit& limit) : limit_(limit) {}
+  explicit Budget(const Limit& limit) : limit_(limit) {}
 
-  void work(Count more) {
-    if ((work_ += more) > limit_.work) is_too_much_ = true;
+  void add_work(Count more) {
+    if ((work_ += more) > limit_.work) is_exceeded_ = true;
   }
-  void kinds(Count kinds) {
-    if (kinds > limit_.kinds) is_too_much_ = true;
+  void check_kinds(Count kinds) {
+    if (kinds > limit_.kinds) is_exceeded_ = true;
   }
-  void kept(Count kept) {
-    if (kept > room) is_too_much_ = true;
+  void check_kept(Count kept) {
+    if (kept > most_kept) is_exceeded_ = true;
   }
-  bool is_too_much() const { return is_too_much_.load(std::memory_order_relaxed); }
-  Count so_far() const { return work_; }
+  bool is_exceeded() const { return is_exceeded_.load(std::memory_order_relaxed); }
+  Count work() const { return work_; }
 
  private:
   const Limit limit_;
   std::atomic<Count> work_{0};
-  std::atomic<bool> is_too_much_{false};
+  std::atomic<bool> is_exceeded_{false};
 };
 
-class Finder {
+// Finds the cycles of one top after the other; one for each thread.
+class CycleFinder {
  public:
-  Finder(const Graph& graph, const Ranked& ranked, int max_length, Spent& spent, Progress& progress)
-      : all_(ranked),
+  CycleFinder(const Graph& graph, const DegreeOrder& order, int max_length, Budget& budget,
+              Progress& progress)
+      : order_(order),
         packing_(max_length),
-        spent_(spent),
+        budget_(budget),
         steps_(progress),
         tallies_(graph.relations.size()),
-        layers_((max_length + 1) / 2, Layer<Half>(graph.entities)) {}
+        halves_((max_length + 1) / 2, HalfPaths<Half>(graph.entities)) {}
 
-  // Count the paths of one length whose cycles have this top. A path of 2k - 1 steps and the edge
-  // that closes it are two halves of k steps that meet; one of 2k steps, two halves that have an
-  // edge between them.
+  // Count the cycles with this top that are paths of one length and an edge.
+  //
+  // A path of 2k - 1 steps and its edge are two halves of k steps that meet. A path of 2k steps and
+  // its edge are two halves of k steps with an edge between them.
   void count(Id top, int length) {
-    if (spent_.is_too_much()) return;
+    if (budget_.is_exceeded()) return;
     top_ = top;
     const int steps = (length + 1) / 2;
     const bool halves_meet = length % 2 == 1;
-    begin();
-    for (int longer = 2; longer <= steps && !spent_.is_too_much(); ++longer)
-      extend(longer, halves_meet && longer == steps);
-    if (!spent_.is_too_much()) halves_meet ? meet(steps) : meet_across(steps);
-    for (auto& layer : layers_) layer.clear();
+    make_first_halves();
+    for (int longer = 2; longer <= steps && !budget_.is_exceeded(); ++longer)
+      extend_halves(longer, halves_meet && longer == steps);
+    if (!budget_.is_exceeded()) join_halves(steps, halves_meet);
+    for (auto& halves : halves_) halves.clear();
   }
 
-  // All paths of one length have been counted.
-  void finish() {
-    spent_.work(unspoken_);
-    unspoken_ = 0;
+  // All cycles of one length have been counted: report the rest of the work.
+  void finish_length() {
+    budget_.add_work(unreported_);
+    unreported_ = 0;
     kinds_ = 0;
   }
 
-  // Of the paths counted since this was last asked for, by the relation that closes the cycle.
+  // The cycles counted since the tallies were last drained, as paths by the relation that closes
+  // the cycle.
   std::vector<Tally>& tallies() { return tallies_; }
 
  private:
-  // Call `visit(relation, tail)` for the edges of an entity that lead below another; how many there
-  // are.
+  // Call `visit(relation, tail)` for the edges of an entity that lead below `limit`. Returns how
+  // many there are.
   template <class Visit>
-  Count each_below(Id other, Id entity, const Visit& visit) {
-    const std::int64_t begin = all_.offsets[entity], end = all_.offsets[entity + 1];
+  Count each_edge_below(Id limit, Id entity, const Visit& visit) {
+    const std::int64_t begin = order_.offsets[entity], end = order_.offsets[entity + 1];
     std::int64_t edge = begin;
     steps_.take();
-    for (; edge < end && all_.tails[edge] < other; ++edge)
-      if (all_.tails[edge] != entity) visit(all_.relations[edge], all_.tails[edge]);
+    for (; edge < end && order_.tails[edge] < limit; ++edge)
+      if (order_.tails[edge] != entity) visit(order_.relations[edge], order_.tails[edge]);
     return edge - begin;
   }
 
   // Halves of one step.
-  void begin() {
-    Layer<Half>& layer = layers_[0];
-    spend(1 + each_below(top_, top_, [&](Id, Id end) { layer.expect(end, 1); }));
-    layer.arrange();
-    each_below(top_, top_, [&](Id relation, Id end) {
-      layer.add(end, {packing_.step(relation, 0), {-1, -1}});
+  void make_first_halves() {
+    HalfPaths<Half>& halves = halves_[0];
+    const auto expect = [&](Id, Id end) { halves.expect(end, 1); };
+    add_work(1 + each_edge_below(top_, top_, expect));
+    halves.arrange();
+    each_edge_below(top_, top_, [&](Id relation, Id end) {
+      halves.add(end, {packing_.step(relation, 0), {-1, -1}});
     });
   }
 
-  // Halves of so many steps, from those with one less. If they need to meet, one that is alone at
-  // its end is not kept.
-  void extend(int steps, bool must_meet) {
-    Layer<Half>&shorter = layers_[steps - 2], &longer = layers_[steps - 1];
-    Count work = 0;
+  // Halves of so many steps, from those with one step less. If they must meet, a half that is alone
+  // at its end is not kept.
+  void extend_halves(int steps, bool must_meet) {
+    const HalfPaths<Half>& shorter = halves_[steps - 2];
+    HalfPaths<Half>& longer = halves_[steps - 1];
+
+    Count made = 0;
     for (Id at : shorter.ends) {
-      const std::size_t many = shorter.at(at).size();
-      work += static_cast<Count>(many) *
-              each_below(top_, at, [&](Id, Id end) { longer.expect(end, many); });
+      const std::size_t count = shorter.at(at).size();
+      const auto expect = [&](Id, Id end) { longer.expect(end, count); };
+      made += static_cast<Count>(count) * each_edge_below(top_, at, expect);
     }
-    spend(making_a_half * work);
-    spent_.kept(work);
-    if (spent_.is_too_much()) return longer.clear();
+    add_work(making_a_half * made);
+    budget_.check_kept(made);
+    if (budget_.is_exceeded()) return longer.clear();
+
     longer.arrange(must_meet ? 2 : 1);
     for (Id at : shorter.ends) {
       const std::span<const Half> halves = shorter.at(at);
-      each_below(top_, at, [&](Id relation, Id end) {
+      each_edge_below(top_, at, [&](Id relation, Id end) {
         steps_.take(std::ssize(halves));
         for (const Half& half : halves) {
           if (passes(half, end)) continue;
-          Half more{half.out | packing_.step(relation, steps - 1), half.inner};
-          more.inner[steps - 2] = at;
-          longer.add(end, more);
+          Half extended{half.out | packing_.step(relation, steps - 1), half.inner};
+          extended.inner[steps - 2] = at;
+          longer.add(end, extended);
         }
       });
     }
   }
 
-  // Told to the other threads now and then: that takes longer than the work.
-  void spend(Count more) {
-    if ((unspoken_ += more) < 1 << 16) return;
-    spent_.work(unspoken_);
-    unspoken_ = 0;
+  // Reports to the other threads only after much work: an atomic addition takes longer than a step.
+  void add_work(Count more) {
+    constexpr Count much = 1 << 16;
+    if ((unreported_ += more) < much) return;
+    budget_.add_work(unreported_);
+    unreported_ = 0;
   }
 
-  void meet(int steps) {
-    if (steps == 2) return meet_alike();
-    for (Id end : layers_[steps - 1].ends) {
-      const std::span<const Half> halves = layers_[steps - 1].at(end);
-      spend(counting_a_pair * (std::ssize(halves) * (std::ssize(halves) - 1) / 2));
-      if (spent_.is_too_much()) return;
+  void join_halves(int steps, bool halves_meet) {
+    if (!halves_meet)
+      join_across_edges(steps);
+    else if (steps == 2)
+      join_pairs_of_types();
+    else
+      join_at_ends(steps);
+  }
+
+  // Every pair of disjoint halves with the same end is a cycle.
+  void join_at_ends(int steps) {
+    for (Id end : halves_[steps - 1].ends) {
+      const std::span<const Half> halves = halves_[steps - 1].at(end);
+      const Count pairs = std::ssize(halves) * (std::ssize(halves) - 1) / 2;
+      add_work(counting_a_pair * pairs);
+      if (budget_.is_exceeded()) return;
       for (std::size_t one = 1; one < halves.size(); ++one) {
-        const Closing closing(*this, halves[one].out, steps, steps);
+        const WayBack back(*this, halves[one].out, steps, steps);
         steps_.take(static_cast<Count>(one));
         for (std::size_t other = 0; other < one; ++other)
-          if (apart(halves[one], halves[other])) closing(halves[other].out, 1);
+          if (are_disjoint(halves[one], halves[other])) back.count(halves[other].out, 1);
       }
     }
   }
 
-  // Halves of two steps make as many cycles as pairs of their types say, end by end, but for pairs
-  // that share their middle.
-  void meet_alike() {
-    Layer<Half>& layer = layers_[1];
-    pairs_.clear();  // of what was left when there was too much
-    for (Id meeting : layer.ends) {
-      const std::span<const Half> halves = layer.at(meeting);
+  // The same for halves of two steps, which are counted by their types: as many cycles as there are
+  // pairs of halves, except for pairs that share their middle entity.
+  void join_pairs_of_types() {
+    const HalfPaths<Half>& all = halves_[1];
+    pairs_.clear();  // something is left if the budget was exceeded
+    for (Id end : all.ends) {
+      const std::span<const Half> halves = all.at(end);
       steps_.take(std::ssize(halves));
       for (const Half& half : halves) pairs_.add(half.out);
-      spend(numbering_a_half * std::ssize(halves) + pairs_.close());
-      for (std::size_t begin = 0, end; begin < halves.size();
-           begin = end) {  // those with one middle stand together
-        for (end = begin + 1; end < halves.size() && halves[end].inner[0] == halves[begin].inner[0];
-             ++end) {
-        }
-        const auto alike = static_cast<Count>((end - begin) * (end - begin - 1) / 2);
-        spend(excepting_a_pair * alike);
-        spent_.kept(alike);
-        for (std::size_t one = begin + 1; one < end && !spent_.is_too_much(); ++one)
-          for (std::size_t other = begin; other < one; ++other) {
-            steps_.take();
-            pairs_.but(halves[one].out, halves[other].out);
-          }
-      }
-      if (spent_.is_too_much()) return;
-      if (pairs_.kept() > room / 8) add_pairs();
+      add_work(numbering_a_half * std::ssize(halves) + pairs_.finish_set());
+      exclude_equal_middles(halves);
+      if (budget_.is_exceeded()) return;
+      if (pairs_.size() > most_kept / 8) count_pairs();  // now and then, to bound the memory
     }
-    add_pairs();
+    count_pairs();
   }
 
-  void add_pairs() {
-    pairs_.each(steps_, [&](PathType type) { return Closing(*this, type, 2, 2); });
+  void exclude_equal_middles(std::span<const Half> halves) {
+    for (std::size_t begin = 0, end; begin < halves.size(); begin = end) {
+      // Halves with one middle stand together: they were made one after the other.
+      const Id middle = halves[begin].inner[0];
+      for (end = begin + 1; end < halves.size() && halves[end].inner[0] == middle; ++end) {
+      }
+      const auto pairs = static_cast<Count>((end - begin) * (end - begin - 1) / 2);
+      add_work(excluding_a_pair * pairs);
+      budget_.check_kept(pairs);
+      for (std::size_t one = begin + 1; one < end && !budget_.is_exceeded(); ++one) {
+        for (std::size_t other = begin; other < one; ++other) {
+          steps_.take();
+          pairs_.exclude(halves[one].out, halves[other].out);
+        }
+      }
+    }
+  }
+
+  void count_pairs() {
+    pairs_.each_pair(steps_, [&](PathType type) {
+      return [back = WayBack(*this, type, 2, 2)](PathType out, Count cycles) {
+        back.count(out, cycles);
+      };
+    });
     pairs_.clear();
   }
 
-  void meet_across(int steps) {
-    Layer<Half>& layer = layers_[steps - 1];
-    for (Id end : layer.ends) {
-      const std::span<const Half> these = layer.at(end);
-      const Count edges = each_below(
-          end, end, [&](Id relation, Id next) {  // below the end, so that every cycle is found once
-            const std::span<const Half> those = layer.at(next);
-            spend(counting_a_pair * std::ssize(these) * std::ssize(those));
-            if (spent_.is_too_much()) return;
-            for (const Half& one : those) {
-              steps_.take(std::ssize(these));
-              const Closing closing(*this, one.out, steps, steps + 1);
-              for (const Half& other : these)
-                if (apart(one, other) && !passes(one, end) && !passes(other, next))
-                  closing(other.out | packing_.step(relation, steps), 1);
-            }
-          });
-      spend(edges);
-      if (spent_.is_too_much()) return;
+  // Every edge between the ends of two disjoint halves is a cycle. It is found from its larger end.
+  void join_across_edges(int steps) {
+    const HalfPaths<Half>& all = halves_[steps - 1];
+    for (Id end : all.ends) {
+      const std::span<const Half> these = all.at(end);
+      const Count edges = each_edge_below(end, end, [&](Id relation, Id next) {
+        const std::span<const Half> those = all.at(next);
+        add_work(counting_a_pair * std::ssize(these) * std::ssize(those));
+        if (budget_.is_exceeded()) return;
+        const PathType across = packing_.step(relation, steps);
+        for (const Half& one : those) {
+          steps_.take(std::ssize(these));
+          const WayBack back(*this, one.out, steps, steps + 1);
+          for (const Half& other : these) {
+            const bool is_loop_free =
+                are_disjoint(one, other) && !passes(one, end) && !passes(other, next);
+            if (is_loop_free) back.count(other.out | across, 1);
+          }
+        }
+      });
+      add_work(edges);
+      if (budget_.is_exceeded()) return;
     }
   }
 
-  // The way back along a half of so many steps, after so many steps out: its first step closes the
-  // cycle.
-  class Closing {
+  // A half walked back to the top, after `out` steps away from it. The first step of the half
+  // closes the cycle; the others become the last steps of the path.
+  class WayBack {
    public:
-    Closing(Finder& finder, PathType half, int steps, int out)
+    WayBack(CycleFinder& finder, PathType half, int steps, int out)
         : finder_(finder), tally_(finder.tallies_[finder.packing_.relation(half, 0)]) {
-      for (int step = 1; step < steps; ++step)
-        back_ |= finder.packing_.step(inverse(finder.packing_.relation(half, steps - step)),
-                                      out + step - 1);
+      const Packing& packing = finder.packing_;
+      for (int step = 1; step < steps; ++step) {
+        const Id relation = inverse(packing.relation(half, steps - step));
+        back_ |= packing.step(relation, out + step - 1);
+      }
     }
-    void operator()(PathType out, Count cycles) const {
+
+    // Count cycles that go out by a path type and come back by this half.
+    void count(PathType out, Count cycles) const {
       const std::size_t before = tally_.size();
       tally_.add(out | back_, cycles);
-      if (tally_.size() != before) finder_.spent_.kinds(++finder_.kinds_);
+      if (tally_.size() != before) finder_.budget_.check_kinds(++finder_.kinds_);
     }
 
    private:
-    Finder& finder_;
+    CycleFinder& finder_;
     Tally& tally_;
     PathType back_ = 0;
   };
 
-  const Ranked& all_;
+  const DegreeOrder& order_;
   const Packing packing_;
-  Spent& spent_;
+  Budget& budget_;
   Steps steps_;
-  std::vector<Tally> tallies_;  // by the relation that closes the cycle
-  Count kinds_ = 0;             // in all of them
-  Count unspoken_ = 0;
-  std::vector<Layer<Half>> layers_;  // by steps, from one on
-  Pairs pairs_;
+  std::vector<Tally> tallies_;           // by the relation that closes the cycle
+  Count kinds_ = 0;                      // entries of all tallies
+  Count unreported_ = 0;                 // work
+  std::vector<HalfPaths<Half>> halves_;  // by steps, from 1 on
+  TypePairs pairs_;
   Id top_ = -1;
 };
 
-// The edges themselves: everyone is led to its answers by the relation that is asked for.
+// Paths of one step that are the edge of the question itself: each relation leads to its answers.
 void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector<Hits>& rows,
                Steps& steps) {
   const Adjacency& all = graph.adjacency(steps);
   std::vector<Count> edges(graph.relations.size());
   for (Id top : tops) {
-    steps.take(1 + all.offsets[top + 1] - all.offsets[top]);
-    for (std::int64_t edge = all.offsets[top]; edge < all.offsets[top + 1]; ++edge)
+    const std::int64_t begin = all.offsets[top], end = all.offsets[top + 1];
+    steps.take(1 + end - begin);
+    for (std::int64_t edge = begin; edge < end; ++edge)
       edges[all.relations[edge]] += all.tails[edge] != top;
   }
-  for (std::size_t relation = 0; relation < edges.size(); ++relation)
-    if (edges[relation] > 0)
-      rows.push_back({-1, static_cast<Id>(relation), packing.step(static_cast<Id>(relation), 0),
-                      edges[relation]});
+  for (std::size_t at = 0; at < edges.size(); ++at) {
+    const auto relation = static_cast<Id>(at);
+    if (edges[at] > 0) rows.push_back({-1, relation, packing.step(relation, 0), edges[at]});
+  }
+}
+
+// The cycles that all finders have counted, a row for each kind.
+std::vector<Hits> kinds_of(std::vector<CycleFinder>& finders, Steps& steps) {
+  std::vector<Hits> kinds;
+  for (CycleFinder& finder : finders) {
+    finder.finish_length();
+    for (std::size_t relation = 0; relation < finder.tallies().size(); ++relation)
+      finder.tallies()[relation].drain([&](PathType type, Count cycles) {
+        kinds.push_back({-1, static_cast<Id>(relation), type, cycles});
+      });
+  }
+  return merged(std::move(kinds), steps);
 }
 
 }  // namespace
 
-Ranked::Ranked(const Graph& graph, Ids rank, Steps& steps) : order(graph.entities) {
-  const Adjacency& all = graph.adjacency(steps);
-  std::vector<Id> entities(graph.entities);
-  std::iota(entities.begin(), entities.end(), 0);
-  const auto degree = [&](Id entity) { return all.offsets[entity + 1] - all.offsets[entity]; };
-  std::sort(entities.begin(), entities.end(), [&](Id a, Id b) {
-    steps.take();
-    return std::pair(degree(a), rank[a]) < std::pair(degree(b), rank[b]);
-  });
-  offsets.push_back(0);
-  for (Id entity : entities) {
-    order[entity] = static_cast<Id>(offsets.size()) - 1;
-    offsets.push_back(offsets.back() + degree(entity));
-  }
-  relations.resize(all.relations.size());
-  tails.resize(all.tails.size());
-  std::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1);
-  for (Id entity :
-       entities) {  // in their new order, so that every list gets its entries in that order
-    steps.take(1 + degree(entity));
-    for (std::int64_t edge = all.offsets[entity]; edge < all.offsets[entity + 1]; ++edge) {
-      const auto place = static_cast<std::size_t>(next[order[all.tails[edge]]]++);
-      relations[place] = inverse(all.relations[edge]);
-      tails[place] = order[entity];
-    }
-  }
-}
-
-Counted cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit,
-               int threads, Progress& progress) {
+CountedCycles cycles(const Graph& graph, Ids tops, Ids rank, int max_length, const Limit& limit,
+                     int threads, Progress& progress) {
   Steps steps(progress);
   const Packing packing(max_length);
-  const Ranked ranked(graph, rank, steps);
-  Spent spent(limit);
-  constexpr std::size_t at_once = 16;
-  const std::size_t tasks = (tops.size() + at_once - 1) / at_once;
-  std::vector<Finder> finders(useful(threads, tasks),
-                              Finder(graph, ranked, max_length, spent, progress));
-  Counted counted;
+  const DegreeOrder order(graph, rank, steps);
+  Budget budget(limit);
+  const Chunks chunks(tops.size(), 16);  // most tops take microseconds
+  std::vector<CycleFinder> finders(chunks.workers(threads),
+                                   CycleFinder(graph, order, max_length, budget, progress));
+  CountedCycles counted;
   add_edges(graph, tops, packing, counted.rows, steps);
-  std::vector<Id> cycle;
   counted.work.assign(static_cast<std::size_t>(max_length), INT64_MAX);
-  for (int length = 1; length <= max_length;
-       ++length) {  // one by one, so that nothing is done for lengths that are too much
-    parallel(threads, tasks, progress, [&](int thread, std::size_t task) {
-      const std::size_t end = std::min(tops.size(), (task + 1) * at_once);
-      for (std::size_t place = task * at_once; place < end; ++place)
-        finders[thread].count(ranked.order[tops[place]], length);
-      const auto all = static_cast<std::int64_t>(end - task * at_once);
+
+  // One length after the other, so that nothing is done for lengths beyond the limit.
+  for (int length = 1; length <= max_length; ++length) {
+    chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
+      for (std::size_t place = begin; place < end; ++place)
+        finders[thread].count(order.number[tops[place]], length);
+      // All lengths together report each top once.
+      const auto all = static_cast<std::int64_t>(end - begin);
       progress.done(all * length / max_length - all * (length - 1) / max_length);
     });
-    std::vector<Hits> found;  // a row for each kind of cycle
-    for (Finder& finder : finders) {
-      finder.finish();
-      for (std::size_t relation = 0; relation < graph.relations.size(); ++relation)
-        finder.tallies()[relation].drain([&](PathType type, Count many) {
-          found.push_back({-1, static_cast<Id>(relation), type, many});
-        });
-    }
-    found = merged(std::move(found), steps);
-    spent.kinds(static_cast<Count>(found.size()));
-    if (spent.is_too_much()) break;
-    counted.work[static_cast<std::size_t>(length) - 1] = spent.so_far();
-    for (const Hits& kind : found) {
+    const std::vector<Hits> kinds = kinds_of(finders, steps);
+    budget.check_kinds(static_cast<Count>(kinds.size()));
+    if (budget.is_exceeded()) break;
+
+    counted.work[static_cast<std::size_t>(length) - 1] = budget.work();
+    for (const Hits& kind : kinds) {
       steps.take();
       if (kind.hits == 0) continue;
-      cycle.clear();
-      for (int place = 0; place < length; ++place)
-        cycle.push_back(packing.relation(kind.type, place));
-      cycle.push_back(inverse(kind.relation));
-      for (int direction = 0; direction < 2; ++direction, turn(cycle))
-        each_reading(cycle, packing, [&](Id asked, PathType type) {
-          counted.rows.push_back({-1, asked, type, kind.hits});
-        });
+      const auto add = [&](Id relation, PathType type) {
+        counted.rows.push_back({-1, relation, type, kind.hits});
+      };
+      each_reading_both_ways(kind.type, length, kind.relation, packing, add);
     }
   }
   counted.rows = merged(std::move(counted.rows), steps);

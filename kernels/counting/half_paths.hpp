@@ -1,67 +1,84 @@
-// Half paths of one length, grouped by where they end.
+// Half paths of one length, grouped by where they end: what meet-in-the-middle looks up.
+//
+// A counting sort: call `expect` for all halves, `arrange` once, then `add` for each half, and read
+// those of an end with `at`. Halves of one end lie together in memory, in the order they were
+// added.
 #pragma once
+
+#include <vector>
 
 #include "common/bits.hpp"
 
 namespace casegraph {
 
-// Room is made for all halves before the first is kept: `expect` them, `arrange` once, `add` each.
 template <class Half>
-class Layer {
+class HalfPaths {
  public:
-  explicit Layer(std::size_t entities) : rooms_(entities), marks_(entities) {}
+  explicit HalfPaths(std::size_t entities) : rooms_(entities), is_end_(entities) {}
 
-  void expect(Id end, std::size_t many) {
+  // There will be `count` more halves that end here.
+  void expect(Id end, std::size_t count) {
     Room& room = rooms_[end];
     if (room.end == 0) {
       ends.push_back(end);
-      marks_.take(static_cast<std::size_t>(end));
+      is_end_.insert(static_cast<std::size_t>(end));
     }
-    room.end += static_cast<std::uint32_t>(many);
+    room.end += static_cast<std::uint32_t>(count);
   }
-  // Ends with fewer halves than `least` are forgotten.
+
+  // Make room for all halves that are expected. Ends with fewer than `least` of them are forgotten.
   void arrange(std::size_t least = 1) {
     std::uint32_t place = 0;
     std::size_t kept = 0;
     for (Id end : ends) {
       Room& room = rooms_[end];
-      const std::uint32_t many = room.end;
-      room = many < least ? Room{} : Room{place, place};
-      if (many < least) continue;
+      const std::uint32_t expected = room.end;
+      if (expected < least) {
+        room = {};
+        continue;
+      }
+      room = {place, place};
       ends[kept++] = end;
-      place += many;
+      place += expected;
     }
     ends.resize(kept);
     halves_.resize(place);
   }
+
   void add(Id end, const Half& half) {
     Room& room = rooms_[end];
     if (room.begin != nowhere) halves_[room.end++] = half;
   }
-  void clear() {
-    for (Id end : ends) {
-      rooms_[end] = {};
-      marks_.drop(static_cast<std::size_t>(end));
-    }
-    ends.clear();
-  }
+
   std::span<const Half> at(Id end) const {
-    if (!marks_.has(static_cast<std::size_t>(end))) return {};
+    if (!is_end_.has(static_cast<std::size_t>(end))) return {};
     const Room& room = rooms_[end];
     if (room.begin == nowhere) return {};
     return {halves_.data() + room.begin, room.end - room.begin};
   }
 
-  std::vector<Id> ends;
+  void clear() {
+    for (Id end : ends) {
+      rooms_[end] = {};
+      is_end_.erase(static_cast<std::size_t>(end));
+    }
+    ends.clear();
+  }
+
+  std::vector<Id> ends;  // distinct
 
  private:
   static constexpr std::uint32_t nowhere = UINT32_MAX;
+
+  // The halves of an end: halves_[begin .. end). Before `arrange`, `end` is how many are expected.
   struct Room {
-    std::uint32_t begin = nowhere, end = 0;
+    std::uint32_t begin = nowhere;
+    std::uint32_t end = 0;
   };
+
   std::vector<Half> halves_;
   std::vector<Room> rooms_;  // by end
-  Bits marks_;               // the ends: what most lookups ask for, and small enough for the cache
+  Bits is_end_;              // most lookups find nothing, and this answers them from the cache
 };
 
 }  // namespace casegraph

@@ -1,31 +1,40 @@
-// What counting `reach` will take, found beforehand.
+// What `reach` would cost for the path types of a relation, found beforehand and cheaply.
+//
+// Problem: which path types fit into a budget of work must be known before they are counted, and
+// must be the same on every machine and for any order of facts.
+//
+// Idea: `reach` walks from one entity after the other. Here walks are counted from all entities
+// that have the relation at the same time, one number for each entity where they stand (a sparse
+// vector times an adjacency matrix). An edge that `reach` looks at ends some walk, so the number of
+// walks is an upper bound of the number of edges. Two corrections make the bound closer:
+//
+//   - No step looks at more edges than all edges of the relation, from each entity.
+//   - A path never goes straight back along the edge it came by, so walks that do are subtracted
+//     where a step is the inverse of the step before (non-backtracking walks, for one step).
+//
+// Cost: that of `reach` for a single entity that has the edges of all.
 #pragma once
 
 #include "counting/reach.hpp"
 
 namespace casegraph {
 
-// For each step that path types take, those with a common beginning taking it together:
-//   of_step  what it takes
-//   visits   from how many entities it is taken, at most
-// For each path type:
-//   dearest         what the dearest of its steps takes
-//   visits_of_type  the visits of all its steps
+// Nodes are those of the trie of the path types: path types with a common beginning share its
+// steps.
 struct ReachCost {
-  std::vector<Count> of_step, visits, dearest, visits_of_type;
+  std::vector<Count> of_step;  // by node: the cost of the step that leads there
+  std::vector<Count> visits;   // by node: from how many entities it is taken, at most
+
+  std::vector<Count> dearest;         // by path type: the cost of the dearest of its steps
+  std::vector<Count> visits_of_type;  // by path type: the visits of all its steps
 };
 
-// What `reach` does, in steps: measured, so that a step takes some five nanoseconds. To look
-// whether a relation leaves an entity; to follow an edge to where paths go on, which keeps the
-// paths that led there; and to count edges that end a path.
-constexpr Count looking_up = 2, edge_that_goes_on = 8, edges_that_end = 4;
+// The unit of cost is a step of some five nanoseconds. Measured:
+constexpr Count looking_up = 2;         // steps to look whether a relation leaves an entity
+constexpr Count edge_that_goes_on = 8;  // steps to follow an edge and keep the paths that led there
+constexpr Count edges_that_end = 4;     // edges of a last step, which are only counted, in one step
 
-// What `reach` takes for some path types of a relation, on any machine and for any order of facts.
-//
-// All path types are walked once, from all entities that have the relation at the same time, and
-// walks are counted. There are no fewer walks than edges that `reach` looks at, from one entity
-// after the other. Takes what `reach` takes for one entity that has the edges of all; if that is
-// more than `most` steps, nothing is returned.
+// most  if finding the cost takes more than so many steps, nothing is returned
 ReachCost reach_cost(const Graph& graph, Id relation, std::span<const PathType> types,
                      int max_length, Count most, int threads, Progress& progress);
 

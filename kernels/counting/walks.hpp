@@ -1,30 +1,34 @@
-// Tries: walks of a path type from the entities that have a relation, wherever they end (equation
-// 3, denominator).
+// Tries: walks of a path type from the entities that have a relation, wherever they end.
+//
+// They are the denominator of equation 3. Walks are linear: the number of walks of (r1, r2, r3)
+// from every entity is A_r1 · (A_r2 · (A_r3 · 1)), where A_r is the adjacency matrix of r. Path
+// types with a common ending share its product.
+//
+// Takes the edges of r1 for every distinct ending, plus the heads of the relation for each
+// question.
 #pragma once
+
+#include <vector>
 
 #include "common/parallel.hpp"
 #include "common/path_type.hpp"
+#include "graph/graph.hpp"
 
 namespace casegraph {
 
-// A question to count: walks of `type` from the entities of `cluster` that have `relation`.
-struct Question {
-  Id cluster, relation;
+// How many walks of `type` leave the entities of `cluster` that have `relation`?
+struct WalkQuestion {
+  Id cluster;  // -1 for all entities
+  Id relation;
   PathType type;
 };
 
-constexpr Count too_many = INT64_MAX;  // a count that does not fit; never reached by counting
+constexpr Count too_many = INT64_MAX;  // a count that does not fit; no count that fits is as large
 
-// The number of walks for every question; `too_many` where 64 bits do not hold it.
+// The number of walks for every question, which may come in any order.
 //
-// questions  in any order; those with a common last part of the path type share its product
-// clusters   (graph.entities)  the cluster of each entity; a question of cluster -1 is about all
-// entities
-//
-// Linear: the walks of (r1, r2, r3) from every entity are A_r1 · (A_r2 · (A_r3 · 1)); a suffix is
-// multiplied once. Takes the edges of r1 for every distinct suffix, plus the heads of the relation
-// for every question.
-std::vector<Count> walks(const Graph& graph, std::span<const Question> questions, Ids clusters,
+// clusters  (graph.entities)  the cluster of each entity
+std::vector<Count> walks(const Graph& graph, std::span<const WalkQuestion> questions, Ids clusters,
                          int max_length, int threads, Progress& progress);
 
 }  // namespace casegraph

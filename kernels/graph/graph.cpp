@@ -1,78 +1,28 @@
 #include "graph/graph.hpp"
 
 namespace casegraph {
-
 namespace {
 
-std::uint64_t mixed(Id entity) {
-  const std::uint64_t product =
-      (static_cast<std::uint64_t>(entity) + 1) * 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
-  return product ^ product >> 32;
-}
+using Relations = std::vector<std::shared_ptr<const Edges>>;
 
-// Passes without a loop inside a loop: most heads have a tail or two, and a processor that guesses
-// wrong how many takes longer than the sums.
-EdgeDigest digest_of(Ids heads, Ids offsets, Ids tails) {
-  EdgeDigest digest;
-  for (std::size_t row = 0; row < heads.size(); ++row)
-    digest.heads += mixed(heads[row]) * static_cast<std::uint64_t>(offsets[row + 1] - offsets[row]);
-  for (Id tail : tails) digest.tails += mixed(tail);
-  return digest;
-}
-
-Id largest_of(Ids heads, Ids tails) {
-  Id largest = heads.empty() ? -1 : heads.back();
-  for (Id tail : tails) largest = tail > largest ? tail : largest;
-  return largest;
-}
-
-}  // namespace
-
-Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> owner)
-    : heads(heads_),
-      offsets(offsets_),
-      tails(tails_),
-      largest(largest_of(heads_, tails_)),
-      digest(digest_of(heads_, offsets_, tails_)),
-      owner_(std::move(owner)) {
-  if (heads.size() < 4) return;
-  if (static_cast<std::size_t>(heads.back()) / 32 >
-      heads.size()) {  // rare: sixteen bytes for 64 entities would be too much
-    while ((static_cast<std::size_t>(heads.back()) >> shift_) + 2 > heads.size()) ++shift_;
-    stretches_.resize((static_cast<std::size_t>(heads.back()) >> shift_) + 2);
-    for (Id head : heads) ++stretches_[(static_cast<std::size_t>(head) >> shift_) + 1];
-    for (std::size_t at = 1; at < stretches_.size(); ++at) stretches_[at] += stretches_[at - 1];
-    return;
-  }
-  index_.resize((static_cast<std::size_t>(heads.back()) >> 6) + 1);
-  for (Id head : heads)
-    index_[static_cast<std::size_t>(head) >> 6].bits |= std::uint64_t{1} << (head & 63);
-  std::uint64_t before = 0;
-  for (Word& word : index_) {
-    word.before = before;
-    before += static_cast<std::uint64_t>(std::popcount(word.bits));
-  }
-}
-
-bool Edges::holds(Id head, Id tail) const {
-  const Ids found = of(head);
-  return std::binary_search(found.begin(), found.end(), tail);
-}
-
-namespace {
-
-Adjacency all_edges(Id entities, const std::vector<std::shared_ptr<const Edges>>& relations,
-                    Steps& steps) {
+// A counting sort of all edges by head. Relations come in their order, so the edges of each entity
+// end up sorted by relation.
+Adjacency all_edges(Id entities, const Relations& relations, Steps& steps) {
   Adjacency all;
+
+  // Count the edges of each entity, then add up: where each begins.
   all.offsets.assign(static_cast<std::size_t>(entities) + 1, 0);
   for (const auto& edges : relations) {
     steps.take(static_cast<Count>(edges->heads.size()));
-    for (std::size_t row = 0; row < edges->heads.size(); ++row)
-      all.offsets[static_cast<std::size_t>(edges->heads[row]) + 1] +=
-          edges->offsets[row + 1] - edges->offsets[row];
+    for (std::size_t row = 0; row < edges->heads.size(); ++row) {
+      const auto head = static_cast<std::size_t>(edges->heads[row]);
+      all.offsets[head + 1] += edges->offsets[row + 1] - edges->offsets[row];
+    }
   }
   for (std::size_t entity = 0; entity < static_cast<std::size_t>(entities); ++entity)
     all.offsets[entity + 1] += all.offsets[entity];
+
+  // Put every edge in its place.
   all.relations.resize(static_cast<std::size_t>(all.offsets.back()));
   all.tails.resize(all.relations.size());
   std::vector<std::int64_t> next(all.offsets.begin(), all.offsets.end() - 1);
@@ -90,13 +40,33 @@ Adjacency all_edges(Id entities, const std::vector<std::shared_ptr<const Edges>>
   return all;
 }
 
+Count sum_that_fits(Count a, Count b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
+// Look the entity up in every relation.
+void look_up_relations(const Graph& graph, Id entity, std::vector<Id>& found, Steps& steps) {
+  steps.take(static_cast<Count>(graph.relations.size()));
+  for (std::size_t relation = 0; relation < graph.relations.size(); ++relation) {
+    const bool has_edges = !graph.relations[relation]->of(entity).empty();
+    if (has_edges) found.push_back(static_cast<Id>(relation));
+  }
+}
+
+// Read the relations from the edges of the entity, where equal ones stand together.
+void read_relations(const Adjacency& all, Id entity, std::vector<Id>& found, Steps& steps) {
+  const std::int64_t begin = all.offsets[entity], end = all.offsets[entity + 1];
+  steps.take(end - begin);
+  for (std::int64_t edge = begin; edge < end; ++edge) {
+    const bool is_new = edge == begin || all.relations[edge] != all.relations[edge - 1];
+    if (is_new) found.push_back(all.relations[edge]);
+  }
+}
+
 }  // namespace
 
 const Adjacency& Graph::adjacency(Steps& steps) const {
   if (is_made_.load(std::memory_order_acquire)) return adjacency_;
   std::unique_lock lock(guard_, std::defer_lock);
-  while (!lock.try_lock_for(Progress::patience))
-    steps.look();  // another thread makes it, and this one can be stopped
+  while (!lock.try_lock_for(Progress::patience)) steps.check();
   if (!is_made_.load(std::memory_order_relaxed)) {
     adjacency_ = all_edges(entities, relations, steps);
     is_made_.store(true, std::memory_order_release);
@@ -105,24 +75,15 @@ const Adjacency& Graph::adjacency(Steps& steps) const {
 }
 
 Profiles profiles(const Graph& graph, Ids entities, Progress& progress) {
+  constexpr std::size_t few = 64;  // for fewer, lookups are cheaper than gathering all edges once
   Steps steps(progress);
   Profiles found;
   found.offsets.push_back(0);
-  const bool few =
-      entities.size() < 64;  // then looking into every relation is cheaper than gathering all edges
   for (Id entity : entities) {
-    if (few) {
-      steps.take(static_cast<Count>(graph.relations.size()));
-      for (std::size_t relation = 0; relation < graph.relations.size(); ++relation)
-        if (!graph.relations[relation]->of(entity).empty())
-          found.relations.push_back(static_cast<Id>(relation));
-    } else {
-      const Adjacency& all = graph.adjacency(steps);
-      steps.take(all.offsets[entity + 1] - all.offsets[entity]);
-      for (std::int64_t edge = all.offsets[entity]; edge < all.offsets[entity + 1]; ++edge)
-        if (edge == all.offsets[entity] || all.relations[edge] != all.relations[edge - 1])
-          found.relations.push_back(all.relations[edge]);
-    }
+    if (entities.size() < few)
+      look_up_relations(graph, entity, found.relations, steps);
+    else
+      read_relations(graph.adjacency(steps), entity, found.relations, steps);
     found.offsets.push_back(static_cast<std::int64_t>(found.relations.size()));
   }
   return found;
@@ -131,14 +92,16 @@ Profiles profiles(const Graph& graph, Ids entities, Progress& progress) {
 std::vector<Count> walks_from_each(const Graph& graph, int length, Progress& progress) {
   Steps steps(progress);
   const Adjacency& all = graph.adjacency(steps);
-  const auto plus = [](Count a, Count b) { return a > INT64_MAX - b ? INT64_MAX : a + b; };
   std::vector<Count> walks(graph.entities, 0), longer(graph.entities);
   for (; length > 0; --length) {
     for (std::size_t entity = 0; entity < walks.size(); ++entity) {
+      const std::int64_t begin = all.offsets[entity], end = all.offsets[entity + 1];
+      steps.take(1 + end - begin);
       longer[entity] = 0;
-      steps.take(1 + all.offsets[entity + 1] - all.offsets[entity]);
-      for (std::int64_t edge = all.offsets[entity]; edge < all.offsets[entity + 1]; ++edge)
-        longer[entity] = plus(longer[entity], plus(walks[all.tails[edge]], 1));
+      for (std::int64_t edge = begin; edge < end; ++edge) {
+        const Count onward = sum_that_fits(walks[all.tails[edge]], 1);  // the edge alone is a walk
+        longer[entity] = sum_that_fits(longer[entity], onward);
+      }
     }
     walks.swap(longer);
   }

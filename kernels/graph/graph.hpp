@@ -1,107 +1,27 @@
-// The graph as the kernels see it: for every relation its edges, grouped by head, and all edges of
-// an entity in one piece.
+// The graph as the kernels read it: the edges of each relation, and all edges of each entity.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <vector>
 
 #include "common/progress.hpp"
+#include "graph/edges.hpp"
 
 namespace casegraph {
 
-using Id = std::int32_t;
-using Count = std::int64_t;
-using Ids = std::span<const Id>;
-
-// A sum over the heads of all edges, and one over their tails: a relation and its inverse, which
-// have them the other way round, can be seen to give every entity as many edges as the other does.
-struct EdgeDigest {
-  std::uint64_t heads = 0, tails = 0;
-};
-
-// The edges of one relation: row i holds the tails of heads[i], sorted, at
-// tails[offsets[i]..offsets[i + 1]).
-//
-// `of` finds the row of an entity in constant time where the relation is common: one bit an entity,
-// with the number of bits before each word, so that the row is a population count. The ids of a
-// rare relation's heads are cut into about as many stretches as there are rows, and bisection is
-// left with one of them. Neither index takes more than eight bytes a row.
-class Edges {
- public:
-  Edges(Ids heads, Ids offsets, Ids tails, std::shared_ptr<const void> owner);
-
-  Ids of(Id entity) const {
-    const std::size_t row = row_of(entity);
-    return row == heads.size() ? Ids{} : this->row(row);
-  }
-  // The row of an entity, or `heads.size()` if it has none.
-  std::size_t row_of(Id entity) const {
-    if (index_.empty()) return bisect(entity);
-    const auto word = static_cast<std::size_t>(entity) >> 6;
-    if (word >= index_.size()) return heads.size();
-    const auto bit = std::uint64_t{1} << (entity & 63);
-    if (!(index_[word].bits & bit)) return heads.size();
-    return index_[word].before +
-           static_cast<std::size_t>(std::popcount(index_[word].bits & (bit - 1)));
-  }
-  Ids row(std::size_t at) const {
-    return {tails.data() + offsets[at], static_cast<std::size_t>(offsets[at + 1] - offsets[at])};
-  }
-  bool holds(Id head, Id tail) const;
-
-  std::size_t index_bytes() const {
-    return index_.size() * sizeof(Word) + stretches_.size() * sizeof(Id);
-  }
-
-  const Ids heads, offsets, tails;
-  const Id largest;  // id of a head or tail; -1 if there is none
-
-  // Sums over all edges that tell whether two relations are each other's inverse, without looking
-  // at the edges again.
-  const EdgeDigest digest;
-
- private:
-  struct Word {
-    std::uint64_t bits = 0;
-    std::uint64_t before = 0;
-  };
-  std::size_t bisect(Id entity) const {
-    auto first = heads.begin(), last = heads.end();
-    if (!stretches_.empty()) {
-      const auto stretch = static_cast<std::size_t>(entity >> shift_);
-      if (stretch + 1 >= stretches_.size()) return heads.size();
-      last = first + stretches_[stretch + 1];
-      first += stretches_[stretch];
-    }
-    const auto at = std::lower_bound(first, last, entity);
-    return at != last && *at == entity ? static_cast<std::size_t>(at - heads.begin())
-                                       : heads.size();
-  }
-
-  std::vector<Word> index_;
-  std::vector<Id> stretches_;  // of a rare relation: the row where each stretch of 2^shift ids
-                               // begins, and the end
-  int shift_ = 0;
-  std::shared_ptr<const void> owner_;
-};
-
-// A relation `r` and its inverse are neighbours: 2k and 2k + 1.
-inline Id inverse(Id relation) { return relation ^ 1; }
-
 struct Edge {
-  Id head, relation, tail;
+  Id head;
+  Id relation;
+  Id tail;
 };
 
 // All edges of every entity in one piece, sorted by (relation, tail): what path counting walks
 // over.
 struct Adjacency {
   std::vector<std::int64_t> offsets;  // (entities + 1)
-  std::vector<Id> relations, tails;   // (edges)
+  std::vector<Id> relations;          // (edges)
+  std::vector<Id> tails;              // (edges)
 };
 
 class Graph {
@@ -109,13 +29,15 @@ class Graph {
   Graph(Id entities_, std::vector<std::shared_ptr<const Edges>> relations_)
       : entities(entities_), relations(std::move(relations_)) {}
 
-  Ids tails(Id entity, Id relation) const { return relations[relation]->of(entity); }
   const Edges& edges(Id relation) const { return *relations[relation]; }
-  // Made when first asked for; if that is interrupted, by whoever asks next.
+  Ids tails(Id entity, Id relation) const { return relations[relation]->of(entity); }
+
+  // Made by the first who asks, from all edges. Others wait, and can be stopped while they do. If
+  // the making is interrupted, the next who asks makes it.
   const Adjacency& adjacency(Steps& steps) const;
 
   const Id entities;
-  const std::vector<std::shared_ptr<const Edges>> relations;
+  const std::vector<std::shared_ptr<const Edges>> relations;  // each with its inverse after it
 
  private:
   mutable std::timed_mutex guard_;
@@ -123,15 +45,14 @@ class Graph {
   mutable Adjacency adjacency_;
 };
 
-// The relations of each of `entities`, sorted: those of the i-th are relations[offsets[i] ..
-// offsets[i + 1]).
+// The relations of each of `entities`, sorted: relations[offsets[i] .. offsets[i + 1]) of the i-th.
 struct Profiles {
   std::vector<std::int64_t> offsets;
   std::vector<Id> relations;
 };
 Profiles profiles(const Graph& graph, Ids entities, Progress& progress);
 
-// How many walks of up to `length` edges leave each entity; as many as fit, if there are more.
+// How many walks of 1 to `length` edges leave each entity; INT64_MAX where there are more than fit.
 std::vector<Count> walks_from_each(const Graph& graph, int length, Progress& progress);
 
 }  // namespace casegraph

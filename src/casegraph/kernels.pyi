@@ -135,3 +135,6 @@ def standings(
 def evidence(
     asking: Asking, entities: Ids, lists: Ids, left_out: Ids, workspaces: Workspaces, answer: int
 ) -> tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]: ...
+def evidence_of_each(
+    asking: Asking, entities: Ids, lists: Ids, left_out: Ids, workspaces: Workspaces, answers: Ids
+) -> tuple[Counts, tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]]: ...
