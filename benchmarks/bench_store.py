@@ -41,7 +41,7 @@ def main() -> None:
         update(place, arguments.updates)
         timed("open after the updates", lambda: CaseStore.open(place, read_only=True))
         with CaseStore.open(place) as store:
-            timed("write a generation, nothing counted", lambda: store._write_generation(store._writing()))
+            timed("write a generation, nothing counted", lambda: store._write_generation(store._checked_writer()))
         timed("open with a generation, in this process", lambda: CaseStore.open(place, read_only=True))
         timed("open with a generation, in a new process", lambda: in_new_process(place))
 

@@ -12,6 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import pytest
+from hypothesis import settings as example_settings
+
+example_settings.register_profile("coverage", max_examples=10, derandomize=True, deadline=None)  # of scripts/coverage
 
 if folder := os.environ.get("CASEGRAPH_PACKAGE"):
     sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "ScikitBuildRedirectingFinder"]

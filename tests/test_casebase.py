@@ -1,5 +1,6 @@
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as example_settings
@@ -13,7 +14,7 @@ from casegraph.casebase import CaseBase, Known
 from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.settings import Settings
 from casegraph.similarity.profiles import NONE
-from casegraph.statistics.backlog import MANY
+from casegraph.statistics.backlog import MAX_CHANGED_FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,16 +179,51 @@ def test_an_update_tells_what_it_did(history: list[Step]) -> None:
             new_entities=len({name for head, _, tail in new for name in (head, tail)} - entities),
             new_relations=len({relation for _, relation, _ in new} - relations),
             reshaped=len(reshaped),
-            recounted=update.recounted,
-            cycles=update.cycles,
+            recounted=0,  # nothing was asked, so nothing was counted that could change
+            cycles=0,
         )
         known = after
         entities |= {name for head, _, tail in new for name in (head, tail)}
         relations |= {relation for _, relation, _ in new}
 
 
+@example_settings(max_examples=50)
+@given(histories())
+def test_an_update_tells_how_many_cycles_its_facts_close_or_open_and_how_many_entities_are_on_them(
+    history: list[Step],
+) -> None:
+    cases = CaseBase(Settings(max_length=2))
+    cases.update(add=[("one", "next to", "another")])  # apart from all others, so that there is something to count
+    known = set[Fact]()
+    for doing, named in history:
+        cases.prepare()
+        if doing == "add":
+            changed = sorted(set(named) - known)
+            update = cases.update(add=named)
+            found = cycles_through(known, changed, longest=2)
+            known |= set(changed)
+        else:
+            changed = sorted(set(named) & known)
+            update = cases.update(retract=named)
+            known -= set(changed)
+            found = cycles_through(known, changed, longest=2)
+        on_cycles = {entity for path in found for entity in path}
+        assert (update.cycles, update.recounted, update.anew) == (len(found), len(on_cycles), False)
+
+
+def cycles_through(others: set[Fact], changed: list[Fact], longest: int) -> list[tuple[str, ...]]:
+    """The cycles that each fact closes when it joins those before it: paths from its head to its tail, by itself too."""
+    present = set(others)
+    found = []
+    for head, relation, tail in changed:
+        present.add((head, relation, tail))
+        for walks in oracle.walks_by_type(oracle.both_ways(present), head, longest).values():
+            found += [walk for walk in walks if walk[-1] == tail and len(set(walk)) == len(walk)]
+    return found
+
+
 def test_an_update_of_many_facts_says_that_counts_are_made_anew() -> None:
-    many = [(f"a{k}", "parent of", f"b{k}") for k in range(MANY + 1)]
+    many = [(f"a{k}", "parent of", f"b{k}") for k in range(MAX_CHANGED_FACTS + 1)]
     cases = case_base(FAMILY)
     assert [cases.update(add=many).anew, cases.update(retract=many[1:]).anew] == [True, False]
     assert names(cases, "gus", "mother of") == names(case_base([*FAMILY, many[0]]), "gus", "mother of")
@@ -308,3 +344,39 @@ def answers_within(budget: int, facts: list[tuple[str, str, str]]) -> list[Answe
     cases = CaseBase(Settings(max_length=2, budget=budget))
     cases.update(add=facts)
     return [cases.ask(f"e{i}", "r") for i in range(12)]
+
+
+@pytest.mark.parametrize("top", [2.5, "3", None, 2**63, 10**30])
+@pytest.mark.parametrize("ask", ["ask", "ask_head", "ask_many", "similar"])
+def test_a_number_of_answers_that_is_no_whole_number_or_does_not_fit_is_refused(ask: str, top: Any) -> None:  # noqa: ANN401
+    cases = CaseBase()
+    cases.update(add=[("a", "r", "b"), ("c", "r", "b")])
+    asked: dict[str, Callable[[], object]] = {
+        "ask": lambda: cases.ask("a", "r", top),
+        "ask_head": lambda: cases.ask_head("r", "b", top),
+        "ask_many": lambda: cases.ask_many([("a", "r")], top),
+        "similar": lambda: cases.similar("a", top=top),
+    }
+    with pytest.raises(InvalidSettings, match="top is"):
+        asked[ask]()
+
+
+def test_any_number_of_answers_that_fits_is_given() -> None:
+    cases = CaseBase(Settings(support=1))
+    cases.update(add=[("a", "r", "b"), ("c", "r", "b"), ("c", "r", "d"), ("a", "s", "c")])
+    everything = list(cases.ask("a", "r", top=-1))
+    assert everything
+    more_than_enough: list[Any] = [-5, -(2**70), 2**63 - 1, np.int64(100)]
+    for known in ("mark", "exclude"):
+        found = list(cases.ask("a", "r", top=-1, known=known))
+        for top in more_than_enough:
+            assert list(cases.ask("a", "r", top=top, known=known)) == found
+    assert list(cases.ask("a", "r", top=cast("int", np.int32(1)))) == everything[:1]
+    assert len(cases.similar("a", top=2**63 - 1)) == 3
+
+
+def test_a_negative_number_of_similar_entities_is_refused() -> None:
+    cases = CaseBase()
+    cases.update(add=[(f"a{k}", "r", "b") for k in range(9)])
+    with pytest.raises(InvalidSettings, match="top is -3; expected at least 0"):
+        cases.similar("a0", top=-3)

@@ -153,7 +153,7 @@ def test_bad_input_is_one_line_and_exit_code_1(kind: str, tmp_path: Path, monkey
 
 
 def test_a_second_writer_is_told_which_command_writes(store: Path) -> None:
-    program = f"import sys; from casegraph import CaseStore; CaseStore.open({str(store)!r}); print(flush=True); input()"
+    program = f"from casegraph import CaseStore; held = CaseStore.open({str(store)!r}); print(flush=True); input()"
     command = [sys.executable, "-c", program, "at work"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None

@@ -6,11 +6,15 @@ import doctest
 import os
 import re
 import shlex
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 from click.testing import CliRunner
+from tools import architecture
+from tools.tree import Module, modules
 
 import casegraph.casebase
 from casegraph import CaseStore, world, write_facts
@@ -19,19 +23,25 @@ from casegraph.cli import cli
 if TYPE_CHECKING:
     from types import ModuleType
 
-    import click
-
 ROOT = Path(__file__).parents[1]
 COMMANDS_PAGE = ROOT / "docs" / "commands.md"
 PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if page.exists()]
-NAMES = ["", *sorted(cli.commands)]
+NAMES = ["", *sorted(cli.commands), "datasets fetch"]
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+NAMED_LINK = re.compile(r"\[`([\w.]+)`\]\((?:\.\./)*(src/casegraph/[^)#\s]+)\)")
+DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+FILE = re.compile(r"(?:[\w-]+/)*[\w-]+\.(?:py|pyi|hpp|cpp|md|svg|toml|yml|txt)|scripts/[\w-]+")
+NOT_OURS = {"json.dumps", "CMakeLists.txt"}
+FILES_OF_A_USER = {"FILE.progress", "acknowledged.new", "generation.new", "generation.old", "log.new"}
+DOCUMENTED = [*PAGES, ROOT / "CONTRIBUTING.md"]
+MODULES = modules()
 
 
 def printed_help(name: str) -> str:
-    arguments = [name, "--help"] if name else ["--help"]
+    arguments = [*name.split(), "--help"]
     return CliRunner().invoke(cli, arguments, prog_name="casegraph", terminal_width=88).stdout.rstrip()
 
 
@@ -59,6 +69,7 @@ if os.environ.get("CASEGRAPH_WRITE_DOCS") == "1":
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the examples name."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CASEGRAPH_DATA", str(tmp_path))
     facts = world.facts()
     write_facts(facts[:100], "people.tsv")
     Path("places.csv").write_text("Ulm,city in,Germany\nBern,capital of\n", encoding="utf-8")
@@ -68,6 +79,14 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with CaseStore.open("store") as store:
         store.update(add=facts[:100])
     return tmp_path
+
+
+def command_of(name: str) -> click.Command:
+    command: click.Command = cli
+    for part in name.split():
+        assert isinstance(command, click.Group)
+        command = command.commands[part]
+    return command
 
 
 def examples(command: click.Command) -> list[str]:
@@ -81,7 +100,7 @@ def test_the_help_of_every_command_is_in_the_docs_as_printed(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_has_an_example_that_runs(name: str, workplace: Path) -> None:
-    found = examples(cli.commands[name] if name else cli)
+    found = examples(command_of(name))
     assert found
     for example in found:
         result = CliRunner().invoke(cli, shlex.split(example))
@@ -108,3 +127,105 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
     links = LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
     files = [link.partition("#")[0] for link in links if "://" not in link and not link.startswith(("#", "mailto:"))]
     assert [file for file in files if not (page.parent / file).exists()] == []
+
+
+def test_the_architecture_picture_is_drawn_from_the_imports_as_they_are() -> None:
+    assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.drawing(MODULES), "run scripts/architecture"
+
+
+def test_the_table_for_contributors_has_every_module_and_what_its_docstring_says() -> None:
+    page = architecture.TABLE_PAGE.read_text(encoding="utf-8")
+    assert page == architecture.with_table(page, MODULES), "run scripts/architecture"
+    table = page.partition(architecture.TABLE_BEGIN)[2].partition(architecture.TABLE_END)[0]
+    named = re.findall(r"^\| \**`([\w.]+)/?`\** \| \S", table, re.MULTILINE)
+    assert named == [name for name in MODULES if name]
+
+
+def test_an_arrow_is_left_out_where_others_lead_there() -> None:
+    imports = {"top": {"middle", "bottom", "aside"}, "middle": {"bottom"}, "aside": set[str](), "bottom": set[str]()}
+    assert architecture.needed(imports) == {
+        "top": {"middle", "aside"},
+        "middle": {"bottom"},
+        "aside": set(),
+        "bottom": set(),
+    }
+    assert architecture.rows(imports) == [["top"], ["aside", "middle"], ["bottom"]]
+
+
+def test_what_a_package_imports_is_read_from_all_its_modules() -> None:
+    found = {
+        name: Module(name, ROOT / f"{name}.py", "", frozenset(imports))
+        for name, imports in {
+            "graph.facts": ["errors"],
+            "storage.disk": ["graph.facts", "storage.other"],
+            "storage.store.log": ["storage.disk", "world"],
+        }.items()
+    }
+    assert architecture.package_imports(found) == {
+        "graph": set(),
+        "storage": {"graph"},
+        "storage.store": {"storage"},
+    }
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is that of a module of ours, or of something in it, or of something public."""
+    module = name
+    while module and module not in MODULES:
+        module = module.rpartition(".")[0]
+    found: object = import_module(f"casegraph.{module}" if module else "casegraph")
+    for part in filter(None, name.removeprefix(module).split(".")):
+        if not hasattr(found, part) and part not in getattr(found, "__annotations__", {}):
+            return False
+        found = getattr(found, part, None)
+    return True
+
+
+@pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: page.name)
+def test_every_name_of_ours_in_the_docs_exists(page: Path) -> None:
+    code = CODE.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+    names = {found.group() for text in code if (found := DOTTED.match(text.removeprefix("casegraph.")))}
+    named = {name for name in names if not FILE.fullmatch(name)} - NOT_OURS - FILES_OF_A_USER
+    assert sorted(name for name in named if name.split(".")[0] != "cases" and not is_there(name)) == []
+
+
+def test_a_name_that_does_not_exist_is_noticed() -> None:
+    assert is_there("statistics.incremental.changed_hits")
+    assert is_there("Settings.budget")
+    assert is_there("graph.graph.Graph.answers")
+    assert not is_there("statistics.recounting.changed_hits")
+    assert not is_there("recounting.changed_hits")
+    assert not is_there("graph.graph.Graph.replies")
+
+
+@pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: page.name)
+def test_a_link_from_a_name_leads_to_the_file_that_has_it(page: Path) -> None:
+    links = NAMED_LINK.findall(page.read_text(encoding="utf-8"))
+    files = {name: str(module.path.relative_to(ROOT).as_posix()) for name, module in MODULES.items()}
+    wrong = [
+        (name, file)
+        for name, file in links
+        if not any(files[module] == file for module in files if f"{name}.".startswith(f"{module}.") and module)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: page.name)
+def test_every_file_of_ours_that_the_docs_name_exists(page: Path) -> None:
+    code = CODE.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+    named = {text for text in code if FILE.fullmatch(text)}
+    assert sorted(name for name in named if not (ROOT / name).exists() and not in_tree(name)) == []
+
+
+def in_tree(name: str) -> bool:
+    """Whether a file of this name is in one of our folders; the docs may leave out which."""
+    folders = [ROOT / "kernels", ROOT / "tests", ROOT / "src", ROOT / "docs"]
+    return any(file for folder in folders for file in folder.rglob(name))
+
+
+def test_every_command_in_a_shell_session_of_the_docs_exists() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in DOCUMENTED)
+    sessions = re.findall(r"^```(?:sh|console)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    named = {name for session in sessions for name in re.findall(r"^(?:\$ )?casegraph ([a-z]+)", session, re.MULTILINE)}
+    assert named
+    assert named <= set(cli.commands)

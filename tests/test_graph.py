@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests import oracle
 from tests.strategies import ENTITIES, Fact, Step, fact_lists, facts, histories, played, shuffled, surviving
 
+from casegraph.graph.change import Change, net_change
 from casegraph.graph.directions import inverse
-from casegraph.graph.edges import Change, net_change
-from casegraph.graph.graph import AT_ONCE, Graph
+from casegraph.graph.graph import BATCH_SIZE, Graph
 from casegraph.graph.names import Names
 
 
@@ -275,7 +275,7 @@ def test_a_hundred_thousand_facts_in_odd_batches_are_the_graph_of_one_bulk_add()
 
 def test_a_failed_add_leaves_a_graph_that_can_be_read() -> None:
     def broken() -> Iterator[Fact]:
-        yield from ((f"new {k}", "new", "b") for k in range(AT_ONCE))
+        yield from ((f"new {k}", "new", "b") for k in range(BATCH_SIZE))
         raise OSError
 
     graph = Graph.of([("a", "r", "b")])

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pytest
 
 from casegraph.errors import MalformedFact, UnreadableFile
-from casegraph.graph.facts import LONGEST, Fact, read_facts
+from casegraph.graph.facts import MAX_RECORD_BYTES, Fact, read_facts
 
 GOOD = b"a\tr\tb\n"
 TSV = "expected 'head<TAB>relation<TAB>tail'"
@@ -61,15 +61,15 @@ REFUSED_LINES = {
     "carriage returns for newlines": (b"a\tr\tb\rc\tr\td\n", f"{CR}: 'a\\tr\\tb\\rc\\tr\\td'"),
     "long line is cut": (b"x" * 999 + b"\n", f"{TSV}, found 1 field: '{'x' * 80}…'"),
     "line a little too long": (
-        b"x" * LONGEST + b"\n",
+        b"x" * MAX_RECORD_BYTES + b"\n",
         f"expected one fact a line, found more than 16 MiB: '{'x' * 80}…'",
     ),
     "endless line": (
-        b"x" * (LONGEST + 1_000_000) + b"\n",
+        b"x" * (MAX_RECORD_BYTES + 1_000_000) + b"\n",
         f"expected one fact a line, found more than 16 MiB: '{'x' * 80}…'",
     ),
     "endless name": (
-        b"a\tr\t" + b"x" * LONGEST + b"\n",
+        b"a\tr\t" + b"x" * MAX_RECORD_BYTES + b"\n",
         f"expected one fact a line, found more than 16 MiB: 'a\\tr\\t{'x' * 76}…'",
     ),
 }
@@ -116,7 +116,7 @@ ACCEPTED = {
     "other planes": ("🦆\tr\t\U0010ffff\n".encode(), [("🦆", "r", "\U0010ffff")]),
     "control characters": (b"\x01\t\x1b[31m\t\x7f\n", [("\x01", "\x1b[31m", "\x7f")]),
     "name of a megabyte": (b"a\tr\t" + b"x" * 1_000_000 + b"\n", [("a", "r", "x" * 1_000_000)]),
-    "longest line": (b"a\tr\t" + b"x" * (LONGEST - 5) + b"\n", [("a", "r", "x" * (LONGEST - 5))]),
+    "longest line": (b"a\tr\t" + b"x" * (MAX_RECORD_BYTES - 5) + b"\n", [("a", "r", "x" * (MAX_RECORD_BYTES - 5))]),
 }
 PACKED = gzip.compress(GOOD * 1000)
 UNREADABLE = {
@@ -238,7 +238,8 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     assert str(raised.value) == f"{tmp_path}: is a directory"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="everything is permitted to the superuser")
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has other permissions")
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="everything is permitted to the superuser")
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_bytes(GOOD)
     (tmp_path / "facts.tsv").chmod(0)

@@ -22,7 +22,8 @@ from tests.strategies import Fact, Step, histories, random_facts, some_settings,
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.settings import Settings
-from casegraph.storage.case_files import DIGEST, FORMAT, digest_of
+from casegraph.storage.array_files import DIGEST, digest_of
+from casegraph.storage.case_files import FORMAT
 
 Arrays = dict[str, npt.NDArray[Any]]
 

@@ -22,9 +22,10 @@ from casegraph.casebase import CaseBase
 from casegraph.cli import cli
 from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings
 from casegraph.execution.shard_files import read_part, write_part
-from casegraph.execution.shards import COLUMNS, Part, Shard, count_hits, count_reach, keep, merged, with_hits
+from casegraph.execution.shards import Part, Shard, count_hits, count_reach, keep, merged, with_hits
 from casegraph.settings import Settings
 from casegraph.statistics.path_types import in_words, unpacked
+from casegraph.storage.count_columns import COUNT_COLUMNS
 
 FACTS = random_facts(Random(71), entities=12, relations=3, facts=50)
 
@@ -55,7 +56,7 @@ def counts_of(cases: State) -> Part:
 def assert_same_counts(cases: State, expected: State) -> None:
     assert sorted(cases.statistics.counted) == sorted(expected.statistics.counted)
     for relation, counts in expected.statistics.counted.items():
-        for column in ("types", *COLUMNS):
+        for column in ("types", *COUNT_COLUMNS):
             one, other = getattr(cases.statistics.counted[relation], column), getattr(counts, column)
             assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
 
@@ -230,7 +231,7 @@ def test_a_part_that_cannot_be_is_refused_in_one_sentence(kind: str, tmp_path: P
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["header", "counted", "extent", "relation", "types", *COLUMNS])
+@pytest.mark.parametrize("name", ["header", "counted", "extent", "relation", "types", *COUNT_COLUMNS])
 def test_whatever_is_in_the_place_of_an_array_of_a_part_is_refused(name: str, tmp_path: Path) -> None:
     file = tmp_path / "part.npz"
     write_part(counts_of(cases_of(FACTS)), file)
@@ -288,9 +289,9 @@ def test_counts_can_be_read_by_other_engines(tmp_path: Path) -> None:
     expected = [
         (cases.graph.relation_name(relation), in_words(cases.graph, unpacked(number, 3)), *row)
         for relation, counts in cases.statistics.counted.items()
-        for number, *row in zip(*(getattr(counts, name).tolist() for name in ("types", *COLUMNS)), strict=True)
+        for number, *row in zip(*(getattr(counts, name).tolist() for name in ("types", *COUNT_COLUMNS)), strict=True)
     ]
-    found = [(row["relation"], " → ".join(row["path_type"]), *(row[name] for name in COLUMNS)) for row in rows]
+    found = [(row["relation"], " → ".join(row["path_type"]), *(row[name] for name in COUNT_COLUMNS)) for row in rows]
     assert sorted(found) == sorted(expected)
     assert [path.name for path in tmp_path.iterdir()] == ["counts.parquet"]
 

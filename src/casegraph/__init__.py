@@ -40,7 +40,8 @@ else:
 
         for module, names in _PUBLIC.items():
             if name in names.split():
-                value = globals()[name] = getattr(import_module(f"casegraph.{module}"), name)
+                value: object = getattr(import_module(f"casegraph.{module}"), name)
+                globals()[name] = value  # found there from now on, without calling this
                 return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

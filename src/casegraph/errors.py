@@ -21,17 +21,20 @@ from heapq import nlargest
 from itertools import chain, islice
 from typing import Any
 
-SEARCHED = 200_000  # names; among more, only another spelling of the same letters is looked for
-SEARCHED_LENGTH = 200  # characters of a name, likewise
-COMPARED = 500  # names that are compared letter by letter, which takes some 40 µs each
-SHOWN = 80  # characters of what was given that a message repeats
+# Among more names than this, or for a longer name, a suggestion may differ in spelling only.
+MAX_SEARCHED_NAMES = 200_000
+MAX_SEARCHED_LENGTH = 200
+
+MAX_COMPARED_NAMES = 500  # letter by letter, which takes some 40 µs each
+MAX_QUOTED_LENGTH = 80  # characters of what was given that a message repeats
 
 
 class CasegraphError(Exception):
     """Every error that casegraph raises on purpose."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By default an error is copied, or sent to another process, by calling its class with its message alone.
+        # How to copy an error, or send it to another process. The default is to call its class
+        # with the message alone, but our classes take other arguments.
         return CasegraphError.__new__, (type(self), *self.args), self.__dict__
 
 
@@ -39,10 +42,13 @@ class UnknownName(CasegraphError):
     """A query names an entity or relation the graph has never seen."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        close = close_names(name, known)
-        hint = f"; did you mean {' or '.join(map(quoted, close))}?" if close else ""
-        super().__init__(f"no {kind} is named {quoted(name)}{hint}")
-        self.kind, self.name = kind, name
+        message = f"no {kind} is named {quoted(name)}"
+        suggestions = close_names(name, known)
+        if suggestions:
+            message += f"; did you mean {' or '.join(map(quoted, suggestions))}?"
+        super().__init__(message)
+        self.kind = kind
+        self.name = name
 
 
 class MalformedFact(CasegraphError):
@@ -50,7 +56,9 @@ class MalformedFact(CasegraphError):
 
     def __init__(self, source: str, line: int, problem: str) -> None:
         super().__init__(f"{source}:{line}: {problem}")
-        self.source, self.line, self.problem = source, line, problem
+        self.source = source
+        self.line = line
+        self.problem = problem
 
 
 class UnreadableFile(CasegraphError):
@@ -58,7 +66,8 @@ class UnreadableFile(CasegraphError):
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(f"{source}: {problem}")
-        self.source, self.problem = source, problem
+        self.source = source
+        self.problem = problem
 
 
 class IncompatibleFile(CasegraphError):
@@ -66,7 +75,8 @@ class IncompatibleFile(CasegraphError):
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(f"{source}: {problem}")
-        self.source, self.problem = source, problem
+        self.source = source
+        self.problem = problem
 
 
 class InvalidSettings(CasegraphError):
@@ -74,7 +84,9 @@ class InvalidSettings(CasegraphError):
 
     def __init__(self, setting: str, value: object, expected: str) -> None:
         super().__init__(f"{setting} is {shortened(repr(value))}; expected {expected}")
-        self.setting, self.value, self.expected = setting, value, expected
+        self.setting = setting
+        self.value = value
+        self.expected = expected
 
 
 class NotABenchmark(CasegraphError):
@@ -82,7 +94,8 @@ class NotABenchmark(CasegraphError):
 
     def __init__(self, folder: str, problem: str) -> None:
         super().__init__(f"{folder}: {problem}")
-        self.folder, self.problem = folder, problem
+        self.folder = folder
+        self.problem = problem
 
 
 class StoreInUse(CasegraphError):
@@ -93,7 +106,9 @@ class StoreInUse(CasegraphError):
         if is_here:
             problem = "is already open for writing in this process; close it first"
         super().__init__(f"{folder}: {problem}")
-        self.folder, self.writer, self.is_here = folder, writer, is_here
+        self.folder = folder
+        self.writer = writer
+        self.is_here = is_here
 
 
 class ReadOnlyStore(CasegraphError):
@@ -101,29 +116,37 @@ class ReadOnlyStore(CasegraphError):
 
     def __init__(self, folder: str, problem: str) -> None:
         super().__init__(f"{folder}: {problem}")
-        self.folder, self.problem = folder, problem
+        self.folder = folder
+        self.problem = problem
 
 
 class DamagedStore(CasegraphError):
     """A file of a store is not as it was written, from `offset` on."""
 
     def __init__(self, file: str, offset: int, problem: str) -> None:
-        super().__init__(f"{file}: is damaged at byte {offset:,}: {problem}; run 'casegraph check' on the folder")
-        self.file, self.offset, self.problem = file, offset, problem
+        place = f"{file}: is damaged at byte {offset:,}"
+        super().__init__(f"{place}: {problem}; run 'casegraph check' on the folder")
+        self.file = file
+        self.offset = offset
+        self.problem = problem
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """At most three of the `known` names that `name` may have been meant for, the most similar first.
+    """At most three of the `known` names that `name` may have been meant for, most similar first.
 
-    Among very many names, or for a very long one, only those that differ in case, white space or underscores:
-    the work stays linear in the number of names, and small for each.
+    Among very many names, or for a very long name, only names that differ in case, white space or
+    underscores are suggested: this looks at each name once, and takes little time for each.
     """
     names = iter(known)
-    first = list(islice(names, SEARCHED + 1))
-    if len(first) <= SEARCHED and len(name) <= SEARCHED_LENGTH:
-        return get_close_matches(name, _likely(name, first), n=3)
+    first_names = list(islice(names, MAX_SEARCHED_NAMES + 1))
+    are_few = len(first_names) <= MAX_SEARCHED_NAMES
+    if are_few and len(name) <= MAX_SEARCHED_LENGTH:
+        return get_close_matches(name, _likely(name, first_names), n=3)
+
     folded = _folded(name)
-    return list(islice((other for other in chain(first, names) if _folded(other) == folded), 3))
+    all_names = chain(first_names, names)
+    same_letters = (other for other in all_names if _folded(other) == folded)
+    return list(islice(same_letters, 3))
 
 
 def quoted(text: str) -> str:
@@ -133,16 +156,23 @@ def quoted(text: str) -> str:
 
 def shortened(text: str) -> str:
     """`text`, or its beginning and an ellipsis."""
-    return text if len(text) <= SHOWN else text[:SHOWN] + "…"
+    if len(text) <= MAX_QUOTED_LENGTH:
+        return text
+    return text[:MAX_QUOTED_LENGTH] + "…"
 
 
 def _likely(name: str, known: list[str]) -> list[str]:
-    """The names worth comparing letter by letter: those that share most pairs of letters with `name`."""
-    if len(known) <= COMPARED:
+    """The names worth comparing letter by letter: those that share most pairs of letters."""
+    if len(known) <= MAX_COMPARED_NAMES:
         return known
     pairs = sorted({name[place : place + 2] for place in range(len(name))})
-    return nlargest(COMPARED, known, key=lambda other: sum([pair in other for pair in pairs]))
+
+    def shared_pairs(other: str) -> int:
+        return sum([pair in other for pair in pairs])
+
+    return nlargest(MAX_COMPARED_NAMES, known, key=shared_pairs)
 
 
 def _folded(name: str) -> str:
+    """A name without case, white space and underscores."""
     return "".join(name.casefold().replace("_", " ").split())

@@ -1,4 +1,4 @@
-"""Running kernels: how many threads, progress while they run, and stopping them; and work on very many objects."""
+"""Running kernels: threads, progress, interrupts; and the memory of this process."""
 
 import gc
 import os
@@ -14,29 +14,31 @@ import numpy as np
 from casegraph.graph.arrays import Counts
 
 T = TypeVar("T")
-Show = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
-POLL = 0.1  # seconds between looks at how far a kernel is
+Show = Callable[[str, int, int], None]  # shows progress: what is done, how much so far, how much in all
+POLL = 0.1  # seconds between two looks at the progress of a kernel
 
 
 def quiet(doing: str, done: int, total: int) -> None:
-    """Show nothing."""
+    """Show no progress."""
 
 
 def threads() -> int:
-    """As many threads as this process may use processors; `CASEGRAPH_THREADS` says otherwise."""
+    """The number of threads to use: `CASEGRAPH_THREADS`, or the processors of this process."""
     chosen = os.environ.get("CASEGRAPH_THREADS", "")
-    return (
-        max(1, int(chosen))
-        if chosen.isdigit()
-        else len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
+    if chosen.isdigit():
+        return max(1, int(chosen))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager
-def no_collection() -> Iterator[None]:
-    """Look for no garbage: among a million facts, which hold no cycles, that takes a third of the time."""
+def paused_garbage_collection() -> Iterator[None]:
+    """Do not look for reference cycles meanwhile.
+
+    A million facts are a million objects without cycles; looking at them again and again takes a
+    third of the time of reading them.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -47,11 +49,15 @@ def no_collection() -> Iterator[None]:
 
 
 def run(kernel: Callable[[Counts], T], doing: str, total: int, show: Show) -> T:
-    """Run a kernel that counts how far it is, and show that; an interrupt stops it at once.
+    """Run a kernel and show its progress; an interrupt (Ctrl-C) stops it at once.
 
-    The kernel gets two counters: what it has done, which it writes, and whether to stop, which it reads. Called from
-    the main thread it hears a Ctrl-C by itself. To show how far it is, it works in a thread of its own, and this one
-    hears the Ctrl-C.
+    kernel  is called with two counters: it writes to the first how much it has done, and stops when
+            the second is not zero
+    doing   what the kernel does, for `show`
+    total   how much there is to do, for `show`
+
+    Without progress to show, the kernel runs in this thread and notices a Ctrl-C itself. Else it
+    runs in another thread, and this thread shows the progress and notices the Ctrl-C.
     """
     counters = np.zeros(2, dtype=np.int64)
     if show is quiet:
@@ -69,12 +75,19 @@ def run(kernel: Callable[[Counts], T], doing: str, total: int, show: Show) -> T:
 
 
 def peak_memory() -> int:
-    """The most bytes that this process has held; 0 where the system does not say."""
+    """The largest number of bytes that this process has held; 0 if the system does not say."""
     if sys.platform == "win32":
         return 0
-    if (status := Path("/proc/self/status")).exists():  # getrusage would also count the process that started this one
-        lines = status.read_text().splitlines()
-        return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+
+    # Linux says it here. `getrusage` would also count the process that started this process.
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                kibibytes = int(line.split()[1])
+                return 1024 * kibibytes
+        return 0
+
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

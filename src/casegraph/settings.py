@@ -1,10 +1,9 @@
 """
 Settings: everything that can be chosen about reasoning, in one frozen value.
 
-The paper's letters are `neighbours` (K), `path_types` (N), `max_length` (n) and `threshold` (λ, here always a
-similarity: the paper's value is a distance, so `threshold = 1 - λ`). `Settings()` is the default, chosen on validation
-data and the same for every graph; `Settings.paper(name)` are the paper's own; the others are its baselines. All run
-through the same code.
+`Settings()` is the default. It was chosen on validation data and is the same for every graph.
+`Settings.paper(name)` are the paper's own settings for a data set, and `Settings.cbr(name)` those
+of the method that it improves on. All of them run through the same code.
 """
 
 from __future__ import annotations
@@ -18,9 +17,10 @@ from casegraph.errors import InvalidSettings
 Clustering = Literal["hac", "grinch", "entity", "everyone"]
 Weight = Literal["right", "prior", "frequency"]
 
-LARGEST_ID = 2**31 - 1
-LARGEST_COUNT = 2**63 - 1
+LARGEST_ID = 2**31 - 1  # ids have 32 bits, with sign
+LARGEST_COUNT = 2**63 - 1  # counts have 64 bits, with sign
 
+# K, N, n and 1 - λ of each data set (A.6).
 PAPER = {
     "WN18RR": {"neighbours": 40, "path_types": 60, "max_length": 5, "threshold": 0.75},
     "FB122": {"neighbours": 10, "path_types": 80, "max_length": 3, "threshold": 0.4},
@@ -30,25 +30,57 @@ PAPER = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How to reason; `replace` and the constructors below make variants.
+    """How to answer queries; `but` makes variants.
 
-    max_length  longest path, 1 to 5 (n)
-    neighbours  contextual entities whose path types are walked (K); none: every path type known for the relation
-    path_types  how many path types that lead anywhere are walked (N); none: all
-    support     a path type, or an answer of others that share a fact, counts from so many times on
-    weight      what a path type is worth: "right" / (reached + doubt), "prior" × precision (equations 2 and 3), or its
-                "frequency" among the contextual entities
-    combination "noisy-or": the `best` pieces of evidence, each worth `discount` of the one before; "sum": equation 1
-    loop_free   paths that pass no entity twice, or any walk
-    precedents  whether to ask what entities that share a fact, and all entities (at `habit` of its weight), answer
-    clustering  whose counts are a query's: those of its cluster (made anew after every change by "hac", rearranged by
-                "grinch"), its own ("entity") or "everyone"'s
-    threshold   mean similarity above which a node of the hierarchy is one cluster (Algorithm 1)
-    budget      edges that one query may look at; what would cost more is left out, and `Answers.exact` says so
-    counting    steps that finding the paths to answers may take, and counting what those of one relation reach; what
-                would take more is left out, and `Answers.exact` says so. A step takes some five nanoseconds of one
-                processor: 3 G are some seven seconds on two. Ten times as many steps may take ten times as long
-    fallback    whether everyone's counts stand in for a path type that the cluster has none of
+    The letters K, N, n and λ are those of the paper.
+
+    Which path types are considered:
+
+    max_length   n: the most steps of a path, from 1 to 5. Longer paths reach more answers; each
+                 step multiplies the time that counting takes
+    neighbours   K: only path types that lead one of the K most similar entities to an answer are
+                 walked; more of them give more path types. None: every path type known for the
+                 relation
+    path_types   N: of these, the N best that lead anywhere are walked. More are slower, and find
+                 weaker evidence. None: all
+    support      a path type must have led to an answer this many times; likewise an answer must be
+                 shared by this many entities that share a fact. Higher is faster and more cautious
+    loop_free    whether a path may visit an entity only once. If not, any walk counts, as in the
+                 paper
+
+    What evidence is worth:
+
+    weight       of a path type: "right" is right / (reached + `doubt`), "prior" is prior times
+                 precision (equations 2 and 3), "frequency" is how often it occurs among the K
+                 contextual entities
+    doubt        higher values trust rare path types less
+    precedents   whether there is evidence beside paths: the answers of entities that share a fact
+                 with the query entity, and the most frequent answers (the habit of the relation)
+    habit        the weight of the most frequent answers, from 0 to 1 (1: as much as other evidence)
+    combination  of the pieces of evidence for one answer: "noisy-or" of the `best` strongest
+                 pieces, or the "sum" of all (equation 1)
+    discount     in "noisy-or", each piece counts this fraction of the piece before it. Towards 0
+                 the strongest piece decides, and the next only breaks ties; at 1 all count fully
+    best         how many pieces "noisy-or" combines, from 1 to 8
+
+    Whose counts are used:
+
+    clustering   "everyone": those of all entities. "entity": those of the query entity itself.
+                 "hac" and "grinch": those of its cluster of similar entities; "hac" makes clusters
+                 from scratch after every change, "grinch" rearranges them
+    threshold    a node of the hierarchy is a cluster if its mean similarity is above this value
+                 (Algorithm 1). It is a similarity, and the paper's λ is a distance:
+                 `threshold = 1 - λ`. Higher values make more and smaller clusters
+    fallback     whether the counts of everyone are used for a path type that the cluster has no
+                 counts of; if not, it is not walked
+
+    Limits to the work. What would exceed them is left out, and `Answers.exact` is false then:
+
+    budget       how many edges one query may look at
+    counting     how many steps may be taken to find the paths to answers, and to count what the
+                 paths of one relation reach. A step takes some five nanoseconds of one processor:
+                 the default is some seven seconds on two. Ten times as many may take ten times as
+                 long
     """
 
     max_length: int = 3
@@ -83,33 +115,39 @@ class Settings:
         check_count("budget", self.budget, 1)
         check_count("counting", self.counting, 1)
         _check("threshold", self.threshold, -1, 1)
-        for name in ("loop_free", "precedents", "fallback"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidSettings(name, getattr(self, name), "True or False")
+        _check_flag("loop_free", self.loop_free)
+        _check_flag("precedents", self.precedents)
+        _check_flag("fallback", self.fallback)
         _choose("weight", self.weight, "right", "prior", "frequency")
         _choose("combination", self.combination, "noisy-or", "sum")
         _choose("clustering", self.clustering, "hac", "grinch", "entity", "everyone")
         if self.weight == "frequency" and self.neighbours is None:
-            raise InvalidSettings(
-                "neighbours", None, "a number, since frequency is counted among the contextual entities"
-            )
+            expected = "a number, since frequency is counted among the contextual entities"
+            raise InvalidSettings("neighbours", None, expected)
 
     @classmethod
     def paper(cls, dataset: str = "WN18RR") -> Settings:
-        """The paper's settings for a data set (reproducibility checklist): Σ prior × precision per cluster."""
+        """The paper's settings for a data set (A.6): the sum of prior × precision, per cluster."""
         if dataset not in PAPER:
             raise InvalidSettings("dataset", dataset, f"one of {', '.join(sorted(PAPER))}")
-        paper: dict[str, Any] = PAPER[dataset]
+        chosen_for_dataset: dict[str, Any] = PAPER[dataset]
         return cls(
-            **paper, support=1, weight="prior", combination="sum", loop_free=False, precedents=False, clustering="hac"
+            **chosen_for_dataset,
+            support=1,
+            weight="prior",
+            combination="sum",
+            loop_free=False,
+            precedents=False,
+            clustering="hac",
         )
 
     @classmethod
     def cbr(cls, dataset: str = "WN18RR") -> Settings:
-        """CBR (Das et al. 2020): path types by their frequency among the contextual entities, not weighed further."""
+        """CBR (Das et al. 2020): a path type has the weight of its frequency, for everyone."""
         return cls.paper(dataset).but(weight="frequency", clustering="everyone")
 
-    def but(self, **changes: Any) -> Settings:  # noqa: ANN401  (each field has its own type, and is checked)
+    # Each field has a type of its own, which is checked when the settings are made.
+    def but(self, **changes: Any) -> Settings:  # noqa: ANN401
         """These settings with some changed."""
         return replace(self, **changes)
 
@@ -119,7 +157,7 @@ class Settings:
 
 
 def check_count(name: str, value: int, least: int) -> None:
-    """Refuse what is no whole number, is less than `least`, or is more than 64 bits hold."""
+    """Refuse what is no whole number, is less than `least`, or does not fit 64 bits."""
     _check_whole(name, value, least, LARGEST_COUNT)
 
 
@@ -127,18 +165,30 @@ def _check_whole(name: str, value: int, least: int, most: int) -> None:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if is_whole and least <= value <= most:
         return
-    wanted = (
-        f"at least {least}" if most >= LARGEST_ID and not (is_whole and value > most) else f"from {least} to {most}"
-    )
-    raise InvalidSettings(name, value, wanted if is_whole else f"a whole number {wanted}")
+
+    # A limit that only comes from the size of integers is named only to who exceeds it.
+    is_too_large = is_whole and value > most
+    if most >= LARGEST_ID and not is_too_large:
+        expected = f"at least {least}"
+    else:
+        expected = f"from {least} to {most}"
+    if not is_whole:
+        expected = f"a whole number {expected}"
+    raise InvalidSettings(name, value, expected)
 
 
 def _check(name: str, value: float, least: float, most: float | None) -> None:
+    """Refuse what is no finite number, or is out of its range; `most` is None if there is none."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and least <= value < inf and (most is None or value <= most):
-        return
-    wanted = f"at least {least}" if most is None else f"from {least} to {most}"
-    raise InvalidSettings(name, value, wanted)
+    is_in_range = is_number and least <= value < inf and (most is None or value <= most)
+    if not is_in_range:
+        expected = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise InvalidSettings(name, value, expected)
+
+
+def _check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise InvalidSettings(name, value, "True or False")
 
 
 def _choose(name: str, value: str, *choices: str) -> None:

@@ -1,13 +1,15 @@
 """
-An audit: score every fact that is there as if it were missing, and list the least supported.
+Audit: score every fact as if it were missing, and list those with the least support.
 
-The fact is not walked and is no precedent, though the counts that weigh path types include it. A fact that nothing
-supports may still be right: a country that has its own currency has no precedent. So facts are listed by doubt, the
-probability that the fact is wrong times that of the best other answer: first what has little support where something
-else has much.
+While a fact is scored it is hidden: no path walks over it, and it is no precedent. Only the counts
+that weigh path types still include it.
+
+A fact without support may well be right: a country that alone has its currency has no precedent. So
+facts are listed by doubt, the probability that the fact is wrong times the probability of the best
+other answer. First come facts with little support where another answer has much.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import chain
@@ -18,26 +20,36 @@ import numpy as np
 from casegraph.answering.query import Found, Standings, answers, standings
 from casegraph.answering.results import Answer
 from casegraph.answering.state import State
-from casegraph.batch.completion import directions_of, first_reasons, probability
+from casegraph.batch.completion import (
+    NOTHING_HIDDEN,
+    chosen_directions,
+    first_reasons,
+    probability,
+)
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings
 from casegraph.execution.executor import HERE, Executor
-from casegraph.graph.arrays import Ids
+from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.directions import relation_of
 from casegraph.running import Show, quiet
 
-AT_ONCE = 256  # facts that are one task
+AT_ONCE = 256  # facts of a task
 REASONS = 3  # that are given for an answer
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fact as if it were missing.
+    """A fact as it looks while it is hidden.
 
-    score    what it would score as an answer to (head, relation, ?), with its probability (see `probability`)
-    rank     one more than the answers that score more, other facts aside; none if it was not reached
-    instead  the best other answer, if there is one, with its score, and whether the graph has it, too
-    doubt    the probability of the other answer times that of the fact being wrong; where the settings give no
-             probability, by how much the other scores more
+    score          as an answer to (head, relation, ?)
+    probability    that belongs to the score (see `completion.probability`)
+    rank           one more than the number of answers that score more, other facts left out;
+                   None if the fact is not found as an answer
+    instead        the best other answer, if there is one
+    instead_score  its score
+    instead_known  whether that is a fact, too
+    doubt          the probability that the fact is wrong times the probability of the other answer;
+                   where the settings give no probability, by how much the other answer scores more
     """
 
     head: str
@@ -53,7 +65,7 @@ class Finding:
 
 
 class Facts(NamedTuple):
-    """Facts of one relation as ids, and how many of them to list."""
+    """A task: facts of one relation, as ids, and how many of them to list."""
 
     relation: int
     heads: Ids
@@ -69,80 +81,155 @@ def audit(
     executor: Executor = HERE,
     show: Show = quiet,
 ) -> list[Finding]:
-    """The `top` least supported facts of these relations, of all if none are named; the most doubtful first."""
+    """The `top` most doubtful facts, of these relations or of all; the most doubtful first."""
     if top < 1:
         raise InvalidSettings("top", top, "at least 1")
-    state, chosen = case_base.state, directions_of(case_base.graph, relations)
+    state = case_base.state
+    chosen = chosen_directions(case_base.graph, relations)
     executor.count(state, chosen, show)
-    tasks = [task for relation in chosen for task in _tasks(state, relation, top)]
-    found = _watched(executor.each(state, findings, tasks), tasks, show)
+
+    tasks = list(chain.from_iterable(_tasks(state, relation, top) for relation in chosen))
+    found = _with_progress(executor.each(state, findings, tasks), tasks, show)
     return nsmallest(top, chain.from_iterable(found), key=_order)
 
 
 def because(case_base: CaseBase, found: Finding) -> tuple[list[str], list[str]]:
-    """The first reasons for a fact and for the other answer, both as if the fact were missing."""
-    graph, asked = case_base.graph, (found.head, found.relation, False)
-    tail = graph.entities.find(found.tail)
-    for_fact, for_other = (
-        first_reasons(case_base.state, Answer(*asked, entity, score, 0, known=True), tail, REASONS) if score else []
-        for entity, score in ((found.tail, found.score), (found.instead or "", found.instead_score))
-    )
+    """The first reasons for the fact and for the other answer, both while the fact is hidden."""
+    for_fact = _reasons_for(case_base, found, found.tail, found.score)
+    for_other = _reasons_for(case_base, found, found.instead or "", found.instead_score)
     return for_fact, for_other
 
 
 def findings(state: State, facts: Facts) -> list[Finding]:
-    """The least supported of some facts."""
-    graph, (relation, heads, tails, top) = state.graph, facts
-    known, standing = [graph.answers(head, relation) for head in heads.tolist()], _standings(state, facts)
-    best = answers(state, relation, heads, top=2, left_out=tails)
-    rows = zip(heads.tolist(), tails.tolist(), standing.score.tolist(), standing.better.tolist(), strict=True)
-    found = list[Finding]()
-    for (head, tail, score, better), own, others in zip(rows, known, best, strict=True):
-        instead, other = _other(others, tail)
-        found.append(
-            Finding(
-                graph.entities[head], graph.relations[relation >> 1], graph.entities[tail], score,
-                probability(state.settings, score), better + 1 if score else None,
-                None if instead is None else graph.entities[instead], other, instead in own,
-                _doubt(state, score, other),
-            )
-        )  # fmt: skip
-    return nsmallest(top, found, key=_order)
+    """The most doubtful facts of a task."""
+    known = _known_answers(state, facts)
+    standing = _standings(state, facts, known)
+    best = answers(state, facts.relation, facts.heads, top=2, hidden=facts.tails)
+    heads = facts.heads.tolist()
+    tails = facts.tails.tolist()
+    scores = standing.score.tolist()
+    better = standing.better.tolist()
+
+    found = [
+        _finding(
+            state,
+            fact=(heads[place], facts.relation, tails[place]),
+            score=scores[place],
+            better=better[place],
+            other=_best_other(best[place], tails[place]),
+            known=known[place],
+        )
+        for place in range(len(heads))
+    ]
+    return nsmallest(facts.top, found, key=_order)
 
 
-def _other(best: Found, tail: int) -> tuple[int | None, float]:
-    """The best answer but the fact's own."""
-    others = zip(best.entities.tolist(), best.scores.tolist(), strict=True)
-    return next((one for one in others if one[0] != tail), (None, 0.0))
+class _Scored(NamedTuple):
+    """An answer and its score; None and 0 if there is no answer."""
+
+    entity: int | None
+    score: float
 
 
-def _doubt(state: State, score: float, other: float) -> float:
-    own, instead = probability(state.settings, score), probability(state.settings, other)
-    return other - score if own is None or instead is None else (1 - own) * instead
+def _finding(
+    state: State,
+    *,
+    fact: tuple[int, int, int],
+    score: float,
+    better: int,
+    other: _Scored,
+    known: Ids,
+) -> Finding:
+    """What to say about a fact (head, relation, tail); `better` is how many answers score more."""
+    head, relation, tail = fact
+    entities = state.graph.entities
+    return Finding(
+        head=entities[head],
+        relation=state.graph.relations[relation_of(relation)],
+        tail=entities[tail],
+        score=score,
+        probability=probability(state.settings, score),
+        rank=better + 1 if score else None,
+        instead=None if other.entity is None else entities[other.entity],
+        instead_score=other.score,
+        instead_known=other.entity in known,
+        doubt=_doubt(state, score, other.score),
+    )
 
 
-def _order(one: Finding) -> tuple[float, str, str, str]:
-    return -one.doubt, one.relation, one.head, one.tail
+def _best_other(best: Found, tail: int) -> _Scored:
+    """The best answer that is not the fact itself."""
+    for entity, score in zip(best.entities.tolist(), best.scores.tolist(), strict=True):
+        if entity != tail:
+            return _Scored(entity, score)
+    return _Scored(None, 0.0)
 
 
-def _standings(state: State, facts: Facts) -> Standings:
-    """How each fact stands among the answers if it is missing, other facts passed over."""
-    relation, heads, tails, _ = facts
-    known = [state.graph.answers(head, relation) for head in heads.tolist()]
-    passed = np.cumsum([0, *map(len, known)], dtype=np.int64), np.concatenate(known)
-    return standings(state, (relation, heads), (np.arange(len(heads) + 1), tails), passed, left_out=tails)
+def _doubt(state: State, score: float, other_score: float) -> float:
+    right = probability(state.settings, score)
+    other_right = probability(state.settings, other_score)
+    if right is None or other_right is None:
+        return other_score - score
+    return (1 - right) * other_right
+
+
+def _order(found: Finding) -> tuple[float, str, str, str]:
+    """The key by which findings are sorted: the most doubtful first, then by name."""
+    return -found.doubt, found.relation, found.head, found.tail
+
+
+def _known_answers(state: State, facts: Facts) -> list[Ids]:
+    """For each fact, all answers to (head, relation, ?) that are facts."""
+    return [state.graph.answers(head, facts.relation) for head in facts.heads.tolist()]
+
+
+def _standings(state: State, facts: Facts, known: list[Ids]) -> Standings:
+    """How each fact stands among the answers while it is hidden, other facts left out."""
+    targets = (np.arange(len(facts.heads) + 1), facts.tails)
+    passed_over = (_offsets(known), np.concatenate(known))
+    query = (facts.relation, facts.heads)
+    return standings(state, query, targets, passed_over, hidden=facts.tails)
+
+
+def _offsets(parts: list[Ids]) -> Counts:
+    """Where each part begins when they are joined, and where the last ends."""
+    lengths = [len(part) for part in parts]
+    return np.cumsum([0, *lengths], dtype=np.int64)
+
+
+def _reasons_for(case_base: CaseBase, found: Finding, entity: str, score: float) -> list[str]:
+    """The first reasons for an answer to the question of a finding, its fact being hidden."""
+    if not score:
+        return []
+    answer = Answer(
+        asked=found.head,
+        relation=found.relation,
+        inverse=False,
+        entity=entity,
+        score=score,
+        rank=0,
+        known=True,
+    )
+    tail = case_base.graph.entities.find(found.tail)
+    hidden = NOTHING_HIDDEN if tail is None else tail
+    return first_reasons(case_base.state, answer, hidden, REASONS)
 
 
 def _tasks(state: State, relation: int, top: int) -> Iterator[Facts]:
     rows = state.graph.rows(relation)
     for start in range(0, len(rows), AT_ONCE):
-        part = rows[start : start + AT_ONCE]
-        yield Facts(relation, part[:, 0].copy(), part[:, 2].copy(), top)
+        heads, _, tails = rows[start : start + AT_ONCE].T
+        yield Facts(relation, heads.copy(), tails.copy(), top)
 
 
-def _watched(found: Iterator[list[Finding]], tasks: list[Facts], show: Show) -> Iterator[list[Finding]]:
-    done, total = 0, sum(len(task.heads) for task in tasks)
-    for task, part in zip(tasks, found, strict=True):
+def _with_progress(
+    found: Iterable[list[Finding]],
+    tasks: list[Facts],
+    show: Show,
+) -> Iterator[list[Finding]]:
+    total = sum(len(task.heads) for task in tasks)
+    done = 0
+    for task, of_task in zip(tasks, found, strict=True):
         done += len(task.heads)
         show("scoring facts", done, total)
-        yield part
+        yield of_task

@@ -1,11 +1,13 @@
 """
-Completing: ask every entity for every relation, and keep the answers that are no facts yet.
+Completion: ask every entity for every relation, and keep the answers that are no facts yet.
 
-A question is worth asking if some entity has both the relation and a relation that this entity has. Of any other no
-path type and no shared fact can speak, only the habit of everyone.
+Not every question is worth asking. If no entity that has the relation shares any other relation
+with the entity asked about, then no path type and no shared fact can speak for an answer, only what
+everyone answers. Such questions are left out.
 
-Questions come in the order of relations and entities by name, in batches that are pure functions of the case base, and
-the lines of each batch are on the disk before the next: what is interrupted is gone on with, and ends the same.
+Questions come in the order of relations and entities by name, in batches. The lines of a batch are
+a pure function of the case base, and are on disk before the next batch is asked. So a run that was
+interrupted can go on where it stopped, and ends with the same file.
 """
 
 import json
@@ -21,7 +23,7 @@ import numpy as np
 
 from casegraph import __version__
 from casegraph.answering.explanation import reasons
-from casegraph.answering.query import answers
+from casegraph.answering.query import Found, answers
 from casegraph.answering.results import Answer, named_answers
 from casegraph.answering.state import State
 from casegraph.batch.resumption import Resumable
@@ -30,23 +32,26 @@ from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.digest import relations_in_use
+from casegraph.graph.directions import backward, directions_of, forward
 from casegraph.graph.graph import Graph, Query
 from casegraph.graph.names import Names
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
-AT_ONCE = 256  # questions that are one task
+AT_ONCE = 256  # questions of a batch
+NOTHING_HIDDEN = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What to propose.
 
-    relations        for which; none named: all
-    entities         about whom; none named: everyone
-    heads            whether to ask (?, relation, entity), too
-    lacking          whether to ask only those that do not have the relation yet
-    min_probability  what an answer must have at least, and top: how many of a question are kept
+    relations        for which relations; if none is named, for all
+    entities         for which entities; if none is named, for all
+    heads            whether to ask (?, relation, entity) as well
+    lacking          whether to ask only entities that do not have the relation yet
+    min_probability  the least probability of a proposed answer
+    top              the most answers to propose for a question
     explain          whether to give the first reason
     """
 
@@ -66,14 +71,14 @@ class Wanted:
 
 
 class Completion(NamedTuple):
-    """What was done, now and before an interruption: questions asked, and facts proposed."""
+    """How many questions were asked and facts proposed, those before an interruption included."""
 
     asked: int
     proposed: int
 
 
 class Batch(NamedTuple):
-    """Questions (entity, relation, ?) as ids."""
+    """A task: the questions (entity, relation, ?), as ids."""
 
     relation: int
     entities: Ids
@@ -81,67 +86,133 @@ class Batch(NamedTuple):
 
 
 def complete(
-    case_base: CaseBase, out: Path, wanted: Wanted, executor: Executor = HERE, show: Show = quiet
+    case_base: CaseBase,
+    out: Path,
+    wanted: Wanted,
+    executor: Executor = HERE,
+    show: Show = quiet,
 ) -> Completion:
-    """Write the facts that are missing to a file of JSON lines; goes on where an earlier call was interrupted."""
+    """Write missing facts to a file, as JSON lines.
+
+    If an earlier call with the same facts, settings and wishes was interrupted, go on with its
+    file.
+    """
     state = case_base.state
     if state.settings.combination != "noisy-or" and wanted.min_probability > 0:
-        raise InvalidSettings("min_probability", wanted.min_probability, "0: these settings give no probability")
+        expected = "0: these settings give no probability"
+        raise InvalidSettings("min_probability", wanted.min_probability, expected)
     _check_known("entity", wanted.entities, state.graph.entities)
-    directions = directions_of(state.graph, wanted.relations, heads=wanted.heads)
-    sizes = [len(batch.entities) for batch in _batches(state, directions, wanted)]
+    relations = chosen_directions(state.graph, wanted.relations, heads=wanted.heads)
+    sizes = [len(batch.entities) for batch in _batches(state, relations, wanted)]
+
     with Resumable(out, _digest(state, wanted)) as file:
-        asked, total = sum(sizes[: file.done]), sum(sizes)
-        if file.done < len(sizes):
-            executor.count(state, directions, show)
-        rest = islice(_batches(state, directions, wanted), file.done, None)
-        for size, content in zip(sizes[file.done :], executor.each(state, proposals, rest), strict=True):
-            file.write(content)
+        asked = sum(sizes[: file.done])
+        remaining_sizes = sizes[file.done :]
+        remaining = islice(_batches(state, relations, wanted), file.done, None)
+        if remaining_sizes:
+            executor.count(state, relations, show)
+        results = executor.each(state, proposals, remaining)
+        for size, lines in zip(remaining_sizes, results, strict=True):
+            file.write(lines)
             asked += size
-            show("asking", asked, total)
-    with out.open("rb") as lines:
-        return Completion(asked, sum(1 for _ in lines))
+            show("asking", asked, sum(sizes))
+
+    with out.open("rb") as proposed:
+        return Completion(asked, sum(1 for _ in proposed))
 
 
 def proposals(state: State, batch: Batch) -> bytes:
-    """The answers worth keeping, as lines."""
-    graph, (relation, entities, wanted) = state.graph, batch
-    known = [set(graph.answers(entity, relation).tolist()) for entity in entities.tolist()]
-    best = answers(state, relation, entities, top=wanted.top + max(map(len, known), default=0))
+    """The answers to the questions of a batch that are worth proposing, as lines of JSON."""
+    graph = state.graph
+    entities = batch.entities.tolist()
+    known = [set(graph.answers(entity, batch.relation).tolist()) for entity in entities]
+    most_known = max(map(len, known), default=0)
+    found = answers(state, batch.relation, batch.entities, top=batch.wanted.top + most_known)
+
     lines = []
-    for entity, own, found in zip(entities.tolist(), known, best, strict=True):
-        scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
-        new = named_answers(graph, (graph.entities[entity], relation), scored, own, exclude=True)[: wanted.top]
-        kept = (one for one in new if _is_probable(state.settings, one.score, wanted))
-        lines += [json.dumps(_record(state, one, found.exact, wanted.explain), ensure_ascii=False) for one in kept]
-    return "".join(line + "\n" for line in lines).encode()
+    for entity, its_known, its_found in zip(entities, known, found, strict=True):
+        for answer in _new_answers(state, batch, entity, its_known, its_found):
+            record = _record(state, answer, exact=its_found.exact, explain=batch.wanted.explain)
+            lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    return "".join(lines).encode()
 
 
 def probability(settings: Settings, score: float) -> float | None:
-    """How probable an answer is by noisy-or: 1 - exp(-score), not calibrated; other combinations do not say."""
-    return -expm1(-score) if settings.combination == "noisy-or" else None
+    """How probable an answer is: 1 - exp(-score) where evidence is combined by noisy-or.
+
+    The probability is not calibrated. Other combinations give none.
+    """
+    if settings.combination != "noisy-or":
+        return None
+    return -expm1(-score)
 
 
-def first_reasons(state: State, answer: Answer, left_out: int | None = None, most: int = 1) -> list[str]:
-    """The most important reasons for an answer, in words; `left_out` is a known answer to be treated as unknown."""
+def first_reasons(
+    state: State,
+    answer: Answer,
+    hidden: int = NOTHING_HIDDEN,
+    most: int = 1,
+) -> list[str]:
+    """The most important reasons for an answer, in words.
+
+    hidden  a known answer to treat as unknown, so that it does not speak for itself; -1 for none
+    """
     graph = state.graph
-    entity, found, relation = (
-        graph.entities.find(answer.asked), graph.entities.find(answer.entity), graph.relations.find(answer.relation)
-    )  # fmt: skip
+    entity = graph.entities.find(answer.asked)
+    found = graph.entities.find(answer.entity)
+    relation = graph.relations.find(answer.relation)
     if entity is None or found is None or relation is None:
         return []
-    why = reasons(state, Query(entity, 2 * relation + answer.inverse), found, -1 if left_out is None else left_out)
-    return [one.sentence(answer) for one in islice(why, most)]
+    direction = backward(relation) if answer.inverse else forward(relation)
+    why = reasons(state, Query(entity, direction), found, hidden)
+    return [reason.sentence(answer) for reason in islice(why, most)]
 
 
-def _is_probable(settings: Settings, score: float, wanted: Wanted) -> bool:
-    probable = probability(settings, score)
-    return probable is None or probable >= wanted.min_probability
+def chosen_directions(
+    graph: Graph,
+    relations: tuple[str, ...],
+    *,
+    heads: bool = False,
+) -> list[int]:
+    """The forward direction of each named relation, or of all, in the order of names.
+
+    heads  whether each is followed by its inverse, to ask for heads as well
+    """
+    _check_known("relation", relations, graph.relations)
+    chosen = relations_in_use(graph).tolist()
+    if relations:
+        chosen = [relation for relation in chosen if graph.relations[relation] in relations]
+    if heads:
+        return list(directions_of(chosen))
+    return [forward(relation) for relation in chosen]
 
 
-def _record(state: State, answer: Answer, exact: bool, explain: bool) -> dict[str, Any]:
-    head, tail = (answer.asked, answer.entity)[:: -1 if answer.inverse else 1]
-    return {
+def _new_answers(
+    state: State,
+    batch: Batch,
+    entity: int,
+    known: set[int],
+    found: Found,
+) -> list[Answer]:
+    """The best answers to a question that are no facts yet and are probable enough."""
+    scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
+    query = (state.graph.entities[entity], batch.relation)
+    new = named_answers(state.graph, query, scored, known, exclude=True)[: batch.wanted.top]
+    return [answer for answer in new if _is_probable(state.settings, answer, batch.wanted)]
+
+
+def _is_probable(settings: Settings, answer: Answer, wanted: Wanted) -> bool:
+    its_probability = probability(settings, answer.score)
+    return its_probability is None or its_probability >= wanted.min_probability
+
+
+def _record(state: State, answer: Answer, *, exact: bool, explain: bool) -> dict[str, Any]:
+    """A proposed fact and what speaks for it, for JSON."""
+    if answer.inverse:
+        head, tail = answer.entity, answer.asked
+    else:
+        head, tail = answer.asked, answer.entity
+    record: dict[str, Any] = {
         "head": head,
         "relation": answer.relation,
         "tail": tail,
@@ -150,39 +221,41 @@ def _record(state: State, answer: Answer, exact: bool, explain: bool) -> dict[st
         "probability": probability(state.settings, answer.score),
         "rank": answer.rank,
         "exact": exact,
-        **({"reason": first_reasons(state, answer)[0]} if explain else {}),
     }
+    if explain:
+        record["reason"] = first_reasons(state, answer)[0]
+    return record
 
 
-def _batches(state: State, directions: list[int], wanted: Wanted) -> Iterator[Batch]:
+def _batches(state: State, relations: list[int], wanted: Wanted) -> Iterator[Batch]:
+    """All questions worth asking, in the order of names."""
     names = state.graph.entities
-    only = ids(entity for entity in map(names.find, wanted.entities) if entity is not None)
-    plain = replace(wanted, relations=(), entities=())  # names that a task does not need
-    for relation in directions:
+    named = ids(entity for entity in map(names.find, wanted.entities) if entity is not None)
+    without_names = replace(wanted, relations=(), entities=())  # a task does not need them
+    for relation in relations:
         entities = _worth_asking(state, relation)
         if wanted.entities:
-            entities = np.intersect1d(entities, only)
+            entities = np.intersect1d(entities, named)
         if wanted.lacking:
             entities = np.setdiff1d(entities, state.graph.edges(relation).heads)
         entities = entities[np.argsort(names.ranks()[entities])]
         for start in range(0, len(entities), AT_ONCE):
-            yield Batch(relation, entities[start : start + AT_ONCE], plain)
+            yield Batch(relation, entities[start : start + AT_ONCE], without_names)
 
 
 def _worth_asking(state: State, relation: int) -> Ids:
-    """The entities that have a relation in common with an entity that has this one."""
+    """The entities that share some relation with an entity that has this one."""
     profiles = state.profiles
-    having = [profile for profile in profiles.having(relation).tolist() if len(profiles.members(profile))]
-    company = np.unique(np.concatenate([ids(), *map(profiles.relations, having)]))
-    alike = np.unique(np.concatenate([ids(), *map(profiles.having, company.tolist())]))
-    return np.concatenate([ids(), *map(profiles.members, alike.tolist())])
+    with_relation = profiles.having(relation).tolist()
+    having_it = [profile for profile in with_relation if len(profiles.members(profile))]
+    their_relations = _union(profiles.relations(profile) for profile in having_it)
+    similar = _union(profiles.having(other) for other in their_relations.tolist())
+    members = [profiles.members(profile) for profile in similar.tolist()]
+    return np.concatenate([ids(), *members])
 
 
-def directions_of(graph: Graph, relations: tuple[str, ...], *, heads: bool = False) -> list[int]:
-    """These relations, or all, in the order of names; if heads are asked for, each with its inverse after it."""
-    _check_known("relation", relations, graph.relations)
-    chosen = [k for k in relations_in_use(graph).tolist() if graph.relations[k] in (relations or graph.relations)]
-    return [direction for k in chosen for direction in ((2 * k, 2 * k + 1) if heads else (2 * k,))]
+def _union(parts: Iterator[Ids]) -> Ids:
+    return np.unique(np.concatenate([ids(), *parts]))
 
 
 def _check_known(kind: str, names: tuple[str, ...], known: Names) -> None:
@@ -192,5 +265,6 @@ def _check_known(kind: str, names: tuple[str, ...], known: Names) -> None:
 
 
 def _digest(state: State, wanted: Wanted) -> str:
-    """Of all that the lines depend on."""
-    return sha256(json.dumps([__version__, state.digest, asdict(wanted)]).encode()).hexdigest()
+    """A digest of everything that the lines depend on."""
+    content = json.dumps([__version__, state.digest, asdict(wanted)])
+    return sha256(content.encode()).hexdigest()

@@ -1,8 +1,10 @@
 """
-A file of lines that grows batch by batch, and can be gone on with after any interruption.
+A file of lines that is written batch by batch, and can be continued after any interruption.
 
-Beside it lies a file that says what the lines are of, and how long they were after each batch. Whatever an interruption
-left behind, the lines are cut back to the last whole batch, so that the end is the same as without it.
+Beside the file lies another one, with the ending `.progress`. Its first line is a digest of
+everything that the lines depend on; then it has, for each batch that is on disk, the size of the
+file after it. Whatever an interruption leaves behind, the file is cut back to the last complete
+batch. So it ends up the same as without the interruption.
 """
 
 import os
@@ -17,39 +19,55 @@ ENDING = ".progress"
 
 
 class Resumable:
-    """Lines to be written to `path`, in batches; `done` of them are there already.
+    """A file of lines that is written in batches.
 
-    digest  of all that the lines depend on; what was begun for another is refused
+    path    the file
+    digest  of all that the lines depend on; a file that was begun with another one is refused
+    done    how many batches are in it
     """
 
     def __init__(self, path: Path, digest: str) -> None:
-        beside = path.with_name(path.name + ENDING)
-        if path.exists() and not beside.exists():
-            raise IncompatibleFile(str(path), "is there, but not unfinished; remove it, or choose another file")
-        begun, *sizes = _whole_lines(beside) or [digest]
-        if begun != digest:
+        progress = path.with_name(path.name + ENDING)
+        if path.exists() and not progress.exists():
+            problem = "is there, but not unfinished; remove it, or choose another file"
+            raise IncompatibleFile(str(path), problem)
+
+        begun_with, *sizes = _complete_lines(progress) or [digest]
+        if begun_with != digest:
             problem = "was begun from other facts, settings or options"
-            raise IncompatibleFile(str(path), f"{problem}; give the same, or choose another file")
-        there = path.stat().st_size if path.exists() else 0
-        kept = list(takewhile(lambda size: int(size) <= there, sizes))
-        self.done = len(kept)
+            advice = "give the same, or choose another file"
+            raise IncompatibleFile(str(path), f"{problem}; {advice}")
+
+        size_now = path.stat().st_size if path.exists() else 0
+        kept_sizes = list(takewhile(lambda size: int(size) <= size_now, sizes))
+        self.done = len(kept_sizes)
         try:
-            self._lines, self._sizes = path.open("ab"), beside.open("ab")
+            self._lines = path.open("ab")
+            self._progress = progress.open("ab")
         except OSError as error:
-            raise UnreadableFile(str(path), f"cannot be written ({error.strerror}); choose another place") from error
-        self._lines.seek(self._lines.truncate(int(kept[-1]) if kept else 0))
-        self._sizes.truncate(0)
-        self._note("\n".join([digest, *kept]))
+            problem = f"cannot be written ({error.strerror}); choose another place"
+            raise UnreadableFile(str(path), problem) from error
+
+        end = int(kept_sizes[-1]) if kept_sizes else 0
+        self._lines.truncate(end)
+        self._lines.seek(end)
+        self._progress.truncate(0)
+        self._note("\n".join([digest, *kept_sizes]))
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         self._lines.close()
-        self._sizes.close()
+        self._progress.close()
 
     def write(self, content: bytes) -> None:
-        """Add the lines of the next batch; they are on the disk before it is noted that they are."""
+        """Add the lines of the next batch; they are on disk before the batch is noted as done."""
         self._lines.write(content)
         self._lines.flush()
         os.fsync(self._lines.fileno())
@@ -57,11 +75,12 @@ class Resumable:
         self.done += 1
 
     def _note(self, text: str) -> None:
-        self._sizes.write(text.encode() + b"\n")
-        self._sizes.flush()
+        self._progress.write(text.encode() + b"\n")
+        self._progress.flush()
 
 
-def _whole_lines(path: Path) -> list[str]:
-    """The lines of a file, without a last one that has no end; none if there is no file."""
+def _complete_lines(path: Path) -> list[str]:
+    """The lines of a file, without a last line that does not end; none if there is no file."""
     content = path.read_bytes() if path.exists() else b""
-    return content[: content.rfind(b"\n") + 1].decode(errors="replace").splitlines()
+    end = content.rfind(b"\n") + 1
+    return content[:end].decode(errors="replace").splitlines()

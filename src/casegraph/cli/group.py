@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import click
 
@@ -50,7 +50,8 @@ class Commands(click.Group):
         except OSError as error:
             if error.filename is None or error.errno == errno.EPIPE:
                 raise
-            _fail(ctx, f"{error.filename}: {(error.strerror or '').lower()}", 1)
+            problem = (error.strerror or "").lower()
+            _fail(ctx, f"{error.filename}: {problem}", 1)
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
@@ -83,7 +84,7 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
         def read(source: str) -> Facts:
             from casegraph.graph.facts import read_facts
 
-            named = columns.split(",") if columns is not None else None
+            named = None if columns is None else columns.split(",")
             return read_facts(source, columns=named, header=header, on_error=on_error, refused=refused)
 
         command(read=read, **options)
@@ -134,6 +135,11 @@ def cli(threads: int | None) -> None:
     """
     if threads is not None:
         os.environ["CASEGRAPH_THREADS"] = str(threads)
+
+
+def names_of(file: BinaryIO) -> list[str]:
+    """The names in a file, one a line."""
+    return file.read().decode(errors="surrogateescape").splitlines()
 
 
 def _fail(ctx: click.Context, problem: str, code: int) -> NoReturn:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from casegraph.casebase import CaseBase
-from casegraph.cli.output import counted, progress
+from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, UnknownName
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.graph.facts import read_facts
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from casegraph.graph.facts import Fact
     from casegraph.running import Show
+
+
+ZIP = b"PK\3\4"  # what a saved case base begins with
 
 
 def case_base(
@@ -48,15 +51,19 @@ def settings_named(name: str | None, dataset: str | None, max_length: int | None
     """The settings that were chosen for a source; None if none were."""
     if name is None and max_length is None:
         return None
-    paper, cbr = Settings.paper(dataset or _dataset(source)), Settings.cbr(dataset or _dataset(source))
-    named = {
+    dataset = dataset or _dataset(source)
+    paper = Settings.paper(dataset)
+    by_name = {
         "default": Settings(),
         "paper": paper,
-        "cbr": cbr,
+        "cbr": Settings.cbr(dataset),
         "no-clusters": paper.but(clustering="entity"),
         "one-cluster": paper.but(clustering="everyone"),
-    }[name or "default"]
-    return named if max_length is None else named.but(max_length=max_length)
+    }
+    named = by_name[name or "default"]
+    if max_length is None:
+        return named
+    return named.but(max_length=max_length)
 
 
 def facts_of(source: str, read: Callable[[str], Iterable[Fact]] = read_facts) -> Iterable[Fact]:
@@ -69,7 +76,9 @@ def facts_of(source: str, read: Callable[[str], Iterable[Fact]] = read_facts) ->
     if path.is_dir():
         benchmark = Benchmark.open(path)
         return benchmark.facts(benchmark.graph)
-    return CaseBase.load(path).graph.facts() if _is_saved(path) else read(source)
+    if _is_saved(path):
+        return CaseBase.load(path).graph.facts()
+    return read(source)
 
 
 def _store(source: str, settings: Settings | None, as_of: int | None) -> CaseStore | None:
@@ -92,14 +101,19 @@ def _read(source: str, settings: Settings | None, show: Show) -> CaseBase:
 
 def _is_saved(path: Path) -> bool:
     """Whether a file is called a case base, or begins like one."""
-    if path.suffix == ".case" or not path.is_file():
-        return path.suffix == ".case"
+    if path.suffix == ".case":
+        return True
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
-        return file.read(4) == b"PK\3\4"
+        return file.read(len(ZIP)) == ZIP
 
 
 def _dataset(source: str) -> str:
     """The data set of the paper that a folder, or the folder around it, is named for; else one with short paths."""
     path = Path(source).resolve()
-    named = (name for part in (path.name, path.parent.name) for name in PAPER if part.startswith(name))
-    return next(named, "FB122")
+    for part in (path.name, path.parent.name):
+        for name in PAPER:
+            if part.startswith(name):
+                return name
+    return "FB122"

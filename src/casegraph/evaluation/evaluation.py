@@ -1,9 +1,12 @@
 """
 The closed-world experiment (§3.3): hide one end of every fact of a split, ask for it, and rank it.
 
-A fact is two questions, (head, relation, ?) and (tail, relation⁻¹, ?); those that ask the same are asked once. Every
-other answer that a file of the benchmark has is passed over (filtered). Facts and questions are rows of places in
-sorted lists of names, so that nothing depends on the order of lines; they become ids of the graph when it is asked.
+Each fact gives two questions, (head, relation, ?) and (tail, relation⁻¹, ?); equal questions are
+asked once. Ranks are filtered: every other answer that is a fact in some file of the benchmark is
+passed over.
+
+Facts and questions are rows of places in sorted lists of names, so that nothing depends on the
+order of the lines in a file. The places become ids of the graph only when the graph is asked.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,9 +24,19 @@ from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.evaluation.ranking import TIES, Flags, Ranks, Targets, distinct, filtered_ranks, metrics
+from casegraph.evaluation.ranking import (
+    TIES,
+    Flags,
+    Ranks,
+    Targets,
+    distinct,
+    filtered_ranks,
+    metrics,
+)
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Ids, ids
+from casegraph.graph.change import NO_ROWS
+from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact, read_facts
 from casegraph.graph.names import Names
 from casegraph.running import Show, peak_memory, quiet
@@ -32,7 +45,7 @@ from casegraph.storage.store.restoring import is_store
 from casegraph.storage.store.store import CaseStore
 
 AT_ONCE = 1 << 16  # facts that become rows together
-RANKED_AT_ONCE = 1 << 12  # targets that are one task
+RANKED_AT_ONCE = 1 << 12  # targets of a task
 
 Sides = Literal["both", "head", "tail"]
 
@@ -50,31 +63,50 @@ def evaluate(
 ) -> "Evaluation":
     """Ask for every fact of a split, and rank the answers.
 
-    graph_split  the split to answer from, or the path of a file of facts or of a store; by default the benchmark says
+    split        the facts to ask for
+    graph_split  the facts to answer from: a split, or the path of a file of facts or of a store;
+                 by default the graph of the benchmark (see `Benchmark.graph`)
     sides        which end of a fact to ask for
-    limit        ask for so many facts, spread evenly over the sorted split
+    limit        ask for only so many facts, spread evenly over the sorted split
     executor     where to count and to rank
     """
     _check(sides, limit)
-    source, phases = graph_split or benchmark.graph, dict[str, Phase]()
+    source = graph_split or benchmark.graph
+    phases: dict[str, Phase] = {}
+
     with _phase(phases, "read"):
-        files = _read(benchmark, split, source, show)
-        questions, known = _questions(files, split, sides, limit), _directed(files.known, sides)
+        files = read_files(benchmark, split, source, show)
+        questions = questions_of(files, split, sides, limit)
+        known = directed(files.known, sides)
     with _phase(phases, "build"):
-        state = _state(files.facts(source), settings)
+        case_base = CaseBase(settings)
+        case_base.update(add=files.facts(source))
+        state = case_base.state
     with _phase(phases, "count"):
-        executor.count(state, [one for one in _relations(state, questions).values() if one is not None], show)
+        asked = _relation_ids(state, questions).values()
+        executor.count(state, [relation for relation in asked if relation is not None], show)
     with _phase(phases, "rank"):
-        ranked = _ranked(state, _tasks(state, questions, known), executor, show)
-    names = benchmark.folder.resolve().name, split, Path(source).name, sides
-    return Evaluation(*names, settings, len(state.graph), questions, ranked, phases)
+        ranks = ranked(state, tasks_of(state, questions, known), executor, show)
+
+    return Evaluation(
+        benchmark=benchmark.folder.resolve().name,
+        split=split,
+        graph=Path(source).name,
+        sides=sides,
+        settings=settings,
+        facts=len(state.graph),
+        questions=questions,
+        ranks=ranks,
+        phases=phases,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What a part of an experiment took.
+    """How long a part of an experiment took, and how much memory.
 
-    peak_memory  the most bytes that the process has held up to the end of the phase; 0 where the system does not say
+    peak_memory  the most bytes that the process has held up to the end of the phase; 0 where the
+                 system does not say
     """
 
     seconds: float
@@ -83,9 +115,9 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What was asked, sorted: rows (relation, entity, target) of places in the names.
+    """What was asked: sorted rows (relation, entity, target) of places in the lists of names.
 
-    Relation number k is two: 2k asks for the tail of a fact, 2k + 1 for its head.
+    The relation is a direction: forward asks for the tail of a fact, backward for its head.
     """
 
     entities: list[str]
@@ -97,27 +129,33 @@ class Questions:
 
     @property
     def is_head(self) -> Flags:
-        """Whether the head of the fact was asked for."""
-        return np.asarray(self.rows[:, 0] % 2 == 1)
+        """For each question, whether the head of a fact was asked for."""
+        return is_inverse(self.rows[:, 0]).astype(np.bool_)
 
     @property
     def distinct(self) -> int:
-        """How many there are, whatever the target."""
+        """How many different questions there are; several targets can belong to one question."""
         return len(distinct(self.rows[:, :2]))
 
     def fact(self, row: int) -> Fact:
         """The fact whose head or tail was asked for."""
-        relation, entity, target = self.rows[row].tolist()
-        head, tail = (target, entity) if relation % 2 else (entity, target)
-        return Fact(self.entities[head], self.relations[relation // 2], self.entities[tail])
+        direction, entity, target = self.rows[row].tolist()
+        if is_inverse(direction):
+            head, tail = target, entity
+        else:
+            head, tail = entity, target
+        relation = self.relations[relation_of(direction)]
+        return Fact(self.entities[head], relation, self.entities[tail])
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well the questions of a benchmark were answered; `ranks` is parallel to `questions`.
+    """How well the questions of a benchmark were answered.
 
-    graph   the split or file that was answered from;  facts: how many facts it has
-    phases  read the files, build the graph and its profiles, count path types, rank the targets
+    graph   the split or file that was answered from
+    facts   how many facts it has
+    ranks   of the targets, in the order of `questions`
+    phases  "read" the files, "build" the graph and its profiles, "count" path types, "rank" targets
     """
 
     benchmark: str
@@ -138,8 +176,12 @@ class Evaluation:
     @cached_property
     def by_relation(self) -> dict[str, dict[str, float]]:
         """The metrics of each relation that was asked about, in the order of names."""
-        relation = self.questions.rows[:, 0] // 2
-        return {self.questions.relations[k]: self.of(relation == k) for k in np.unique(relation).tolist()}
+        relation_of_question = relation_of(self.questions.rows[:, 0])
+        found = {}
+        for relation in np.unique(relation_of_question).tolist():
+            name = self.questions.relations[relation]
+            found[name] = self.of(relation_of_question == relation)
+        return found
 
     def of(self, chosen: Flags) -> dict[str, float]:
         """The metrics of some of the questions."""
@@ -152,6 +194,7 @@ class Evaluation:
 
     def as_dict(self, *, by_relation: bool = False) -> dict[str, Any]:
         """Plain values, for JSON."""
+        metrics_by_relation = {"by_relation": dict(self.by_relation)} if by_relation else {}
         return {
             "benchmark": self.benchmark,
             "split": self.split,
@@ -164,15 +207,19 @@ class Evaluation:
             "distinct_queries": self.questions.distinct,
             "ties": dict(TIES),
             "metrics": dict(self.metrics),
-            **({"by_relation": dict(self.by_relation)} if by_relation else {}),
+            **metrics_by_relation,
             "phases": {name: asdict(phase) for name, phase in self.phases.items()},
             "queries_per_second": self.queries_per_second,
         }
 
 
 @dataclass(frozen=True, slots=True)
-class _Files:
-    """Sorted names, and the facts of each file as sorted rows (relation, head, tail) of places in them."""
+class Files:
+    """The facts of all files of a benchmark.
+
+    entities, relations  all names, sorted
+    rows                 for each file, sorted rows (relation, head, tail) of places in these lists
+    """
 
     entities: list[str]
     relations: list[str]
@@ -180,11 +227,87 @@ class _Files:
 
     @property
     def known(self) -> Ids:
+        """The facts of all files, as rows."""
         return distinct(np.concatenate(list(self.rows.values())))
 
     def facts(self, name: str | Path) -> Iterator[Fact]:
+        """The facts of a file by name, sorted."""
         for relation, head, tail in self.rows[name].tolist():
             yield Fact(self.entities[head], self.relations[relation], self.entities[tail])
+
+
+def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show) -> Files:
+    """Read all splits of a benchmark, and the file or store to answer from if it is not a split.
+
+    The split to ask for and the source are read first, so that it is their names which are missing
+    if they are.
+    """
+    names = list(dict.fromkeys([split, source, *benchmark.splits]))
+    facts_of: dict[str | Path, Iterable[Fact]] = {}
+    for name in names:
+        facts_of[name] = _facts(name) if isinstance(name, Path) else benchmark.facts(name)
+
+    entities = Names()
+    relations = Names()
+    rows_of: dict[str | Path, Ids] = {}
+    for done, (name, facts) in enumerate(facts_of.items()):
+        show("reading facts", done, len(facts_of))
+        rows_of[name], entities, relations = _interned(facts, entities, relations)
+    show("reading facts", len(facts_of), len(facts_of))
+    if not len(rows_of[split]):
+        problem = f"expected facts in the split {split!r}, found none"
+        raise NotABenchmark(str(benchmark.folder), problem)
+
+    sorted_rows: dict[str | Path, Ids] = {}
+    for name, rows in rows_of.items():
+        sorted_rows[name] = _sorted_by_name(rows, entities, relations)
+    return Files(sorted(entities.names), sorted(relations.names), sorted_rows)
+
+
+def questions_of(files: Files, split: str, sides: Sides, limit: int | None) -> Questions:
+    """The questions for the facts of a split; if limited, for facts spread evenly over it."""
+    facts = files.rows[split]
+    kept = min(limit or len(facts), len(facts))
+    chosen = np.arange(kept) * len(facts) // kept
+    return Questions(files.entities, files.relations, directed(facts[chosen], sides))
+
+
+def directed(facts: Ids, sides: Sides) -> Ids:
+    """Facts (relation, head, tail) as sorted rows (direction, entity, target), for each side."""
+    relation, head, tail = facts.T
+    for_tails = np.stack([forward(relation), head, tail], axis=1)
+    for_heads = np.stack([backward(relation), tail, head], axis=1)
+    of_sides = {"both": [for_tails, for_heads], "head": [for_heads], "tail": [for_tails]}
+    return distinct(np.concatenate(of_sides[sides]).astype(np.int32))
+
+
+def tasks_of(state: State, questions: Questions, known: Ids) -> list[Targets]:
+    """The questions as tasks, relation by relation.
+
+    known  rows (direction, entity, target), sorted: the facts to pass over
+    """
+    entity_ids = _entity_ids(state, questions.entities)
+    tasks: list[Targets] = []
+    for direction, relation in _relation_ids(state, questions).items():
+        asked = entity_ids[_rows_of_relation(questions.rows, direction)]
+        its_known = entity_ids[_rows_of_relation(known, direction)]
+        for start in range(0, len(asked), RANKED_AT_ONCE):
+            some = asked[start : start + RANKED_AT_ONCE]
+            tasks.append(Targets(relation, some, its_known, among=len(entity_ids)))
+    return tasks
+
+
+def ranked(state: State, tasks: list[Targets], executor: Executor, show: Show) -> Ranks:
+    """The rank of each target, in the order of the tasks."""
+    total = sum(len(task.asked) for task in tasks)
+    done = 0
+    parts: list[Ranks] = []
+    show("ranking answers", 0, total)
+    for ranks in executor.each(state, filtered_ranks, tasks):
+        parts.append(ranks)
+        done += len(ranks)
+        show("ranking answers", done, total)
+    return Ranks.joined(parts)
 
 
 def _check(sides: str, limit: int | None) -> None:
@@ -196,101 +319,65 @@ def _check(sides: str, limit: int | None) -> None:
 
 @contextmanager
 def _phase(phases: dict[str, Phase], name: str) -> Iterator[None]:
+    """Note how long the `with` block takes, and how much memory."""
     start = perf_counter()
     yield
     phases[name] = Phase(perf_counter() - start, peak_memory())
 
 
-def _read(benchmark: Benchmark, split: str, source: str | Path, show: Show) -> _Files:
-    entities, relations = Names(), Names()
-    arrived: dict[str | Path, Ids] = {}
-    names = list(dict.fromkeys([split, source, *benchmark.splits]))
-    files = {name: _facts(name) if isinstance(name, Path) else benchmark.facts(name) for name in names}
-    for done, (name, facts) in enumerate(files.items()):
-        show("reading facts", done, len(files))
-        arrived[name], entities, relations = _interned(facts, entities, relations)
-    show("reading facts", len(files), len(files))
-    if not len(arrived[split]):
-        raise NotABenchmark(str(benchmark.folder), f"expected facts in the split {split!r}, found none")
-    place, relation_place = entities.ranks(), relations.ranks()
-    rows = {
-        name: distinct(np.stack([relation_place[row[:, 0]], place[row[:, 1]], place[row[:, 2]]], axis=1))
-        for name, row in arrived.items()
-    }
-    return _Files(sorted(entities.names), sorted(relations.names), rows)
-
-
 def _facts(path: Path) -> Iterable[Fact]:
-    return CaseStore.open(path, read_only=True).graph.facts() if is_store(path) else read_facts(path)
+    if is_store(path):
+        return CaseStore.open(path, read_only=True).graph.facts()
+    return read_facts(path)
 
 
 def _interned(facts: Iterable[Fact], entities: Names, relations: Names) -> tuple[Ids, Names, Names]:
-    """Rows (relation, head, tail) of ids, in the order of arrival, and the names with those that were new."""
-    parts = [np.empty((0, 3), dtype=np.int32)]
-    arriving = iter(facts)
-    while batch := list(islice(arriving, AT_ONCE)):
+    """Facts as rows (relation, head, tail) of ids, and the names with those that are new."""
+    parts = [NO_ROWS]
+    remaining = iter(facts)
+    while True:
+        batch = list(islice(remaining, AT_ONCE))
+        if not batch:
+            return np.concatenate(parts), entities, relations
         heads, labels, tails = zip(*batch, strict=True)
-        relations, its_relations = relations.extended(labels)
-        entities, its_heads = entities.extended(heads)
-        entities, its_tails = entities.extended(tails)
-        parts.append(np.stack([its_relations, its_heads, its_tails], axis=1))
-    return np.concatenate(parts), entities, relations
+        relations, relation_ids = relations.extended(labels)
+        entities, head_ids = entities.extended(heads)
+        entities, tail_ids = entities.extended(tails)
+        parts.append(np.stack([relation_ids, head_ids, tail_ids], axis=1))
 
 
-def _questions(files: _Files, split: str, sides: Sides, limit: int | None) -> Questions:
-    facts = files.rows[split]
-    kept = min(limit or len(facts), len(facts))
-    spread = np.arange(kept) * len(facts) // kept
-    return Questions(files.entities, files.relations, _directed(facts[spread], sides))
+def _sorted_by_name(rows: Ids, entities: Names, relations: Names) -> Ids:
+    """Rows (relation, head, tail) of ids, as sorted rows of places in the sorted names."""
+    place_of_entity = entities.ranks()
+    place_of_relation = relations.ranks()
+    relation, head, tail = rows.T
+    places = [place_of_relation[relation], place_of_entity[head], place_of_entity[tail]]
+    return distinct(np.stack(places, axis=1))
 
 
-def _directed(facts: Ids, sides: Sides) -> Ids:
-    """Facts as sorted rows (relation, entity, target): once for each side."""
-    tails, heads = facts * [2, 1, 1], (facts * [2, 1, 1] + [1, 0, 0])[:, [0, 2, 1]]
-    chosen = {"both": [tails, heads], "head": [heads], "tail": [tails]}[sides]
-    return distinct(np.concatenate(chosen).astype(np.int32))
-
-
-def _state(facts: Iterator[Fact], settings: Settings) -> State:
-    case_base = CaseBase(settings)
-    case_base.update(add=facts)
-    return case_base.state
-
-
-def _relations(state: State, questions: Questions) -> dict[int, int | None]:
-    """The id in the graph of each relation asked about; none where it has no such relation."""
-    asked = np.unique(questions.rows[:, 0]).tolist()
-    found = {relation: state.graph.relations.find(questions.relations[relation // 2]) for relation in asked}
-    return {relation: None if k is None else 2 * k + relation % 2 for relation, k in found.items()}
-
-
-def _tasks(state: State, questions: Questions, known: Ids) -> list[Targets]:
-    """The questions, relation by relation."""
-    entities, tasks = _entity_ids(state, questions.entities), list[Targets]()
-    for relation, identity in _relations(state, questions).items():
-        asked, passed = entities[_of(questions.rows, relation)], entities[_of(known, relation)]
-        starts = range(0, len(asked), RANKED_AT_ONCE)
-        tasks += (Targets(identity, asked[at : at + RANKED_AT_ONCE], passed, len(entities)) for at in starts)
-    return tasks
-
-
-def _ranked(state: State, tasks: list[Targets], executor: Executor, show: Show) -> Ranks:
-    """The rank of each target, in the order of the tasks."""
-    parts, done, total = list[Ranks](), 0, sum(len(task.asked) for task in tasks)
-    show("ranking answers", 0, total)
-    for ranks in executor.each(state, filtered_ranks, tasks):
-        parts.append(ranks)
-        done += len(ranks)
-        show("ranking answers", done, total)
-    return Ranks.joined(parts)
+def _relation_ids(state: State, questions: Questions) -> dict[int, int | None]:
+    """For each direction asked about, its id in the graph; None if the graph does not have it."""
+    found: dict[int, int | None] = {}
+    for direction in np.unique(questions.rows[:, 0]).tolist():
+        relation = state.graph.relations.find(questions.relations[relation_of(direction)])
+        if relation is None:
+            found[direction] = None
+        else:
+            found[direction] = backward(relation) if is_inverse(direction) else forward(relation)
+    return found
 
 
 def _entity_ids(state: State, names: list[str]) -> Ids:
-    """The id of each name in the graph; one beyond all of the graph's for a name it has not seen."""
-    found, beyond = map(state.graph.entities.find, names), count(len(state.graph.entities))
-    return ids(next(beyond) if entity is None else entity for entity in found)
+    """The id of each name in the graph; a name that it has not seen gets an id beyond its own."""
+    beyond = count(len(state.graph.entities))
+    found = []
+    for name in names:
+        entity = state.graph.entities.find(name)
+        found.append(next(beyond) if entity is None else entity)
+    return ids(found)
 
 
-def _of(rows: Ids, relation: int) -> Ids:
-    """The (entity, target) of the rows of a relation."""
-    return rows[slice(*np.searchsorted(rows[:, 0], [relation, relation + 1]).tolist()), 1:]
+def _rows_of_relation(rows: Ids, direction: int) -> Ids:
+    """The (entity, target) of the rows with a direction; rows are sorted by direction."""
+    start, end = np.searchsorted(rows[:, 0], [direction, direction + 1]).tolist()
+    return rows[start:end, 1:]

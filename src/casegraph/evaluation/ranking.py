@@ -1,10 +1,11 @@
 """
 Ranks and metrics (§3.3): from how targets stand among the candidates to MRR and Hits@k.
 
-A rank is 1-based and over all entities of the benchmark. Ties are a range of ranks: optimistic before all that score
-the same, pessimistic after them, realistic in the middle. An answer that was not reached scores 0, as does every other
-entity that was not: it ranks in the middle of the unreached. Metrics have PyKEEN's names; `original` ranks as the
-paper's own code does.
+A rank counts from 1, among all entities of the benchmark. Entities with the same score share a
+range of ranks: the optimistic rank is its first, the pessimistic its last, the realistic the mean
+of both. An entity that was not reached scores 0, so a target that was not reached ties with all of
+them and ranks in their middle. Metrics have the names that PyKEEN gives them; `original` ranks as
+the paper's own code does.
 """
 
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from casegraph.answering.query import Standings, standings
 from casegraph.answering.state import State
 from casegraph.graph.arrays import Counts, Floats, Ids
 
+_UNREACHED_TIE = "an answer not reached ties with all entities not reached"
 TIES = {
-    "realistic": "the mean of optimistic and pessimistic; an answer not reached ties with all entities not reached",
+    "realistic": f"the mean of optimistic and pessimistic; {_UNREACHED_TIE}",
     "optimistic": "before all that score the same",
     "pessimistic": "after all that score the same",
     "original": "by order of discovery; an answer not reached has no rank and counts as 0",
@@ -33,9 +35,10 @@ Flags = npt.NDArray[np.bool_]
 class Ranks:
     """Where each target ranks; parallel arrays.
 
-    optimistic   before all that score the same
-    pessimistic  after them
-    original     among them in the order of discovery; infinite where the target was not reached
+    optimistic   (targets,)  before all candidates with the same score
+    pessimistic  (targets,)  after all of them
+    original     (targets,)  among them in the order in which they were found; infinite for a target
+                             that was not reached
     """
 
     optimistic: Floats
@@ -55,7 +58,7 @@ class Ranks:
 
     @classmethod
     def joined(cls, parts: "list[Ranks]") -> "Ranks":
-        """Several, one after the other."""
+        """The ranks of all parts, one part after the other."""
         return cls(
             np.concatenate([part.optimistic for part in parts]),
             np.concatenate([part.pessimistic for part in parts]),
@@ -64,10 +67,13 @@ class Ranks:
 
 
 class Targets(NamedTuple):
-    """What to rank of one relation, if the graph has it.
+    """A task: what to rank for one relation.
 
-    asked, known  rows (entity, target) of ids: what to rank, and what to pass over (all that is ranked, too)
-    among         how many entities there are; those that the graph has not seen have ids beyond its own
+    relation  its id, a direction; None if the graph does not have it
+    asked     rows (entity, target) of ids: the questions and the answers to rank
+    known     rows (entity, target): all answers that count as known, those of `asked` included;
+              they are passed over when another answer is ranked
+    among     how many entities there are; those that the graph has not seen have ids beyond its own
     """
 
     relation: int | None
@@ -77,42 +83,59 @@ class Targets(NamedTuple):
 
 
 def filtered_ranks(state: State, targets: Targets) -> Ranks:
-    """The ranks of targets, in the order asked; none is reached if the graph has no such relation."""
-    relation, asked, known, among = targets
-    order, known = np.lexsort(asked.T[::-1]), distinct(known[np.isin(known[:, 0], asked[:, 0])])
-    entities, starts = np.unique(asked[order, 0], return_index=True)
-    offsets, known_offsets = (
-        np.append(starts, len(asked)),
-        np.append(np.searchsorted(known[:, 0], entities), len(known)),
+    """The rank of each target, in the order asked; other known answers are filtered out."""
+    asked_entities = targets.asked[:, 0]
+    order = np.lexsort(targets.asked.T[::-1])  # by entity, then by target
+    asked = targets.asked[order]
+    known = distinct(targets.known[np.isin(targets.known[:, 0], asked_entities)])
+
+    # The targets of entity i are between offsets i and i + 1, and so are its known answers.
+    entities, starts = np.unique(asked[:, 0], return_index=True)
+    offsets = np.append(starts, len(asked))
+    known_offsets = np.append(np.searchsorted(known[:, 0], entities), len(known))
+    others_of_entity = targets.among - np.diff(known_offsets)
+    others = np.repeat(others_of_entity, np.diff(offsets))
+
+    back_in_order = np.argsort(order)
+    if targets.relation is None:
+        return unreached(others)[back_in_order]
+
+    is_seen = entities < len(state.graph.entities)
+    seen_entities = np.where(is_seen, entities, -1).astype(np.int32)
+    standing = standings(
+        state,
+        (targets.relation, seen_entities),
+        targets=(offsets, asked[:, 1].copy()),
+        known=(known_offsets, known[:, 1].copy()),
     )
-    others = np.repeat(among - np.diff(known_offsets), np.diff(offsets))
-    if relation is None:
-        return unreached(others)[np.argsort(order)]
-    seen = np.where(entities < len(state.graph.entities), entities, -1).astype(np.int32)
-    ranked, passed = (offsets, asked[order, 1].copy()), (known_offsets, known[:, 1].copy())
-    return ranks(standings(state, (relation, seen), ranked, passed), others)[np.argsort(order)]
+    return ranks(standing, others)[back_in_order]
 
 
 def ranks(standing: Standings, others: Counts) -> Ranks:
     """The rank of each target.
 
-    standing  how it stands among the candidates that are not passed over
-    others    how many entities there are beside it that are not passed over, reached or not
+    standing  (targets,) each  how the target stands among the candidates that are not passed over
+    others    (targets,)       how many entities, reached or not, compete with the target
     """
-    reached = standing.score > 0
-    equal = np.where(reached, standing.equal, others - standing.better)
+    is_reached = standing.score > 0
+    equal = np.where(is_reached, standing.equal, others - standing.better)
     first = standing.better.astype(np.float64) + 1
-    return Ranks(first, first + equal, np.where(reached, first + standing.earlier, np.inf))
+    return Ranks(
+        optimistic=first,
+        pessimistic=first + equal,
+        original=np.where(is_reached, first + standing.earlier, np.inf),
+    )
 
 
 def unreached(others: Counts) -> Ranks:
-    """The rank of each target where nothing at all was reached."""
+    """The rank of each target where nothing at all was reached, so that all entities tie."""
     first = np.ones(len(others))
-    return Ranks(first, first + others, np.full(len(others), np.inf))
+    never = np.full(len(others), np.inf)
+    return Ranks(optimistic=first, pessimistic=first + others, original=never)
 
 
 def distinct(rows: Ids) -> Ids:
-    """The rows, sorted and each once."""
+    """The distinct rows, sorted by their first column, then by the second, and so on."""
     rows = rows[np.lexsort(rows.T[::-1])]
     is_new = np.ones(len(rows), dtype=np.bool_)
     is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -120,26 +143,42 @@ def distinct(rows: Ids) -> Ids:
 
 
 def metrics(ranks: Ranks, is_head: Flags) -> dict[str, float]:
-    """Every metric by its flat name, such as `both.realistic.hits_at_10`; a side that was not asked has none.
+    """Every metric by its flat name, such as `both.realistic.hits_at_10`.
 
     is_head  for each rank, whether the head of a fact was asked for
+
+    A side that was not asked for has no metrics.
     """
     sides = {"both": np.ones(len(ranks), dtype=np.bool_), "head": is_head, "tail": ~is_head}
-    asked = {side: _by_ties(ranks[rows]) for side, rows in sides.items() if rows.any()}
-    return {f"{side}.{name}": value for side, values in asked.items() for name, value in values.items()}
+    found: dict[str, float] = {}
+    for side, is_asked in sides.items():
+        if is_asked.any():
+            for name, value in _metrics_of_side(ranks[is_asked]).items():
+                found[f"{side}.{name}"] = value
+    return found
 
 
-def _by_ties(ranks: Ranks) -> dict[str, float]:
-    kinds = {"realistic": ranks.realistic, "optimistic": ranks.optimistic, "pessimistic": ranks.pessimistic}
-    values: dict[str, float] = {}
-    for ties, rank in kinds.items():
-        values |= _reciprocal_and_hits(ties, rank)
-        values[f"{ties}.arithmetic_mean_rank"] = fsum(rank.tolist()) / len(rank)
-    return values | _reciprocal_and_hits("original", ranks.original)
+def _metrics_of_side(ranks: Ranks) -> dict[str, float]:
+    ranks_by_ties = {
+        "realistic": ranks.realistic,
+        "optimistic": ranks.optimistic,
+        "pessimistic": ranks.pessimistic,
+    }
+    found: dict[str, float] = {}
+    for ties, rank in ranks_by_ties.items():
+        found |= _reciprocal_and_hits(ties, rank)
+        found[f"{ties}.arithmetic_mean_rank"] = _mean(rank)
+    return found | _reciprocal_and_hits("original", ranks.original)
 
 
 def _reciprocal_and_hits(ties: str, rank: Floats) -> dict[str, float]:
-    """MRR and Hits@k; `fsum` is exact, so that they do not depend on the order of the ranks."""
-    mean = fsum((1 / rank).tolist()) / len(rank)
-    hits = {f"{ties}.hits_at_{k}": int(np.count_nonzero(rank <= k)) / len(rank) for k in HITS}
-    return {f"{ties}.inverse_harmonic_mean_rank": mean, **hits}
+    """MRR and Hits@k."""
+    found = {f"{ties}.inverse_harmonic_mean_rank": _mean(1 / rank)}
+    for k in HITS:
+        found[f"{ties}.hits_at_{k}"] = int(np.count_nonzero(rank <= k)) / len(rank)
+    return found
+
+
+def _mean(values: Floats) -> float:
+    """The mean; `fsum` rounds only once, so that it does not depend on the order of the values."""
+    return fsum(values.tolist()) / len(values)

@@ -1,8 +1,9 @@
 """
-An executor for Dask: shards and questions become tasks of a cluster, results are those of one process.
+An executor for Dask: shards and questions become tasks of a cluster.
 
-Every worker process loads the snapshot once and keeps it: from the file, where all workers see it, else from bytes
-that are sent to each of them once. Tasks are pure, so Dask gives those of a worker that died to another.
+The results are those of a single process. Every worker process loads the state once and keeps it:
+from a file if all workers see the same disk, else from bytes that are sent to each of them once.
+Tasks are pure functions, so Dask gives the tasks of a worker that died to another.
 """
 
 import os
@@ -19,88 +20,144 @@ from typing import Any, Self
 from casegraph.answering.state import State
 from casegraph.errors import CasegraphError
 from casegraph.execution.executor import Result, Task
-from casegraph.execution.shards import Part, Shard, count_hits, count_reach, keep, merged, with_hits
+from casegraph.execution.shards import (
+    Part,
+    Shard,
+    count_hits,
+    count_reach,
+    keep,
+    merged,
+    with_hits,
+)
 from casegraph.running import Show, quiet, threads
 from casegraph.storage.case_files import load, save
 
 PATIENCE = 30  # seconds to wait for a scheduler, and for its first worker
-SHARDS = 8  # for each thread of the cluster: so that none waits long for the last
-AHEAD = 2  # tasks for each thread that are handed out before the first of them is done
+SHARDS_PER_THREAD = 8  # small shards, so that no thread waits long for the last one
+TASKS_PER_THREAD = 2  # that are handed out before the first of them is done
 
 
 class DaskExecutor:
-    """Work on the cluster of a scheduler; without one, on worker processes of this machine, one for each thread."""
+    """Work on a Dask cluster.
+
+    scheduler  the address of its scheduler; without one, worker processes are started on this
+               machine, one for each thread
+    """
 
     def __init__(self, scheduler: str | None = None) -> None:
         try:
             from distributed import Client, LocalCluster
         except ImportError as error:
-            raise CasegraphError("the Dask executor needs distributed; install casegraph[dask]") from error
-        self._cluster = None if scheduler else LocalCluster(
-            n_workers=threads(), threads_per_worker=1, memory_limit=0, dashboard_address="127.0.0.1:0",
-            env={"CASEGRAPH_THREADS": "1"},
-        )  # fmt: skip
+            problem = "the Dask executor needs distributed; install casegraph[dask]"
+            raise CasegraphError(problem) from error
+
+        self._cluster = None
+        if not scheduler:
+            self._cluster = LocalCluster(
+                n_workers=threads(),
+                threads_per_worker=1,
+                memory_limit=0,
+                dashboard_address="127.0.0.1:0",
+                env={"CASEGRAPH_THREADS": "1"},
+            )
         try:
             self._client = Client(scheduler or self._cluster, timeout=PATIENCE)
             self._client.wait_for_workers(1, timeout=PATIENCE)
         except (OSError, ValueError) as error:
-            raise CasegraphError(f"no Dask scheduler with workers answers at {scheduler}; start them first") from error
+            problem = f"no Dask scheduler with workers answers at {scheduler}; start them first"
+            raise CasegraphError(problem) from error
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
 
     def count(self, state: State, relations: list[int], show: Show = quiet) -> None:
-        """Count what is not counted yet, shard by shard in two passes."""
+        """Count what is not counted yet, shard by shard in two passes (see `execution.shards`)."""
         missing = [relation for relation in relations if relation not in state.statistics.counted]
         if missing:
-            shards = Shard.all(SHARDS * self._threads())
-            first = self.each(state, count_hits, shards)
-            hits = merged(_watched(first, "counting paths to answers", len(shards), show))
-            second = self.each(with_hits(state, hits), count_reach, [(shard, missing) for shard in shards])
-            keep(state, merged(_watched(second, "counting what paths reach", len(shards), show)))
+            shards = Shard.all(SHARDS_PER_THREAD * self._threads())
+
+            parts = self.each(state, count_hits, shards)
+            hits = merged(_with_progress(parts, "counting paths to answers", len(shards), show))
+
+            tasks = [(shard, missing) for shard in shards]
+            parts = self.each(with_hits(state, hits), count_reach, tasks)
+            counts = merged(_with_progress(parts, "counting what paths reach", len(shards), show))
+
+            keep(state, counts)
         state.statistics.prepare(relations, show)
 
-    def each(self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """The result of each task, in their order; only so many are handed out that results do not pile up."""
-        with self._snapshot(state) as snapshot:
-            handed_out, room = deque[tuple[Task, Any]](), AHEAD * self._threads()
+    def each(
+        self,
+        state: State,
+        work: Callable[[State, Task], Result],
+        tasks: Iterable[Task],
+    ) -> Iterator[Result]:
+        """The result of each task, in the order of the tasks.
+
+        Only a few tasks are handed out ahead, so that results do not pile up.
+        """
+        with self._shared(state) as shared:
+            handed_out = deque[tuple[Task, Any]]()
+            most_handed_out = TASKS_PER_THREAD * self._threads()
             for task in tasks:
-                handed_out.append((task, snapshot.submit(work, task)))
-                if len(handed_out) == room:
-                    yield snapshot.result(work, *handed_out.popleft())
+                handed_out.append((task, shared.submit(work, task)))
+                if len(handed_out) == most_handed_out:
+                    yield shared.result(work, *handed_out.popleft())
             while handed_out:
-                yield snapshot.result(work, *handed_out.popleft())
+                yield shared.result(work, *handed_out.popleft())
 
     def _threads(self) -> int:
-        of_worker: dict[str, int] = self._client.nthreads()
-        return max(1, sum(of_worker.values()))
+        """How many threads the cluster has; workers may come and go."""
+        threads_of_worker: dict[str, int] = self._client.nthreads()
+        return max(1, sum(threads_of_worker.values()))
 
     @contextmanager
-    def _snapshot(self, state: State) -> "Iterator[_Snapshot]":
+    def _shared(self, state: State) -> "Iterator[_SharedState]":
         with TemporaryDirectory(prefix="casegraph-") as folder:
             path = Path(folder, "snapshot.case")
             save(state, path)
-            yield _Snapshot(self._client, path)
+            yield _SharedState(self._client, path)
 
 
-class _Snapshot:
-    """A case base that the workers of a client can load."""
+class _SharedState:
+    """A state in a case file, which the workers of a client can load.
 
-    def __init__(self, client: Any, path: Path) -> None:  # noqa: ANN401  (distributed is imported late)
-        self._client, self._path = client, path
-        self._is_seen = all(client.run(os.path.exists, str(path)).values())
+    Its bytes are sent to the workers unless all of them see the file.
+    """
+
+    def __init__(self, client: Any, path: Path) -> None:  # noqa: ANN401  (imported late)
+        self._client = client
+        self._path = path
+        sees_the_file = client.run(os.path.exists, str(path))
+        self._is_seen_by_all = all(sees_the_file.values())
         self._send()
 
     def submit(self, work: Callable[[State, Task], Result], task: Task) -> Any:  # noqa: ANN401
-        return self._client.submit(_worked, str(self._path), self._content, work, task, pure=False)
+        """Hand out a task; returns the future of its result."""
+        arguments = (str(self._path), self._content, work, task)
+        return self._client.submit(_work_on_shared, *arguments, pure=False)
 
-    def result(self, work: Callable[[State, Task], Result], task: Task, future: Any) -> Any:  # noqa: ANN401
-        """The result of a task; if the snapshot was lost with all workers that held it, it is sent again."""
+    def result(
+        self,
+        work: Callable[[State, Task], Result],
+        task: Task,
+        future: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """The result of a task that was handed out.
+
+        Dask cancels a task if the bytes it needs are lost, because all workers that had them died.
+        Then the bytes are sent again, and so is the task.
+        """
         from distributed import KilledWorker
 
         while True:
@@ -110,34 +167,45 @@ class _Snapshot:
                 self._send()
                 future = self.submit(work, task)
             except KilledWorker as error:
-                raise CasegraphError(f"workers died again and again ({error}); give them more memory") from error
+                problem = f"workers died again and again ({error}); give them more memory"
+                raise CasegraphError(problem) from error
 
     def _send(self) -> None:
-        self._content = None if self._is_seen else self._client.scatter(self._path.read_bytes(), broadcast=True)
+        self._content = None
+        if not self._is_seen_by_all:
+            self._content = self._client.scatter(self._path.read_bytes(), broadcast=True)
 
 
-_loaded: dict[str, State] = {}  # the snapshot that this worker process holds
+_loaded: dict[str, State] = {}  # at most one: the state that this worker process keeps
 _loading = Lock()
 
 
-def _worked(key: str, content: bytes | None, work: Callable[[State, Task], Result], task: Task) -> Result:
-    """What a worker does."""
+def _work_on_shared(
+    path: str,
+    content: bytes | None,
+    work: Callable[[State, Task], Result],
+    task: Task,
+) -> Result:
+    """What a worker does: load the state unless it has it already, and work on the task.
+
+    content  the bytes of the case file; None if the file can be read at `path`
+    """
     with _loading:
-        if key not in _loaded:
+        if path not in _loaded:
             _loaded.clear()
-            _loaded[key] = load(Path(key)) if content is None else _from_bytes(content)
-        state = _loaded[key]
+            _loaded[path] = load(Path(path)) if content is None else _load_bytes(content)
+        state = _loaded[path]
     return work(state, task)
 
 
-def _from_bytes(content: bytes) -> State:
+def _load_bytes(content: bytes) -> State:
     with TemporaryDirectory(prefix="casegraph-") as folder:
         path = Path(folder, "snapshot.case")
         path.write_bytes(content)
         return load(path)
 
 
-def _watched(parts: Iterable[Part], doing: str, total: int, show: Show) -> Iterator[Part]:
+def _with_progress(parts: Iterable[Part], doing: str, total: int, show: Show) -> Iterator[Part]:
     for done, part in enumerate(parts):
         show(doing, done, total)
         yield part

@@ -1,4 +1,9 @@
-"""Where work on a case base is done: here, or wherever an executor with these two methods does it."""
+"""
+Executors: where work on a case base is done.
+
+Work is a pure function of a state and a task, so the place where it is done changes no result.
+`Here` works in this process; `execution.dask` has an executor for a cluster.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
@@ -11,24 +16,37 @@ Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Work is a pure function of what questions are answered from and a task: where it is done changes no result."""
+    """What counts and answers for many questions at once."""
 
     def count(self, state: State, relations: list[int], show: Show = quiet) -> None:
         """Count what questions about these relations need, and keep it in `state`."""
 
-    def each(self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """The result of each task, in their order; `work` is a function of a module."""
+    def each(
+        self,
+        state: State,
+        work: Callable[[State, Task], Result],
+        tasks: Iterable[Task],
+    ) -> Iterator[Result]:
+        """The result of each task, in the order of the tasks.
+
+        work  a function at the top level of a module, so that it can be sent to another process
+        """
         ...
 
 
 class Here:
-    """In this process, on all its threads."""
+    """The executor that works in this process, on all its threads."""
 
     def count(self, state: State, relations: list[int], show: Show = quiet) -> None:
         """Count what is not counted yet."""
         state.statistics.prepare(relations, show)
 
-    def each(self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    def each(
+        self,
+        state: State,
+        work: Callable[[State, Task], Result],
+        tasks: Iterable[Task],
+    ) -> Iterator[Result]:
         """Work through the tasks, one after the other."""
         return (work(state, task) for task in tasks)
 

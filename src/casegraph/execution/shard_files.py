@@ -1,4 +1,4 @@
-"""Parts as files: arrays in an `.npz` without code, or, for other engines, a table in Parquet."""
+"""Parts as files: arrays in a `.npz` (see `storage.array_files`), or a Parquet table."""
 
 import json
 from pathlib import Path
@@ -7,77 +7,93 @@ from typing import Any
 import numpy as np
 
 from casegraph.errors import CasegraphError
-from casegraph.execution.shards import COLUMNS, Part, Shard
-from casegraph.graph.directions import INVERSE
+from casegraph.execution.shards import REACH_COLUMNS, Part, Shard
+from casegraph.graph.directions import INVERSE, forward
 from casegraph.statistics.path_types import unpacked
-from casegraph.storage.case_files import (
-    WRONG,
+from casegraph.storage.array_files import (
+    CONTENT_ERRORS,
     Arrays,
-    check_reach,
-    check_rows,
     damaged,
-    is_extent,
     read_arrays,
-    whole,
     write_arrays,
 )
+from casegraph.storage.count_columns import (
+    COUNT_COLUMNS,
+    check_reach,
+    check_types_and_counts,
+    is_extent,
+)
+from casegraph.storage.disk import atomic_write
 
 FORMAT = 2
-LENGTHS = range(1, 6)  # of paths
+PATH_LENGTHS = range(1, 6)
 MOST_SHARDS = 1_000_000
+HEADER_TYPES = {"shard": str, "digest": str, "max_length": int, "names": list}
 
 
 def write_part(part: Part, path: Path) -> None:
-    """Write a part, all or nothing; to Parquet if the file is called so."""
+    """Write a part, all or nothing; as a Parquet table if the name of the file ends in .parquet."""
     if path.suffix == ".parquet":
         _write_table(part, path)
         return
     header = {
-        "shard": str(part.shard), "digest": part.digest, "max_length": part.max_length, "names": part.names
-    }  # fmt: skip
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    rows: Arrays = {
+        "shard": str(part.shard),
+        "digest": part.digest,
+        "max_length": part.max_length,
+        "names": part.names,
+    }
+    header_text = json.dumps(header).encode()
+    arrays: Arrays = {
+        "header": np.frombuffer(header_text, dtype=np.uint8),
         "counted": part.counted,
         "extent": part.extent,
         "relation": part.relation,
         "types": part.types,
         **part.columns,
     }
-    write_arrays(path, FORMAT, {"header": text, **rows})
+    write_arrays(path, FORMAT, arrays)
 
 
 def read_part(path: Path) -> Part:
-    """Read what `write_part` wrote."""
+    """Read what `write_part` wrote, unless it is a table."""
     arrays = read_arrays(path, "a file of counts", FORMAT)
     try:
         header = json.loads(arrays["header"].tobytes())
         _check_header(header)
-        columns = {name: arrays[name] for name in COLUMNS if name in arrays}
         part = Part(
-            Shard.named(header["shard"]), header["digest"], header["max_length"], tuple(header["names"]),
-            arrays["counted"], arrays["extent"], arrays["relation"], arrays["types"], columns,
-        )  # fmt: skip
-        _check(part)
-    except (CasegraphError, *WRONG) as error:
+            shard=Shard.named(header["shard"]),
+            digest=header["digest"],
+            max_length=header["max_length"],
+            names=tuple(header["names"]),
+            counted=arrays["counted"],
+            extent=arrays["extent"],
+            relation=arrays["relation"],
+            types=arrays["types"],
+            columns={name: arrays[name] for name in COUNT_COLUMNS if name in arrays},
+        )
+        _check_part(part)
+    except (CasegraphError, *CONTENT_ERRORS) as error:
         raise damaged(path, error) from error
     return part
 
 
 def _check_header(header: dict[str, Any]) -> None:
-    types = {name: type(header[name]) for name in ("shard", "digest", "max_length", "names")}
-    if types != {"shard": str, "digest": str, "max_length": int, "names": list}:
+    types = {name: type(header[name]) for name in HEADER_TYPES}
+    if types != HEADER_TYPES:
         raise ValueError("it does not say of what the counts are")
     names = header["names"]
-    if not all(isinstance(name, str) for name in names) or names != sorted(set(names)):
+    are_text = all(isinstance(name, str) for name in names)
+    if not are_text or names != sorted(set(names)):
         raise ValueError("the names of relations are not text, repeat, or are out of order")
-    if header["max_length"] not in LENGTHS:
+    if header["max_length"] not in PATH_LENGTHS:
         raise ValueError("it has paths of a length that is not counted")
     if Shard.named(header["shard"]).of > MOST_SHARDS:
         raise ValueError("it is of more shards than there can be")
 
 
-def _check(part: Part) -> None:
-    directions = 2 * len(part.names)
+def _check_part(part: Part) -> None:
+    """`ValueError` unless the arrays of a part fit together."""
+    directions = forward(len(part.names))  # the first number that is no direction
     for relations in (part.counted, part.relation):
         is_row = relations.dtype == np.int32 and relations.ndim == 1
         if not is_row or not ((relations >= 0) & (relations < directions)).all():
@@ -86,31 +102,46 @@ def _check(part: Part) -> None:
         raise ValueError("the relations that are counted repeat, or are out of order")
     if part.types.shape != part.relation.shape:
         raise ValueError("counts do not belong to their relations")
-    check_rows(part.types, part.columns, directions, part.max_length)
-    same_relation = np.diff(part.relation) == 0
-    if (np.diff(part.relation) < 0).any() or (np.diff(part.types)[same_relation] <= 0).any():
+    check_types_and_counts(part.types, part.columns, directions, part.max_length)
+
+    relation_falls = np.diff(part.relation) < 0
+    is_same_relation = np.diff(part.relation) == 0
+    type_falls = np.diff(part.types)[is_same_relation] <= 0
+    if relation_falls.any() or type_falls.any():
         raise ValueError("path types are out of order")
-    if part.extent.dtype != np.int64 or part.extent.ndim != 1 or not _is_extent(part):
+
+    if part.extent.dtype != np.int64 or part.extent.ndim != 1 or not _has_extent(part):
         raise ValueError("it is not said which paths are counted")
-    if set(part.columns) == set(COLUMNS):
-        check_reach(part.relation, part.counted, *(part.columns[name] for name in COLUMNS[1:]))
+    if set(part.columns) == set(COUNT_COLUMNS):
+        reach = [part.columns[name] for name in REACH_COLUMNS]
+        check_reach(part.relation, part.counted, *reach)
 
 
-def _is_extent(part: Part) -> bool:
-    """Whether it is said, after the first or the second pass, which paths are counted."""
+def _has_extent(part: Part) -> bool:
+    """Whether `extent` is as the first or the second pass leaves it (see `Part`)."""
     if list(part.columns) == ["hits"]:
         return len(part.extent) == part.max_length and not (part.extent < 0).any()
-    return set(part.columns) == set(COLUMNS) and is_extent(part.extent.tolist(), part.types, part.max_length)
+    if set(part.columns) != set(COUNT_COLUMNS):
+        return False
+    return is_extent(part.extent.tolist(), part.types, part.max_length)
 
 
 def _write_table(part: Part, path: Path) -> None:
+    """Write a part as a table with names, a row for each path type of a relation."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise CasegraphError(f"{path}: Parquet needs pyarrow; install casegraph[arrow]") from error
-    names = [name + end for name in part.names for end in ("", INVERSE)]
-    path_types = ([names[step] for step in unpacked(number, part.max_length)] for number in part.types.tolist())
-    columns = {"relation": [names[label] for label in part.relation.tolist()], "path_type": list(path_types)}
-    with whole(path) as file:
-        pyarrow.parquet.write_table(pyarrow.table({**columns, **part.columns}), file)
+        problem = f"{path}: Parquet needs pyarrow; install casegraph[arrow]"
+        raise CasegraphError(problem) from error
+
+    names = []
+    for name in part.names:
+        names += [name, name + INVERSE]
+    relations = [names[direction] for direction in part.relation.tolist()]
+    directions = [unpacked(number, part.max_length) for number in part.types.tolist()]
+    path_types = [[names[direction] for direction in path_type] for path_type in directions]
+
+    table = pyarrow.table({"relation": relations, "path_type": path_types, **part.columns})
+    with atomic_write(path) as file:
+        pyarrow.parquet.write_table(table, file)

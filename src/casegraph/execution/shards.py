@@ -1,17 +1,22 @@
 """
-Shards of entities, what each counts, and the sum.
+Shards: parts of the entities that are counted separately, and the sum of what they count.
 
-Every count is a sum over entities, so a shard of the entities is counted anywhere, as a pure function of (snapshot,
-shard), and parts merge by addition. It takes two passes, as what is reached is counted for the path types that all
-shards together have hits enough for: `count_hits`, `merged`, `with_hits`, `count_reach`, `merged`, `keep`.
+Every count is a sum over entities. So a shard of the entities can be counted anywhere, as a pure
+function of a state and the shard, and the counts of all shards are added. This takes two passes:
+what paths reach is counted only for path types with enough hits, and how many hits a path type has
+is known only when all shards are added up.
 
-In a part, relations are numbered in the order of their names: parts add up wherever they were counted, and whatever
-ids the relations had there.
+    first pass   count_hits(state, shard) for each shard, then merged(parts)
+    second pass  with_hits(state, hits), count_reach(state, task) for each shard, merged(parts)
+    at the end   keep(state, counts)
+
+Ids of relations differ between case bases that read the same facts in another order. In a `Part`,
+relations are therefore numbered in the order of their names, and parts can be added wherever they
+were counted.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -20,17 +25,19 @@ from casegraph.answering.state import State
 from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.graph.arrays import Counts, Ids, ids, joined
 from casegraph.graph.digest import relations_in_use
+from casegraph.graph.directions import directions_of
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
 from casegraph.statistics.counts import Counting, Hits, PathCounts, having
 from casegraph.statistics.path_types import renumbered
+from casegraph.storage.count_columns import COUNT_COLUMNS, TYPES
 
-COLUMNS = ("hits", "reached", "right", "left_out")
+REACH_COLUMNS = ("reached", "right", "left_out")  # what the second pass counts
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part `number`, from 1 on, of so many parts of the entities."""
+    """Part `number`, from 1 to `of`, of the entities."""
 
     number: int
     of: int
@@ -44,7 +51,7 @@ class Shard:
 
     @classmethod
     def named(cls, text: str) -> "Shard":
-        """The shard that `2/8` names."""
+        """The shard with a name such as `2/8`."""
         number, _, of = text.partition("/")
         if not (number.isdecimal() and of.isdecimal()):
             raise InvalidSettings("shard", text, "i/n with i from 1 to n, such as 2/8")
@@ -52,24 +59,36 @@ class Shard:
 
     @classmethod
     def all(cls, of: int) -> "list[Shard]":
-        """All of so many."""
+        """All shards, if there are so many."""
         return [cls(number, of) for number in range(1, of + 1)]
 
     def share(self, graph: Graph, entities: Ids) -> Ids:
-        """Its part of some entities, sorted; they are dealt like cards, the largest first: each shard gets its hubs."""
-        return np.sort(entities[np.argsort(graph.prominence()[entities])][self.number - 1 :: self.of])
+        """The entities of this shard among some, sorted.
+
+        Entities are dealt out like cards, those with most facts first, so that each shard gets its
+        share of the hubs and all shards take about the same time.
+        """
+        by_prominence = entities[np.argsort(graph.prominence()[entities])]
+        own = by_prominence[self.number - 1 :: self.of]
+        return np.sort(own)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a shard counted, for all relations; parallel arrays, sorted by relation and path type.
+    """What a shard has counted, for all relations.
 
-    digest     of the facts and the settings
-    names      the relations, sorted: number k is two, 2k and its inverse 2k + 1
-    counted    for which of these it was counted what paths reach
-    extent     after the first pass, what finding the paths of each length took; after the second, the length up to
-               which paths are counted, and how many cycles may come before there could be too many
-    columns    hits, after the second pass also reached, right and left_out; hits are then everyone's
+    shard       which shard
+    digest      of the facts and the settings
+    max_length  the length up to which paths may be counted, of the settings
+    names       the relations that have facts, sorted; their directions are numbered in this order
+    counted     the directions for which the second pass has counted, sorted
+    extent      after the first pass, the work that finding the paths of each length took;
+                after the second, the length up to which paths are counted, and how many more cycles
+                may come before there could be too many
+    relation    (rows,)  the direction of each row
+    types       (rows,)  the path type of each row; rows are sorted by direction and path type
+    columns     (rows,) each; after the first pass the hits of this shard; after the second the hits
+                of all shards, and what this shard has `reached`, `right` and `left_out`
     """
 
     shard: Shard
@@ -82,130 +101,201 @@ class Part:
     types: Counts
     columns: dict[str, Counts]
 
+    @property
+    def has_reach(self) -> bool:
+        """Whether this comes from the second pass."""
+        return "reached" in self.columns
+
 
 def count_hits(state: State, shard: Shard, show: Show = quiet) -> Part:
-    """The first pass: what the entities of a shard contribute to hits."""
-    entities = shard.share(state.graph, having(state.graph, list(range(state.graph.directions))))
+    """The first pass: the hits of the entities of a shard."""
+    all_relations = list(range(state.graph.directions))
+    entities = shard.share(state.graph, having(state.graph, all_relations))
     found = Counting(state.graph, state.settings, show).cycles(entities)
     rows = _Rows(found.relations, found.types, {"hits": found.hits})
-    return _part(state, shard, [], found.work, rows)
+    return _part(state, shard, counted=[], extent=found.work, rows=rows)
 
 
 def with_hits(state: State, hits: Part) -> State:
-    """The same facts with everyone's hits and nothing else counted: what the second pass starts from."""
+    """The state that the second pass starts from: the same facts, and the hits of all shards."""
     fresh = State.of(state.graph, state.settings, profiles=state.profiles)
-    rows = _rows(fresh, hits)
-    fresh.statistics.restore_hits(Hits(rows.relation, rows.types, rows.columns["hits"], hits.extent))
+    rows = _rows_of(hits, fresh)
+    merged_hits = Hits(rows.relation, rows.types, rows.columns["hits"], hits.extent)
+    fresh.statistics.restore_hits(merged_hits)
     return fresh
 
 
 def count_reach(state: State, task: tuple[Shard, list[int]], show: Show = quiet) -> Part:
-    """The second pass: what paths of some relations reach from a shard's entities; `state` comes from `with_hits`."""
-    (shard, relations), statistics = task, state.statistics
-    found = statistics.reach_of(relations, shard.share(state.graph, having(state.graph, relations)), show)
-    counts = [found.get(k) or PathCounts.of_hits(*statistics.hits_of(k)) for k in range(state.graph.directions)]
-    relation = np.repeat(np.arange(len(counts), dtype=np.int32), [len(one.types) for one in counts])
-    columns = {name: joined(getattr(one, name) for one in counts) for name in ("types", *COLUMNS)}
-    extent = np.array([statistics.longest, statistics.spare])
-    return _part(state, shard, relations, extent, _Rows(relation, columns.pop("types"), columns))
+    """The second pass: what paths reach from the entities of a shard.
+
+    state  from `with_hits`
+    task   the shard, and the relations to count for
+    """
+    shard, relations = task
+    statistics = state.statistics
+    entities = shard.share(state.graph, having(state.graph, relations))
+    found = statistics.reach_of(relations, entities, show)
+
+    counts = []
+    for relation in range(state.graph.directions):
+        of_relation = found.get(relation)
+        if of_relation is None:
+            of_relation = PathCounts.of_hits(*statistics.hits_of(relation))
+        counts.append(of_relation)
+
+    row_counts = [len(of_relation.types) for of_relation in counts]
+    relation_of_row = np.repeat(np.arange(len(counts), dtype=np.int32), row_counts)
+    types = _joined_column(counts, TYPES)
+    columns = {name: _joined_column(counts, name) for name in COUNT_COLUMNS}
+    extent = np.array([statistics.longest, statistics.headroom])
+    rows = _Rows(relation_of_row, types, columns)
+    return _part(state, shard, counted=relations, extent=extent, rows=rows)
 
 
 def merged(parts: Iterable[Part]) -> Part:
-    """The sum of all shards, as the one shard that there is; refused unless each shard is there exactly once."""
-    seen = set[Shard]()
+    """The sum of all shards, as if there were a single shard.
 
-    def added(total: Part, part: Part) -> Part:
-        _check(total, part, seen)
-        seen.add(part.shard)
-        return _reach_added(total, part) if "reached" in part.columns else _hits_added(total, part)
-
+    `CasegraphError` unless every shard is there exactly once and all fit together.
+    """
     parts = iter(parts)
-    first = next(parts)
-    seen.add(first.shard)
-    total = reduce(added, parts, first)
-    if missing := [str(shard) for shard in Shard.all(first.shard.of) if shard not in seen]:
-        raise CasegraphError(f"the parts are not whole: missing {', '.join(missing)}; count them first")
+    total = next(parts)
+    seen = {total.shard}
+    for part in parts:
+        _check_fits(total, part, seen)
+        seen.add(part.shard)
+        total = _reach_added(total, part) if part.has_reach else _hits_added(total, part)
+
+    missing = [str(shard) for shard in Shard.all(total.shard.of) if shard not in seen]
+    if missing:
+        problem = f"the parts are not whole: missing {', '.join(missing)}; count them first"
+        raise CasegraphError(problem)
     return replace(total, shard=Shard(1, 1))
 
 
 def keep(state: State, counts: Part) -> None:
-    """Take merged counts for those of the case base."""
-    rows = _rows(state, counts)
-    if "reached" not in counts.columns:
-        raise CasegraphError("the counts are only of hits; count again with --given them, and merge")
-    is_counted = set(_directions(relations_in_use(state.graph))[counts.counted].tolist())
+    """Give a state the merged counts of the second pass."""
+    rows = _rows_of(counts, state)
+    if not counts.has_reach:
+        problem = "the counts are only of hits; count again with --given them, and merge"
+        raise CasegraphError(problem)
+
+    reach_counted = set(_directions_by_name(state.graph)[counts.counted].tolist())
     hits: dict[int, tuple[Counts, Counts]] = {}
     counted: dict[int, PathCounts] = {}
     for relation in range(state.graph.directions):
-        own = slice(*np.searchsorted(rows.relation, [relation, relation + 1]).tolist())
-        found = PathCounts(rows.types[own], *(rows.columns[name][own] for name in COLUMNS))
+        start, end = np.searchsorted(rows.relation, [relation, relation + 1]).tolist()
+        own_columns = [rows.columns[name][start:end] for name in COUNT_COLUMNS]
+        found = PathCounts(rows.types[start:end], *own_columns)
         hits[relation] = (found.types, found.hits)
-        if relation in is_counted:
+        if relation in reach_counted:
             counted[relation] = found
-    longest, spare = counts.extent.tolist()
-    state.statistics.restore(longest, spare, hits, counted)
+
+    longest, headroom = counts.extent.tolist()
+    state.statistics.restore(longest, headroom, hits, counted)
 
 
 class _Rows(NamedTuple):
-    """Counts under the ids of a case base, sorted by relation and path type."""
+    """Counts under the ids of a state; a row for each path type of a relation."""
 
     relation: Ids
     types: Counts
     columns: dict[str, Counts]
 
+    def renumbered(self, new: Ids, max_length: int) -> "_Rows":
+        """The same rows with `new[d]` in the place of direction d, sorted again."""
+        relation = new[self.relation]
+        types = renumbered(self.types, new, max_length)
+        order = np.lexsort((types, relation))
+        columns = {name: column[order] for name, column in self.columns.items()}
+        return _Rows(relation[order], types[order], columns)
 
-def _rows(state: State, part: Part) -> _Rows:
-    """What is merged, under the ids of the case base."""
+
+def _rows_of(part: Part, state: State) -> _Rows:
+    """The rows of a merged part, under the ids of a state; refused if it is of other facts."""
     if part.digest != state.digest:
-        raise CasegraphError("the counts are of other facts or settings; count again, with these")
+        problem = "the counts are of other facts or settings; count again, with these"
+        raise CasegraphError(problem)
     if part.shard.of > 1:
-        raise CasegraphError(f"the counts are only those of shard {part.shard}; merge all shards first")
-    own = _directions(relations_in_use(state.graph))
-    relation, types = own[part.relation], renumbered(part.types, own, part.max_length)
-    order = np.lexsort((types, relation))
-    return _Rows(relation[order], types[order], {name: column[order] for name, column in part.columns.items()})
+        problem = f"the counts are only those of shard {part.shard}; merge all shards first"
+        raise CasegraphError(problem)
+    rows = _Rows(part.relation, part.types, part.columns)
+    return rows.renumbered(_directions_by_name(state.graph), part.max_length)
 
 
-def _part(state: State, shard: Shard, relations: list[int], extent: Counts, rows: _Rows) -> Part:
-    graph, n = state.graph, state.settings.max_length
-    own = _directions(relations_in_use(graph))
-    number = np.zeros(graph.directions, dtype=np.int32)
-    number[own] = np.arange(len(own), dtype=np.int32)
-    relation, types = number[rows.relation], renumbered(rows.types, number, n)
-    order = np.lexsort((types, relation))
+def _part(state: State, shard: Shard, counted: list[int], extent: Counts, rows: _Rows) -> Part:
+    """Rows under the ids of a state, as a part."""
+    graph = state.graph
+    by_name = _directions_by_name(graph)
+    place = np.zeros(graph.directions, dtype=np.int32)
+    place[by_name] = np.arange(len(by_name), dtype=np.int32)
+
+    own = rows.renumbered(place, state.settings.max_length)
     return Part(
-        shard, state.digest, n, tuple(graph.relations[k >> 1] for k in own[::2].tolist()),
-        np.sort(number[np.intersect1d(ids(relations), own)]), extent,
-        relation[order], types[order], {name: column[order] for name, column in rows.columns.items()},
-    )  # fmt: skip
+        shard=shard,
+        digest=state.digest,
+        max_length=state.settings.max_length,
+        names=tuple(graph.relations[relation] for relation in relations_in_use(graph).tolist()),
+        counted=np.sort(place[np.intersect1d(ids(counted), by_name)]),
+        extent=extent,
+        relation=own.relation,
+        types=own.types,
+        columns=own.columns,
+    )
 
 
-def _directions(relations: Ids) -> Ids:
-    """Relations k as 2k and 2k + 1, in turn."""
-    return np.stack([2 * relations, 2 * relations + 1], axis=1).ravel()
+def _directions_by_name(graph: Graph) -> Ids:
+    """Both directions of every relation that has facts, relations in the order of their names."""
+    return ids(directions_of(relations_in_use(graph).tolist()))
 
 
-def _check(total: Part, part: Part, seen: set[Shard]) -> None:
+def _joined_column(counts: list[PathCounts], name: str) -> Counts:
+    return joined(getattr(of_relation, name) for of_relation in counts)
+
+
+def _check_fits(total: Part, part: Part, seen: set[Shard]) -> None:
+    """`CasegraphError` unless a part can be added to a sum of others."""
     if part.shard in seen:
         raise CasegraphError(f"shard {part.shard} is there twice; give every part once")
     if part.shard.of != total.shard.of:
-        raise CasegraphError(f"shards {total.shard} and {part.shard} do not go together; give all of one number")
-    same_facts = part.digest == total.digest and np.array_equal(part.counted, total.counted)
-    if not same_facts or part.columns.keys() != total.columns.keys():
-        raise CasegraphError(
-            f"shard {part.shard} is of other facts, settings or relations, or of another pass, than {total.shard}"
-        )
+        both = f"shards {total.shard} and {part.shard}"
+        problem = f"{both} do not go together; give all of one number"
+        raise CasegraphError(problem)
+    is_same_work = (
+        part.digest == total.digest
+        and np.array_equal(part.counted, total.counted)
+        and part.columns.keys() == total.columns.keys()
+    )
+    if not is_same_work:
+        other = "other facts, settings or relations, or of another pass"
+        raise CasegraphError(f"shard {part.shard} is of {other}, than {total.shard}")
 
 
 def _hits_added(total: Part, part: Part) -> Part:
-    both = Hits.sum([Hits(one.relation, one.types, one.columns["hits"], one.extent) for one in (total, part)])
-    return replace(total, relation=both.relations, types=both.types, extent=both.work, columns={"hits": both.hits})
+    """The sum of two parts of the first pass, which may have different rows."""
+    both = Hits.sum([_hits_of(total), _hits_of(part)])
+    return replace(
+        total,
+        relation=both.relations,
+        types=both.types,
+        extent=both.work,
+        columns={"hits": both.hits},
+    )
+
+
+def _hits_of(part: Part) -> Hits:
+    return Hits(part.relation, part.types, part.columns["hits"], part.extent)
 
 
 def _reach_added(total: Part, part: Part) -> Part:
-    both = (total, part)
-    pairs = zip(*((one.relation, one.types, one.columns["hits"], one.extent) for one in both), strict=True)
-    if not all(np.array_equal(*pair) for pair in pairs):
-        raise CasegraphError(f"shard {part.shard} was counted with other hits than {total.shard}; give both the same")
-    sums = {name: total.columns[name] + part.columns[name] for name in COLUMNS if name != "hits"}
+    """The sum of two parts of the second pass, which have the same rows and the same hits."""
+    has_same_rows = (
+        np.array_equal(total.relation, part.relation)
+        and np.array_equal(total.types, part.types)
+        and np.array_equal(total.columns["hits"], part.columns["hits"])
+        and np.array_equal(total.extent, part.extent)
+    )
+    if not has_same_rows:
+        problem = f"shard {part.shard} was counted with other hits than {total.shard}"
+        raise CasegraphError(f"{problem}; give both the same")
+    sums = {name: total.columns[name] + part.columns[name] for name in REACH_COLUMNS}
     return replace(total, columns={**total.columns, **sums})

@@ -1,4 +1,4 @@
-"""Arrays of ids, of counts and of weights."""
+"""Arrays of ids, counts and weights, and runs of equal values in sorted arrays."""
 
 from collections.abc import Iterable
 
@@ -8,6 +8,7 @@ import numpy.typing as npt
 Ids = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Flags = np.ndarray[tuple[int], np.dtype[np.bool]]
 
 
 def ids(values: Iterable[int] = ()) -> Ids:
@@ -16,5 +17,22 @@ def ids(values: Iterable[int] = ()) -> Ids:
 
 
 def joined(parts: Iterable[Counts]) -> Counts:
-    """Arrays of counts one after the other; there may be none."""
-    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+    """Arrays of counts, concatenated; the result is empty if there are none."""
+    nothing = np.zeros(0, dtype=np.int64)
+    return np.concatenate([nothing, *parts])
+
+
+def is_run_start(values: Ids | Counts) -> Flags:
+    """Whether each value differs from the value before it; the first always does."""
+    is_start = np.ones(len(values), dtype=np.bool)
+    is_start[1:] = values[1:] != values[:-1]
+    return is_start
+
+
+def run_bounds(values: Ids | Counts) -> list[int]:
+    """Where each run of equal values begins, then the number of values.
+
+    Run i is `values[bounds[i] : bounds[i + 1]]`.
+    """
+    starts = np.flatnonzero(is_run_start(values))
+    return [*starts.tolist(), len(values)]

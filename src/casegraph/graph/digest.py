@@ -1,8 +1,8 @@
 """
-A digest of what questions are answered from: facts by name, and settings.
+A digest of what queries are answered from: the facts, by name, and the settings.
 
-It depends neither on ids nor on the order of facts, nor on names that no fact has any more: whoever has read the same
-facts has the same digest, on any machine.
+It does not depend on ids, on the order of facts, or on names that no fact has any more.
+The same facts and settings have the same digest on any machine.
 """
 
 import json
@@ -10,44 +10,66 @@ from hashlib import sha256
 
 import numpy as np
 
-from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
 from casegraph.settings import Settings
 
 
 def digest(graph: Graph, settings: Settings) -> str:
-    """The digest of facts and settings, in hexadecimal digits."""
-    sums = sha256(json.dumps(settings.as_dict(), sort_keys=True).encode())
-    relations, entities = relations_in_use(graph), _entities_in_use(graph)
-    place = np.zeros(len(graph.entities), dtype=np.int64)
-    place[entities] = np.arange(len(entities))
-    for names, used in ((graph.entities, entities), (graph.relations, relations)):
-        encoded = [names[one].encode(errors="surrogatepass") for one in used.tolist()]
-        sums.update(_bytes([len(encoded), *map(len, encoded)]) + b"".join(encoded))
+    """The SHA-256 digest of settings and facts, in hexadecimal digits.
+
+    What is hashed, in this order (numbers are 64 bits, little-endian):
+    the settings as JSON with sorted keys; the names of entities, then those of relations, each
+    list sorted; for each relation in that order its number of facts and the facts, sorted. A fact
+    is the number head * entities + tail, where entities are numbered in the order of their names.
+    """
+    relations = relations_in_use(graph)
+    entities = _entities_in_use(graph)
+    number_of_entity = np.zeros(len(graph.entities), dtype=np.int64)
+    number_of_entity[entities] = np.arange(len(entities))
+
+    hashed = sha256(json.dumps(settings.as_dict(), sort_keys=True).encode())
+    hashed.update(_encoded_names(graph.entities, entities))
+    hashed.update(_encoded_names(graph.relations, relations))
     for relation in relations.tolist():
-        rows = graph.rows(2 * relation)
-        sums.update(_bytes([len(rows)]) + _bytes(np.sort(place[rows[:, 0]] * len(entities) + place[rows[:, 2]])))
-    return sums.hexdigest()
+        rows = graph.rows(forward(relation))
+        heads = number_of_entity[rows[:, 0]]
+        tails = number_of_entity[rows[:, 2]]
+        facts = np.sort(heads * len(entities) + tails)
+        hashed.update(_encoded_numbers([len(facts)]))
+        hashed.update(_encoded_numbers(facts))
+    return hashed.hexdigest()
 
 
 def relations_in_use(graph: Graph) -> Ids:
-    """The relations (k, for 2k and 2k + 1) that have facts, in the order of names."""
-    used = [k for k in range(graph.directions // 2) if len(graph.edges(2 * k).heads)]
-    return _in_order(graph.relations, np.array(used, dtype=np.int32))
+    """The relations that have facts, in the order of their names."""
+    relations = range(len(graph.relations))
+    used = [relation for relation in relations if len(graph.edges(forward(relation)).heads)]
+    return _in_name_order(graph.relations, ids(used))
 
 
 def _entities_in_use(graph: Graph) -> Ids:
-    used = np.zeros(len(graph.entities), dtype=np.bool)
-    for relation in range(graph.directions):
-        used[graph.edges(relation).heads] = True
-    return _in_order(graph.entities, np.flatnonzero(used).astype(np.int32))
+    """The entities that have facts, in the order of their names."""
+    is_used = np.zeros(len(graph.entities), dtype=np.bool)
+    for direction in range(graph.directions):
+        is_used[graph.edges(direction).heads] = True
+    return _in_name_order(graph.entities, np.flatnonzero(is_used).astype(np.int32))
 
 
-def _in_order(names: Names, used: Ids) -> Ids:
-    ordered: Ids = used[np.argsort(names.ranks()[used])]
+def _in_name_order(names: Names, chosen: Ids) -> Ids:
+    ranks = names.ranks()
+    ordered: Ids = chosen[np.argsort(ranks[chosen])]
     return ordered
 
 
-def _bytes(numbers: Counts | list[int]) -> bytes:
+def _encoded_names(names: Names, chosen: Ids) -> bytes:
+    """The number of names, the length of each in bytes, and then the names in UTF-8."""
+    encoded = [names[identity].encode(errors="surrogatepass") for identity in chosen.tolist()]
+    lengths = map(len, encoded)
+    return _encoded_numbers([len(encoded), *lengths]) + b"".join(encoded)
+
+
+def _encoded_numbers(numbers: Counts | list[int]) -> bytes:
     return np.asarray(numbers, dtype="<i8").tobytes()

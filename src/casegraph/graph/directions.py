@@ -1,8 +1,9 @@
 """
 Relations and their directions.
 
-Relation number k of a graph is two relations of the method: its edges walked from head to tail, and from tail to head.
-These two directions are the numbers 2k and 2k + 1; no other module knows that.
+Relation k of a graph can be walked both ways: from head to tail, and from tail to head.
+The method treats these two directions as two relations (r and r⁻¹ in the paper).
+They have the numbers 2k and 2k + 1; no other module knows that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,13 +11,13 @@ from typing import TypeVar
 
 from casegraph.graph.arrays import Counts, Ids
 
-INVERSE = "⁻¹"  # after the name of a relation: walked from tail to head
+INVERSE = "⁻¹"  # follows the name of a relation that is walked from tail to head
 
 Numbers = TypeVar("Numbers", int, Ids, Counts)
 
 
 def forward(relation: Numbers) -> Numbers:
-    """The direction from head to tail of a relation, or of each of several."""
+    """The direction from head to tail of a relation, or of each relation in an array."""
     return 2 * relation
 
 
@@ -41,7 +42,17 @@ def is_inverse(direction: Numbers) -> Numbers:
 
 
 def directions_of(relations: Iterable[int]) -> Iterator[int]:
-    """Both directions of each relation, in turn."""
+    """Both directions of each relation: from head to tail, then from tail to head."""
     for relation in relations:
         yield forward(relation)
         yield backward(relation)
+
+
+def direction_count(relations: int) -> int:
+    """How many directions a number of relations has."""
+    return 2 * relations
+
+
+def forward_directions(count: int) -> range:
+    """The directions from head to tail, among the first `count` directions."""
+    return range(0, count, 2)

@@ -1,10 +1,18 @@
 """
-Facts, as names: lines in, lines out.
+Facts as names: reading them from files and streams, and writing them.
 
-A source passes through generators, none of which holds more than a part of it: pieces (bytes as the source
-gives them, unpacked), blocks (whole lines), records (the fields of a line of TSV or a record of CSV), facts.
-A block of TSV in which nothing is unusual becomes facts at once; any other is read record by record.
-Names are opaque: nothing is stripped or normalised. `docs/reading-facts.md` has the outcome of every oddity.
+A source is read in four stages. Each is a generator that holds only a small part of the source:
+
+    pieces   bytes as the source gives them, decompressed          `_pieces`
+    blocks   bytes that end where a line ends                      `_blocks`
+    records  the fields of a line of TSV, or of a record of CSV    `_records`
+    facts    three names                                           `_Layout.fact`
+
+Most blocks of TSV have nothing but well-formed lines. Those become facts at once, without the
+third stage (`_plain_facts`), which is many times faster.
+
+Names are opaque: nothing is stripped or normalised. `docs/reading-facts.md` says what becomes of
+every odd line and file.
 """
 
 import csv
@@ -12,10 +20,10 @@ import gzip
 import re
 import sys
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
-from io import BytesIO, TextIOBase
+from io import TextIOBase
 from itertools import chain, islice
 from operator import length_hint
 from os import PathLike, fspath
@@ -24,13 +32,29 @@ from typing import IO, Any, BinaryIO, Literal, NamedTuple, TextIO, TypeAlias
 
 from casegraph.errors import InvalidSettings, MalformedFact, UnreadableFile, quoted
 
-PIECE = 1 << 17  # bytes read at once; larger pieces outgrow the processor's cache and are slower
-LONGEST = 16 << 20  # bytes of a line, or of a record of CSV, its end included
-HEADERS = ["head relation tail", "subject predicate object", "source relation target", "from rel to", "h r t"]
-_MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
+PIECE_BYTES = 1 << 17  # read at once; larger pieces do not fit the processor's cache and are slower
+MAX_RECORD_BYTES = 16 << 20  # of a line, or of a record of CSV, with the end of the line
+
+# The first lines that are taken for a header, in upper or lower case.
+HEADERS = [
+    "head relation tail",
+    "subject predicate object",
+    "source relation target",
+    "from rel to",
+    "h r t",
+]
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_GZIP_MAGIC = b"\x1f\x8b"
 _NAME_BYTES = bytes(set(range(256)) - set(b"\t\n\r\0"))
 _EMPTY_LINES = re.compile(rb"\n{2,}")
-_LINES = re.compile(rb"\n+|(?:\r?\n)+|[^\n]*\n|[^\n]+")  # empty lines, as many as follow each other; or one line
+_LINES = re.compile(
+    rb"\n+"  # empty lines, as many as follow each other
+    rb"|(?:\r?\n)+"  # the same, where some end in CRLF
+    rb"|[^\n]*\n"  # a line
+    rb"|[^\n]+"  # the last line, without an end
+)
 _Place: TypeAlias = str | PathLike[str] | BinaryIO
 
 
@@ -51,52 +75,67 @@ def read_facts(
     on_error: Literal["stop", "skip"] = "stop",
     refused: BinaryIO | TextIO | None = None,
 ) -> "Facts":
-    """The facts of a file, of standard input (`"-"`) or of a binary stream, packed by gzip or not, in their order.
+    """The facts of a file, of standard input (`"-"`) or of a binary stream, in their order.
 
-    format    by default "csv" for names in .csv and .csv.gz, else "tsv"
+    The source may be compressed with gzip. It is opened when the first fact is asked for, and
+    `UnreadableFile` is raised if it cannot be read to its end.
+
+    format    "csv" or "tsv"; by default "csv" for names that end in .csv or .csv.gz, else "tsv"
     header    whether the first line names the columns; by default, whether it is one of `HEADERS`
-    columns   the names in the header of the three columns to read, where there are more or in another order
-    on_error  "stop" raises `MalformedFact` at the first line that is no fact, "skip" counts it as skipped
+    columns   the names, in the header, of the columns with head, relation and tail; needed if there
+              are more columns, or in another order
+    on_error  "stop" raises `MalformedFact` at the first line that is no fact, "skip" counts it
     refused   where "skip" writes such lines, byte for byte
-
-    The source is opened when the first fact is asked for. If it cannot be read to its end: `UnreadableFile`.
     """
     if format not in (None, "tsv", "csv"):
         raise InvalidSettings("format", format, "'tsv' or 'csv'")
     if on_error not in ("stop", "skip"):
         raise InvalidSettings("on_error", on_error, "'stop' or 'skip'")
-    is_csv = format == "csv" or (format is None and _name(source).lower().endswith((".csv", ".csv.gz")))
-    return Facts(source, _Layout(header, columns, is_csv=is_csv), is_strict=on_error == "stop", refused=refused)
+
+    has_csv_name = _name_of(source).lower().endswith((".csv", ".csv.gz"))
+    is_csv = has_csv_name if format is None else format == "csv"
+    layout = _Layout(header, columns, is_csv=is_csv)
+    return Facts(source, layout, is_strict=on_error == "stop", refused=refused)
 
 
 def write_facts(facts: Iterable[tuple[str, str, str]], destination: _Place) -> int:
-    """Write facts as tab-separated lines, packed if named .gz; return their number, refuse what would not read back."""
-    name, number = _name(destination), 0
+    """Write facts as tab-separated lines, compressed if named .gz; returns the number of facts.
+
+    Raises `MalformedFact` at a fact that would not read back as it is.
+    """
+    name = _name_of(destination)
+    number = 0
     try:
         with _opened(destination, "wb") as stream:
             for number, fact in enumerate(facts, start=1):
-                line = "\t".join(fact)
-                raw = line.encode(errors="replace") + b"\n"
-                if _plain_facts(raw) != [tuple(fact)]:
-                    problem = "a name that is blank, or has a tab, line end, NUL or lone surrogate, cannot be written"
-                    raise MalformedFact(name, number, f"{problem}: {quoted(line)}")
-                stream.write(_MARK + raw if number == 1 and raw.startswith(_MARK) else raw)
+                line = _encoded(fact, name, number)
+                if number == 1 and line.startswith(_BYTE_ORDER_MARK):
+                    # The reader drops a mark at the very beginning, and keeps the next.
+                    stream.write(_BYTE_ORDER_MARK)
+                stream.write(line)
     except OSError as error:
-        raise UnreadableFile(name, f"cannot be written: {error.strerror or error}".lower()) from error
+        problem = f"cannot be written: {error.strerror or error}".lower()
+        raise UnreadableFile(name, problem) from error
     return number
 
 
 def columns_of(facts: Sequence[tuple[str, str, str]], first: int = 1) -> list[tuple[str, ...]]:
-    """The heads, the relations and the tails of facts; `MalformedFact` at one that is not three names.
+    """The heads, the relations and the tails of facts; `MalformedFact` if one is not three names.
 
     first  the number of the first of these facts, for the message
     """
+    columns: list[tuple[str, ...]]
+    types: set[type] = set()
     try:
         columns = list(zip(*facts, strict=True))
-        types = {kind for column in columns for kind in set(map(type, column))}
-    except (TypeError, ValueError):
-        columns, types = [], set[type]()
-    if len(columns) != 3 or types != {str} or str in set(map(type, facts)):
+        for column in columns:
+            types.update(map(type, column))
+    except (TypeError, ValueError):  # a fact is not iterable, or they have different lengths
+        columns = []
+
+    has_three_names_each = len(columns) == 3 and types == {str}
+    has_strings_as_facts = str in set(map(type, facts))  # a string of three characters
+    if not has_three_names_each or has_strings_as_facts:
         for number, fact in enumerate(facts, start=first):
             _check_fact(fact, number)
     return columns or [(), (), ()]
@@ -105,21 +144,35 @@ def columns_of(facts: Sequence[tuple[str, str, str]], first: int = 1) -> list[tu
 def _check_fact(fact: object, number: int) -> None:
     is_text = isinstance(fact, str | bytes)
     names = list(fact) if isinstance(fact, Iterable) and not is_text else []
-    wrong = [name for name in names if not isinstance(name, str)]
-    if len(names) == 3 and not wrong:
+    not_names = [name for name in names if not isinstance(name, str)]
+    if len(names) == 3 and not not_names:
         return
-    problem = f"expected a name, found {quoted(repr(wrong[0]))}" if wrong else "expected head, relation and tail"
+
+    problem = "expected head, relation and tail"
+    if not_names:
+        problem = f"expected a name, found {quoted(repr(not_names[0]))}"
     raise MalformedFact("facts", number, f"{problem}: {quoted(repr(fact))}")
 
 
 class Facts(Iterator[Fact]):
-    """Facts on their way in: `read` were taken from `source` so far, and `skipped` lines refused."""
+    """The facts of a source, as they are read.
+
+    source   the name of the source
+    read     how many facts were taken so far
+    skipped  how many lines, or records of CSV, were refused so far
+    """
 
     def __init__(self, source: _Place, layout: "_Layout", *, is_strict: bool, refused: IO[Any] | None) -> None:
-        self.source, self.skipped = _name(source), 0
-        self._layout, self._is_strict, self._refused = layout, is_strict, getattr(refused, "buffer", refused)
-        self._handed, self._batch = 0, iter(list[Fact]())
-        self._facts = self._all(_pieces(source, self.source))
+        self.source = _name_of(source)
+        self.skipped = 0
+        self._layout = layout
+        self._is_strict = is_strict
+        self._refused = getattr(refused, "buffer", refused)
+        self._parsed = 0  # facts, of which the rest of the batch was not taken yet
+        self._batch = iter(list[Fact]())
+
+        pieces = _pieces(source, self.source)
+        self._facts = self._facts_of_csv(pieces) if layout.is_csv else self._facts_of_tsv(pieces)
 
     def __iter__(self) -> Iterator[Fact]:
         return self._facts
@@ -130,208 +183,375 @@ class Facts(Iterator[Fact]):
     @property
     def read(self) -> int:
         """The number of facts taken so far."""
-        return self._handed - length_hint(self._batch)
+        return self._parsed - length_hint(self._batch)
 
-    def _all(self, pieces: Generator[bytes, None, None], line: int = 1) -> Iterator[Fact]:
+    def _facts_of_csv(self, pieces: Generator[bytes, None, None]) -> Iterator[Fact]:
         with closing(pieces):
-            if self._layout.is_csv:
-                yield from self._careful(chain.from_iterable(map(_lines, self._blocks(pieces))), line)
-            for block in self._blocks(pieces):
-                facts = _plain_facts(block) if self._layout.is_settled and not self._layout.columns else None
+            blocks = _blocks(pieces, self._write_refused)
+            lines = chain.from_iterable(map(_lines, blocks))
+            yield from self._facts_of_records(lines, first_line=1)
+
+    def _facts_of_tsv(self, pieces: Generator[bytes, None, None]) -> Iterator[Fact]:
+        """The facts of each block: at once if the block is plain, else record by record."""
+        line_number = 1
+        with closing(pieces):
+            for block in _blocks(pieces, self._write_refused):
+                facts = _plain_facts(block) if self._layout.is_plain else None
                 if facts is None:
-                    yield from self._careful(_lines(block), line)
+                    yield from self._facts_of_records(_lines(block), line_number)
                 else:
-                    self._handed, self._batch = self._handed + len(facts), iter(facts)
+                    self._parsed += len(facts)
+                    self._batch = iter(facts)
                     yield from self._batch
-                line += block.count(b"\n") or 1
+                line_number += block.count(b"\n") or 1
 
-    def _careful(self, lines: Iterator[bytes], first: int) -> Iterator[Fact]:
-        for line, raw, fields, problem in _records(lines, first, is_csv=self._layout.is_csv):
-            fact = self._layout.fact(fields, problem)
-            if isinstance(fact, Fact):
-                self._handed += 1
+    def _facts_of_records(self, lines: Iterator[bytes], first_line: int) -> Iterator[Fact]:
+        for record in _records(lines, first_line, is_csv=self._layout.is_csv):
+            try:
+                fact = self._layout.fact(record)
+            except _NotAFact as error:
+                self._refuse(record, str(error))
+                continue
+            if fact is not None:
+                self._parsed += 1
                 yield fact
-            elif fact and self._is_strict:
-                shown = raw[:1000].decode(errors="replace").removesuffix("\n").removesuffix("\r")
-                raise MalformedFact(self.source, line, f"{fact}: {quoted(shown)}")
-            elif fact:
-                self.skipped += 1
-                self._keep(raw)
 
-    def _keep(self, raw: bytes) -> None:
-        if self._refused is not None:
-            self._refused.write(raw.decode(errors="surrogateescape") if isinstance(self._refused, TextIOBase) else raw)
+    def _refuse(self, record: "_Record", problem: str) -> None:
+        if self._is_strict:
+            shown = record.raw[:1000].decode(errors="replace")
+            shown = shown.removesuffix("\n").removesuffix("\r")
+            raise MalformedFact(self.source, record.line, f"{problem}: {quoted(shown)}") from None
+        self.skipped += 1
+        self._write_refused(record.raw)
 
-    def _blocks(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Whole lines; of one that is too long only the beginning, which is refused by whoever reads it."""
-        held, size, is_endless = list[bytes](), 0, False
-        for piece in pieces:
-            rest = piece
-            if is_endless:
-                line, newline, rest = piece.partition(b"\n")
-                is_endless = not newline
-                self._keep(line + newline)
-            end = rest.rfind(b"\n") + 1
-            if end:
-                yield b"".join([*held, rest[:end]])
-                held, size = [], 0
-            held.append(rest[end:])
-            size += len(rest) - end
-            if size > LONGEST:
-                yield b"".join(held)
-                held, size, is_endless = [], 0, True
-        yield b"".join(held)
+    def _write_refused(self, raw: bytes) -> None:
+        if self._refused is None:
+            return
+        if isinstance(self._refused, TextIOBase):
+            self._refused.write(raw.decode(errors="surrogateescape"))
+        else:
+            self._refused.write(raw)
+
+
+class _NotAFact(Exception):
+    """Why a record is no fact; never leaves this module."""
+
+
+class _Record(NamedTuple):
+    """A line of TSV, or a record of CSV, which may have several lines.
+
+    line     the number of its (first) line
+    raw      its bytes
+    fields   its fields; none if it is empty or has a problem
+    problem  why it cannot be read, or the empty string
+    """
+
+    line: int
+    raw: bytes
+    fields: list[str]
+    problem: str
 
 
 class _Layout:
-    """Where a record has the names of a fact; settled by the first record that is not empty."""
+    """Which fields of a record are head, relation and tail.
+
+    It is known when the first record that is not empty has been seen, which may be a header.
+    """
 
     def __init__(self, header: bool | None, columns: Sequence[str] | None, *, is_csv: bool) -> None:
-        if columns is not None and (header is False or len(columns) != 3 or len(set(columns)) != 3):
-            raise InvalidSettings("columns", columns, "three different names that are in the header")
-        self.is_csv, self._header, self.columns, self.is_settled = is_csv, header, columns, header is False
-        self._places, self._width = [0, 1, 2], 3
+        if columns is not None:
+            are_three = len(columns) == 3 and len(set(columns)) == 3
+            if header is False or not are_three:
+                expected = "three different names that are in the header"
+                raise InvalidSettings("columns", columns, expected)
+        self.is_csv = is_csv
+        self._header = header
+        self._columns = columns
+        self._is_known = header is False
+        self._places = [0, 1, 2]
+        self._width = 3
         self._expected = "'head,relation,tail'" if is_csv else "'head<TAB>relation<TAB>tail'"
 
-    def fact(self, fields: list[str], problem: str) -> Fact | str:
-        """The fact of a record, or why there is none: the empty string for a header or an empty line."""
-        is_empty = not fields and not problem
-        if is_empty or (not self.is_settled and self._is_header(fields)) or problem:
-            return problem
-        if len(fields) != self._width:
-            is_wide = len(fields) > 3 and not self.columns
-            hint = " (name the three to read with columns= or --columns)" * is_wide
-            return f"expected {self._expected}, found {len(fields)} field{'s' * (len(fields) != 1)}{hint}"
-        fact = Fact(*[fields[place] for place in self._places])
-        blank = [part for part, name in zip(Fact._fields, fact, strict=True) if not name.strip()]
-        return f"the {blank[0]} is empty or only white space" if blank else fact
+    @property
+    def is_plain(self) -> bool:
+        """Whether every record from now on must be a head, a relation and a tail."""
+        return self._is_known and self._columns is None
 
-    def _is_header(self, fields: list[str]) -> bool:
-        self.is_settled = True
-        if self.columns is None:
-            return self._header or [name.lower() for name in fields] in map(str.split, HEADERS)
-        if any(fields.count(column) != 1 for column in self.columns):
-            raise InvalidSettings("columns", self.columns, f"three names of the header, {quoted(', '.join(fields))}")
-        self._places, self._width = [fields.index(column) for column in self.columns], len(fields)
+    def fact(self, record: _Record) -> Fact | None:
+        """The fact of a record; None for an empty record and for the header.
+
+        Raises `_NotAFact` for every other record.
+        """
+        fields = record.fields
+        if not fields and not record.problem:
+            return None
+        is_header = not self._is_known and self._read_header(fields)
+        if record.problem:
+            raise _NotAFact(record.problem)
+        if is_header:
+            return None
+        if len(fields) != self._width:
+            raise _NotAFact(self._width_problem(len(fields)))
+
+        head, relation, tail = [fields[place] for place in self._places]
+        fact = Fact(head, relation, tail)
+        for part, name in zip(Fact._fields, fact, strict=True):
+            if not name.strip():
+                raise _NotAFact(f"the {part} is empty or only white space")
+        return fact
+
+    def _read_header(self, fields: list[str]) -> bool:
+        """Learn the layout from the first record; whether that is a header."""
+        self._is_known = True
+        if self._columns is None:
+            lower_case = [name.lower() for name in fields]
+            return self._header or lower_case in [header.split() for header in HEADERS]
+
+        if any(fields.count(column) != 1 for column in self._columns):
+            expected = f"three names of the header, {quoted(', '.join(fields))}"
+            raise InvalidSettings("columns", self._columns, expected)
+        self._places = [fields.index(column) for column in self._columns]
+        self._width = len(fields)
         self._expected = f"{self._width} fields, as in the header"
         return True
 
+    def _width_problem(self, width: int) -> str:
+        fields = "1 field" if width == 1 else f"{width} fields"
+        problem = f"expected {self._expected}, found {fields}"
+        if width > 3 and not self._columns:
+            problem += " (name the three to read with columns= or --columns)"
+        return problem
+
 
 def _plain_facts(block: bytes) -> list[Fact] | None:
-    """The facts of a block of TSV, or None if it has anything but lines of three names and empty lines."""
+    """The facts of a block of TSV; None if a line is neither three names nor empty.
+
+    The whole block is checked and cut with a few calls on bytes, without a loop over lines.
+    """
     lines = block.replace(b"\r\n", b"\n") if b"\r" in block else block
     if b"\n\n" in lines or lines.startswith(b"\n"):
         lines = _EMPTY_LINES.sub(b"\n", lines).removeprefix(b"\n")
     if not lines:
         return []
-    if len(lines) > LONGEST or lines.translate(None, _NAME_BYTES) != b"\t\t\n" * (lines.count(b"\n") or 1):
+    if len(lines) > MAX_RECORD_BYTES:
         return None
+
+    # Without the bytes that names may have, every line must be two tabs and a line end.
+    separators = lines.translate(None, _NAME_BYTES)
+    number_of_lines = lines.count(b"\n") or 1
+    if separators != b"\t\t\n" * number_of_lines:
+        return None
+
+    names_with_tabs = lines[:-1].replace(b"\n", b"\t")
     try:
-        names = lines[:-1].replace(b"\n", b"\t").decode().split("\t")
+        names = names_with_tabs.decode().split("\t")
     except UnicodeDecodeError:
         return None
-    facts = map(partial(tuple.__new__, Fact), zip(*[iter(names)] * 3, strict=True))
-    return list(facts) if all(map(str.strip, names)) else None
+    if not all(map(str.strip, names)):
+        return None
+
+    next_names = iter(names)
+    triples = zip(next_names, next_names, next_names, strict=True)  # three names in turn
+    fact_of_triple = partial(tuple.__new__, Fact)  # unlike `Fact(...)`, runs no Python code
+    return list(map(fact_of_triple, triples))
 
 
-def _lines(block: bytes) -> Iterator[bytes]:
-    """The lines of a block; empty ones that follow each other come as one, which is one empty record to `csv`."""
-    return (found[0] for found in _LINES.finditer(block))
+def _records(lines: Iterator[bytes], first_line: int, *, is_csv: bool) -> Iterator[_Record]:
+    """The records of lines, as the `csv` module of the standard library reads them."""
+    limit = max(csv.field_size_limit(), MAX_RECORD_BYTES)
+    csv.field_size_limit(limit)  # for the whole process
 
+    taken = _TakenLines(lines)
+    if is_csv:
+        reader = csv.reader(taken, strict=True)
+        csv_problem = "found a carriage return or a quote out of place"
+    else:
+        reader = csv.reader(taken, delimiter="\t", quoting=csv.QUOTE_NONE)
+        csv_problem = "found a carriage return out of place"
 
-def _records(lines: Iterator[bytes], line: int, *, is_csv: bool) -> Iterator[tuple[int, bytes, list[str], str]]:
-    """The line number, the bytes and the fields of each record, or why it has no fields."""
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # it holds for the whole process
-    taken = BytesIO()
-    texts = map(partial(_taken, taken), lines)
-    records = csv.reader(texts, strict=True) if is_csv else csv.reader(texts, delimiter="\t", quoting=csv.QUOTE_NONE)
+    line = first_line
     while True:
+        problem = ""
         try:
-            fields, problem = next(records), ""
+            fields = next(reader)
         except StopIteration:
             return
         except csv.Error:
-            fields, problem = [], "found a carriage return" + " or a quote" * is_csv + " out of place"
-        raw = taken.getvalue()
-        yield line, raw, fields, _problem(raw) or problem
-        line += raw.count(b"\n") + (raw[-1:] != b"\n")
-        taken.truncate(taken.seek(0))
+            fields = []
+            problem = csv_problem
+        raw = taken.since_last_call()
+        yield _Record(line, raw, fields, _text_problem(raw) or problem)
+
+        line += raw.count(b"\n")
+        if not raw.endswith(b"\n"):
+            line += 1
 
 
-def _taken(taken: BytesIO, raw: bytes) -> str:
-    taken.write(raw)
-    if taken.tell() > LONGEST:
-        raise csv.Error
-    return raw.decode(errors="surrogateescape")
+class _TakenLines(Iterator[str]):
+    """Lines for `csv.reader` as text, which remembers the bytes that the reader has taken.
+
+    Bytes that are not UTF-8 become surrogates; `_text_problem` refuses them later.
+    """
+
+    def __init__(self, lines: Iterator[bytes]) -> None:
+        self._lines = lines
+        self._taken: list[bytes] = []
+        self._size = 0
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self._taken.append(line)
+        self._size += len(line)
+        if self._size > MAX_RECORD_BYTES:
+            raise csv.Error
+        return line.decode(errors="surrogateescape")
+
+    def since_last_call(self) -> bytes:
+        """The bytes that were taken since this was last called: those of one record."""
+        raw = b"".join(self._taken)
+        self._taken = []
+        self._size = 0
+        return raw
 
 
-def _problem(raw: bytes) -> str:
-    """Why these bytes are no text, if they are none."""
-    if len(raw) > LONGEST:
+def _text_problem(raw: bytes) -> str:
+    """Why these bytes are not the text of a record, or the empty string."""
+    if len(raw) > MAX_RECORD_BYTES:
         return "expected one fact a line, found more than 16 MiB"
     if b"\0" in raw:
         return f"found a NUL byte at offset {raw.index(0)} of the line"
     try:
         raw.decode()
     except UnicodeDecodeError as error:
-        return f"expected UTF-8, found byte 0x{raw[error.start]:02x} at offset {error.start} of the line"
+        byte = f"0x{raw[error.start]:02x}"
+        return f"expected UTF-8, found byte {byte} at offset {error.start} of the line"
     return ""
 
 
+def _lines(block: bytes) -> Iterator[bytes]:
+    """The lines of a block; consecutive empty lines come together, as one empty record."""
+    return (found[0] for found in _LINES.finditer(block))
+
+
+def _blocks(pieces: Iterator[bytes], write_refused: Callable[[bytes], None]) -> Iterator[bytes]:
+    """Pieces joined and cut so that each block ends where a line ends.
+
+    A line that is too long to be held is a block that ends early, and which is too long to be read
+    as a record. The rest of that line goes to `write_refused`.
+    """
+    held: list[bytes] = []  # the beginning of a line whose end did not come yet
+    held_bytes = 0
+    is_within_long_line = False
+    for piece in pieces:
+        rest = piece
+        if is_within_long_line:
+            end_of_line, newline, rest = piece.partition(b"\n")
+            is_within_long_line = not newline
+            write_refused(end_of_line + newline)
+
+        end = rest.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*held, rest[:end]])
+            held = []
+            held_bytes = 0
+        held.append(rest[end:])
+        held_bytes += len(rest) - end
+
+        if held_bytes > MAX_RECORD_BYTES:
+            yield b"".join(held)
+            held = []
+            held_bytes = 0
+            is_within_long_line = True
+    yield b"".join(held)
+
+
 def _pieces(source: _Place, name: str) -> Generator[bytes, None, None]:
-    """The bytes of a source as it gives them, unpacked and without a byte order mark."""
-    pieces = _read(source, name)
-    start = _start(pieces)
-    if start.startswith(b"\x1f\x8b"):
-        pieces = filter(None, _unpacked(chain([start], pieces), name))
-        start = _start(pieces)
-    elif isinstance(source, str | PathLike) and name.lower().endswith(".gz"):
+    """The bytes of a source as it gives them, decompressed and without a byte order mark."""
+    pieces = _read_pieces(source, name)
+    start = _start_of(pieces)
+    is_file = isinstance(source, str | PathLike)
+    if start.startswith(_GZIP_MAGIC):
+        pieces = filter(None, _decompressed(chain([start], pieces), name))
+        start = _start_of(pieces)
+    elif is_file and name.lower().endswith(".gz"):
         raise UnreadableFile(name, "is named .gz but is not gzip; rename it, or fetch it again")
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+
+    if start.startswith(_UTF_16_MARKS):
         raise UnreadableFile(name, "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'")
-    yield start.removeprefix(_MARK)
+    yield start.removeprefix(_BYTE_ORDER_MARK)
     yield from pieces
 
 
-def _start(pieces: Iterator[bytes]) -> bytes:
-    """Bytes enough to tell gzip and byte order marks: the first piece, and two more if it is tiny."""
+def _start_of(pieces: Iterator[bytes]) -> bytes:
+    """Enough bytes to recognise gzip and byte order marks: three, if there are so many."""
     first = next(pieces, b"")
-    return first if len(first) > 2 else first + b"".join(islice(pieces, 2))
+    if len(first) > 2:
+        return first
+    return first + b"".join(islice(pieces, 2))
 
 
-def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """The bytes inside gzip, a bounded number at a time however much they grow."""
-    member, packed = zlib.decompressobj(31), b""  # 31: with the header and the checksum of gzip
-    while packed := packed or next(pieces, b""):
-        member = zlib.decompressobj(31) if member.eof else member
+def _decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """The bytes inside gzip, which may have several members one after the other.
+
+    However much they grow, at most `PIECE_BYTES` are yielded at a time.
+    """
+    member = _gzip_decompressor()
+    compressed = next(pieces, b"")
+    while compressed:
+        if member.eof:
+            member = _gzip_decompressor()
         try:
-            yield member.decompress(packed, PIECE)
+            yield member.decompress(compressed, PIECE_BYTES)
         except zlib.error as error:
-            raise UnreadableFile(name, "is damaged gzip, or has other bytes after it; fetch it again") from error
-        packed = member.unconsumed_tail or member.unused_data
+            problem = "is damaged gzip, or has other bytes after it; fetch it again"
+            raise UnreadableFile(name, problem) from error
+        compressed = member.unconsumed_tail or member.unused_data or next(pieces, b"")
     if not member.eof:
         raise UnreadableFile(name, "is gzip cut short; fetch it again")
 
 
-def _read(source: _Place, name: str) -> Iterator[bytes]:
+def _gzip_decompressor() -> "zlib._Decompress":
+    return zlib.decompressobj(wbits=31)  # 31: with the header and the checksum of gzip
+
+
+def _read_pieces(source: _Place, name: str) -> Iterator[bytes]:
     try:
         with _opened(source, "rb") as stream:
-            for piece in iter(partial(getattr(stream, "read1", stream.read), PIECE), b""):
+            # `read1` returns what is there, so that a slow pipe is not waited for.
+            read = getattr(stream, "read1", stream.read)
+            for piece in iter(partial(read, PIECE_BYTES), b""):
                 if not isinstance(piece, bytes):
-                    raise UnreadableFile(name, f"gives {type(piece).__name__}, not bytes; open it in mode 'rb'")
+                    kind = type(piece).__name__
+                    raise UnreadableFile(name, f"gives {kind}, not bytes; open it in mode 'rb'")
                 yield piece
     except (OSError, ValueError) as error:
-        raise UnreadableFile(name, str(getattr(error, "strerror", None) or error).lower()) from error
+        problem = getattr(error, "strerror", None) or error
+        raise UnreadableFile(name, str(problem).lower()) from error
+
+
+def _encoded(fact: tuple[str, str, str], name: str, number: int) -> bytes:
+    """A fact as a line, if it reads back as the same fact."""
+    text = "\t".join(fact)
+    line = text.encode(errors="replace") + b"\n"
+    if _plain_facts(line) != [tuple(fact)]:
+        problem = "a name that is blank, or has a tab, line end, NUL or lone surrogate, cannot be written"
+        raise MalformedFact(name, number, f"{problem}: {quoted(text)}")
+    return line
 
 
 def _opened(place: _Place, mode: Literal["rb", "wb"]) -> AbstractContextManager[Any]:
+    """A place as a stream of bytes, which is closed afterwards only if it was opened here."""
     if place == "-":
-        return nullcontext((sys.stdin if mode == "rb" else sys.stdout).buffer)
+        standard = sys.stdin if mode == "rb" else sys.stdout
+        return nullcontext(standard.buffer)
     if not isinstance(place, str | PathLike):
         return nullcontext(place)
-    is_packed = mode == "wb" and _name(place).lower().endswith(".gz")
-    return gzip.GzipFile(place, mode, mtime=0) if is_packed else Path(place).open(mode)
+    if mode == "wb" and _name_of(place).lower().endswith(".gz"):
+        return gzip.GzipFile(place, mode, mtime=0)  # without the time, to be the same every time
+    return Path(place).open(mode)
 
 
-def _name(place: _Place) -> str:
-    return fspath(place) if isinstance(place, str | PathLike) else str(getattr(place, "name", "<stream>"))
+def _name_of(place: _Place) -> str:
+    if isinstance(place, str | PathLike):
+        return fspath(place)
+    return str(getattr(place, "name", "<stream>"))

@@ -1,9 +1,11 @@
 """
 Facts as arrays, both directions (§2.1).
 
-Relation number k of the graph is two relations of the method: 2k from head to tail, 2k + 1 back. The edges of a
-relation are three arrays that are never written to: a change puts new arrays in their place. So a `copy` is cheap and
-shares all that stays the same, and whoever holds a graph that nobody changes keeps it as it was, names included.
+Each relation has two directions (`graph/directions.py`), and each direction has its own edges.
+`Edges` are arrays that are never written to: a change puts new arrays in their place.
+So a `copy` is cheap, shares everything that stays the same, and is not affected by later changes.
+
+A *row* is a fact as three ids: head, direction from head to tail, tail.
 """
 
 from __future__ import annotations
@@ -14,48 +16,67 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Ids, ids
-from casegraph.graph.directions import INVERSE, inverse
+from casegraph.graph.arrays import Counts, Ids, is_run_start, run_bounds
+from casegraph.graph.change import NO_ROWS, Change
+from casegraph.graph.directions import (
+    INVERSE,
+    direction_count,
+    directions_of,
+    forward,
+    forward_directions,
+    inverse,
+    is_inverse,
+    relation_of,
+)
 from casegraph.graph.edges import (
-    NO_ROWS,
-    Change,
+    NO_EDGES,
     Edges,
-    changed_keys,
-    edges_of,
-    edges_of_each,
-    found_in,
+    edges_by_direction,
+    edges_from_keys,
+    heads_of,
+    is_among,
     key,
     keys_of,
+    reversed_keys,
     sorted_unique,
-    turned,
+    tails_of,
+    with_keys,
+    without_keys,
 )
 from casegraph.graph.facts import Fact, columns_of
 from casegraph.graph.names import Names
-from casegraph.running import no_collection
+from casegraph.running import paused_garbage_collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-AT_ONCE = 1 << 12  # facts that become ids together: as many as the processor's cache holds
-BATCHES = 1 << 10  # of these that become edges together
-FEW = 1 << 8  # facts of a new relation: with fewer, making arrays takes longer than what is put in them
-NO_EDGES = Edges(ids(), np.zeros(1, dtype=np.int32), ids())
-NO_EDGES_INDEXED = kernels.Edges.of(*NO_EDGES)
+# Facts whose names are looked up together: as many as fit the processor's cache.
+BATCH_SIZE = 1 << 12
+
+# Batches whose edges are made together. Edges are sorted once for all of them, but their rows are
+# held in memory, and the same fact may come any number of times.
+BATCHES_TOGETHER = 1 << 10
+
+# A new relation with fewer facts than this is made together with other small new relations:
+# making its arrays takes longer than filling them.
+SMALL_RELATION = 1 << 8
+
+NO_INDEXED_EDGES = kernels.Edges.of(*NO_EDGES)
 
 
 class Query(NamedTuple):
-    """(entity, relation, ?) as ids; a question about heads is a query of the inverse relation."""
+    """(entity, relation, ?) as ids; a query for heads is a query of the inverse relation."""
 
     entity: int
     relation: int
 
 
 class Renumbering(NamedTuple):
-    """Ids after names were given up, by the ids before; -1 for one that was given up.
+    """New ids after names were given up.
 
-    kept       the entities that are still there, sorted, as they were called before
-    entities   the new id of each entity
-    relations  the new number of each relation, 2k and 2k + 1
+    kept       (entities after,)    the old ids of the entities that are still there, sorted
+    entities   (entities before,)   the new id of each entity, or -1
+    relations  (directions before,) the new number of each direction, or -1
     """
 
     kept: Ids
@@ -64,16 +85,19 @@ class Renumbering(NamedTuple):
 
 
 class Graph:
-    """Names with ids, and for each relation its edges grouped by head."""
+    """The names of entities and relations, and the edges of each direction of each relation."""
 
     def __init__(self, entities: Names | None = None, relations: Names | None = None) -> None:
         self.entities = Names() if entities is None else entities
         self.relations = Names() if relations is None else relations
-        self._edges: list[Edges] = [NO_EDGES] * (2 * len(self.relations))
-        self._indexed: list[kernels.Edges] = [NO_EDGES_INDEXED] * (2 * len(self.relations))
+        directions = direction_count(len(self.relations))
+        self._edges: list[Edges] = [NO_EDGES] * directions
+        self._indexed_edges: list[kernels.Edges] = [NO_INDEXED_EDGES] * directions
+
+        # Derived from the edges when they are needed.
         self._kernel: kernels.Graph | None = None
         self._prominence: Ids | None = None
-        self._walks: dict[int, Counts] = {}
+        self._walks: dict[int, Counts] = {}  # by the number of steps
 
     @classmethod
     def of(cls, facts: Iterable[tuple[str, str, str]]) -> Self:
@@ -84,154 +108,177 @@ class Graph:
 
     @classmethod
     def of_rows(cls, entities: Names, relations: Names, rows: Ids) -> Self:
-        """A graph of facts given as rows (head, relation, tail) of ids, a relation being 2k."""
-        if (
-            rows.ndim != 2
-            or rows.shape[1] != 3
-            or (rows < 0).any()
-            or (rows >= [len(entities), 2 * len(relations), len(entities)]).any()
-        ):
+        """A graph of facts given as rows; a `ValueError` if they have ids that have no name."""
+        is_table = rows.ndim == 2 and rows.shape[1] == 3
+        limits = [len(entities), direction_count(len(relations)), len(entities)]
+        if not is_table or (rows < 0).any() or (rows >= limits).any():
             raise ValueError("facts name entities or relations that do not exist")
         graph = cls(entities, relations)
         graph.apply(rows.astype(np.int32), add=True)
         return graph
 
     def __len__(self) -> int:
-        return sum(len(edges.tails) for edges in self._edges[::2])
+        return sum(len(self._edges[direction].tails) for direction in self._forward_directions())
 
     def __contains__(self, fact: tuple[str, str, str]) -> bool:
-        head, relation, tail = self.entities.find(fact[0]), self.relations.find(fact[1]), self.entities.find(fact[2])
-        if head is None or relation is None or tail is None:
+        row = self._find_row(fact[0], fact[1], fact[2])
+        if row is None:
             return False
-        return bool(np.isin(tail, self.answers(head, 2 * relation)))
+        head, direction, tail = row
+        return bool(np.isin(tail, self.answers(head, direction)))
 
     @property
     def directions(self) -> int:
-        """How many relations there are, counting each direction."""
+        """The number of directions: two for each relation."""
         return len(self._edges)
 
     @property
     def kernel(self) -> kernels.Graph:
         """The same edges as the kernels read them."""
         if self._kernel is None:
-            self._kernel = kernels.Graph(len(self.entities), self._indexed)
+            self._kernel = kernels.Graph(len(self.entities), self._indexed_edges)
         return self._kernel
 
     def edges(self, relation: int) -> Edges:
-        """The edges of a relation, 2k or its inverse 2k + 1."""
+        """The edges of one direction of a relation."""
         return self._edges[relation]
 
     def changed_since(self, earlier: Graph) -> list[int]:
-        """The relations (k, for 2k and 2k + 1) whose edges are not the arrays that an earlier graph has."""
-        known = len(earlier._edges)
-        forward = range(0, len(self._edges), 2)
-        return [
-            relation >> 1
-            for relation in forward
-            if relation >= known or self._edges[relation] is not earlier._edges[relation]
-        ]
+        """The relations whose edges are not the same arrays as in an earlier graph."""
+        changed = []
+        for direction in self._forward_directions():
+            is_new = direction >= earlier.directions
+            if is_new or self._edges[direction] is not earlier._edges[direction]:
+                changed.append(relation_of(direction))
+        return changed
 
     def answers(self, entity: int, relation: int) -> Ids:
-        """The entities that `relation` leads to from `entity`, sorted by id."""
+        """The entities that a direction of a relation leads to from `entity`, sorted by id."""
         heads, offsets, tails = self._edges[relation]
         row = int(np.searchsorted(heads, entity))
-        return tails[offsets[row] : offsets[row + 1]] if row < len(heads) and heads[row] == entity else tails[:0]
+        if row == len(heads) or heads[row] != entity:
+            return tails[:0]
+        return tails[offsets[row] : offsets[row + 1]]
 
     def prominence(self) -> Ids:
-        """The place of each entity when those with more facts come first, and equal ones in the order of names."""
+        """The rank of each entity by the number of its facts, most first, ties in name order."""
         if self._prominence is None or len(self._prominence) < len(self.entities):
-            degree = np.zeros(len(self.entities), dtype=np.int64)
+            degrees = np.zeros(len(self.entities), dtype=np.int64)
             for edges in self._edges:
-                degree[edges.heads] += np.diff(edges.offsets)
-            order = np.lexsort((self.entities.ranks(), -degree))
-            self._prominence = np.empty(len(order), dtype=np.int32)
-            self._prominence[order] = np.arange(len(order), dtype=np.int32)
+                degrees[edges.heads] += np.diff(edges.offsets)
+            order = np.lexsort((self.entities.ranks(), -degrees))
+            self._prominence = _places(order, len(order))
         return self._prominence
 
     def walks_from_each(self, steps: int) -> Counts:
-        """How many walks of up to so many steps leave each entity."""
+        """How many walks of up to `steps` steps leave each entity."""
         if steps not in self._walks:
             self._walks[steps] = kernels.walks_from_each(self.kernel, steps)
         return self._walks[steps]
 
     def relation_name(self, relation: int) -> str:
-        """The name of a relation; that of an inverse ends in ⁻¹."""
-        return self.relations[relation >> 1] + (INVERSE if relation & 1 else "")
+        """The name of a direction: that of its relation, with ⁻¹ from tail to head."""
+        name = self.relations[relation_of(relation)]
+        return name + INVERSE if is_inverse(relation) else name
 
     def facts(self) -> Iterator[Fact]:
-        """Every fact by name, sorted."""
-        entity_ranks, relation_ranks = self.entities.ranks(), self.relations.ranks()
-        for k in np.argsort(relation_ranks[: self.directions // 2]).tolist():
-            edges = self._edges[2 * k]
-            heads = np.repeat(edges.heads, np.diff(edges.offsets))
+        """Every fact by name, sorted by relation, head and tail."""
+        entity_ranks = self.entities.ranks()
+        for relation in np.argsort(self.relations.ranks()).tolist():
+            name = self.relations[relation]
+            edges = self._edges[forward(relation)]
+            heads = edges.head_of_each()
             order = np.lexsort((entity_ranks[edges.tails], entity_ranks[heads]))
-            for head, tail in zip(heads[order].tolist(), edges.tails[order].tolist(), strict=True):
-                yield Fact(self.entities[head], self.relations[k], self.entities[tail])
+            sorted_heads = heads[order].tolist()
+            sorted_tails = edges.tails[order].tolist()
+            for head, tail in zip(sorted_heads, sorted_tails, strict=True):
+                yield Fact(self.entities[head], name, self.entities[tail])
 
     def rows(self, relation: int) -> Ids:
-        """The edges of a relation as rows (head, relation, tail), sorted."""
+        """The edges of a direction as rows (head, direction, tail), sorted."""
         edges = self._edges[relation]
-        heads = np.repeat(edges.heads, np.diff(edges.offsets))
+        heads = edges.head_of_each()
         return np.stack([heads, np.full_like(heads, relation), edges.tails], axis=1)
 
     def add(self, facts: Iterable[tuple[str, str, str]]) -> Change:
-        """Take in facts, all or none; those that are there already are counted, and change nothing."""
+        """Add facts, all or none; facts that are there already are counted and change nothing."""
         later = self.copy()
         added = [NO_ROWS]
         read = 0
-        with no_collection():
+        with paused_garbage_collection():
             for rows in later._rows_of(facts):
                 added.append(later.apply(rows, add=True))
                 read += len(rows)
         later._make_room()
         self._become(later)
-        new = np.concatenate(added)
-        return Change(added=new, repeated=read - len(new))
+
+        new_rows = np.concatenate(added)
+        return Change(added=new_rows, repeated=read - len(new_rows))
 
     def retract(self, facts: Iterable[tuple[str, str, str] | str]) -> Change:
-        """Take facts away, and all facts of entities; those that are not there are counted, and change nothing."""
+        """Retract facts, and all facts of each entity that is given by its name.
+
+        Facts that are not there, and entities without facts, are counted and change nothing.
+        """
         given = list(facts)
-        named = {name: self._around(name) for name in given if isinstance(name, str)}
-        asked = [fact for fact in given if not isinstance(fact, str)]
-        first = self.apply(self._found(asked), add=False)
-        more = self.apply(np.concatenate([NO_ROWS, *named.values()]), add=False)
-        absent = len(asked) - len(first) + sum(not len(around) for around in named.values())
-        return Change(retracted=np.concatenate([first, more]), absent=absent)
+        single_facts = [fact for fact in given if not isinstance(fact, str)]
+        rows_of_entities = {name: self._rows_around(name) for name in given if isinstance(name, str)}
+
+        retracted = self.apply(self._known_rows(single_facts), add=False)
+        around_entities = np.concatenate([NO_ROWS, *rows_of_entities.values()])
+        retracted_around = self.apply(around_entities, add=False)
+
+        absent_facts = len(single_facts) - len(retracted)
+        absent_entities = sum(len(rows) == 0 for rows in rows_of_entities.values())
+        return Change(
+            retracted=np.concatenate([retracted, retracted_around]),
+            absent=absent_facts + absent_entities,
+        )
 
     def apply(self, rows: Ids, *, add: bool) -> Ids:
-        """Add or retract facts given as rows of known ids; returns the rows that changed anything, sorted."""
+        """Add or retract facts whose names have ids already.
+
+        rows  (facts, 3)  head, direction from head to tail, tail; in any order, also repeatedly
+
+        Returns the rows that changed anything, each once, sorted by direction, head and tail.
+        Each direction that changes gets new arrays, in time linear in its edges.
+        """
         if not len(rows):
             return rows
-        if add:
-            self._make_room()
+        self._make_room()
+
+        # Each relation is changed on its own, except that small new relations are made together.
         rows = rows[np.argsort(rows[:, 1], kind="stable")]
-        starts = np.flatnonzero(np.diff(rows[:, 1], prepend=-1))
-        few: list[Ids] = []
+        small_and_new: list[Ids] = []
         changed = [NO_ROWS]
-        for start, end in pairwise([*starts.tolist(), len(rows)]):
+        for start, end in pairwise(run_bounds(rows[:, 1])):
             group = rows[start:end]
-            relation = int(group[0, 1])
-            if add and len(group) < FEW and self._edges[relation] is NO_EDGES:
-                few.append(group)
+            direction = int(group[0, 1])
+            is_new = self._edges[direction] is NO_EDGES
+            if add and is_new and len(group) < SMALL_RELATION:
+                small_and_new.append(group)
             else:
-                keys = self._put_changed(relation, key(group[:, 0], group[:, 2]), add=add)
-                changed.append(_rows(np.full(len(keys), relation), keys))
-        if few:
-            changed.append(self._put_new(np.concatenate(few)))
+                keys = key(group[:, 0], group[:, 2])
+                changed.append(self._change_relation(direction, keys, add=add))
+        if small_and_new:
+            changed.append(self._add_new_relations(np.concatenate(small_and_new)))
+
         self._forget_derived()
-        found = np.concatenate(changed)
-        return found[np.argsort(found[:, 1], kind="stable")]
+        all_changed = np.concatenate(changed)
+        return all_changed[np.argsort(all_changed[:, 1], kind="stable")]
 
     def copy(self) -> Graph:
-        """A graph of the same facts that can go its own way; arrays and names are shared."""
+        """A graph of the same facts that can be changed on its own; arrays and names are shared."""
         other = Graph(self.entities, self.relations)
         other._edges = self._edges.copy()
-        other._indexed = self._indexed.copy()
+        other._indexed_edges = self._indexed_edges.copy()
         return other
 
     def with_names_of(self, later: Graph) -> Graph:
-        """The same facts with ids for all names of a later graph as well."""
-        if len(self.entities) == len(later.entities) and len(self.relations) == len(later.relations):
+        """The same facts, with ids also for the names that only a later graph has."""
+        has_all_entities = len(self.entities) == len(later.entities)
+        has_all_relations = len(self.relations) == len(later.relations)
+        if has_all_entities and has_all_relations:
             return self
         graph = self.copy()
         graph.entities = later.entities
@@ -240,143 +287,200 @@ class Graph:
         return graph
 
     def before(self, change: Change) -> Graph:
-        """The graph that a change has made this one from, under the names that this one has."""
+        """The graph as it was before a change, with the names that it has now."""
         earlier = self.copy()
         earlier.apply(change.added, add=False)
         earlier.apply(change.retracted, add=True)
         return earlier
 
     def with_living_names(self, also: Change) -> tuple[Graph, Renumbering]:
-        """The same facts with ids only for names that some fact has, or that a change speaks of; and the new ids."""
-        is_living = np.zeros(len(self.entities), dtype=np.bool)
-        is_living[also.entities] = True
-        is_used = np.zeros(self.directions, dtype=np.bool)
-        is_used[also.relations] = True
-        for relation, edges in enumerate(self._edges):
-            is_living[edges.heads] = True
-            is_used[relation] |= len(edges.heads) > 0
-        kept = np.flatnonzero(is_living).astype(np.int32)
-        directions = np.flatnonzero(is_used).astype(np.int32)
-        new = Renumbering(kept, _places(kept, len(is_living)), _places(directions, len(is_used)))
-        graph = Graph(self.entities.kept(kept), self.relations.kept(directions[::2] >> 1))
-        for relation, before in enumerate(directions.tolist()):
-            graph._put(relation, self._edges[before].renumbered(new.entities))
-        return graph, new
+        """The same facts without the names that no fact has any more; and the new ids.
+
+        also  names in the facts of this change are kept as well
+        """
+        is_kept_entity = np.zeros(len(self.entities), dtype=np.bool)
+        is_kept_entity[also.entities] = True
+        is_kept_relation = np.zeros(len(self.relations), dtype=np.bool)
+        is_kept_relation[relation_of(also.relations)] = True
+        for direction, edges in enumerate(self._edges):
+            is_kept_entity[edges.heads] = True
+            if len(edges.heads):
+                is_kept_relation[relation_of(direction)] = True
+
+        kept_entities = np.flatnonzero(is_kept_entity).astype(np.int32)
+        kept_relations = np.flatnonzero(is_kept_relation).astype(np.int32)
+        kept_directions = list(directions_of(kept_relations.tolist()))
+        new_ids = Renumbering(
+            kept=kept_entities,
+            entities=_places(kept_entities, len(self.entities)),
+            relations=_places(kept_directions, self.directions),
+        )
+
+        graph = Graph(self.entities.kept(kept_entities), self.relations.kept(kept_relations))
+        for new_direction, direction in enumerate(kept_directions):
+            graph._put(new_direction, self._edges[direction].renumbered(new_ids.entities))
+        return graph, new_ids
 
     def without(self, facts: Iterable[tuple[str, str, str]]) -> Graph:
-        """The graph as if these facts were not known; this one stays as it is."""
+        """A graph without these facts; this graph stays as it is."""
         view = self.copy()
         view.retract(facts)
         return view
 
     def compacted(self) -> Graph:
-        """The canonical form: the same facts, ids in the order of names, and no id for a name that no fact has."""
-        entities = sorted({name for fact in self.facts() for name in (fact.head, fact.tail)})
-        graph = Graph(Names(entities), Names(sorted({fact.relation for fact in self.facts()})))
+        """The canonical form: the same facts, ids in name order, only names that facts have."""
+        entities: set[str] = set()
+        relations: set[str] = set()
+        for head, relation, tail in self.facts():
+            entities.update((head, tail))
+            relations.add(relation)
+        graph = Graph(Names(sorted(entities)), Names(sorted(relations)))
         graph.add(self.facts())
         return graph
 
+    def _forward_directions(self) -> range:
+        return forward_directions(len(self._edges))
+
     def _rows_of(self, facts: Iterable[tuple[str, str, str]]) -> Iterator[Ids]:
-        """Facts as rows of ids, many at a time, but not so many that repeated facts could fill the memory."""
-        columns: list[Ids] = []
+        """Facts as rows, with ids for new names; many rows at a time, but a bounded number."""
+        pending: list[Ids] = []
         read = 0
         for batch in _batches(facts):
-            heads, labels, tails = columns_of(batch, first=read + 1)
+            pending.append(self._batch_rows(batch, first=read + 1))
             read += len(batch)
-            self.entities, found = self.entities.extended(heads + tails)
-            self.relations, relations = self.relations.extended(labels)
-            columns.append(np.stack([found[: len(heads)], 2 * relations, found[len(heads) :]], axis=1))
-            if len(columns) == BATCHES:
-                yield np.concatenate(columns)
-                columns = []
-        if columns:
-            yield np.concatenate(columns)
+            if len(pending) == BATCHES_TOGETHER:
+                yield np.concatenate(pending)
+                pending = []
+        if pending:
+            yield np.concatenate(pending)
 
-    def _found(self, facts: list[tuple[str, str, str]]) -> Ids:
-        """Those of the facts whose names are known, as rows of ids."""
+    def _batch_rows(self, batch: list[tuple[str, str, str]], first: int) -> Ids:
+        """The rows of a batch of facts; `first` is the number of its first fact, for errors."""
+        head_names, relation_names, tail_names = columns_of(batch, first)
+        self.entities, entities = self.entities.extended(head_names + tail_names)
+        self.relations, relations = self.relations.extended(relation_names)
+        heads = entities[: len(batch)]
+        tails = entities[len(batch) :]
+        return np.stack([heads, forward(relations), tails], axis=1)
+
+    def _known_rows(self, facts: list[tuple[str, str, str]]) -> Ids:
+        """The rows of the facts whose names all have ids; others cannot be in the graph."""
         rows = []
         for head, relation, tail in zip(*columns_of(facts), strict=True):
-            row = (self.entities.find(head), self.relations.find(relation), self.entities.find(tail))
-            if None not in row:
+            row = self._find_row(head, relation, tail)
+            if row is not None:
                 rows.append(row)
-        found = np.array(rows, dtype=np.int32).reshape(-1, 3)
-        found[:, 1] *= 2
-        return found
+        return np.array(rows, dtype=np.int32).reshape(-1, 3)
 
-    def _around(self, name: str) -> Ids:
-        """The facts of an entity, as rows."""
+    def _find_row(self, head: str, relation: str, tail: str) -> tuple[int, int, int] | None:
+        """The row of a fact, or None if one of its names has no id."""
+        head_id = self.entities.find(head)
+        relation_id = self.relations.find(relation)
+        tail_id = self.entities.find(tail)
+        if head_id is None or relation_id is None or tail_id is None:
+            return None
+        return head_id, forward(relation_id), tail_id
+
+    def _rows_around(self, name: str) -> Ids:
+        """The rows of all facts that have an entity as head or as tail."""
         entity = self.entities.find(name)
-        found = [np.empty((0, 3), dtype=np.int32)]
-        for relation in range(self.directions if entity is not None else 0):
-            others = self.answers(entity or 0, relation)
-            pair = (np.full_like(others, entity), others)[:: -1 if relation & 1 else 1]
-            found.append(np.stack([pair[0], np.full_like(others, relation & ~1), pair[1]], axis=1))
+        if entity is None:
+            return NO_ROWS
+
+        found = [NO_ROWS]
+        for direction in range(self.directions):
+            others = self.answers(entity, direction)
+            if not len(others):
+                continue
+            entity_repeated = np.full_like(others, entity)
+            if is_inverse(direction):
+                heads, tails = others, entity_repeated
+            else:
+                heads, tails = entity_repeated, others
+            directions = np.full_like(others, forward(relation_of(direction)))
+            found.append(np.stack([heads, directions, tails], axis=1))
         return np.concatenate(found)
 
     def _make_room(self) -> None:
         """Have a place for the edges of each relation that has a name."""
-        missing = 2 * len(self.relations) - len(self._edges)
+        missing = direction_count(len(self.relations)) - len(self._edges)
         if missing:
             self._edges += [NO_EDGES] * missing
-            self._indexed += [NO_EDGES_INDEXED] * missing
+            self._indexed_edges += [NO_INDEXED_EDGES] * missing
         self._forget_derived()
 
-    def _put_new(self, rows: Ids) -> Ids:
-        """Add rows of relations that have no edges yet; returns them without repetitions, sorted."""
-        rows = rows[np.lexsort(rows.T[[2, 0, 1]])]
-        rows = rows[(np.diff(rows, axis=0, prepend=-1) != 0).any(axis=1)]
+    def _add_new_relations(self, rows: Ids) -> Ids:
+        """Add facts of relations that have no edges yet; returns them sorted, each once."""
+        directions = rows[:, 1]
         keys = key(rows[:, 0], rows[:, 2])
-        for relation, edges in edges_of_each(rows[:, 1], keys):
-            self._put(relation, edges)
-        for relation, edges in edges_of_each(inverse(rows[:, 1]), turned(keys)):
-            self._put(relation, edges)
-        return rows
+        order = np.lexsort((keys, directions))
+        directions = directions[order]
+        keys = keys[order]
 
-    def _put_changed(self, relation: int, keys: Counts, *, add: bool) -> Counts:
-        """Add or retract edges of a relation; returns the keys of those that changed anything, sorted."""
-        before = keys_of(self._edges[relation])
-        asked = sorted_unique(keys)
-        is_known = found_in(asked, before)
-        changed = asked[~is_known] if add else asked[is_known]
+        is_first_of_its_kind = is_run_start(directions) | is_run_start(keys)
+        directions = directions[is_first_of_its_kind]
+        keys = keys[is_first_of_its_kind]
+
+        for direction, edges in edges_by_direction(directions, keys):
+            self._put(direction, edges)
+        for direction, edges in edges_by_direction(inverse(directions), reversed_keys(keys)):
+            self._put(direction, edges)
+        return np.stack([heads_of(keys), directions, tails_of(keys)], axis=1)
+
+    def _change_relation(self, direction: int, keys: Counts, *, add: bool) -> Ids:
+        """Add or retract edges of one relation, in both of its directions.
+
+        direction       from head to tail
+        keys  (edges,)  the edges in this direction, in any order
+
+        Returns the rows of the edges that changed anything, sorted: those that were not there
+        before, when adding, and those that were there, when retracting.
+        """
+        keys = sorted_unique(keys)
+        keys_before = keys_of(self._edges[direction])
+        is_known = is_among(keys, keys_before)
+        changed = keys[~is_known] if add else keys[is_known]
         if len(changed):
-            before_back = keys_of(self._edges[inverse(relation)])
-            back = np.sort(turned(changed))
-            self._put(relation, edges_of(changed_keys(before, changed, add=add)))
-            self._put(inverse(relation), edges_of(changed_keys(before_back, back, add=add)))
-        return changed
+            changed_back = np.sort(reversed_keys(changed))
+            keys_before_back = keys_of(self._edges[inverse(direction)])
+            with_or_without = with_keys if add else without_keys
+            keys_after = with_or_without(keys_before, changed)
+            keys_after_back = with_or_without(keys_before_back, changed_back)
+            self._put(direction, edges_from_keys(keys_after))
+            self._put(inverse(direction), edges_from_keys(keys_after_back))
 
-    def _put(self, relation: int, edges: Edges) -> None:
-        self._edges[relation] = edges
-        self._indexed[relation] = kernels.Edges.of(*edges)
+        heads = heads_of(changed)
+        return np.stack([heads, np.full_like(heads, direction), tails_of(changed)], axis=1)
+
+    def _put(self, direction: int, edges: Edges) -> None:
+        self._edges[direction] = edges
+        self._indexed_edges[direction] = kernels.Edges.of(*edges)
 
     def _become(self, other: Graph) -> None:
+        """Take over everything that another graph has, which is given up."""
         self.entities = other.entities
         self.relations = other.relations
         self._edges = other._edges
-        self._indexed = other._indexed
+        self._indexed_edges = other._indexed_edges
         self._kernel = other._kernel
         self._prominence = other._prominence
         self._walks = other._walks
 
     def _forget_derived(self) -> None:
-        """Make anew, when it is next asked for, what is derived from the edges."""
+        """Drop what is derived from the edges; it is made again when it is next needed."""
         self._kernel = None
         self._prominence = None
         self._walks = {}
 
 
-def _places(kept: Ids, size: int) -> Ids:
-    """The place among those kept of each of so many; -1 for one that is not kept."""
+def _places(chosen: Ids | Counts | list[int], size: int) -> Ids:
+    """The inverse of a selection: for each of `size` numbers its place in `chosen`, or -1."""
     places = np.full(size, -1, dtype=np.int32)
-    places[kept] = np.arange(len(kept), dtype=np.int32)
+    places[chosen] = np.arange(len(chosen), dtype=np.int32)
     return places
-
-
-def _rows(relations: Counts, keys: Counts) -> Ids:
-    return np.stack([keys >> 32, relations, keys & 0xFFFFFFFF], axis=1).astype(np.int32)
 
 
 def _batches(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:
     facts = iter(facts)
-    while batch := list(islice(facts, AT_ONCE)):
+    while batch := list(islice(facts, BATCH_SIZE)):
         yield batch

@@ -1,12 +1,12 @@
 """
-Names and their ids.
+Names and their ids (interning).
 
-Strings become integers once, on the way in. `Names` is a value: whoever holds one keeps the names and ids it had,
-however many come later. Longer ones share one table with it, to which names are only ever appended; each looks at its
-own part.
+A name becomes an integer once, on the way in. `Names` is a value: it keeps the names and ids that
+it has, whatever is added later. Adding names makes a longer `Names`. Both share one table, to which
+names are only ever appended, and each looks at its own part of it.
 
-An id depends on the order of arrival, so nothing that a user sees may depend on ids. Where an order is needed it is the
-order of names (`ranks`).
+An id depends on the order in which names arrived, so nothing that a user sees may depend on ids.
+Where an order is needed, it is the order of names (`ranks`).
 """
 
 from __future__ import annotations
@@ -23,23 +23,30 @@ from casegraph.graph.arrays import Ids, ids
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-FEW = 64  # new names that are put in their places one by one; more are sorted together with the others
+# Up to this many new names, or a 64th of the names that are sorted already if that is more, are
+# inserted into the order of names; with more of them, all names are sorted again.
+FEW = 64
 
 
 class Names:
-    """Distinct names; the id of each is its place.
+    """Distinct names; the id of a name is its place.
 
-    When names are given up (`kept`), the ids of the others close ranks. So each name has a serial number as well, which
-    it keeps: names are numbered in the order of arrival, and one that was given up and comes again gets a new number.
+    Giving up names (`kept`) closes the gaps between ids, so the other names get new ids. To
+    recognise a name all the same, it also has a serial number that never changes. Serial numbers
+    count arrivals: a name that was given up and arrives again gets a new one.
     """
 
     __slots__ = ("_length", "_order", "_serials", "_table", "arrived")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._table = _Table(list(dict.fromkeys(names)))
-        self._length = len(self._table.names)
-        self._order = _NOTHING
-        self._serials = ids()  # of the first ids; every later one is numbered in turn
+        distinct = list(dict.fromkeys(names))
+        self._table = _Table(distinct)
+        self._length = len(distinct)
+        self._order = NO_ORDER
+
+        # The serial numbers of the first ids. All later ids have consecutive serial numbers, the
+        # last of which is `arrived - 1`.
+        self._serials = ids()
         self.arrived = self._length  # how many serial numbers were given out
 
     def __len__(self) -> int:
@@ -59,57 +66,64 @@ class Names:
         return self._table.names[: self._length]
 
     def names_from(self, first: int) -> list[str]:
-        """The names from an id on."""
+        """The names with the id `first` and later ids."""
         return self._table.names[first : self._length]
 
     def serials(self, of: Ids | None = None) -> Ids:
-        """The serial numbers of these ids; of all, if none are given."""
+        """The serial numbers of these ids, or of all."""
         chosen = np.arange(self._length, dtype=np.int32) if of is None else of
-        in_turn = chosen + np.int32(self.arrived - self._length)
+        consecutive = chosen + np.int32(self.arrived - self._length)
         if not len(self._serials):
-            return in_turn
-        is_old = chosen < len(self._serials)
-        return np.where(is_old, self._serials[np.where(is_old, chosen, 0)], in_turn)
+            return consecutive
+        is_stored = chosen < len(self._serials)
+        stored = self._serials[np.where(is_stored, chosen, 0)]
+        return np.where(is_stored, stored, consecutive)
 
     def find(self, name: str) -> int | None:
-        """The id of a name."""
-        found = self._table.ids.get(name, self._length)
-        return found if found < self._length else None
+        """The id of a name, or None."""
+        found = self._table.ids.get(name)
+        if found is None or found >= self._length:  # a longer `Names` may have put it in the table
+            return None
+        return found
 
     def extended(self, names: Sequence[str]) -> tuple[Names, Ids]:
-        """These names and, after them, those of `names` that are new; and the id of each of `names`."""
+        """These names followed by the new names among `names`; and the id of each of `names`."""
         found = np.fromiter(map(self._table.ids.get, names, repeat(-1)), np.int32, count=len(names))
         is_new = (found < 0) | (found >= self._length)
         if not is_new.any():
             return self, found
-        places = np.flatnonzero(is_new).tolist()
-        missing = [names[place] for place in places]
-        new = list(dict.fromkeys(missing))
-        longer = self._with(new)
-        found[places] = np.fromiter(map(longer._table.ids.__getitem__, missing), np.int32, count=len(missing))
+
+        new_places = np.flatnonzero(is_new).tolist()
+        new_names = [names[place] for place in new_places]
+        longer = self._with(list(dict.fromkeys(new_names)))
+        new_ids = map(longer._table.ids.__getitem__, new_names)
+        found[new_places] = np.fromiter(new_ids, np.int32, count=len(new_names))
         return longer, found
 
     def kept(self, chosen: Ids) -> Names:
-        """Only the names with these ids, sorted; they get new ids, and keep their serial numbers."""
-        fewer = Names(self._table.names[identity] for identity in chosen.tolist())
+        """Only the names with these ids, sorted; their ids change, their serial numbers do not."""
+        names = self._table.names
+        fewer = Names(names[identity] for identity in chosen.tolist())
         return fewer.with_serials(self.serials(chosen), self.arrived)
 
     def with_serials(self, serials: Ids, arrived: int) -> Names:
         """The same names with these serial numbers."""
-        are_ids = arrived == len(serials) and np.array_equal(serials, np.arange(arrived))
+        are_the_ids = arrived == len(serials) and np.array_equal(serials, np.arange(arrived))
         same = self._copy()
-        same._serials = ids() if are_ids else serials
+        same._serials = ids() if are_the_ids else serials
         same.arrived = arrived
         return same
 
     def ranks(self) -> Ids:
-        """The place of each id in the order of names, which is that of code points."""
-        known = self._order
-        if len(known.ranks) < self._length:
-            new = range(len(known.ranks), self._length)
-            known = self._inserted(known, new) if len(new) <= max(FEW, len(known.ranks) // 64) else self._sorted()
-            self._order = known
-        return known.ranks
+        """The rank of each id in the order of names, by code points."""
+        order = self._order
+        sorted_so_far = len(order.ranks)
+        missing = self._length - sorted_so_far
+        if missing:
+            is_few = missing <= max(FEW, sorted_so_far // 64)
+            order = self._inserted_into(order) if is_few else self._sorted()
+            self._order = order
+        return order.ranks
 
     def _with(self, new: list[str]) -> Names:
         longer = self._copy()
@@ -135,30 +149,34 @@ class Names:
         ranks[sorted_ids] = np.arange(self._length, dtype=np.int32)
         return _Order(sorted_ids, ranks)
 
-    def _inserted(self, known: _Order, new: range) -> _Order:
-        """The order with a few more names; each moves those behind it by one."""
+    def _inserted_into(self, order: _Order) -> _Order:
+        """An order of the first names, with the few names after them inserted."""
         names = self._table.names
-        coming = sorted(new, key=names.__getitem__)
-        places = [bisect_left(known.sorted_ids, names[one], key=names.__getitem__) for one in coming]
-        moved_by = np.bincount(ids(places), minlength=len(known.ranks) + 1).cumsum().astype(np.int32)
+        sorted_so_far = len(order.ranks)
+        new = sorted(range(sorted_so_far, self._length), key=names.__getitem__)
+        places = [bisect_left(order.sorted_ids, names[one], key=names.__getitem__) for one in new]
+
+        # A name moves back by the number of new names that are inserted at or before its place.
+        inserted_at = np.bincount(ids(places), minlength=sorted_so_far + 1)
+        moved_by = inserted_at.cumsum().astype(np.int32)
         ranks = np.empty(self._length, dtype=np.int32)
-        ranks[: len(known.ranks)] = known.ranks + moved_by[known.ranks]
-        ranks[coming] = ids(places) + np.arange(len(coming), dtype=np.int32)
-        return _Order(np.insert(known.sorted_ids, places, coming), ranks)
+        ranks[:sorted_so_far] = order.ranks + moved_by[order.ranks]
+        ranks[new] = ids(places) + np.arange(len(new), dtype=np.int32)
+        return _Order(np.insert(order.sorted_ids, places, new), ranks)
 
 
 class _Order(NamedTuple):
-    """Ids in the order of names, and the place of each id there."""
+    """Ids sorted by name, and the place of each id among them."""
 
     sorted_ids: Ids
     ranks: Ids
 
 
-_NOTHING = _Order(ids(), ids())
+NO_ORDER = _Order(ids(), ids())
 
 
 class _Table:
-    """Names and their ids, for all `Names` that are longer or shorter ones of each other."""
+    """Names and their ids, shared by several `Names` that each have a first part of the table."""
 
     __slots__ = ("_lock", "ids", "names")
 
@@ -168,13 +186,16 @@ class _Table:
         self._lock = Lock()
 
     def appended(self, length: int, new: list[str]) -> _Table:
-        """A table with `new` names after the first `length` of this one: this one, if nobody has appended to it yet.
+        """A table of the first `length` names of this table, followed by `new` names.
 
-        An interrupt may come between the two steps: then the names are there without ids, the table is longer than any
-        `Names`, and the next that would append to it makes a table of its own.
+        It is this very table if it has no more than `length` names yet, else a copy.
+
+        An interrupt between the last two steps leaves names without ids in the table. Then the
+        table is longer than any `Names`, so the next call that would append to it makes a copy.
         """
         with self._lock:
-            table = self if len(self.names) == length else _Table(self.names[:length])
+            is_current = len(self.names) == length
+            table = self if is_current else _Table(self.names[:length])
             table.names.extend(new)
             table.ids.update(zip(new, range(length, length + len(new)), strict=True))
             return table

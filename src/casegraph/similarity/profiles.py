@@ -1,11 +1,14 @@
 """
-Profiles: the distinct sets of relations that entities have, and who has which (§2.2.1).
+Profiles: the distinct sets of relations that entities have, and the entities of each (§2.2.1).
 
-The paper's vector of an entity says which edge types leave it. Real graphs have far fewer such sets than entities, so
-everything that compares entities (retrieval, clustering) compares profiles and counts their members.
+The paper describes an entity by a vector that says which edge types leave it. Real graphs have far
+fewer such vectors than entities, so everything that compares entities (retrieval, clustering)
+compares profiles and counts their members.
+
+The relations of a profile are directions: an entity that is the tail of a fact has its inverse.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from math import sqrt
 from typing import NamedTuple, Self
@@ -13,27 +16,28 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.arrays import Counts, Flags, Ids, ids, run_bounds
 from casegraph.graph.graph import Graph, Renumbering
 
-NONE = -1
-NOBODY = ids()
+NONE = -1  # the profile of an entity without edges
+NO_MEMBERS = ids()
 NO_RELATIONS = ids()
 
 
 class Profiles:
-    """Every distinct set of relations with the entities that have it; an entity without edges has no profile.
+    """Every distinct set of relations, and the entities that have it.
 
-    A profile that nobody has any more leaves its id to one that comes after a later change.
+    An entity without edges has no profile. When the last member of a profile leaves, the profile
+    is gone, and its id is free for a profile that comes with a later change.
     """
 
     def __init__(self) -> None:
-        self._ids: dict[bytes, int] = {}
-        self._sets: list[Ids] = []
-        self._members: list[Ids] = []
-        self._free: list[int] = []
-        self._of = ids()
-        self._holders: _Holders | None = None
+        self._ids: dict[bytes, int] = {}  # the id of each profile, by the bytes of its relations
+        self._relations: list[Ids] = []  # of each profile, sorted
+        self._members: list[Ids] = []  # of each profile, sorted
+        self._free_ids: list[int] = []
+        self._profile_of = ids()  # of each entity, or `NONE`
+        self._index: _RelationIndex | None = None
 
     @classmethod
     def of_graph(cls, graph: Graph) -> Self:
@@ -43,80 +47,93 @@ class Profiles:
         return profiles
 
     def __len__(self) -> int:
-        return len(self._sets) - len(self._free)
+        return len(self._relations) - len(self._free_ids)
 
     def copy(self) -> Self:
-        """The same profiles, to go their own way; the sets themselves are shared."""
+        """The same profiles, which can be changed on their own; arrays of ids are shared."""
         other = type(self)()
         other._ids = self._ids.copy()
-        other._sets = self._sets.copy()
+        other._relations = self._relations.copy()
         other._members = self._members.copy()
-        other._free = self._free.copy()
-        other._of = self._of.copy()
+        other._free_ids = self._free_ids.copy()
+        other._profile_of = self._profile_of.copy()
         return other
 
     def renumbered(self, new: Renumbering) -> Self:
         """The same profiles where entities and relations have new ids."""
         other = type(self)()
-        other._sets = [new.relations[held] for held in self._sets]
+        other._relations = [new.relations[relations] for relations in self._relations]
         other._members = [new.entities[members] for members in self._members]
-        other._ids = {other._sets[profile].tobytes(): profile for profile in self.living()}
-        other._free = self._free.copy()
-        other._of = self._of[new.kept]
+        for profile in self.living():
+            other._ids[other._relations[profile].tobytes()] = profile
+        other._free_ids = self._free_ids.copy()
+        other._profile_of = self._profile_of[new.kept]
         return other
 
     def living(self) -> Iterator[int]:
-        """The profiles that some entity has."""
+        """The profiles that have members, in the order of their ids."""
         return (profile for profile, members in enumerate(self._members) if len(members))
 
     def of(self, entity: int) -> int:
         """The profile of an entity, or `NONE`."""
-        return int(self._of[entity]) if entity < len(self._of) else NONE
+        if entity >= len(self._profile_of):
+            return NONE
+        return int(self._profile_of[entity])
 
     def each(self) -> Ids:
-        """The profile of every entity, or `NONE`; not to be changed."""
-        return self._of
+        """The profile of every entity, or `NONE`; the array must not be changed."""
+        return self._profile_of
 
     def relations(self, profile: int) -> Ids:
         """The relations of a profile, sorted."""
-        return self._sets[profile]
+        return self._relations[profile]
 
     def members(self, profile: int) -> Ids:
         """The entities that have a profile, sorted by id."""
         return self._members[profile]
 
     def similarity(self, profile: int, other: int) -> float:
-        """The cosine of two profiles."""
-        one, two = self._sets[profile], self._sets[other]
-        return len(np.intersect1d(one, two)) / sqrt(len(one) * len(two))
+        """The cosine of two profiles A and B: |A ∩ B| / √(|A| |B|)."""
+        relations = self._relations[profile]
+        other_relations = self._relations[other]
+        common = np.intersect1d(relations, other_relations)
+        return len(common) / sqrt(len(relations) * len(other_relations))
 
     def common(self, profile: int) -> Counts:
-        """How many relations each profile has in common with this one."""
-        having = [self.having(relation) for relation in self._sets[profile].tolist()]
-        return np.bincount(np.concatenate([ids(), *having]), minlength=len(self._sets))
+        """How many relations each profile has in common with this profile."""
+        having = [self.having(relation) for relation in self._relations[profile].tolist()]
+        return np.bincount(np.concatenate([ids(), *having]), minlength=len(self._relations))
 
     def sizes(self) -> Counts:
         """How many relations each profile has."""
-        return np.fromiter(map(len, self._sets), dtype=np.int64, count=len(self._sets))
+        return np.fromiter(map(len, self._relations), dtype=np.int64, count=len(self._relations))
 
     def having(self, relation: int) -> Ids:
-        """The profiles that hold a relation, sorted."""
-        if self._holders is None:
-            self._holders = _holders(self._sets)
-        first, last = np.searchsorted(self._holders.relations, [relation, relation + 1])
-        return self._holders.profiles[first:last]
+        """The profiles that have a relation, sorted."""
+        if self._index is None:
+            self._index = _RelationIndex.of(self._relations)
+        return self._index.profiles_having(relation)
 
     def refresh(self, graph: Graph, entities: Ids) -> Ids:
-        """Look again at what relations these entities, sorted, have; returns those whose profile changed, sorted."""
-        self._holders = None
-        missing = len(graph.entities) - len(self._of)
-        self._of = np.append(self._of, np.full(missing, NONE, dtype=np.int32))
-        before = self._of[entities]
-        after = self._found(*kernels.profiles(graph.kernel, entities))
+        """Bring the profiles of entities up to date with the graph.
+
+        entities  (k,)  entities whose edges may have changed, sorted
+
+        Returns the entities whose profile is another one now, sorted.
+        """
+        self._index = None
+        new_entities = len(graph.entities) - len(self._profile_of)
+        self._profile_of = np.append(self._profile_of, np.full(new_entities, NONE, dtype=np.int32))
+
+        before = self._profile_of[entities]
+        after = self._find_or_create(*kernels.profiles(graph.kernel, entities))
+        self._profile_of[entities] = after
+
         is_reshaped = before != after
-        self._of[entities] = after
-        _each(after, entities, is_reshaped & (after != NONE), self._join)
-        _each(before, entities, is_reshaped & (before != NONE), self._leave)
+        for profile, joining in _groups(after, entities, is_reshaped & (after != NONE)):
+            self._join(profile, joining)
+        for profile, leaving in _groups(before, entities, is_reshaped & (before != NONE)):
+            self._leave(profile, leaving)
         reshaped: Ids = entities[is_reshaped]
         return reshaped
 
@@ -124,61 +141,80 @@ class Profiles:
         members = self._members[profile]
         self._members[profile] = np.delete(members, np.searchsorted(members, entities))
         if len(entities) == len(members):
-            del self._ids[self._sets[profile].tobytes()]
-            self._sets[profile] = NO_RELATIONS
-            self._free.append(profile)
+            del self._ids[self._relations[profile].tobytes()]
+            self._relations[profile] = NO_RELATIONS
+            self._free_ids.append(profile)
 
     def _join(self, profile: int, entities: Ids) -> None:
         members = self._members[profile]
-        places = np.searchsorted(members, entities)
-        self._members[profile] = np.insert(members, places, entities) if len(members) else entities
+        if len(members):
+            places = np.searchsorted(members, entities)
+            self._members[profile] = np.insert(members, places, entities)
+        else:
+            self._members[profile] = entities
 
-    def _found(self, offsets: Counts, relations: Ids) -> Ids:
-        """The profile of each row of relations, new or known."""
+    def _find_or_create(self, offsets: Counts, relations: Ids) -> Ids:
+        """The profile of each row of relations; an empty row has `NONE`.
+
+        offsets    (rows + 1,)  where the relations of each row begin
+        relations               the relations of each row, sorted
+        """
         found = np.full(len(offsets) - 1, NONE, dtype=np.int32)
         content = relations.tobytes()
-        starts = (offsets * relations.itemsize).tolist()
-        for row, (start, end) in enumerate(pairwise(starts)):
-            if start < end:
-                key = content[start:end]
-                profile = self._ids.get(key)
-                found[row] = self._new(key) if profile is None else profile
+        byte_offsets = (offsets * relations.itemsize).tolist()
+        for row, (start, end) in enumerate(pairwise(byte_offsets)):
+            if start == end:
+                continue
+            key = content[start:end]
+            profile = self._ids.get(key)
+            if profile is None:
+                profile = self._create(key)
+            found[row] = profile
         return found
 
-    def _new(self, key: bytes) -> int:
-        held = np.frombuffer(key, dtype=np.int32)
-        if self._free:
-            profile = self._free.pop()
-            self._sets[profile] = held
+    def _create(self, key: bytes) -> int:
+        relations = np.frombuffer(key, dtype=np.int32)
+        if self._free_ids:
+            profile = self._free_ids.pop()
+            self._relations[profile] = relations
         else:
-            profile = len(self._sets)
-            self._sets.append(held)
-            self._members.append(NOBODY)
+            profile = len(self._relations)
+            self._relations.append(relations)
+            self._members.append(NO_MEMBERS)
         self._ids[key] = profile
         return profile
 
 
-class _Holders(NamedTuple):
-    """Which profiles hold which relation: pairs, sorted."""
+class _RelationIndex(NamedTuple):
+    """Which profiles have which relation: all pairs, sorted by relation and then by profile."""
 
     relations: Ids
     profiles: Ids
 
+    @classmethod
+    def of(cls, relations_of_each: list[Ids]) -> Self:
+        relations = np.concatenate([ids(), *relations_of_each])
+        sizes = [len(of_profile) for of_profile in relations_of_each]
+        profiles = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        order = np.argsort(relations, kind="stable")
+        return cls(relations[order], profiles[order])
 
-def _holders(sets: list[Ids]) -> _Holders:
-    relations = np.concatenate([ids(), *sets])
-    profiles = np.repeat(np.arange(len(sets), dtype=np.int32), [len(held) for held in sets])
-    order = np.argsort(relations, kind="stable")
-    return _Holders(relations[order], profiles[order])
+    def profiles_having(self, relation: int) -> Ids:
+        first, last = np.searchsorted(self.relations, [relation, relation + 1])
+        return self.profiles[first:last]
 
 
-def _each(
-    groups: Ids, values: Ids, chosen: np.ndarray[tuple[int], np.dtype[np.bool]], use: Callable[[int, Ids], None]
-) -> None:
-    """Call `use(group, values of the group)` for every group among the chosen."""
-    order = np.flatnonzero(chosen)
-    order = order[np.argsort(groups[order], kind="stable")]
-    groups, values = groups[order], values[order]
-    first = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))
-    for group, (start, end) in zip(groups[first].tolist(), pairwise([*first.tolist(), len(order)]), strict=True):
-        use(group, values[start:end].copy())
+def _groups(groups: Ids, values: Ids, is_chosen: Flags) -> Iterator[tuple[int, Ids]]:
+    """Each group with the chosen values that belong to it, in their order.
+
+    groups     (k,)  the group of each value
+    values     (k,)
+    is_chosen  (k,)  whether to consider a value at all
+    """
+    groups = groups[is_chosen]
+    values = values[is_chosen]
+    order = np.argsort(groups, kind="stable")
+    groups = groups[order]
+    values = values[order]
+    for start, end in pairwise(run_bounds(groups)):
+        yield int(groups[start]), values[start:end].copy()

@@ -1,9 +1,9 @@
 """
 Contextual entities: the entities most like the query entity that have the query relation (§2.2.1).
 
-The k most similar are often cut from many equally similar ones: the paper does not say which are taken. Here, of
-equally similar entities, the better known (with more facts) come first, and then the order of names decides, whatever
-the order in which they came.
+Often many entities are equally similar, and the paper does not say which of them are among the
+K nearest. Here, of equally similar entities, those with more facts come first, and then the order
+of names decides. So the result depends on the facts alone, not on their order of arrival.
 """
 
 import numpy as np
@@ -14,43 +14,55 @@ from casegraph.similarity.profiles import NONE, Profiles
 
 
 def contextual_entities(profiles: Profiles, graph: Graph, query: Query, k: int) -> Ids:
-    """The `k` entities with the largest cosine to the query entity that have the query relation, best first.
+    """The `k` entities most similar to the query entity that have the query relation, best first.
 
-    The query entity itself is never among them; entities that share nothing with it come last, but they come.
+    The query entity is not among them. Entities that share no relation with it come last.
     """
-    return _others(profiles, graph, query.entity, profiles.having(query.relation), k)
+    having_relation = profiles.having(query.relation)
+    return _nearest_others(profiles, graph, query.entity, having_relation, k)
 
 
 def similar_entities(profiles: Profiles, graph: Graph, entity: int, k: int) -> Ids:
-    """The same among all entities."""
-    return _others(profiles, graph, entity, ids(profiles.living()), k)
+    """The `k` entities most similar to an entity, best first, without itself."""
+    return _nearest_others(profiles, graph, entity, ids(profiles.living()), k)
 
 
 def nearest(profiles: Profiles, graph: Graph, profile: int, among: Ids, k: int) -> Ids:
-    """The `k` entities whose profiles, of those in `among`, are most like `profile`, best first."""
-    closeness = _squared_cosines(profiles, profile, among)
-    places, found, missing = graph.prominence(), [ids()], k
+    """The `k` entities whose profiles are most similar to `profile`, best first.
+
+    among  the profiles whose entities may be chosen
+    """
+    closeness = _closeness(profiles, profile, among)
+    prominence = graph.prominence()
+    found = [ids()]
+    missing = k
     for level in np.unique(closeness)[::-1]:
-        equal = np.concatenate([profiles.members(other) for other in among[closeness == level].tolist()])
-        found.append(equal[np.argsort(places[equal])][:missing])
+        equally_close = among[closeness == level]
+        entities = np.concatenate([profiles.members(other) for other in equally_close.tolist()])
+        most_prominent_first = entities[np.argsort(prominence[entities])]
+        found.append(most_prominent_first[:missing])
         missing -= len(found[-1])
         if missing <= 0:
             break
     return np.concatenate(found)
 
 
-def _others(profiles: Profiles, graph: Graph, entity: int, among: Ids, k: int) -> Ids:
-    own = profiles.of(entity)
-    if own == NONE:
+def _nearest_others(profiles: Profiles, graph: Graph, entity: int, among: Ids, k: int) -> Ids:
+    own_profile = profiles.of(entity)
+    if own_profile == NONE:
         return ids()
-    near = nearest(profiles, graph, own, among, k + 1)
-    others: Ids = near[near != entity][:k]
-    return others
+    entities = nearest(profiles, graph, own_profile, among, k + 1)
+    others: Ids = entities[entities != entity]
+    return others[:k]
 
 
-def _squared_cosines(profiles: Profiles, own: int, among: Ids) -> Floats:
-    """Squared cosine of `own` and each of `among`, times the size of the own profile.
+def _closeness(profiles: Profiles, own: int, among: Ids) -> Floats:
+    """A number for each profile in `among` that orders them as their cosine to `own` does.
 
-    One correctly rounded division, so equal fractions are equal numbers.
+    The cosine of two sets A and B is |A ∩ B| / √(|A| |B|). For a fixed A it is ordered like
+    |A ∩ B|² / |B|: this takes a single division, which is correctly rounded, so equal cosines are
+    equal numbers.
     """
-    return profiles.common(own)[among] ** 2 / profiles.sizes()[among]
+    common = profiles.common(own)[among]
+    sizes = profiles.sizes()[among]
+    return common**2 / sizes

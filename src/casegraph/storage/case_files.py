@@ -1,38 +1,31 @@
 """
-A case base as one file: facts, settings and counts, as arrays in an uncompressed `.npz` with a format version.
+A case base as one file: its state as named arrays, and back.
 
-Names are UTF-8 bytes with offsets, facts are rows of ids, settings are JSON. Nothing in the file is code. The file is
-written beside its destination and moved into place when it is whole, so a crash leaves the old one or the new one.
+The arrays hold what cannot be computed quickly from something else:
 
-Reading trusts nothing: what the list of contents and the header of each array declare is compared with the size of the
-file before memory is taken for it, a digest of all arrays is compared with the one that was written, and arrays are
-checked against each other before anything is made of them. Files of counts and the generations of a store hold such
-arrays too, and are read by the same functions.
+    settings                       JSON, as bytes
+    entity_names, entity_offsets   names one after the other in UTF-8, and where each begins
+    relation_names, relation_offsets
+    facts                          (facts, 3)  rows (head, relation, tail) of ids
+    clusters                       the shape of the cluster tree, only if it depends on history
+    counted, longest, offsets      which counts there are (see `_counts_arrays`)
+    types, hits, reached, right, left_out   the counts: a row for each path type of a relation
+
+`array_files` writes and reads such arrays and keeps damaged files out; the functions here check
+that the arrays fit together. The generations of a store hold the same arrays and a few more.
 """
 
-import errno
 import json
-import math
-import os
-import re
-import struct
-import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from hashlib import blake2b
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from secrets import token_hex
-from typing import Any, BinaryIO
-from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 
 from casegraph.answering.state import State
-from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
+from casegraph.errors import CasegraphError
 from casegraph.graph.arrays import Counts, Ids, joined
+from casegraph.graph.change import NO_ROWS
+from casegraph.graph.directions import forward, is_inverse
 from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
 from casegraph.settings import Settings
@@ -40,27 +33,25 @@ from casegraph.similarity.clusters import tree
 from casegraph.similarity.clusters.assignment import Clusters, depends_on_history
 from casegraph.similarity.profiles import Profiles
 from casegraph.statistics.counts import PathCounts
-from casegraph.statistics.path_types import are_path_types, lengths
-from casegraph.storage.disk import create_file, flush, flush_folder, open_file, size_of
+from casegraph.storage.array_files import (
+    CONTENT_ERRORS,
+    Arrays,
+    damaged,
+    offsets_of,
+    read_arrays,
+    row_of,
+    write_arrays,
+)
+from casegraph.storage.count_columns import (
+    COUNT_COLUMNS,
+    TYPES,
+    check_reach,
+    check_types_and_counts,
+    is_extent,
+)
 
 FORMAT = 3
-COLUMNS = ("types", "hits", "reached", "right", "left_out")
-DIGEST = "digest"  # the array with the digest of all others; files of the format before have none
-MOST_ARRAYS = 64  # in a file
-# What making something of arrays leads to that are not as they should be.
-WRONG = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, struct.error)
-
-AnyArray = npt.NDArray[Any]
-Arrays = dict[str, AnyArray]
-
-# Of a member of a zip file: how it begins, the bytes of its name, and of what follows the name.
-_LOCAL_HEADER = struct.Struct("<4s22xHH")
-_NAMES_ARE_UTF8 = 0x800  # a flag of a member
-_ARRAY = re.compile(
-    rb"\x93NUMPY\x01\x00.."
-    rb"{'descr': '([<>|][iuf][1248])', 'fortran_order': (True|False), 'shape': \(([0-9, ]{0,99})\), } *\n",
-    re.DOTALL,
-)
+COLUMNS = (TYPES, *COUNT_COLUMNS)  # the fields of PathCounts, in their order
 
 
 def save(state: State, path: Path) -> None:
@@ -68,319 +59,214 @@ def save(state: State, path: Path) -> None:
     write_arrays(path, FORMAT, arrays_of(state))
 
 
-def write_arrays(path: Path, form: int, arrays: Arrays) -> None:
-    """Write arrays to `path` by their names, with a format version and a digest, all or nothing."""
-    versioned = {"format": np.array([form]), **arrays}
-    with whole(path) as file:
-        np.savez(file, allow_pickle=False, **versioned, **{DIGEST: digest_of(versioned)})
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to that takes the place of `path` when it is whole and lasts, and else leaves no trace."""
-    beside = path.with_name(f".{path.name}.{token_hex(4)}")
-    try:
-        with os.fdopen(create_file(beside), "wb") as file:
-            yield file
-            file.flush()
-            flush(file.fileno())
-        beside.replace(path)
-        flush_folder(path.parent)
-    except OSError as error:
-        raise UnreadableFile(str(path), f"cannot be written ({error.strerror}); choose another place") from error
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-
-
 def load(path: Path) -> State:
-    """Read what `save` wrote; the answers are those of the case base that was saved."""
+    """Read what `save` wrote. The state gives the same answers as the one that was saved."""
     arrays = read_arrays(path, "a saved case base", FORMAT)
     try:
         check_arrays(arrays)
-        state = state_in(graph_in(arrays), arrays, settings_in(arrays))
-        counts_in(state, arrays)
-    except (CasegraphError, *WRONG) as error:
+        state = state_from(graph_from(arrays), arrays, settings_from(arrays))
+        restore_counts(state, arrays)
+    except (CasegraphError, *CONTENT_ERRORS) as error:
         raise damaged(path, error) from error
     return state
 
 
 def arrays_of(state: State) -> Arrays:
-    """Facts, settings and counts."""
-    shape = _clusters_out(state)
-    return {**_settings_out(state.settings), **_graph_out(state.graph), **shape, **_counts_out(state)}
+    """Everything that a state holds, as arrays."""
+    return {
+        **_settings_array(state.settings),
+        **_graph_arrays(state.graph),
+        **_clusters_array(state),
+        **_counts_arrays(state),
+    }
 
 
-def state_in(graph: Graph, arrays: Arrays, settings: Settings) -> State:
-    """The state of a graph, with the clusters that `arrays_of` put there if they depend on history."""
-    profiles = Profiles.of_graph(graph)
-    clusters = _clusters_in(arrays, profiles, settings)
-    return State.of(graph, settings, profiles=profiles, clusters=clusters)
+def check_arrays(arrays: Arrays) -> None:
+    """`ValueError`, or another of `CONTENT_ERRORS`, unless these can come from `arrays_of`.
+
+    Only what is quick to see is checked here: the shape of every array and the range of every id.
+    """
+    settings = settings_from(arrays)
+    entities = len(_name_offsets("entity", arrays)) - 1
+    relations = len(_name_offsets("relation", arrays)) - 1
+    directions = forward(relations)  # the first number that is no direction
+    _check_facts(arrays["facts"], entities, directions)
+    _check_counts(arrays, directions, settings.max_length)
 
 
-def settings_in(arrays: Arrays) -> Settings:
-    """The settings that `arrays_of` put there."""
-    return Settings(**json.loads(_row("settings", arrays, np.uint8).tobytes()))
+def settings_from(arrays: Arrays) -> Settings:
+    """The settings in arrays of `arrays_of`."""
+    text = row_of("settings", arrays, np.uint8).tobytes()
+    return Settings(**json.loads(text))
 
 
-def graph_in(arrays: Arrays) -> Graph:
-    """The graph that `arrays_of` put there; `ValueError` if there is none."""
+def graph_from(arrays: Arrays) -> Graph:
+    """The graph in arrays of `arrays_of`; `ValueError` if they hold none."""
     facts = arrays["facts"]
-    graph = Graph.of_rows(_names_in("entity", arrays), _names_in("relation", arrays), facts)
+    entities = _names_from("entity", arrays)
+    relations = _names_from("relation", arrays)
+    graph = Graph.of_rows(entities, relations, facts)
     if len(graph) != len(facts):
         raise ValueError("facts repeat")
     return graph
 
 
-def check_arrays(arrays: Arrays) -> None:
-    """`ValueError`, or another of `WRONG`, unless these are arrays of `arrays_of`, as far as that is quick to see."""
-    settings = settings_in(arrays)
-    entities, relations = (len(_offsets_in(kind, arrays)) - 1 for kind in ("entity", "relation"))
-    facts = arrays["facts"]
-    if facts.dtype != np.int32 or facts.ndim != 2 or facts.shape[1] != 3:
-        raise ValueError("facts are not rows of three ids")
-    if (facts < 0).any() or (facts >= [entities, 2 * relations, entities]).any():
-        raise ValueError("facts name entities or relations that do not exist")
-    if (facts[:, 1] % 2).any():
-        raise ValueError("a fact has the inverse of a relation")
-    _check_counts(arrays, 2 * relations, settings)
+def state_from(graph: Graph, arrays: Arrays, settings: Settings) -> State:
+    """The state of a graph, nothing counted yet.
+
+    Clusters that depend on history are taken from the arrays, if there are any; all others are made
+    from the graph when they are first needed.
+    """
+    profiles = Profiles.of_graph(graph)
+    clusters = _clusters_from(arrays, profiles, settings)
+    return State.of(graph, settings, profiles=profiles, clusters=clusters)
 
 
-def counts_in(state: State, arrays: Arrays) -> None:
-    """Give a state the counts that `arrays_of` put there; `check_arrays` has checked them."""
-    offsets, counted = arrays["offsets"].tolist(), set(arrays["counted"].tolist())
-    if not len(arrays["longest"]):
+def restore_counts(state: State, arrays: Arrays) -> None:
+    """Give a state the counts in arrays of `arrays_of`, which `check_arrays` has checked."""
+    is_counted = len(arrays["longest"]) > 0
+    if not is_counted:
         return
+
+    reach_counted = set(arrays["counted"].tolist())
     hits: dict[int, tuple[Counts, Counts]] = {}
-    known: dict[int, PathCounts] = {}
-    for relation, (start, end) in enumerate(pairwise(offsets)):
+    counted: dict[int, PathCounts] = {}
+    for relation, (start, end) in enumerate(pairwise(arrays["offsets"].tolist())):
         rows = PathCounts(*(arrays[column][start:end] for column in COLUMNS))
         hits[relation] = (rows.types, rows.hits)
-        if relation in counted:
-            known[relation] = rows
-    longest, spare = arrays["longest"].tolist()
-    state.statistics.restore(longest, spare, hits, known)
+        if relation in reach_counted:
+            counted[relation] = rows
 
-
-def read_arrays(path: Path, kind: str, form: int) -> Arrays:
-    """Read what `write_arrays` wrote: a file of this kind and format version, or of the version before."""
-    try:
-        with os.fdopen(open_file(path, may_be_link=True), "rb") as file:
-            size = size_of(file.fileno(), path)
-            if not zipfile.is_zipfile(file):
-                problem = f"is not {kind}, or only a part of one; build it again from its facts"
-                raise IncompatibleFile(str(path), problem)
-            arrays = {name: array_in(name, content) for name, content in _members(file, size)}
-    except OSError as error:
-        if error.errno == errno.EINVAL:  # it names a place before its beginning
-            raise damaged(path, error) from error
-        raise UnreadableFile(str(path), f"cannot be read ({error.strerror}); check the name") from error
-    except (zipfile.BadZipFile, EOFError, RuntimeError, *WRONG) as error:
-        raise damaged(path, error) from error
-    _check_version(path, arrays, form)
-    return arrays
-
-
-def array_in(name: str, content: bytes) -> AnyArray:
-    """The array that the bytes of a `.npy` file hold, without a copy; `ValueError` unless they hold just that."""
-    found = _ARRAY.match(content)
-    if found is None:
-        raise ValueError(f"{name} is not an array of numbers")
-    dtype = np.dtype(found[1].decode())
-    shape = [int(length) for length in found[3].replace(b" ", b"").split(b",") if length]
-    if math.prod(shape) * dtype.itemsize != len(content) - found.end():
-        raise ValueError(f"{name} has another size than it says")
-    return np.ndarray(shape, dtype, content, found.end(), order="F" if found[2] == b"True" else "C")
-
-
-def bytes_of(array: AnyArray) -> memoryview:
-    """An array as the bytes of a `.npy` file."""
-    file = BytesIO()
-    np.save(file, array, allow_pickle=False)
-    return file.getbuffer()
-
-
-def digest_of(arrays: Arrays) -> AnyArray:
-    """A digest of arrays: of the name, the type, the shape and the content of each, whatever their order."""
-    sums = blake2b(digest_size=32)
-    for name, array in sorted(arrays.items()):
-        if name != DIGEST:
-            described = json.dumps([name, array.dtype.str, array.shape])
-            sums.update(f"{len(described)} {described}".encode())
-            sums.update(array.tobytes())
-    return np.frombuffer(sums.digest(), dtype=np.uint8)
-
-
-def _members(file: BinaryIO, size: int) -> Iterator[tuple[str, bytes]]:
-    """The name and the bytes of each member of a zip file as we write it: none packed, and all within the file."""
-    with zipfile.ZipFile(file) as listed:
-        members = listed.infolist()
-    names = [member.filename.removesuffix(".npy") for member in members]
-    if len(members) > MOST_ARRAYS or len(set(names)) < len(names):
-        raise ValueError("it has too many arrays, or two of one name")
-    if sum(member.file_size for member in members) > size:
-        raise ValueError("its arrays would be larger than the file")
-    for name, member in zip(names, members, strict=True):
-        yield name, _member(file, member)
-
-
-def _member(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
-    is_packed = member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size
-    if is_packed or member.flag_bits & ~_NAMES_ARE_UTF8:
-        raise ValueError(f"{member.filename} is packed or encrypted")
-    file.seek(max(0, member.header_offset))
-    begins, name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
-    if begins != b"PK\3\4" or file.read(name) != member.orig_filename.encode():
-        raise ValueError(f"{member.filename} is not where it should be")
-    file.seek(extra, os.SEEK_CUR)
-    content = file.read(member.file_size)
-    if len(content) != member.file_size or crc32(content) != member.CRC:
-        raise ValueError(f"{member.filename} is not as it was written")
-    return content
-
-
-def _check_version(path: Path, arrays: Arrays, form: int) -> None:
-    version = arrays.get("format", np.array([0]))
-    found = int(version[0]) if version.shape == (1,) and version.dtype == np.int64 else 0
-    if found not in (form - 1, form):
-        known = f"this casegraph reads formats {form - 1} and {form}"
-        raise IncompatibleFile(str(path), f"has format {found}, {known}; build it again from its facts")
-    if (DIGEST in arrays) != (found == form):
-        raise damaged(path, ValueError("its digest is missing, or not of its format"))
-    if found == form and not np.array_equal(arrays.pop(DIGEST), digest_of(arrays)):
-        raise damaged(path, ValueError("its digest is of other content"))
-
-
-def damaged(path: Path, error: Exception) -> IncompatibleFile:
-    """What to raise at content that cannot be."""
-    problem = " ".join(str(error).split()) or type(error).__name__
-    return IncompatibleFile(str(path), f"is damaged ({problem}); build it again from its facts")
-
-
-def _settings_out(settings: Settings) -> Arrays:
-    return {"settings": np.frombuffer(json.dumps(settings.as_dict()).encode(), dtype=np.uint8)}
+    longest, headroom = arrays["longest"].tolist()
+    state.statistics.restore(longest, headroom, hits, counted)
 
 
 def fact_rows(graph: Graph) -> Ids:
-    """Every fact as a row (head, relation, tail) of ids."""
-    return np.concatenate([np.empty((0, 3), dtype=np.int32), *map(graph.rows, range(0, graph.directions, 2))])
+    """Every fact as a row (head, relation, tail) of ids, the relation as its forward direction."""
+    directions = range(graph.directions)
+    rows = [graph.rows(direction) for direction in directions if not is_inverse(direction)]
+    return np.concatenate([NO_ROWS, *rows])
 
 
-def _graph_out(graph: Graph) -> Arrays:
+def _settings_array(settings: Settings) -> Arrays:
+    text = json.dumps(settings.as_dict()).encode()
+    return {"settings": np.frombuffer(text, dtype=np.uint8)}
+
+
+def _graph_arrays(graph: Graph) -> Arrays:
     return {
         "facts": fact_rows(graph),
-        **_names_out("entity", graph.entities),
-        **_names_out("relation", graph.relations),
+        **_names_arrays("entity", graph.entities),
+        **_names_arrays("relation", graph.relations),
     }
 
 
-def _names_out(kind: str, names: Names) -> Arrays:
+def _check_facts(facts: Ids, entities: int, directions: int) -> None:
+    if facts.dtype != np.int32 or facts.ndim != 2 or facts.shape[1] != 3:
+        raise ValueError("facts are not rows of three ids")
+    if (facts < 0).any() or (facts >= [entities, directions, entities]).any():
+        raise ValueError("facts name entities or relations that do not exist")
+    if is_inverse(facts[:, 1]).any():
+        raise ValueError("a fact has the inverse of a relation")
+
+
+def _names_arrays(kind: str, names: Names) -> Arrays:
     encoded = [name.encode(errors="surrogatepass") for name in names.names]
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    return {f"{kind}_names": np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{kind}_offsets": offsets}
+    lengths = [len(name) for name in encoded]
+    return {
+        f"{kind}_names": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        f"{kind}_offsets": np.cumsum([0, *lengths], dtype=np.int64),
+    }
 
 
-def _names_in(kind: str, arrays: Arrays) -> Names:
-    content, offsets = arrays[f"{kind}_names"].tobytes(), _offsets_in(kind, arrays).tolist()
-    names = Names([content[start:end].decode(errors="surrogatepass") for start, end in pairwise(offsets)])
-    if len(names) != len(offsets) - 1:
+def _names_from(kind: str, arrays: Arrays) -> Names:
+    content = arrays[f"{kind}_names"].tobytes()
+    offsets = _name_offsets(kind, arrays).tolist()
+    encoded = [content[start:end] for start, end in pairwise(offsets)]
+    names = Names([name.decode(errors="surrogatepass") for name in encoded])
+    if len(names) != len(encoded):
         raise ValueError(f"{kind} names repeat")
     return names
 
 
-def _offsets_in(kind: str, arrays: Arrays) -> Counts:
-    """Where each name begins, and the end of the last."""
-    content = _row(f"{kind}_names", arrays, np.uint8)
-    return _offsets(f"{kind}_offsets", arrays, len(content))
+def _name_offsets(kind: str, arrays: Arrays) -> Counts:
+    """Where each name begins, and where the last one ends."""
+    content = row_of(f"{kind}_names", arrays, np.uint8)
+    return offsets_of(f"{kind}_offsets", arrays, len(content))
 
 
-def _offsets(name: str, arrays: Arrays, end: int) -> Counts:
-    """Numbers that begin with 0, never fall, and end with the given one."""
-    offsets: Counts = _row(name, arrays, np.int64)
-    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
-        raise ValueError(f"{name} do not divide what they should")
-    return offsets
+def _clusters_array(state: State) -> Arrays:
+    """The shape of the cluster tree if it depends on history; else it follows from the facts."""
+    if not depends_on_history(state.settings):
+        return {}
+    cluster_tree = state.clusters.tree
+    if cluster_tree is None:
+        return {}
+    return {"clusters": tree.written(cluster_tree, state.profiles)}
 
 
-def _row(name: str, arrays: Arrays, dtype: type[np.generic]) -> AnyArray:
-    """An array of one dimension."""
-    found = arrays.get(name)
-    if found is None:
-        raise ValueError(f"{name} are missing")
-    if found.dtype != dtype or found.ndim != 1:
-        raise ValueError(f"{name} are not a row of {np.dtype(dtype).name}")
-    return found
-
-
-def _clusters_out(state: State) -> Arrays:
-    """The shape of the tree, if it depends on history; other clusters are made again from the facts."""
-    grown = state.clusters.tree if depends_on_history(state.settings) else None
-    return {} if grown is None else {"clusters": tree.written(grown, state.profiles)}
-
-
-def _clusters_in(arrays: Arrays, profiles: Profiles, settings: Settings) -> Clusters | None:
+def _clusters_from(arrays: Arrays, profiles: Profiles, settings: Settings) -> Clusters | None:
     if not depends_on_history(settings) or not arrays:
         return None
-    return Clusters.cut(tree.read(arrays["clusters"], profiles), profiles, settings)
+    cluster_tree = tree.read(arrays["clusters"], profiles)
+    return Clusters.cut(cluster_tree, profiles, settings)
 
 
-def _counts_out(state: State) -> Arrays:
-    """What is counted: the path types of all relations, a row each, and for which relations what they reach."""
+def _counts_arrays(state: State) -> Arrays:
+    """What is counted.
+
+    The rows of relation k (a direction) go from `offsets[k]` to `offsets[k + 1]`. Every relation
+    has its path types and hits. What they reach is there for the relations in `counted`, and is 0
+    for others. `longest` has the length up to which paths are counted and the headroom (see
+    `is_extent`), and is empty if nothing is counted.
+    """
     statistics = state.statistics
-    counted = sorted(statistics.counted) if statistics.longest is not None else []
-    directions = range(state.graph.directions if statistics.longest is not None else 0)
-    rows = [statistics.counted[k] if k in counted else PathCounts.of_hits(*statistics.hits_of(k)) for k in directions]
+    longest = joined([])
+    counted: list[int] = []
+    rows: list[PathCounts] = []
+
+    if statistics.longest is not None:
+        longest = np.array([statistics.longest, statistics.headroom])
+        counted = sorted(statistics.counted)
+        for relation in range(state.graph.directions):
+            if relation in statistics.counted:
+                rows.append(statistics.counted[relation])
+            else:
+                rows.append(PathCounts.of_hits(*statistics.hits_of(relation)))
+
+    row_counts = [len(counts.types) for counts in rows]
+    columns = {column: joined(getattr(counts, column) for counts in rows) for column in COLUMNS}
     return {
         "counted": np.array(counted, dtype=np.int32),
-        "longest": joined([]) if statistics.longest is None else np.array([statistics.longest, statistics.spare]),
-        "offsets": np.cumsum([0, *(len(row.types) for row in rows)], dtype=np.int64),
-        **{column: joined(getattr(row, column) for row in rows) for column in COLUMNS},
+        "longest": longest,
+        "offsets": np.cumsum([0, *row_counts], dtype=np.int64),
+        **columns,
     }
 
 
-def _check_counts(arrays: Arrays, directions: int, settings: Settings) -> None:
-    types, *columns = (_row(column, arrays, np.int64) for column in COLUMNS)
-    check_rows(types, dict(zip(COLUMNS[1:], columns, strict=True)), directions, settings.max_length)
-    counted = _row("counted", arrays, np.int32)
-    if (np.diff(counted) <= 0).any() or not ((counted >= 0) & (counted < directions)).all():
+def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
+    types = row_of(TYPES, arrays, np.int64)
+    columns = {name: row_of(name, arrays, np.int64) for name in COUNT_COLUMNS}
+    check_types_and_counts(types, columns, directions, max_length)
+
+    counted = row_of("counted", arrays, np.int32)
+    is_direction = (counted >= 0) & (counted < directions)
+    if (np.diff(counted) <= 0).any() or not is_direction.all():
         raise ValueError("counts are of a relation that does not exist")
-    longest = _row("longest", arrays, np.int64).tolist()
-    offsets = _offsets("offsets", arrays, len(types))
-    if len(offsets) != (directions + 1 if longest else 1) or (len(counted) and not longest):
+
+    longest = row_of("longest", arrays, np.int64).tolist()
+    offsets = offsets_of("offsets", arrays, len(types))
+    expected_offsets = directions + 1 if longest else 1
+    if len(offsets) != expected_offsets or (len(counted) > 0 and not longest):
         raise ValueError("counts do not belong to their relations")
-    if longest and not is_extent(longest, types, settings.max_length):
+    if longest and not is_extent(longest, types, max_length):
         raise ValueError("it is not said which paths are counted")
+
+    # Path types rise within a relation, so they may fall only where the next relation begins.
     falls = np.flatnonzero(np.diff(types) <= 0) + 1
     if not np.isin(falls, offsets).all():
         raise ValueError("path types are out of order")
-    relation = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-    check_reach(relation, counted, *columns[1:])
 
-
-def check_rows(types: Counts, columns: dict[str, Counts], directions: int, max_length: int) -> None:
-    """`ValueError` unless these may be path types, and what was counted for each."""
-    if any(column.dtype != np.int64 or column.shape != types.shape for column in (types, *columns.values())):
-        raise ValueError("counts are not whole numbers, one for each path type")
-    if (types < 0).any() or any((column < 0).any() for column in columns.values()):
-        raise ValueError("a count or a path type is below zero")
-    if not are_path_types(types, directions, max_length):
-        raise ValueError("a path type names a relation that does not exist")
-    if not columns["hits"].all():
-        raise ValueError("a path type without hits is counted")
-
-
-def check_reach(relation: Ids, counted: Ids, reached: Counts, right: Counts, left_out: Counts) -> None:
-    """`ValueError` unless these may be what the path types of each relation reach."""
-    if (right > reached).any():
-        raise ValueError("more is right than reached")
-    uncounted = ~np.isin(relation, counted)
-    if any(column[uncounted].any() for column in (reached, right, left_out)):
-        raise ValueError("it is counted what paths of a relation reach that was not counted")
-
-
-def is_extent(extent: list[int], types: Counts, max_length: int) -> bool:
-    """Whether this is a length up to which paths are counted, and how many cycles may come before it changes."""
-    if len(extent) != 2:
-        return False
-    longest, _ = extent
-    return int(lengths(types, max_length).max(initial=0)) <= longest <= max_length
+    relations = np.arange(len(offsets) - 1, dtype=np.int32)
+    relation_of_row = np.repeat(relations, np.diff(offsets))
+    check_reach(relation_of_row, counted, columns["reached"], columns["right"], columns["left_out"])

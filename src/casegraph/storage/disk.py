@@ -1,13 +1,16 @@
 """
 Opening, reading and writing files: only regular ones, and so that what is written lasts.
 
-Everything that a store, a case file or a file of counts does on disk goes through here. A link, a
-pipe, a socket or a device in the place of a file is refused before a byte of it is read or
-written, and a file is measured before memory is taken for it. Writes are unbuffered calls of `os`,
-so that what a crash can leave behind is what the order of these calls allows.
+Everything that a store, a case file or a file of counts does on disk goes through here:
 
-An error of the system becomes `UnreadableFile`, but for a file that is not there, which may be
-nothing unusual: `FileNotFoundError`.
+- A link, a pipe, a socket or a device in the place of a file is refused before any byte of it is
+  read or written.
+- The size of a file is checked before memory is allocated for its content.
+- Writes are unbuffered calls of `os`. What a crash can leave behind follows from the order of these
+  calls alone.
+
+An error of the operating system becomes `UnreadableFile`. The exception is a missing file, which is
+often expected: it stays a `FileNotFoundError`.
 """
 
 import errno
@@ -17,13 +20,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO
 from weakref import finalize
 
 from casegraph.errors import UnreadableFile
 
-CHANGE = os.O_RDWR
+READ_WRITE = os.O_RDWR
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
-# O_NONBLOCK: opening a pipe does not wait for someone at its other end.
+# Not every system has each of these flags. With O_NONBLOCK, opening a pipe returns at once, even if
+# nobody has opened its other end; `open_file` then refuses the pipe.
 _GUARDED = sum(getattr(os, flag, 0) for flag in ("O_BINARY", "O_NONBLOCK", "O_NOCTTY"))
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _KINDS = {
@@ -35,30 +41,37 @@ _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFREG: "a file",
 }
-_NO_FLUSH_OF_FOLDERS = (errno.EINVAL, errno.ENOTSUP)
+_FOLDERS_CANNOT_BE_FLUSHED = (errno.EINVAL, errno.ENOTSUP)  # on some file systems
 
 
 def is_there(path: Path) -> bool:
-    """Whether anything has this name; a link counts, wherever it leads."""
+    """Whether anything has this name. A link counts, even if what it points to is missing."""
     return os.path.lexists(path)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether this is a folder itself, and not a link to one."""
+    """Whether this is a folder. A link to a folder is not."""
     return is_there(path) and _kind(path.lstat()) == "a folder"
 
 
 def open_file(path: Path, flags: int = os.O_RDONLY, *, may_be_link: bool = False) -> int:
     """Open a regular file; `UnreadableFile` if it is anything else.
 
-    may_be_link  follow a link, as when a user names the file; nothing inside a store may be one
+    may_be_link  follow a link, as for a file that the user names; a file of a store is never a link
+
+    The kind of the file is checked twice: before opening, because opening a device can have
+    effects, and after, because the file may have been replaced in between.
     """
-    _check_regular(path, path.stat() if may_be_link else path.lstat())
-    file = os.open(path, flags | _GUARDED | (0 if may_be_link else _NO_LINK))
+    if may_be_link:
+        _check_regular(path, path.stat())
+        file = os.open(path, flags | _GUARDED)
+    else:
+        _check_regular(path, path.lstat())
+        file = os.open(path, flags | _GUARDED | _NO_LINK)
     try:
         status = os.fstat(file)
         _check_regular(path, status)
-        if flags & CHANGE and status.st_nlink > 1:
+        if flags & READ_WRITE and status.st_nlink > 1:
             problem = "is a file that has another name too (a hard link); put a copy in its place"
             raise UnreadableFile(str(path), problem)
     except BaseException:
@@ -68,31 +81,46 @@ def open_file(path: Path, flags: int = os.O_RDONLY, *, may_be_link: bool = False
 
 
 def create_file(path: Path) -> int:
-    """Open a file that is not there yet, to write to it."""
+    """Create a file and open it for writing; `FileExistsError` if the name is taken."""
     return os.open(path, _CREATE | _GUARDED | _NO_LINK, 0o666)
 
 
-class Held:
-    """An open file that is closed when nobody holds it any more, at the latest; closing it twice does no harm."""
+class OpenFile:
+    """A file descriptor that is closed by `close`, or when this object is garbage collected.
+
+    Closing it twice does no harm.
+    """
 
     def __init__(self, file: int) -> None:
         self.file = file
         self.close = finalize(self, os.close, file)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not been closed yet."""
+        return self.close.alive
+
 
 def size_of(file: int, path: Path, most: int | None = None) -> int:
-    """The bytes of an open file; refused if they are more than it may have, or than there is memory."""
+    """The size of an open file in bytes; `UnreadableFile` if it is too large to read.
+
+    most  the largest size that such a file can have; by default, the memory of this machine
+    """
     size = os.fstat(file).st_size
-    limit = _memory() if most is None else most
+    if most is None:
+        limit = _memory()
+        reason = "there is memory for"
+    else:
+        limit = most
+        reason = "such a file ever has"
     if size > limit:
-        reason = "there is memory for" if most is None else "such a file ever has"
         problem = f"has {size:,} bytes, more than {reason} ({limit:,}); restore it from a copy"
         raise UnreadableFile(str(path), problem)
     return size
 
 
 def read_file(path: Path, most: int | None = None) -> bytes:
-    """All bytes of a file in a store, if they are not too many."""
+    """The content of a file; `UnreadableFile` if it is larger than `most` bytes (see `size_of`)."""
     with reading(path):
         file = open_file(path)
         with os.fdopen(file, "rb", buffering=0) as stream:
@@ -102,7 +130,7 @@ def read_file(path: Path, most: int | None = None) -> bytes:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Say which file could not be read, and why."""
+    """Turn an error of the system into `UnreadableFile`: which file cannot be read, and why."""
     try:
         yield
     except FileNotFoundError:
@@ -114,59 +142,64 @@ def reading(path: Path) -> Iterator[None]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say which file could not be written, and why."""
+    """Turn an error of the system into `UnreadableFile`: which file cannot be written, and why."""
     try:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        is_full = error.errno == errno.ENOSPC
-        advice = "free some space" if is_full else "check the disk and its permissions"
+        advice = "check the disk and its permissions"
+        if error.errno == errno.ENOSPC:
+            advice = "free some space"
         problem = f"cannot be written ({reason}); {advice}, and open the store again"
         raise UnreadableFile(str(path), problem) from error
 
 
 def write_all(file: int, content: bytes | memoryview) -> None:
-    """Write all of it; the system may take less at once."""
+    """Write all of the content: a single call of `os.write` may write only a part of it."""
     rest = memoryview(content)
     while rest:
-        rest = rest[os.write(file, rest) :]
+        written = os.write(file, rest)
+        rest = rest[written:]
 
 
 def write_at(file: int, offset: int, content: bytes) -> None:
-    """Write all of it at a place."""
+    """Write all of the content at an offset in the file."""
     os.lseek(file, offset, os.SEEK_SET)
     write_all(file, content)
 
 
 def flush(file: int) -> None:
-    """Return when what was written is on the disk itself.
+    """Return when everything written to the file is on the disk itself.
 
-    When this fails, nobody knows what is on disk, and the system may report success the next time
-    without having written it: the file must not be written to again.
+    If this fails, nobody knows what is on disk. Flushing again may report success although the data
+    was never written, so the file must not be written to any more.
     """
     os.fsync(file)
-    if sys.platform == "darwin":  # where this leaves it in the memory of the disk
+    if sys.platform == "darwin":  # there, fsync leaves the data in the cache of the disk
         import fcntl
 
         fcntl.fcntl(file, fcntl.F_FULLFSYNC)
 
 
 def flush_folder(folder: Path) -> None:
-    """Return when the names in a folder are on disk; Windows does this by itself."""
+    """Return when the names of the files in a folder are on disk; Windows does this by itself."""
     if os.name == "nt":
         return
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)
     except OSError as error:
-        if error.errno not in _NO_FLUSH_OF_FOLDERS:
+        if error.errno not in _FOLDERS_CANNOT_BE_FLUSHED:
             raise
     finally:
         os.close(opened)
 
 
 def write_file(path: Path, content: bytes | memoryview) -> None:
-    """Write a new file in the place of whatever has its name; the name lasts when its folder is flushed."""
+    """Write and flush a new file, after removing what has its name.
+
+    The name itself lasts only when the caller has flushed the folder.
+    """
     with suppress(FileNotFoundError):
         path.unlink()
     file = create_file(path)
@@ -177,8 +210,31 @@ def write_file(path: Path, content: bytes | memoryview) -> None:
         os.close(file)
 
 
+@contextmanager
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which replaces `path` at the end of the `with` block.
+
+    The content goes to a temporary file beside `path`, which is flushed and then renamed. A crash
+    leaves the old file or the new one, and an exception leaves the old one and no temporary file.
+    """
+    beside = path.with_name(f".{path.name}.{token_hex(4)}")
+    try:
+        with os.fdopen(create_file(beside), "wb") as file:
+            yield file
+            file.flush()
+            flush(file.fileno())
+        beside.replace(path)
+        flush_folder(path.parent)
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror}); choose another place"
+        raise UnreadableFile(str(path), problem) from error
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
 def remove(path: Path) -> None:
-    """Remove a file, a folder and the files in it, or a link, but never what a link leads to."""
+    """Remove a file, a link (not what it points to), or a folder with the files in it."""
     if not is_folder(path):
         path.unlink()
         return
@@ -194,12 +250,17 @@ def _check_regular(path: Path, status: os.stat_result) -> None:
 
 
 def _kind(status: os.stat_result) -> str:
-    is_junction = getattr(status, "st_reparse_tag", 0) == getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1)
-    return "a link" if is_junction else _KINDS.get(stat.S_IFMT(status.st_mode), "a device")
+    """What has a name, in words."""
+    # A junction of Windows is a link to a folder that does not say so in its mode.
+    tag = getattr(status, "st_reparse_tag", 0)
+    junction = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1)
+    if tag == junction:
+        return "a link"
+    return _KINDS.get(stat.S_IFMT(status.st_mode), "a device")
 
 
 def _memory() -> int:
-    """The bytes of memory that this machine has, as far as that can be known."""
+    """The memory of this machine in bytes; without limit where the system does not say."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""Commands that ask: demo, ask, explain, similar."""
+"""Commands that ask: ask, explain, similar."""
 # ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
 
 from __future__ import annotations
@@ -7,35 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import as_of, cli, head, top, with_settings
-from casegraph.cli.output import Result, answered, choice, demo_text, explained, note, reasons, with_format
+from casegraph.cli.group import as_of, cli, head, names_of, top, with_settings
+from casegraph.cli.output import Result, choice, escaped, note, with_format
 from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from casegraph.answering.explanation import Explanation
+    from casegraph.answering.results import Answers
     from casegraph.cli.group import Chosen
-
-TOLD = ("John von Neumann", "Albert Einstein", "Marie Curie", "Kyoto", "Emmy Noether", "Ernest Rutherford")
-
-
-@cli.command()
-@with_format
-def demo() -> Result:
-    """Ask the bundled graph for facts that were held back from it.
-
-    \b
-    Example:
-        casegraph demo
-    """
-    from casegraph import world
-    from casegraph.cli.sources import case_base
-
-    cases, rows = case_base("world"), []
-    for fact in world.questions():
-        answers = cases.ask(fact.head, fact.relation, top=-1, known="exclude")
-        rank = next((answer.rank for answer in answers if answer.entity == fact.tail), None)
-        rows.append((*fact, rank, answers[0].entity, answers[0].score))
-    columns = ("asked", "relation", "held_back", "rank", "best", "score")
-    return Result(columns, rows, text=lambda: demo_text(cases, rows, TOLD))
 
 
 @cli.command()
@@ -61,12 +42,19 @@ def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -
 
     cases = case_base(source, chosen(source), relation, [entity], as_of=asked.pop("as_of"))
     is_explained = asked.pop("explain")
-    if only := asked["candidates"]:
-        asked["candidates"] = only.read().decode(errors="surrogateescape").splitlines()
-    answers = cases.ask_head(relation, entity, **asked) if asked.pop("head") else cases.ask(entity, relation, **asked)
+    is_about_heads = asked.pop("head")
+    if asked["candidates"]:
+        asked["candidates"] = names_of(asked["candidates"])
+
+    if is_about_heads:
+        answers = cases.ask_head(relation, entity, **asked)
+    else:
+        answers = cases.ask(entity, relation, **asked)
     if answers.note:
         note(answers.note)
-    return explained(answers, map(cases.explain, answers)) if is_explained else answered(answers)
+    if is_explained:
+        return _with_reasons(answers, map(cases.explain, answers))
+    return _plain(answers)
 
 
 @cli.command()
@@ -90,11 +78,14 @@ def explain(
     from casegraph.cli.sources import case_base
 
     cases = case_base(source, chosen(source), relation, [entity, answer], as_of=as_of)
-    answers = cases.ask_head(relation, entity, top=-1) if head else cases.ask(entity, relation, top=-1)
-    found = [one for one in answers if one.entity == answer]
+    if head:
+        answers = cases.ask_head(relation, entity, top=-1)
+    else:
+        answers = cases.ask(entity, relation, top=-1)
+    found = [given for given in answers if given.entity == answer]
     if not found:
         raise CasegraphError(f"{answer!r} was not reached by {answers.question}: no path type or precedent leads there")
-    return reasons(cases.explain(found[0]))
+    return _reasons(cases.explain(found[0]))
 
 
 @cli.command()
@@ -114,4 +105,37 @@ def similar(source: str, entity: str, relation: str | None, *, top: int, as_of: 
     from casegraph.cli.sources import case_base
 
     near = case_base(source, as_of=as_of).similar(entity, relation, top)
-    return Result(("entity", "similarity", "shared"), [(one.entity, one.similarity, one.shared) for one in near])
+    rows = [(neighbour.entity, neighbour.similarity, neighbour.shared) for neighbour in near]
+    return Result(("entity", "similarity", "shared"), rows)
+
+
+def _plain(answers: Answers) -> Result:
+    """Answers, best first."""
+    rows = [(answer.rank, answer.entity, answer.score, answer.known) for answer in answers]
+    return Result(("rank", "entity", "score", "known"), rows, answers.as_dict())
+
+
+def _with_reasons(answers: Answers, explanations: Iterable[Explanation]) -> Result:
+    """Answers, and why each was given."""
+    plain = _plain(answers)
+    explained = list(explanations)
+    rows = []
+    for row, explanation in zip(plain.rows, explained, strict=True):
+        sentences = [reason.sentence(explanation.answer) for reason in explanation]
+        rows.append((*row, sentences))
+    document = {**plain.document, "explanations": [explanation.as_dict() for explanation in explained]}
+
+    def text() -> str:
+        return "\n\n".join(escaped(explanation.text(), kept="\n") for explanation in explained)
+
+    return Result((*plain.columns, "reasons"), rows, document, text)
+
+
+def _reasons(explanation: Explanation) -> Result:
+    """The reasons for one answer."""
+    columns = ("share", "kind", "words", "count", "of", "reason")
+    rows = []
+    for reason in explanation:
+        sentence = reason.sentence(explanation.answer)
+        rows.append((reason.share, reason.kind, reason.words, reason.count, reason.of, sentence))
+    return Result(columns, rows, explanation.as_dict(), lambda: escaped(explanation.text(), kept="\n"))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from casegraph.cli.group import cli, relations, with_executor, with_settings
-from casegraph.cli.output import Result, escaped, progress, with_format
+from casegraph.cli.group import cli, names_of, relations, with_executor, with_settings
+from casegraph.cli.output import Result, escaped, with_format
+from casegraph.cli.progress import progress
 
 if TYPE_CHECKING:
     from casegraph.batch.audit import Finding
@@ -50,7 +51,7 @@ def complete(
     from casegraph.batch.completion import complete as write
     from casegraph.cli.sources import case_base
 
-    names = entities.read().decode(errors="surrogateescape").splitlines() if entities else []
+    names = [] if entities is None else names_of(entities)
     what = Wanted(entities=tuple(names), **wanted)
     cases = case_base(source, chosen(source))
     with progress() as show:
@@ -82,16 +83,22 @@ def audit(
     cases = case_base(source, chosen(source))
     with progress() as show:
         found = find(cases, relations=relations, top=top, executor=executor, show=show)
-    columns, rows = tuple(field.name for field in fields(Finding)), [tuple(asdict(one).values()) for one in found]
+    columns = tuple(field.name for field in fields(Finding))
+    rows = [tuple(asdict(finding).values()) for finding in found]
     if not explain:
         return Result(columns, rows)
-    why = [because(cases, one) for one in found]
-    rows = [(*row, *reasons) for row, reasons in zip(rows, why, strict=True)]
-    text = "\n\n".join(_told(one, *reasons) for one, reasons in zip(found, why, strict=True))
-    return Result((*columns, "reasons", "instead_reasons"), rows, text=lambda: escaped(text, kept="\n"))
+
+    explained_rows = []
+    paragraphs = []
+    for finding, row in zip(found, rows, strict=True):
+        reasons, instead_reasons = because(cases, finding)
+        explained_rows.append((*row, reasons, instead_reasons))
+        paragraphs.append(_paragraph(finding, reasons, instead_reasons))
+    text = escaped("\n\n".join(paragraphs), kept="\n")
+    return Result((*columns, "reasons", "instead_reasons"), explained_rows, text=lambda: text)
 
 
-def _told(found: Finding, reasons: list[str], instead_reasons: list[str]) -> str:
+def _paragraph(found: Finding, reasons: list[str], instead_reasons: list[str]) -> str:
     """A fact, what speaks for it, and what for the other answer."""
     lines = [f"{found.head} —{found.relation}→ {found.tail}  (doubt {found.doubt:.3f}, score {found.score:.3f})"]
     lines += [f"      {reason}" for reason in reasons or ["nothing speaks for it"]]

@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from casegraph.cli.group import cli, with_executor, with_reading, with_settings
-from casegraph.cli.output import ALL, TIES, Result, choice, counted, evaluated, note, progress, with_format
+from casegraph.cli.output import ALL, Result, choice, note, with_format
+from casegraph.cli.progress import counted, progress
 
 if TYPE_CHECKING:
     from casegraph.cli.group import Chosen, Read
+    from casegraph.evaluation.evaluation import Evaluation
     from casegraph.execution.executor import Executor
+
+TIES = {"mean": "realistic", "original": "original"}  # our names, and PyKEEN's
+METRICS = {
+    "mrr": "inverse_harmonic_mean_rank",
+    "hits_at_1": "hits_at_1",
+    "hits_at_3": "hits_at_3",
+    "hits_at_5": "hits_at_5",
+    "hits_at_10": "hits_at_10",
+}
 
 
 @cli.command()
@@ -30,20 +41,29 @@ if TYPE_CHECKING:
 def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
     """Ask for the facts of a benchmark's split, and rank the answers.
 
+    FOLDER is a folder with a file for each split, or the name of a data set (see casegraph datasets).
+
     \b
     Example:
         casegraph evaluate WN18RR --settings paper --max-length 3 --ties original
     """
+    from casegraph.evaluation.catalogue import located
     from casegraph.evaluation.datasets import SPLITS, Benchmark
     from casegraph.evaluation.evaluation import evaluate as experiment
     from casegraph.settings import Settings
 
-    per_relation, source = asked.pop("per_relation"), graph if graph is None or graph in SPLITS else Path(graph)
+    per_relation = asked.pop("per_relation")
+    source: str | Path | None = graph
+    if graph is not None and graph not in SPLITS:
+        source = Path(graph)
+    settings = chosen(folder) or Settings()
     with progress() as show:
-        done = experiment(Benchmark.open(folder), chosen(folder) or Settings(), graph_split=source, show=show, **asked)
+        benchmark = Benchmark.open(located(folder))
+        done = experiment(benchmark, settings, graph_split=source, show=show, **asked)
     took = ", ".join(f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items())
-    note(f"{took}; {done.queries_per_second:,.0f} queries/s; {done.phases['rank'].peak_memory / 1e6:,.0f} MB at most")
-    return evaluated(done, ties, by_relation=per_relation)
+    memory = done.phases["rank"].peak_memory / 1e6
+    note(f"{took}; {done.queries_per_second:,.0f} queries/s; {memory:,.0f} MB at most")
+    return _metrics(done, ties, by_relation=per_relation)
 
 
 @cli.command()
@@ -59,17 +79,23 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
     """
     from casegraph.graph.graph import Graph
 
-    graph, rows = Graph(), list[tuple[Any, ...]]()
+    columns = ("source", "facts", "duplicates", "skipped", "entities", "relations")
+    graph = Graph()
+    rows: list[tuple[Any, ...]] = []
     for source in sources:
-        entities, relations = len(graph.entities), len(graph.relations)
+        entities_before = len(graph.entities)
+        relations_before = len(graph.relations)
         reading = read(source)
         with progress() as show:
             change = graph.add(counted(reading, show))
-        new = len(graph.entities) - entities, len(graph.relations) - relations
-        rows.append((source, len(change.added), change.repeated, reading.skipped, *new))
+        new_entities = len(graph.entities) - entities_before
+        new_relations = len(graph.relations) - relations_before
+        rows.append((source, len(change.added), change.repeated, reading.skipped, new_entities, new_relations))
+
     if len(rows) > 1:
-        rows.append((ALL, *(sum(row[place] for row in rows) for place in range(1, 6))))
-    return Result(("source", "facts", "duplicates", "skipped", "entities", "relations"), rows)
+        sums = [sum(row[place] for row in rows) for place in range(1, len(columns))]
+        rows.append((ALL, *sums))
+    return Result(columns, rows)
 
 
 @cli.command()
@@ -96,5 +122,24 @@ def save(source: str, file: str, counts: Path | None, executor: Executor, chosen
     with progress() as show:
         executor.count(cases.state, list(range(cases.graph.directions)), show)
     cases.save(file)
-    size = len(cases.graph), len(cases.graph.entities), len(cases.graph.relations)
-    return Result(("file", "facts", "entities", "relations"), [(file, *size)])
+    row = (file, len(cases.graph), len(cases.graph.entities), len(cases.graph.relations))
+    return Result(("file", "facts", "entities", "relations"), [row])
+
+
+def _metrics(evaluation: Evaluation, ties: str, *, by_relation: bool) -> Result:
+    """The metrics of an experiment by a rule for ties, on each side that was asked for."""
+    sides = ("both", "head", "tail") if evaluation.sides == "both" else (evaluation.sides,)
+    metrics_of = {ALL: evaluation.metrics}
+    if by_relation:
+        metrics_of |= evaluation.by_relation
+
+    rows = []
+    for relation, metrics in metrics_of.items():
+        for side in sides:
+            values = [metrics[f"{side}.{TIES[ties]}.{name}"] for name in METRICS.values()]
+            rows.append((relation, side, *values))
+
+    first_values = rows[0][2:]
+    summary = {"ties": ties, **dict(zip(METRICS, first_values, strict=True))}
+    document = {"summary": summary, **evaluation.as_dict(by_relation=by_relation)}
+    return Result(("relation", "side", *METRICS), rows, document)

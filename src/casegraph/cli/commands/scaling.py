@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from casegraph.cli.group import cli, relations, with_settings
-from casegraph.cli.output import Result, progress, with_format
+from casegraph.cli.output import Result, with_format
+from casegraph.cli.progress import progress
 from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
@@ -38,20 +39,21 @@ def count(
     Example:
         casegraph count world --shard 2/8 --out hits-2.npz
     """
-    from casegraph.batch.completion import directions_of
+    from casegraph.batch.completion import chosen_directions
     from casegraph.cli.sources import case_base
     from casegraph.execution.shard_files import read_part, write_part
     from casegraph.execution.shards import Shard, count_hits, count_reach, with_hits
 
     if relations and given is None:
         raise CasegraphError("hits are counted for all relations at once; choose --relations with --given them")
-    part, cases = Shard.named(shard), case_base(source, chosen(source)).state
+    part = Shard.named(shard)
+    state = case_base(source, chosen(source)).state
     with progress() as show:
         if given is None:
-            counts = count_hits(cases, part, show)
+            counts = count_hits(state, part, show)
         else:
-            wanted = directions_of(cases.graph, relations, heads=True)
-            counts = count_reach(with_hits(cases, read_part(given)), (part, wanted), show)
+            wanted = chosen_directions(state.graph, relations, heads=True)
+            counts = count_reach(with_hits(state, read_part(given)), (part, wanted), show)
     write_part(counts, out)
     return _counted(out, counts)
 
@@ -80,4 +82,5 @@ def merge(parts: tuple[Path, ...], out: Path) -> Result:
 def _counted(out: Path, counts: Part) -> Result:
     columns = ("file", "shard", "relations", "path_types", *counts.columns)
     sums = [int(column.sum()) for column in counts.columns.values()]
-    return Result(columns, [(str(out), str(counts.shard), len(counts.counted), len(counts.types), *sums)])
+    row = (str(out), str(counts.shard), len(counts.counted), len(counts.types), *sums)
+    return Result(columns, [row])

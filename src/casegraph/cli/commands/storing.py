@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from casegraph.cli.group import as_of, cli, with_reading, with_settings
-from casegraph.cli.output import Result, counted, note, progress, with_format
+from casegraph.cli.output import Result, note, with_format
+from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, UnreadableFile
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def build(sources: tuple[str, ...], folder: str, read: Read, chosen: Chosen) -> 
     with CaseStore.open(folder, chosen(folder)) as store, progress() as show:
         if store.sequence:
             raise CasegraphError(f"{folder}: is a store already; give its facts with 'casegraph add'")
-        update = store.update(add=counted(chain.from_iterable(facts_of(source, read) for source in sources), show))
+        facts = chain.from_iterable(facts_of(source, read) for source in sources)
+        update = store.update(add=counted(facts, show))
         store.compact(show)
         return _updated(store, update)
 
@@ -59,8 +61,9 @@ def add(folder: str, sources: tuple[str, ...], read: Read) -> Result:
     Example:
         casegraph add store people.tsv
     """
-    with _written(folder) as store, progress() as show:
-        return _updated(store, store.update(add=counted(_all(sources, read), show)))
+    with _opened(folder) as store, progress() as show:
+        update = store.update(add=counted(_facts_of_all(sources, read), show))
+        return _updated(store, update)
 
 
 @cli.command()
@@ -76,9 +79,10 @@ def retract(folder: str, sources: tuple[str, ...], entities: tuple[str, ...], re
     Example:
         casegraph retract store --entity "Marie Curie"
     """
-    gone: Iterable[Retracted] = chain(entities, _all(sources, read))
-    with _written(folder) as store:
-        return _updated(store, store.update(retract=gone))
+    retracted: Iterable[Retracted] = chain(entities, _facts_of_all(sources, read))
+    with _opened(folder) as store:
+        update = store.update(retract=retracted)
+        return _updated(store, update)
 
 
 @cli.command()
@@ -94,7 +98,8 @@ def info(folder: str) -> Result:
     from casegraph.storage.store.describing import described
     from casegraph.storage.store.store import CaseStore
 
-    return Result(("what", "which", "number"), list(described(CaseStore.open(folder, read_only=True))))
+    store = CaseStore.open(folder, read_only=True)
+    return Result(("what", "which", "number"), list(described(store)))
 
 
 @cli.command()
@@ -112,8 +117,9 @@ def check(folder: str) -> Result:
     from casegraph.storage.store.checking import check as checked
 
     found = checked(Path(folder))
-    rows = [(one.file, one.size, one.damaged, one.state) for one in found]
-    return Result(("file", "bytes", "damaged", "state"), rows, failed=any(one.damaged for one in found))
+    rows = [(file.file, file.size, file.damaged, file.state) for file in found]
+    is_damaged = any(file.damaged for file in found)
+    return Result(("file", "bytes", "damaged", "state"), rows, failed=is_damaged)
 
 
 @cli.command()
@@ -130,7 +136,9 @@ def salvage(folder: str, file: str) -> None:
     from casegraph.storage.store.checking import salvage as salvaged
 
     saved = salvaged(Path(folder))
-    note(f"{write_facts(saved.facts, file):,} facts saved; lost: {', '.join(saved.lost) or 'nothing'}")
+    written = write_facts(saved.facts, file)
+    lost = ", ".join(saved.lost) or "nothing"
+    note(f"{written:,} facts saved; lost: {lost}")
 
 
 @cli.command()
@@ -147,9 +155,9 @@ def compact(folder: str, *, forget_history: bool) -> Result:
     from casegraph.storage.store.checking import size
 
     before = size(Path(folder))
-    with _written(folder) as store, progress() as show:
+    with _opened(folder) as store, progress() as show:
         store.compact(show, forget_history=forget_history)
-        row = store.sequence, len(store.graph), before, size(Path(folder))
+        row = (store.sequence, len(store.graph), before, size(Path(folder)))
     return Result(("update", "facts", "bytes_before", "bytes"), [row])
 
 
@@ -167,7 +175,8 @@ def export(folder: str, file: str, as_of: int | None) -> None:
     from casegraph.graph.facts import write_facts
     from casegraph.storage.store.store import CaseStore
 
-    write_facts(CaseStore.open(folder, read_only=True, as_of=as_of).graph.facts(), file)
+    store = CaseStore.open(folder, read_only=True, as_of=as_of)
+    write_facts(store.graph.facts(), file)
 
 
 @cli.command()
@@ -183,12 +192,15 @@ def log(folder: str, since: int) -> Result:
     """
     from casegraph.storage.store.store import CaseStore
 
-    events = CaseStore.open(folder, read_only=True).history(since)
-    rows = [(one.sequence, one.time.isoformat(timespec="seconds"), one.sign, *one.fact) for one in events]
+    store = CaseStore.open(folder, read_only=True)
+    rows = []
+    for event in store.history(since):
+        time = event.time.isoformat(timespec="seconds")
+        rows.append((event.sequence, time, event.sign, *event.fact))
     return Result(("update", "time", "change", "head", "relation", "tail"), rows)
 
 
-def _written(folder: str) -> CaseStore:
+def _opened(folder: str) -> CaseStore:
     """A store that is there, to write to."""
     from casegraph.storage.store.restoring import is_store
     from casegraph.storage.store.store import CaseStore
@@ -198,7 +210,7 @@ def _written(folder: str) -> CaseStore:
     return CaseStore.open(folder)
 
 
-def _all(sources: tuple[str, ...], read: Read) -> Iterator[Fact]:
+def _facts_of_all(sources: tuple[str, ...], read: Read) -> Iterator[Fact]:
     """The facts of all files; says how many lines were skipped."""
     for source in sources:
         reading = read(source)
@@ -208,5 +220,5 @@ def _all(sources: tuple[str, ...], read: Read) -> Iterator[Fact]:
 
 
 def _updated(store: CaseStore, update: Update) -> Result:
-    told = {"update": store.sequence, **asdict(update)}
-    return Result(tuple(told), [tuple(told.values())])
+    record = {"update": store.sequence, **asdict(update)}
+    return Result(tuple(record), [tuple(record.values())])

@@ -1,8 +1,9 @@
 """
-Which cluster each entity is in, and who moves when the facts change; the only place that knows the ways to cluster.
+The cluster of each entity, and which entities move when the facts change.
 
-A cluster of profiles has the smallest of their ids for its own, so it keeps its id while it stands, whichever way its
-tree was grown, and ids before and after a change can be compared.
+Only this module knows the ways to cluster. The id of a cluster is the smallest id of its profiles,
+whichever way its tree was grown. So a cluster that stays the same keeps its id, and ids before and
+after a change can be compared.
 """
 
 from dataclasses import dataclass
@@ -18,11 +19,11 @@ from casegraph.similarity.clusters import grinch, hac
 from casegraph.similarity.clusters import tree as tree_shapes
 from casegraph.similarity.profiles import NONE, Profiles
 
-EVERYONE = -1
+EVERYONE = -1  # the cluster of all entities
 
 
 def depends_on_history(settings: Settings) -> bool:
-    """Whether clusters are made from those before the last change, so that each change must be followed."""
+    """Whether clusters depend on those before the last change, so that no change may be skipped."""
     return settings.clustering == "grinch"
 
 
@@ -30,8 +31,9 @@ def depends_on_history(settings: Settings) -> bool:
 class Clusters:
     """The clusters of one state of a graph.
 
-    entities  the cluster of each entity; `EVERYONE` for one without edges, and for all if that is the setting
-    tree      what the next state is made from, if it depends on history
+    entities  (entities,)  the cluster of each entity; `EVERYONE` for an entity without edges, and
+                           for all entities if the setting is "everyone"
+    tree                   the tree that the next state starts from, if clusters depend on history
     """
 
     settings: Settings
@@ -47,19 +49,27 @@ class Clusters:
             grinch.update(tree, graph, profiles, profiles.living())
             return cls.cut(tree, profiles, settings)
         if settings.clustering == "hac":
-            return cls(settings, profiles, _cut(hac.grow(graph, profiles), profiles, settings.threshold))
+            tree = hac.grow(graph, profiles)
+            return cls(settings, profiles, _cluster_of_each(tree, profiles, settings.threshold))
+
         entities = np.arange(len(graph.entities), dtype=np.int32)
-        return cls(
-            settings, profiles, entities if settings.clustering == "entity" else np.full_like(entities, EVERYONE)
-        )
+        if settings.clustering == "entity":
+            return cls(settings, profiles, entities)
+        return cls(settings, profiles, np.full_like(entities, EVERYONE))
 
     @classmethod
     def cut(cls, tree: ClusterTree, profiles: Profiles, settings: Settings) -> Self:
-        """The clusters of a tree that will be grown further."""
-        return cls(settings, profiles, _cut(tree, profiles, settings.threshold), tree)
+        """The clusters of a tree that the next state starts from."""
+        entities = _cluster_of_each(tree, profiles, settings.threshold)
+        return cls(settings, profiles, entities, tree)
 
     def renumbered(self, new: Renumbering, profiles: Profiles) -> Self:
-        """The same clusters of a tree that will be grown further, where ids are new; `profiles` have them already."""
+        """The same clusters, where entities and relations have new ids.
+
+        profiles  these profiles with the new ids
+
+        Only clusters that depend on history are renumbered; others are simply made again.
+        """
         if self.tree is None:
             raise ValueError("clusters that do not depend on history are made anew")
         shape = tree_shapes.written(self.tree, self.profiles)
@@ -68,27 +78,47 @@ class Clusters:
         return self.cut(tree_shapes.read(shape, profiles), profiles, self.settings)
 
     def after(self, graph: Graph, profiles: Profiles, reshaped: Ids) -> tuple[Self, Ids]:
-        """The clusters after a change that gave these entities another profile, and the entities that moved, sorted."""
+        """The clusters after a change, and the entities that moved to another cluster, sorted.
+
+        graph     the graph after the change
+        profiles  the profiles after the change
+        reshaped  the entities that have another profile than before
+        """
         if self.tree is None:
             later = self.of(graph, profiles, self.settings)
         else:
             tree = self.tree.copy()
-            touched = {state.of(entity) for entity in reshaped.tolist() for state in (self.profiles, profiles)}
-            grinch.update(tree, graph, profiles, touched - {NONE})
+            grinch.update(tree, graph, profiles, self._touched_profiles(profiles, reshaped))
             later = self.cut(tree, profiles, self.settings)
-        return later, _differing(self.entities, later.entities)
+        return later, _moved(self.entities, later.entities)
+
+    def _touched_profiles(self, profiles_after: Profiles, reshaped: Ids) -> set[int]:
+        """The profiles that entities joined or left."""
+        touched: set[int] = set()
+        for entity in reshaped.tolist():
+            touched.add(self.profiles.of(entity))
+            touched.add(profiles_after.of(entity))
+        return touched - {NONE}
 
 
-def _cut(tree: ClusterTree, profiles: Profiles, threshold: float) -> Ids:
+def _cluster_of_each(tree: ClusterTree, profiles: Profiles, threshold: float) -> Ids:
+    """The cluster of each entity, when the tree is cut at a threshold."""
+    # `leaves[i]` is a profile below `nodes[i]`, a node that is one cluster.
     leaves, nodes = tree.cut(threshold)
-    first = np.full(nodes.max(initial=-1) + 1, leaves.max(initial=-1), dtype=np.int32)
-    np.minimum.at(first, nodes, leaves)
-    cluster = np.full(leaves.max(initial=-1) + 2, EVERYONE, dtype=np.int32)  # the last is that of `NONE`
-    cluster[leaves] = first[nodes]
-    return cluster[profiles.each()]
+
+    # The id of a cluster is its smallest profile.
+    largest_profile = leaves.max(initial=-1)
+    cluster_of_node = np.full(nodes.max(initial=-1) + 1, largest_profile, dtype=np.int32)
+    np.minimum.at(cluster_of_node, nodes, leaves)
+
+    # One more place at the end, for entities without a profile: `NONE` is the index -1.
+    cluster_of_profile = np.full(largest_profile + 2, EVERYONE, dtype=np.int32)
+    cluster_of_profile[leaves] = cluster_of_node[nodes]
+    return cluster_of_profile[profiles.each()]
 
 
-def _differing(before: Ids, after: Ids) -> Ids:
-    """The entities whose cluster is another one; one that is new was with everyone."""
-    padded = np.append(before, np.full(len(after) - len(before), EVERYONE, dtype=np.int32))
+def _moved(before: Ids, after: Ids) -> Ids:
+    """The entities whose cluster differs; those that are new were in `EVERYONE` before."""
+    new_entities = len(after) - len(before)
+    padded = np.append(before, np.full(new_entities, EVERYONE, dtype=np.int32))
     return np.flatnonzero(padded != after).astype(np.int32)

@@ -1,9 +1,10 @@
 """
 Incremental clustering (§2.3 b): GRINCH (Monath et al. 2019) over distinct profiles.
 
-A profile that comes finds its place in the tree (`kernels/grinch.hpp`: nearest leaf, rotations, grafts), and one that
-nobody has any more is taken out. One that an entity joined or left only changes its weight. That moves the linkages
-above it, and with them the cut, but nothing is rearranged: the profile is as similar to every other as it was.
+A new profile finds its place in the tree by nearest leaf, rotations and grafts
+(`kernels/grinch.hpp`). A profile without members is removed. A profile that gained or lost members
+changes its weight: that changes the linkages above it, and with them the cut. But nothing is
+rearranged, as the profile is as similar to all others as before.
 """
 
 from collections.abc import Iterable
@@ -15,16 +16,22 @@ from casegraph.similarity.profiles import Profiles
 
 
 def update(tree: ClusterTree, graph: Graph, profiles: Profiles, touched: Iterable[int]) -> None:
-    """Bring the leaves of these profiles up to date: first those that go or change, then those that come, in order."""
-    coming = []
+    """Bring the leaves of `touched` profiles up to date.
+
+    Removals and changes of weight come first, then new profiles, in the order of `in_order`.
+    """
+    new_profiles = []
     for profile in touched:
-        before, members = tree.members(profile), len(profiles.members(profile))
-        if members and not before:
-            coming.append(profile)
-        elif before and not members:
+        members = len(profiles.members(profile))
+        members_before = tree.members(profile)
+        if members and not members_before:
+            new_profiles.append(profile)
+        elif members_before and not members:
             tree.remove(profile)
-        elif members != before:
+        elif members != members_before:
             tree.resize(profile, members)
+
     ranks = graph.relations.ranks()
-    for profile in in_order(graph, profiles, coming):
-        tree.insert(profile, profiles.relations(profile), len(profiles.members(profile)), ranks)
+    for profile in in_order(graph, profiles, new_profiles):
+        members = len(profiles.members(profile))
+        tree.insert(profile, profiles.relations(profile), members, ranks)

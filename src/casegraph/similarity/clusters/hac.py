@@ -1,9 +1,10 @@
 """
-Hierarchical agglomerative clustering of all profiles at once, with average linkage (§2.2.2, appendix A.1).
+Hierarchical agglomerative clustering with average linkage, of all profiles at once (§2.2.2, A.1).
 
-For unit vectors the mean similarity over pairs factors into sums, so a cluster needs the sum of its similarities to the
-others, never its members. Ties abound; they fall to the profile whose relations come first by name, so the tree depends
-on the facts alone.
+For unit vectors, the mean similarity over all pairs of two clusters can be computed from sums of
+similarities (`kernels.average_linkage`), so the members of a cluster are never looked at.
+Ties are frequent. They are decided by the names of relations (`in_order`), so the tree depends on
+the facts alone.
 """
 
 import numpy as np
@@ -18,12 +19,15 @@ from casegraph.similarity.profiles import Profiles
 def grow(graph: Graph, profiles: Profiles) -> kernels.ClusterTree:
     """The tree of all living profiles."""
     order = in_order(graph, profiles, profiles.living())
-    sets = [profiles.relations(profile) for profile in order]
-    offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)
+    relations = [profiles.relations(profile) for profile in order]
+    sizes = [len(of_profile) for of_profile in relations]
+    offsets = np.cumsum([0, *sizes], dtype=np.int64)
     members = np.array([len(profiles.members(profile)) for profile in order], dtype=np.int64)
-    left, right = kernels.average_linkage(offsets, np.concatenate([ids(), *sets]), members)
+    lefts, rights = kernels.average_linkage(offsets, np.concatenate([ids(), *relations]), members)
+
+    # Nodes are numbered as the kernel does: first the leaves, then each join.
     tree = kernels.ClusterTree()
     nodes = [leaf(tree, profiles, profile) for profile in order]
-    for one, two in zip(left.tolist(), right.tolist(), strict=True):
-        nodes.append(tree.attach(nodes[two], nodes[one]))
+    for left, right in zip(lefts.tolist(), rights.tolist(), strict=True):
+        nodes.append(tree.attach(nodes[right], nodes[left]))
     return tree

@@ -1,8 +1,8 @@
 """
-The hierarchy of profiles: the order that decides ties in it, and a tree written down and read again.
+The hierarchy of profiles: the order that decides ties, and trees as arrays, for files.
 
-A `kernels.ClusterTree` has profiles for leaves, each as heavy as it has members; `kernels/tree.hpp` says how it is
-kept, and `cut` is Algorithm 1 (appendix A.2).
+The leaves of a `kernels.ClusterTree` are profiles, each with the weight of its members.
+`kernels/tree.hpp` says how it is kept. Its `cut` is Algorithm 1 (appendix A.2).
 """
 
 from collections.abc import Iterable
@@ -10,52 +10,75 @@ from collections.abc import Iterable
 import numpy as np
 
 from casegraph.graph.arrays import Ids
+from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Graph
 from casegraph.kernels import ClusterTree
 from casegraph.similarity.profiles import NONE, Profiles
 
 
 def in_order(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -> list[int]:
-    """Profiles by their relations in the order of names, a relation before its inverse; the same whatever the ids."""
-    ranks = graph.relations.ranks().tolist()
+    """Profiles in the order of the names of their relations; it does not depend on any ids.
 
-    def by_name(profile: int) -> list[tuple[int, int]]:
-        return sorted((ranks[relation >> 1], relation & 1) for relation in profiles.relations(profile).tolist())
+    A relation comes before its inverse.
+    """
+    ranks = graph.relations.ranks()
+    direction_ranks = np.empty(graph.directions, dtype=np.int32)
+    direction_ranks[forward(np.arange(len(ranks)))] = forward(ranks)
+    direction_ranks[backward(np.arange(len(ranks)))] = backward(ranks)
 
-    return sorted(chosen, key=by_name)
+    def ranked_relations(profile: int) -> list[int]:
+        ranked: list[int] = np.sort(direction_ranks[profiles.relations(profile)]).tolist()
+        return ranked
+
+    return sorted(chosen, key=ranked_relations)
 
 
 def leaf(tree: ClusterTree, profiles: Profiles, profile: int) -> int:
-    """A new leaf that is in no place yet."""
-    return tree.leaf(profile, profiles.relations(profile), len(profiles.members(profile)))
+    """Make a leaf for a profile, which has no place in the tree yet; returns its node."""
+    members = len(profiles.members(profile))
+    return tree.leaf(profile, profiles.relations(profile), members)
 
 
 def written(tree: ClusterTree, profiles: Profiles) -> Ids:
-    """The shape of a tree: for each leaf an entity that has its profile, and -1 to join the two before."""
+    """A tree as an array, in postfix notation: its leaves, and -1 to join the two nodes before.
+
+    A leaf is written as an entity that has its profile, since entities keep their ids in files.
+    """
     shape = tree.shape()
-    leaves = shape != NONE
-    shape[leaves] = [profiles.members(profile)[0] for profile in shape[leaves].tolist()]
+    is_leaf = shape != NONE
+    shape[is_leaf] = [profiles.members(profile)[0] for profile in shape[is_leaf].tolist()]
     return shape
 
 
 def read(shape: Ids, profiles: Profiles) -> ClusterTree:
-    """The tree that was written down; a `ValueError` if it is not one of all living profiles."""
+    """The tree that `written` made an array of.
+
+    A `ValueError` if the array is not a tree whose leaves are all living profiles.
+    """
     _check(shape, profiles)
-    tree, standing = ClusterTree(), list[int]()
+    tree = ClusterTree()
+    unjoined: list[int] = []
     for entity in shape.tolist():
         if entity == NONE:
-            node, beside = standing.pop(), standing.pop()
-            standing.append(tree.attach(node, beside))
+            right = unjoined.pop()
+            left = unjoined.pop()
+            unjoined.append(tree.attach(right, left))
         else:
-            standing.append(leaf(tree, profiles, profiles.of(entity)))
+            unjoined.append(leaf(tree, profiles, profiles.of(entity)))
     return tree
 
 
 def _check(shape: Ids, profiles: Profiles) -> None:
     if shape.dtype != np.int32 or shape.ndim != 1 or (shape < NONE).any():
         raise ValueError("the tree of clusters is not a row of entities")
-    standing = np.cumsum(np.where(shape == NONE, -1, 1))
-    if (standing < 1).any() or standing[-1:].tolist() not in ([], [1]):
+
+    # A leaf adds an unjoined node, a join makes one of two. At least one is left after each step,
+    # and exactly one in the end; a tree without any leaves is allowed.
+    unjoined = np.cumsum(np.where(shape == NONE, -1, 1))
+    is_empty = len(shape) == 0
+    if not is_empty and ((unjoined < 1).any() or unjoined[-1] != 1):
         raise ValueError("the tree of clusters does not join all of its leaves")
-    if sorted(profiles.of(entity) for entity in shape[shape != NONE].tolist()) != list(profiles.living()):
+
+    leaves = [profiles.of(entity) for entity in shape[shape != NONE].tolist()]
+    if sorted(leaves) != list(profiles.living()):
         raise ValueError("the tree of clusters has other leaves than the facts")

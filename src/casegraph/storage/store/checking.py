@@ -1,4 +1,4 @@
-"""What state the files of a store are in, and what can be saved of one that does not open."""
+"""What state the files of a store are in, and which facts can be saved if it does not open."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -8,30 +8,47 @@ from stat import S_ISREG
 from typing import NamedTuple
 
 from casegraph.errors import DamagedStore, IncompatibleFile, UnreadableFile
-from casegraph.graph.edges import NO_ROWS
+from casegraph.graph.change import NO_ROWS
+from casegraph.graph.directions import relation_of
 from casegraph.graph.facts import Fact
 from casegraph.graph.names import Names
 from casegraph.settings import Settings
-from casegraph.storage.case_files import WRONG, fact_rows, graph_in
+from casegraph.storage.array_files import CONTENT_ERRORS
+from casegraph.storage.case_files import fact_rows, graph_from
 from casegraph.storage.disk import is_folder, is_there, read_file
-from casegraph.storage.store.log import ACKNOWLEDGED, Log, acknowledged_places, log_path, logs
+from casegraph.storage.store.generations import (
+    GENERATION_ERRORS,
+    Generation,
+    generation_paths,
+    problem,
+    read,
+)
+from casegraph.storage.store.log import ACKNOWLEDGED, Log, acknowledged_slots, log_path, log_paths
 from casegraph.storage.store.records import (
-    Beginning,
     NewNames,
-    Position,
     Record,
     beginning_of,
     record_at,
     rows_by_serials,
 )
-from casegraph.storage.store.restoring import is_store, outcome, read_log, replayed, with_serials
-from casegraph.storage.store.snapshots import UNUSABLE, Snapshot, generations, problem, read
+from casegraph.storage.store.restoring import (
+    is_store,
+    outcome,
+    read_log,
+    replayed,
+    with_serials,
+)
 
 NO_NAMES = NewNames(0, [])
 
 
 class Finding(NamedTuple):
-    """A file or generation of a store, its size in bytes, what state it is in, and whether that is damage."""
+    """A file or a generation of a store.
+
+    size     in bytes
+    state    what state it is in, in words
+    damaged  whether that is damage
+    """
 
     file: str
     size: int
@@ -40,178 +57,264 @@ class Finding(NamedTuple):
 
 
 class Salvaged(NamedTuple):
-    """The facts that can be saved, sorted, and what cannot."""
+    """The facts that can be saved, sorted, and what is lost, in words."""
 
     facts: list[Fact]
     lost: list[str]
 
 
 def check(folder: Path) -> list[Finding]:
-    """Read everything and compare: digests, the order of updates, and generations with the updates of the log."""
+    """Read every file of a store and check it.
+
+    Checked are all digests, the order of the updates, and that every generation has the facts which
+    the updates of the log lead to.
+    """
     if not is_store(folder):
         raise UnreadableFile(str(folder), "is not a store; make one with 'casegraph build'")
+
+    findings = [_check_acknowledged(folder)]
     log = None
-    found = [Finding(ACKNOWLEDGED, size(folder / ACKNOWLEDGED), *_state_of_places(folder))]
     try:
-        log = read_log(folder)
-        found.append(Finding(log.path.name, len(log.content), _state_of_log(log)))
+        log, finding = _check_log(folder)
+        findings.append(finding)
     except (DamagedStore, IncompatibleFile, UnreadableFile) as error:
-        path = Path(error.file if isinstance(error, DamagedStore) else error.source)
-        where = f"at byte {error.offset:,}: " if isinstance(error, DamagedStore) else ""
-        if path.name != ACKNOWLEDGED or not found[0].damaged:
-            found.append(Finding(path.name, size(path), where + error.problem, damaged=True))
-        log = None
-    return [*found, *(Finding(path.name, size(path), *_state_of(path, log)) for path in generations(folder))]
+        finding = _finding_of(error)
+        is_known_already = finding.file == ACKNOWLEDGED and findings[0].damaged
+        if not is_known_already:
+            findings.append(finding)
+
+    for path in generation_paths(folder):
+        state, damaged = _state_of_generation(path, log)
+        findings.append(Finding(path.name, size(path), state, damaged))
+    return findings
 
 
 def salvage(folder: Path) -> Salvaged:
-    """The facts after all updates that can be read, the newest whole generation included."""
-    store, start, promised = _identity(folder)
-    path = log_path(folder, start)
-    base = Record(start, 0, NO_NAMES, NO_NAMES, NO_ROWS, NO_ROWS)
-    known = _Known({}, {})
-    for snapshot in _readable(folder):
-        if (snapshot.store, snapshot.start) == (store.hex(), start):
-            with suppress(*WRONG):
-                graph = with_serials(graph_in(snapshot.arrays), snapshot.arrays)
-                rows = rows_by_serials(graph, fact_rows(graph))
-                base = Record(snapshot.sequence, 0, NO_NAMES, NO_NAMES, NO_ROWS, rows)
-                known = _Known(_by_serial(graph.entities), _by_serial(graph.relations))
-                break
-    later = [one for one in _records(_content(path), store) if one.sequence > base.sequence]
-    kept = [base, *later]
-    numbers = [*(one.sequence for one in kept), max(promised, kept[-1].sequence) + 1]
-    lost = [
-        f"update {first + 1:,}" if first + 2 == last else f"updates {first + 1:,} to {last - 1:,}"
-        for first, last in pairwise(numbers)
-        if first + 1 < last
-    ]
-    facts, unnamed = _named(kept, known)
-    return Salvaged(sorted(facts), lost + [f"the names of {unnamed:,} facts"] * bool(unnamed))
+    """The facts after all updates that can be read.
+
+    They come from the newest readable generation, and from every readable record after it, even if
+    records between them cannot be read.
+    """
+    identity = _identity(folder)
+    base, names = _readable_base(folder, identity)
+    content = _content(log_path(folder, identity.start))
+    found = _all_records(content, identity.store)
+    records = [base, *(record for record in found if record.sequence > base.sequence)]
+
+    lost = _lost_updates(records, identity.acknowledged)
+    facts, nameless = _named_facts(records, names)
+    if nameless:
+        lost.append(f"the names of {nameless:,} facts")
+    return Salvaged(sorted(facts), lost)
 
 
 def size(path: Path) -> int:
-    """The bytes of a file, or of all files in a folder; 0 if there is none, or a link in its place."""
+    """The bytes of a file, or of all files in a folder; 0 if it is missing or a link."""
     total = 0
     with suppress(FileNotFoundError):  # another process may be removing it
-        for file in path.iterdir() if is_folder(path) else [path]:
+        files = path.iterdir() if is_folder(path) else [path]
+        for file in files:
             status = file.lstat()
-            total += status.st_size if S_ISREG(status.st_mode) else 0
+            if S_ISREG(status.st_mode):
+                total += status.st_size
     return total
 
 
-def _places(folder: Path) -> list[Position]:
-    """What the places of `acknowledged` say, as far as they can be read."""
+def _check_acknowledged(folder: Path) -> Finding:
+    path = folder / ACKNOWLEDGED
+    state, damaged = _state_of_acknowledged(folder)
+    return Finding(path.name, size(path), state, damaged)
+
+
+def _state_of_acknowledged(folder: Path) -> tuple[str, bool]:
+    """What state `acknowledged` is in, in words, and whether that is damage."""
     try:
-        return [place for place in acknowledged_places(folder) if place is not None]
-    except (FileNotFoundError, UnreadableFile):
-        return []
+        slots = acknowledged_slots(folder)
+    except FileNotFoundError:
+        return "is missing, so that nothing says how far the log was acknowledged", True
+    except UnreadableFile as error:
+        return error.problem, True
+    sequences = [slot.sequence for slot in slots if slot is not None]
+    if not sequences:
+        return "does not say how far the log was acknowledged", True
+    state = f"up to update {max(sequences):,}"
+    if len(sequences) == 1:
+        state += "; one of its two places is unreadable, and the next writer renews it"
+    return state, False
+
+
+def _check_log(folder: Path) -> tuple[Log, Finding]:
+    """The log and what state it is in; one of our errors is raised if it is damaged."""
+    log = read_log(folder)
+    logged = log.after(log.first)
+    end = logged[-1].end if logged else log.first.size
+    state = f"{len(logged):,} updates, whole"
+    torn = len(log.content) - end
+    if torn > 0:
+        state += f"; {torn:,} bytes of an unfinished update, which the next writer cuts off"
+    return log, Finding(log.path.name, len(log.content), state)
+
+
+def _finding_of(error: DamagedStore | IncompatibleFile | UnreadableFile) -> Finding:
+    """The file that an error names, and what the error says about it."""
+    if isinstance(error, DamagedStore):
+        path = Path(error.file)
+        state = f"at byte {error.offset:,}: {error.problem}"
+    else:
+        path = Path(error.source)
+        state = error.problem
+    return Finding(path.name, size(path), state, damaged=True)
+
+
+def _state_of_generation(path: Path, log: Log | None) -> tuple[str, bool]:
+    """What state a generation is in, in words, and whether that is damage."""
+    try:
+        generation = read(path)
+    except GENERATION_ERRORS as error:
+        if not is_there(path):
+            return "just removed by another process", False
+        return f"{problem(error)}; not used, and made anew by 'casegraph compact'", True
+    if generation is None:
+        return "of another format; not used, and made anew by 'casegraph compact'", False
+
+    if log is None or generation.position_in(log) is None:
+        return f"whole, after update {generation.sequence:,}", False
+    return _compared_with_log(generation, log)
+
+
+def _compared_with_log(generation: Generation, log: Log) -> tuple[str, bool]:
+    """What state a readable generation of this log is in, in words, and whether that is damage."""
+    try:
+        agrees = _has_the_facts_of(log, generation)
+    except CONTENT_ERRORS as error:
+        return f"its content does not fit together ({error})", True
+    state = "as the log says"
+    if not agrees:
+        state = "with other facts than the log has; report this as a bug of casegraph"
+    return f"whole, after update {generation.sequence:,}, {state}", not agrees
+
+
+def _has_the_facts_of(log: Log, generation: Generation) -> bool:
+    """Whether a generation has the facts that the updates of the log lead to."""
+    records = [logged.record for logged in log.after(log.first)]
+    earlier = [record for record in records if record.sequence <= generation.sequence]
+    expected = replayed(None, earlier, Settings()).graph
+    found = graph_from(generation.arrays)
+    return set(found.facts()) == set(expected.facts())
+
+
+class _Identity(NamedTuple):
+    """The id of a store, the update after which its log starts, the last acknowledged update."""
+
+    store: bytes
+    start: int
+    acknowledged: int
+
+
+class _NamesBySerial(NamedTuple):
+    """The names of entities and relations, by serial number."""
+
+    entities: dict[int, str]
+    relations: dict[int, str]
+
+
+def _identity(folder: Path) -> _Identity:
+    """The identity of a store, from the first file that can be read and says it."""
+    with suppress(FileNotFoundError, UnreadableFile):
+        intact = [slot for slot in acknowledged_slots(folder) if slot is not None]
+        if intact:
+            last = max(intact, key=lambda position: position.sequence)
+            return _Identity(last.store, last.start, last.sequence)
+    for path in log_paths(folder):
+        beginning = beginning_of(_content(path))
+        if beginning is not None:
+            return _Identity(beginning.store, beginning.start, acknowledged=0)
+    for generation in _readable_generations(folder):
+        with suppress(ValueError):
+            store = bytes.fromhex(generation.store)
+            return _Identity(store, generation.start, generation.sequence)
+    raise UnreadableFile(str(folder), "holds nothing that can be saved; restore it from a copy")
 
 
 def _content(path: Path) -> bytes:
-    """The bytes of a file; none if it cannot be read."""
+    """The content of a file; empty if it cannot be read."""
     try:
         return read_file(path)
     except (FileNotFoundError, UnreadableFile):
         return b""
 
 
-def _state_of_places(folder: Path) -> tuple[str, bool]:
-    try:
-        whole = [place.sequence for place in acknowledged_places(folder) if place is not None]
-    except FileNotFoundError:
-        return "is missing, so that nothing says how far the log was acknowledged", True
-    except UnreadableFile as error:
-        return error.problem, True
-    if not whole:
-        return "does not say how far the log was acknowledged", True
-    half = "" if len(whole) == 2 else "; one of its two places is unreadable, and the next writer renews it"
-    return f"up to update {max(whole):,}{half}", False
-
-
-def _state_of_log(log: Log) -> str:
-    written = log.after(log.first)
-    end = written[-1].end if written else log.first.size
-    torn = f"; {len(log.content) - end:,} bytes of an unfinished update, which the next writer cuts off"
-    return f"{len(written):,} updates, whole{torn if end < len(log.content) else ''}"
-
-
-def _state_of(generation: Path, log: Log | None) -> tuple[str, bool]:
-    try:
-        snapshot = read(generation)
-    except UNUSABLE as error:
-        if not is_there(generation):
-            return "just removed by another process", False
-        return f"{problem(error)}; not used, and made anew by 'casegraph compact'", True
-    if snapshot is None:
-        return "of another format; not used, and made anew by 'casegraph compact'", False
-    if log is None or (position := snapshot.position(log)) is None:
-        return f"whole, after update {snapshot.sequence:,}", False
-    earlier = [one.record for one in log.after(log.first) if one.record.sequence <= position.sequence]
-    try:
-        agrees = set(graph_in(snapshot.arrays).facts()) == set(replayed(None, earlier, Settings()).graph.facts())
-    except WRONG as error:
-        return f"its content does not fit together ({error})", True
-    state = "as the log says" if agrees else "with other facts than the log has; report this as a bug of casegraph"
-    return f"whole, after update {snapshot.sequence:,}, {state}", not agrees
-
-
-def _identity(folder: Path) -> tuple[bytes, int, int]:
-    """The id of a store, where its log starts and how far it was acknowledged, from the first file that says so."""
-    places = _places(folder)
-    if places:
-        store, start, sequence, *_ = max(places, key=lambda place: place.sequence)
-        return store, start, sequence
-    for path in logs(folder):
-        if isinstance(begins := beginning_of(_content(path)), Beginning):
-            return begins.store, begins.start, 0
-    for snapshot in _readable(folder):
-        with suppress(ValueError):
-            return bytes.fromhex(snapshot.store), snapshot.start, snapshot.sequence
-    raise UnreadableFile(str(folder), "holds nothing that can be saved; restore it from a copy")
-
-
-def _readable(folder: Path) -> Iterator[Snapshot]:
-    for path in generations(folder):
+def _readable_generations(folder: Path) -> Iterator[Generation]:
+    for path in generation_paths(folder):
         try:
             found = read(path)
-        except UNUSABLE:
+        except GENERATION_ERRORS:
             continue
         if found is not None:
             yield found
 
 
-def _records(content: bytes, store: bytes) -> Iterator[Record]:
-    """Every whole record, wherever it is."""
-    offset = content.find(store)
-    while offset >= 0:
-        written = record_at(content, offset, store)
-        if written is not None:
-            yield written.record
-        offset = content.find(store, offset + 1 if written is None else written.end)
+def _readable_base(folder: Path, identity: _Identity) -> tuple[Record, _NamesBySerial]:
+    """The newest readable generation as a record that brings all its facts, and its names.
 
-
-class _Known(NamedTuple):
-    """The names of entities and of relations, by serial number."""
-
-    entities: dict[int, str]
-    relations: dict[int, str]
+    Without one, a record without facts before the first update of the log.
+    """
+    for generation in _readable_generations(folder):
+        if (generation.store, generation.start) != (identity.store.hex(), identity.start):
+            continue
+        with suppress(*CONTENT_ERRORS):
+            graph = with_serials(graph_from(generation.arrays), generation.arrays)
+            rows = rows_by_serials(graph, fact_rows(graph))
+            base = Record(generation.sequence, 0, NO_NAMES, NO_NAMES, retracted=NO_ROWS, added=rows)
+            names = _NamesBySerial(_by_serial(graph.entities), _by_serial(graph.relations))
+            return base, names
+    base = Record(identity.start, 0, NO_NAMES, NO_NAMES, retracted=NO_ROWS, added=NO_ROWS)
+    return base, _NamesBySerial({}, {})
 
 
 def _by_serial(names: Names) -> dict[int, str]:
     return dict(zip(names.serials().tolist(), names.names, strict=True))
 
 
-def _named(records: list[Record], known: _Known) -> tuple[list[Fact], int]:
-    """The facts that are left after records, and how many have a name that is nowhere."""
-    entities, relations = known
+def _all_records(content: bytes, store: bytes) -> Iterator[Record]:
+    """Every complete record of a store, wherever it is: each starts with the id of the store."""
+    offset = content.find(store)
+    while offset >= 0:
+        logged = record_at(content, offset, store)
+        if logged is None:
+            offset = content.find(store, offset + 1)
+        else:
+            yield logged.record
+            offset = content.find(store, logged.end)
+
+
+def _lost_updates(records: list[Record], acknowledged: int) -> list[str]:
+    """The gaps between the numbers of records, up to the last acknowledged update, in words."""
+    numbers = [record.sequence for record in records]
+    end = max(acknowledged, numbers[-1]) + 1
+    lost = []
+    for before, after in pairwise([*numbers, end]):
+        first = before + 1
+        last = after - 1
+        if first == last:
+            lost.append(f"update {first:,}")
+        elif first < last:
+            lost.append(f"updates {first:,} to {last:,}")
+    return lost
+
+
+def _named_facts(records: list[Record], names: _NamesBySerial) -> tuple[list[Fact], int]:
+    """The facts that are there after all records, and how many more have a name that is lost."""
+    entities = dict(names.entities)
+    relations = dict(names.relations)
     for record in records:
         entities.update(enumerate(record.entities.names, record.entities.first))
         relations.update(enumerate(record.relations.names, record.relations.first))
-    rows = outcome(records)[0].tolist()
-    facts = [
-        Fact(entities[head], relations[relation >> 1], entities[tail])
-        for head, relation, tail in rows
-        if head in entities and relation >> 1 in relations and tail in entities
-    ]
+
+    rows, _ = outcome(records)
+    facts = []
+    for head, direction, tail in rows.tolist():
+        relation = relation_of(direction)
+        if head in entities and relation in relations and tail in entities:
+            facts.append(Fact(entities[head], relations[relation], entities[tail]))
     return facts, len(rows) - len(facts)

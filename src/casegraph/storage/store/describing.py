@@ -1,71 +1,100 @@
-"""How much a store holds, what is largest in it, and what it takes on disk."""
+"""How much a store holds, what is largest in it, and how much space its files take."""
 
 from collections.abc import Iterator
-from itertools import islice
 
 import numpy as np
 
 from casegraph.answering.state import State
+from casegraph.graph.directions import is_inverse
 from casegraph.storage.store.checking import size
+from casegraph.storage.store.lock import NAME as LOCK
 from casegraph.storage.store.store import CaseStore
 
-LARGEST = 5  # entities, sets of relations and clusters to name
+LARGEST = 5  # how many entities, sets of relations and clusters to name
 
 Row = tuple[str, str, int]  # what, which, how many
 
 
 def described(store: CaseStore) -> list[Row]:
     """Counts, the entities with most facts, the largest groups of entities, and bytes on disk."""
-    state, graph = store.state, store.state.graph
-    having = sum(len(state.profiles.members(profile)) for profile in state.profiles.living())
-    relations = sum(len(graph.edges(relation).tails) > 0 for relation in range(0, graph.directions, 2))
-    counts = [("facts", len(graph)), ("entities", having), ("relations", relations), ("updates", store.sequence)]
-    files = sorted(path for path in store.folder.iterdir() if path.name != "lock")
+    state = store.state
     return [
-        *((what, "", number) for what, number in counts),
-        *_hubs(state),
-        *_profiles(state),
-        *_clusters(state),
-        *_left_out(state),
-        *(("bytes on disk", path.name, size(path)) for path in files),
-        *[("bytes of an unfinished update", "", store.torn)] * bool(store.torn),
+        *_totals(store),
+        *_entities_with_most_facts(state),
+        *_largest_profiles(state),
+        *_largest_clusters(state),
+        *_inexact_counts(state),
+        *_files(store),
     ]
 
 
-def _hubs(state: State) -> Iterator[Row]:
+def _totals(store: CaseStore) -> Iterator[Row]:
+    state = store.state
     graph = state.graph
-    for entity in np.argsort(graph.prominence())[:LARGEST].tolist():
+    profiles = state.profiles
+    entities = sum(len(profiles.members(profile)) for profile in profiles.living())
+    relations = 0
+    for direction in range(graph.directions):
+        if not is_inverse(direction) and len(graph.edges(direction).tails):
+            relations += 1
+    yield "facts", "", len(graph)
+    yield "entities", "", entities
+    yield "relations", "", relations
+    yield "updates", "", store.sequence
+
+
+def _entities_with_most_facts(state: State) -> Iterator[Row]:
+    graph = state.graph
+    most_prominent = np.argsort(graph.prominence())[:LARGEST]
+    for entity in most_prominent.tolist():
         facts = sum(len(graph.answers(entity, relation)) for relation in range(graph.directions))
         if facts:
             yield "facts of", graph.entities[entity], facts
 
 
-def _profiles(state: State) -> Iterator[Row]:
-    """The sets of relations that most entities have."""
-    sizes = ((len(state.profiles.members(profile)), profile) for profile in state.profiles.living())
-    named = (
-        (-members, ", ".join(sorted(map(state.graph.relation_name, state.profiles.relations(profile).tolist()))))
-        for members, profile in sizes
-    )
-    return (("entities with just", names, -members) for members, names in islice(sorted(named), LARGEST))
+def _largest_profiles(state: State) -> Iterator[Row]:
+    """The sets of relations that most entities have; equal ones in the order of names."""
+    profiles = state.profiles
+    described_profiles = []
+    for profile in profiles.living():
+        relations = profiles.relations(profile).tolist()
+        names = sorted(state.graph.relation_name(relation) for relation in relations)
+        members = len(profiles.members(profile))
+        described_profiles.append((-members, ", ".join(names)))
+    for minus_members, names_text in sorted(described_profiles)[:LARGEST]:
+        yield "entities with just", names_text, -minus_members
 
 
-def _clusters(state: State) -> Iterator[Row]:
+def _largest_clusters(state: State) -> Iterator[Row]:
     """The largest clusters, each by the most prominent of its entities, where clusters are kept."""
     if state.settings.clustering not in ("hac", "grinch"):
         return
-    order = np.argsort(state.graph.prominence())
-    _, first, members = np.unique(state.clusters.entities[order], return_index=True, return_counts=True)
-    for place in np.lexsort((first, -members))[:LARGEST].tolist():
-        yield "entities in the cluster of", state.graph.entities[int(order[first[place]])], int(members[place])
+    by_prominence = np.argsort(state.graph.prominence())
+    cluster_of = state.clusters.entities[by_prominence]
+    _, first, members = np.unique(cluster_of, return_index=True, return_counts=True)
+    largest = np.lexsort((first, -members))[:LARGEST]
+    for cluster in largest.tolist():
+        most_prominent = int(by_prominence[first[cluster]])
+        name = state.graph.entities[most_prominent]
+        yield "entities in the cluster of", name, int(members[cluster])
 
 
-def _left_out(state: State) -> Iterator[Row]:
-    """Where counting took too much to be exact, as far as it was done."""
+def _inexact_counts(state: State) -> Iterator[Row]:
+    """Where counting everything would have taken too long, as far as anything was counted."""
     statistics = state.statistics
-    if statistics.longest is not None and statistics.longest < state.settings.max_length:
-        yield "steps of the longest paths counted", "", statistics.longest
+    longest = statistics.longest
+    if longest is not None and longest < state.settings.max_length:
+        yield "steps of the longest paths counted", "", longest
     for relation, counts in sorted(statistics.counted.items()):
         if not counts.exact:
-            name, types = state.graph.relation_name(relation), int((counts.left_out > 0).sum())
-            yield "path types not counted for all of", name, types
+            path_types = int((counts.left_out > 0).sum())
+            name = state.graph.relation_name(relation)
+            yield "path types not counted for all of", name, path_types
+
+
+def _files(store: CaseStore) -> Iterator[Row]:
+    for path in sorted(store.folder.iterdir()):
+        if path.name != LOCK:
+            yield "bytes on disk", path.name, size(path)
+    if store.torn:
+        yield "bytes of an unfinished update", "", store.torn

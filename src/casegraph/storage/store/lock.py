@@ -1,9 +1,13 @@
 """
-One writer at a time: a lock that the system takes back when its process ends, however it ends.
+One writer at a time: a lock that the system releases when the process ends, however it ends.
 
-The file also says whose folder this is: `store` and its id, once the store is made, and then who
-writes or was the last to write. So a folder in which nothing but the lock is left is known to have
-been a store, and is told from one in which making a store was interrupted.
+The content of the lock file says two more things, each on a line:
+
+    store 0123…cdef          the id of the store; dashes until the store has been created
+    process 4711 (command)   who writes, or was the last to write
+
+The first line tells apart two folders in which only the lock is left: one that was a store and lost
+its files, and one in which creating a store was interrupted.
 """
 
 import os
@@ -13,44 +17,55 @@ from pathlib import Path
 from weakref import WeakSet
 
 from casegraph.errors import StoreInUse, UnreadableFile
-from casegraph.storage.disk import CHANGE, Held, create_file, flush, flush_folder, open_file, reading, write_at, writing
+from casegraph.storage.disk import (
+    READ_WRITE,
+    OpenFile,
+    create_file,
+    flush,
+    flush_folder,
+    open_file,
+    reading,
+    write_at,
+    writing,
+)
 
 NAME = "lock"
 SIZE = 256  # bytes of the file
-_UNMADE = b"store " + b"-" * 32 + b"\n"  # until the store is made
-_MADE = re.compile(rb"store [0-9a-f]{32}\n")
-_BEFORE = b"process "  # how locks began that did not say whose they are
+_NO_STORE_YET = b"store " + b"-" * 32 + b"\n"
+_STORE = re.compile(rb"store [0-9a-f]{32}\n")
+_OLD_CONTENT = b"process "  # locks of earlier versions have no line for the store
 
-_held: "WeakSet[WriterLock]" = WeakSet()  # the locks that were taken here and may still be held
+_taken: "WeakSet[WriterLock]" = WeakSet()  # by this process; they may have been released since
 
 
 def names_a_store(folder: Path) -> bool:
-    """Whether the lock in a folder says that a store was made there."""
-    return _MADE.match(_content(folder)) is not None
+    """Whether the lock in a folder says that a store was created there."""
+    return _STORE.match(_content(folder)) is not None
 
 
-def is_of_a_beginning(folder: Path) -> bool:
-    """Whether the lock in a folder is as making a store leaves it until the store is made; or there is none."""
-    return not names_a_store(folder) and not _content(folder).startswith(_BEFORE)
+def is_before_any_store(folder: Path) -> bool:
+    """Whether the lock in a folder, if there is one, is as it is until a store has been created."""
+    content = _content(folder)
+    return _STORE.match(content) is None and not content.startswith(_OLD_CONTENT)
 
 
 class WriterLock:
-    """The right to write to a store, from when it is made until `release`."""
+    """The right to write to a store, from its construction until `release`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         with writing(folder / NAME):
-            self._held = Held(_opened(folder / NAME))
-            self._file = self._held.file
-            self._key = _key(self._file)
+            self._opened = OpenFile(_open_or_create(folder / NAME))
+            self._file = self._opened.file
+            self._identity = _identity(self._file)
             self._take()
 
     def release(self) -> None:
-        """Let another write; may be called again."""
-        self._held.close()
+        """Let another process write; may be called again."""
+        self._opened.close()
 
     def mark(self, store: bytes) -> None:
-        """Say that a store was made here; lasts when this returns."""
+        """Note that the store with this id was created here; on disk when this returns."""
         line = b"store " + store.hex().encode() + b"\n"
         with writing(self._folder / NAME):
             os.lseek(self._file, 0, os.SEEK_SET)
@@ -60,27 +75,34 @@ class WriterLock:
                 flush_folder(self._folder)
 
     def _take(self) -> None:
-        is_ours = _locked(self._file)
+        """Take the lock and write down who has it; `StoreInUse` if it is taken."""
+        is_ours = _try_to_lock(self._file)
         os.lseek(self._file, 0, os.SEEK_SET)
         content = os.read(self._file, SIZE)
-        made = _MADE.match(content)
         if not is_ours:
-            is_here = any(other is not self and other.is_of(self._key) for other in _held)
-            writer = content[len(_UNMADE) :].decode(errors="replace").strip("\0 ")
-            raise StoreInUse(str(self._folder), writer or "another process", is_here=is_here)
-        who = f"process {os.getpid()} ({_command()})".encode(errors="replace")
-        line = made.group() if made else _UNMADE
-        write_at(self._file, 0, (line + who)[:SIZE].ljust(SIZE))
+            raise self._in_use(content)
+        store = _STORE.match(content)
+        line = store.group() if store else _NO_STORE_YET
+        writer = f"process {os.getpid()} ({_command()})".encode(errors="replace")
+        write_at(self._file, 0, (line + writer)[:SIZE].ljust(SIZE))
         self._process = os.getpid()
-        _held.add(self)
+        _taken.add(self)
 
-    def is_of(self, key: tuple[int, int]) -> bool:
-        """Whether this process holds the lock file with this device and number."""
-        return self._held.close.alive and self._key == key and self._process == os.getpid()
+    def _in_use(self, content: bytes) -> StoreInUse:
+        """The error that says who has the lock, according to its content."""
+        others = [lock for lock in _taken if lock is not self]
+        is_here = any(lock.is_held_on(self._identity) for lock in others)
+        writer = content[len(_NO_STORE_YET) :].decode(errors="replace").strip("\0 ")
+        return StoreInUse(str(self._folder), writer or "another process", is_here=is_here)
+
+    def is_held_on(self, identity: tuple[int, int]) -> bool:
+        """Whether this process holds this lock, and its file is the one with this identity."""
+        is_ours = self._opened.is_open and self._process == os.getpid()
+        return is_ours and self._identity == identity
 
 
 def _content(folder: Path) -> bytes:
-    """How the lock begins; nothing if there is none that can be read."""
+    """The content of the lock in a folder; empty if there is none that can be read."""
     path = folder / NAME
     try:
         with reading(path), os.fdopen(open_file(path), "rb", buffering=0) as file:
@@ -89,27 +111,31 @@ def _content(folder: Path) -> bytes:
         return b""
 
 
-def _opened(path: Path) -> int:
+def _open_or_create(path: Path) -> int:
     try:
         return create_file(path)
     except FileExistsError:
-        return open_file(path, CHANGE)
+        return open_file(path, READ_WRITE)
 
 
-def _key(file: int) -> tuple[int, int]:
+def _identity(file: int) -> tuple[int, int]:
+    """The device and the number of an open file, the same whatever name it was opened by."""
     status = os.fstat(file)
     return status.st_dev, status.st_ino
 
 
 def _command() -> str:
-    return " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
+    """How this process was started: the program and its first argument."""
+    program = Path(sys.argv[0]).name
+    return " ".join([program, *sys.argv[1:2]])
 
 
 if os.name == "nt":
     import msvcrt
 
-    def _locked(file: int) -> bool:
-        os.lseek(file, 1 << 30, os.SEEK_SET)  # others cannot read what is locked, so not where it says who writes
+    def _try_to_lock(file: int) -> bool:
+        # A locked byte cannot be read by others, so lock one far behind the text of the file.
+        os.lseek(file, 1 << 30, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
         except OSError:
@@ -119,7 +145,7 @@ if os.name == "nt":
 else:
     import fcntl
 
-    def _locked(file: int) -> bool:
+    def _try_to_lock(file: int) -> bool:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

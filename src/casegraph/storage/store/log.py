@@ -1,13 +1,20 @@
 """
-The log of a store, and how far it was acknowledged.
+The log of a store, and how far it is acknowledged.
 
-`log-N` has every update after number N. An update is appended to it and flushed, then noted in `acknowledged` and
-flushed, then acknowledged. So a log that ends before what was acknowledged is damaged, and unreadable bytes after that
-are an update that a crash cut short: nobody was told that it is kept. `acknowledged` has two places that are written in
-turn, each with a digest, so that one of them is always whole.
+`log-N` has every update after number N. The file `acknowledged` says up to which byte the log is
+promised to be complete. An update is appended to the log and flushed; then its end is written to
+`acknowledged` and flushed; then the caller is told that the update is kept. It follows:
 
-A store is made under other names: `log.new` and `acknowledged.new` are renamed, `acknowledged` first, when both are on
-disk. So a log without `acknowledged` beside it has lost it, and was never left so by making the store.
+- A log that ends before its acknowledged end is damaged.
+- Unreadable bytes after the acknowledged end are an update that a crash cut short. Nobody was told
+  that it is kept, so they are cut off.
+
+`acknowledged` has two slots, each with a digest, that are written in turn. While one is being
+written the other is intact, so a crash never leaves a store without a valid slot.
+
+A new store is first written under the names `log.new` and `acknowledged.new`. When both are on disk
+they are renamed, `acknowledged` first. So a log without `acknowledged` beside it never comes from
+an interrupted creation: it has lost the file.
 """
 
 import os
@@ -19,8 +26,8 @@ from struct import Struct
 
 from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore, UnreadableFile
 from casegraph.storage.disk import (
-    CHANGE,
-    Held,
+    READ_WRITE,
+    OpenFile,
     flush,
     flush_folder,
     open_file,
@@ -33,54 +40,67 @@ from casegraph.storage.store.records import (
     DIGEST,
     FORMAT,
     Beginning,
+    LoggedRecord,
     Position,
     Record,
-    Written,
-    beginning,
     beginning_of,
     digest,
-    encoded,
-    records,
+    encoded_beginning,
+    encoded_record,
+    other_format_of,
+    records_after,
 )
 
 ACKNOWLEDGED = "acknowledged"
-NEW_ACKNOWLEDGED, NEW_LOG = "acknowledged.new", "log.new"  # while a store is made
-APART = 4096  # bytes between the two places: no sector of a disk holds parts of both
+NEW_ACKNOWLEDGED = "acknowledged.new"  # while a store is being created
+NEW_LOG = "log.new"
+SLOT_DISTANCE = 4096  # bytes between the two slots, so that no sector of a disk has parts of both
 FAILED = "is read-only since it could not be written; open it again"
 INTERRUPTED = "was interrupted while it was being written; open it again"
-_PLACE = Struct("<16sQQQ32s")  # the fields of Position
+OTHER_PROCESS = "was opened for writing by another process; open it again in this one"
+_LOG_PREFIX = "log-"
+_SLOT = Struct("<16sQQQ32s")  # the fields of Position
 
 
 def log_path(folder: Path, start: int) -> Path:
     """The log that starts after an update."""
-    return folder / f"log-{start:06}"
+    return folder / f"{_LOG_PREFIX}{start:06}"
 
 
-def logs(folder: Path) -> list[Path]:
-    """All logs in a folder, the one that starts last first."""
-    found = [path for path in folder.glob("log-*") if path.name.removeprefix("log-").isdecimal()]
-    return sorted(found, key=lambda path: int(path.name.removeprefix("log-")), reverse=True)
-
-
-def acknowledged_places(folder: Path) -> list[Position | None]:
-    """What each place of `acknowledged` says, if it is whole."""
-    content = read_file(folder / ACKNOWLEDGED, most=2 * APART)
-    found = [content[offset : offset + _PLACE.size + DIGEST] for offset in (0, APART)]
-    return [
-        Position(*_PLACE.unpack(part[:-DIGEST]))
-        if len(part) > DIGEST and digest(part[:-DIGEST]) == part[-DIGEST:]
-        else None
-        for part in found
+def log_paths(folder: Path) -> list[Path]:
+    """All logs in a folder, the last to start first."""
+    numbered = [
+        (int(path.name.removeprefix(_LOG_PREFIX)), path)
+        for path in folder.glob(f"{_LOG_PREFIX}*")
+        if path.name.removeprefix(_LOG_PREFIX).isdecimal()
     ]
+    return [path for _, path in sorted(numbered, reverse=True)]
+
+
+def acknowledged_slots(folder: Path) -> list[Position | None]:
+    """What the two slots of `acknowledged` say; None for a slot that is damaged."""
+    content = read_file(folder / ACKNOWLEDGED, most=2 * SLOT_DISTANCE)
+    slot_size = _SLOT.size + DIGEST
+    first = content[:slot_size]
+    second = content[SLOT_DISTANCE : SLOT_DISTANCE + slot_size]
+    return [_decoded_slot(first), _decoded_slot(second)]
 
 
 def start_store(folder: Path, store: bytes, settings: bytes) -> None:
-    """Make the log of a new store, and `acknowledged`."""
-    content = beginning(store, 0, settings)
-    place = _place(Position(store, 0, 0, len(content), content[-DIGEST:]))
+    """Create the log of a new store, without any update, and `acknowledged`."""
+    content = encoded_beginning(store, start=0, settings=settings)
+    position = Position(
+        store=store,
+        start=0,
+        sequence=0,
+        size=len(content),
+        digest=content[-DIGEST:],
+    )
+    slot = _encoded_slot(position)
+    slots = slot.ljust(SLOT_DISTANCE, b"\0") + slot
     with writing(folder):
         write_file(folder / NEW_LOG, content)
-        write_file(folder / NEW_ACKNOWLEDGED, place.ljust(APART, b"\0") + place)
+        write_file(folder / NEW_ACKNOWLEDGED, slots)
         flush_folder(folder)
         (folder / NEW_ACKNOWLEDGED).replace(folder / ACKNOWLEDGED)
         flush_folder(folder)
@@ -90,19 +110,28 @@ def start_store(folder: Path, store: bytes, settings: bytes) -> None:
 
 
 def start_log(folder: Path, start: Position, settings: bytes, first: Record) -> Position:
-    """Write a log that starts after a position, with a first record in it; returns where it ends."""
-    begins = beginning(start.store, start.sequence, settings)
-    content = begins + encoded(first, start.store, begins[-DIGEST:])
+    """Write a new log that starts after a position of the current one; returns where it ends.
+
+    first  the only record of the new log
+    """
+    beginning = encoded_beginning(start.store, start.sequence, settings)
+    content = beginning + encoded_record(first, start.store, previous=beginning[-DIGEST:])
     path = log_path(folder, start.sequence)
     with writing(path):
         write_file(path, content)
         flush_folder(folder)
-    return Position(start.store, start.sequence, first.sequence, len(content), content[-DIGEST:])
+    return Position(
+        store=start.store,
+        start=start.sequence,
+        sequence=first.sequence,
+        size=len(content),
+        digest=content[-DIGEST:],
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log as it was found: all its bytes, how it begins, and how far it was acknowledged."""
+    """A log as it was read: its content, what it begins with, and how far it is acknowledged."""
 
     path: Path
     content: bytes
@@ -112,98 +141,126 @@ class Log:
     @classmethod
     def read(cls, folder: Path) -> "Log":
         """The log that was acknowledged last; `FileNotFoundError` if there is none."""
-        places = [place for place in acknowledged_places(folder) if place is not None]  # first, as the log grows
-        if not places:
-            raise DamagedStore(str(folder / ACKNOWLEDGED), 0, "it does not say how far the log was acknowledged")
-        acknowledged = max(places, key=lambda place: place.sequence)
+        # Read before the log, which another process may be writing: the log then has at least this.
+        intact = [slot for slot in acknowledged_slots(folder) if slot is not None]
+        if not intact:
+            problem = "it does not say how far the log was acknowledged"
+            raise DamagedStore(str(folder / ACKNOWLEDGED), 0, problem)
+        acknowledged = max(intact, key=lambda position: position.sequence)
+
         path = log_path(folder, acknowledged.start)
         content = read_file(path)
-        found = beginning_of(content)
-        if isinstance(found, int):
-            raise _not_a_log(path, found)
-        if (found.store, found.start) != (acknowledged.store, acknowledged.start):
-            raise DamagedStore(str(path), 0, f"it is of another store than {ACKNOWLEDGED!r} beside it")
-        return cls(path, content, found, acknowledged)
+        beginning = beginning_of(content)
+        if beginning is None:
+            raise _not_a_log(path, content)
+        if (beginning.store, beginning.start) != (acknowledged.store, acknowledged.start):
+            problem = f"it is of another store than {ACKNOWLEDGED!r} beside it"
+            raise DamagedStore(str(path), 0, problem)
+        return cls(path, content, beginning, acknowledged)
 
     @property
     def first(self) -> Position:
         """Where the records begin."""
-        store, start, _, end, its_digest = self.beginning
-        return Position(store, start, start, end, its_digest)
+        return Position(
+            store=self.beginning.store,
+            start=self.beginning.start,
+            sequence=self.beginning.start,
+            size=self.beginning.end,
+            digest=self.beginning.digest,
+        )
 
-    def after(self, position: Position) -> list[Written]:
-        """The records after a position; `DamagedStore` if one that was acknowledged cannot be read."""
-        found, promised = list(records(self.content, position)), self.acknowledged
-        digests = [position.digest, *(written.digest for written in found)]
-        place = promised.sequence - position.sequence
-        if place >= len(digests) or (place >= 0 and digests[place] != promised.digest):
-            number, end = position.sequence + len(digests), found[-1].end if found else position.size
-            problem = f"update {number:,} cannot be read, and {promised.sequence:,} were acknowledged"
-            raise DamagedStore(str(self.path), end, problem)
+    def after(self, position: Position) -> list[LoggedRecord]:
+        """The records after a position; `DamagedStore` if an acknowledged one cannot be read."""
+        found = list(records_after(self.content, position))
+        self._check_acknowledged(position, found)
         return found
+
+    def _check_acknowledged(self, position: Position, found: list[LoggedRecord]) -> None:
+        """`DamagedStore` unless position and records contain the acknowledged update, unchanged."""
+        digests = [position.digest, *(logged.digest for logged in found)]
+        place = self.acknowledged.sequence - position.sequence  # of the acknowledged update
+        is_before = place < 0
+        is_found = not is_before and place < len(digests)
+        if is_before or (is_found and digests[place] == self.acknowledged.digest):
+            return
+        first_unreadable = position.sequence + len(digests)
+        end = found[-1].end if found else position.size
+        promised = self.acknowledged.sequence
+        problem = f"update {first_unreadable:,} cannot be read, and {promised:,} were acknowledged"
+        raise DamagedStore(str(self.path), end, problem)
 
 
 class LogWriter:
-    """Appends to a log; only one at a time may do so (`WriterLock`)."""
+    """Appends records to a log. The holder of the `WriterLock` has the only one.
+
+    position  where the log ends: everything before is on disk and acknowledged
+    """
 
     def __init__(self, folder: Path, position: Position) -> None:
-        self.position, self._folder, self._process = position, folder, os.getpid()
+        self.position = position
+        self._folder = folder
+        self._process = os.getpid()
         self._problem = ""  # why nothing may be written any more
-        places = [place.sequence if place else -1 for place in acknowledged_places(folder)]
-        self._turn = places.index(min(places))
-        with self.watched():
-            self._log = Held(open_file(log_path(folder, position.start), CHANGE))
-            self._places = Held(open_file(folder / ACKNOWLEDGED, CHANGE))
+        self._next_slot = _older_slot(acknowledged_slots(folder))
+        with self.guarded():
+            self._log = OpenFile(open_file(log_path(folder, position.start), READ_WRITE))
+            self._slots = OpenFile(open_file(folder / ACKNOWLEDGED, READ_WRITE))
 
-    def recover(self, found: int) -> None:
-        """Cut off what was found in the log after the position, and acknowledge all before it."""
-        with self.watched():
-            if found > self.position.size:
+    def recover(self, log_size: int) -> None:
+        """Cut off what the log has after the position, and acknowledge the position in both slots.
+
+        log_size  the bytes that were found in the log
+        """
+        with self.guarded():
+            if log_size > self.position.size:
                 os.ftruncate(self._log.file, self.position.size)
             flush(self._log.file)
-            for _ in range(2):
-                self._acknowledge(self.position)
+            self._acknowledge(self.position)
+            self._acknowledge(self.position)
+
+    def append(self, record: Record) -> None:
+        """Write a record; when this returns, it is on disk and acknowledged.
+
+        If it fails, nothing more can be written until the store is opened again.
+        """
+        self.check()
+        content = encoded_record(record, self.position.store, self.position.digest)
+        with self.guarded():
+            write_at(self._log.file, self.position.size, content)
+            flush(self._log.file)
+            end = self.position._replace(
+                sequence=record.sequence,
+                size=self.position.size + len(content),
+                digest=content[-DIGEST:],
+            )
+            self._acknowledge(end)
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether an exception came while something was being written."""
+        """Whether an exception such as Ctrl-C, and no failure of the disk, came amid a write."""
         return self._problem == INTERRUPTED
 
     def check(self) -> None:
         """`ReadOnlyStore` unless this can write."""
-        if self._problem or self._process != os.getpid():
-            problem = self._problem or "was opened for writing by another process; open it again in this one"
-            raise ReadOnlyStore(str(self._folder), problem)
-
-    def append(self, record: Record) -> None:
-        """Return when the record lasts. If that fails, nothing more is written until the store is opened again."""
-        self.check()
-        content = encoded(record, self.position.store, self.position.digest)
-        with self.watched():
-            write_at(self._log.file, self.position.size, content)
-            flush(self._log.file)
-            size = self.position.size + len(content)
-            self._acknowledge(self.position._replace(sequence=record.sequence, size=size, digest=content[-DIGEST:]))
+        if self._problem:
+            raise ReadOnlyStore(str(self._folder), self._problem)
+        if self._process != os.getpid():
+            raise ReadOnlyStore(str(self._folder), OTHER_PROCESS)
 
     def close(self) -> None:
         """Write no more; may be called again."""
         self._problem = self._problem or "is closed; open it again"
         self._log.close()
-        self._places.close()
-
-    def _acknowledge(self, position: Position) -> None:
-        write_at(self._places.file, self._turn * APART, _place(position))
-        flush(self._places.file)
-        self.position = position
-        self._turn = 1 - self._turn
+        self._slots.close()
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Refuse all further writing unless what is done within comes to its end.
+    def guarded(self) -> Iterator[None]:
+        """Refuse all further writing unless the `with` block completes.
 
-        After a failure nobody knows what is on disk, and trying again would hide it. So the refusal is there before the
-        first byte is written, and is taken back as the very last step: wherever an exception comes, even one that a
-        signal raises between two steps of Python, nothing can be written over what may be on disk.
+        After a failure nobody knows what is on disk, and another attempt could write over it. So
+        the refusal is set before the first byte is written and taken back as the very last step.
+        Wherever an exception comes, even from a signal between two Python instructions, nothing can
+        be written over what may be on disk.
         """
         self.check()
         self._problem = INTERRUPTED
@@ -215,13 +272,34 @@ class LogWriter:
             raise
         self._problem = ""
 
+    def _acknowledge(self, position: Position) -> None:
+        write_at(self._slots.file, self._next_slot * SLOT_DISTANCE, _encoded_slot(position))
+        flush(self._slots.file)
+        self.position = position
+        self._next_slot = 1 - self._next_slot
 
-def _place(position: Position) -> bytes:
-    content = _PLACE.pack(*position)
+
+def _encoded_slot(position: Position) -> bytes:
+    content = _SLOT.pack(*position)
     return content + digest(content)
 
 
-def _not_a_log(path: Path, version: int) -> DamagedStore | IncompatibleFile:
+def _decoded_slot(content: bytes) -> Position | None:
+    fields = content[:-DIGEST]
+    its_digest = content[-DIGEST:]
+    if not fields or digest(fields) != its_digest:
+        return None
+    return Position(*_SLOT.unpack(fields))
+
+
+def _older_slot(slots: list[Position | None]) -> int:
+    """The slot to write next: a damaged one, else the one with the earlier update."""
+    sequences = [-1 if slot is None else slot.sequence for slot in slots]
+    return sequences.index(min(sequences))
+
+
+def _not_a_log(path: Path, content: bytes) -> DamagedStore | IncompatibleFile:
+    version = other_format_of(content)
     if version:
         problem = f"has format {version}, this casegraph reads format {FORMAT}; update casegraph"
         return IncompatibleFile(str(path), problem)

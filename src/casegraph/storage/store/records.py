@@ -1,9 +1,16 @@
 """
-The log as bytes: a beginning, then one record for each update.
+The log as bytes: a beginning, then a record for each update.
 
-A record holds the names that were new, and the facts that went and came as rows of ids. It begins with the id of the
-store, a number, and the digest of the record before it, and ends with a digest of all that: so each can be checked by
-itself, none can be missing, and none can be another's. Numbers are little-endian.
+A record holds the names that the update brought, and the facts that went and came as rows of
+numbers. It starts with the id of the store, the number of the update and the digest of the record
+before it, and ends with a digest of all of that. So the records form a hash chain: each can be
+checked by itself, none can be missing between two others, and none can come from another store.
+
+    beginning  magic, format, store, start, size of settings | settings | digest
+    record     header (see `_Header`) | length of each name | names
+               | rows of facts that went | rows of facts that came | digest
+
+All numbers are little-endian.
 """
 
 from collections.abc import Iterator
@@ -16,17 +23,28 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.graph.arrays import Ids
+from casegraph.graph.directions import forward, relation_of
 from casegraph.graph.graph import Graph
 
-MAGIC, FORMAT = b"casegraph log\n", 1
-DIGEST = 32  # bytes
-TIMES = range(-62_135_596_800_000_000, 253_402_300_800_000_000)  # microseconds from year 1 to 9999
+MAGIC = b"casegraph log\n"
+FORMAT = 1
+DIGEST = 32  # bytes of a digest
+TIMES = range(-62_135_596_800_000_000, 253_402_300_800_000_000)  # microseconds, years 1 to 9999
 _BEGINNING = Struct("<14sH16sQI")  # magic, format, store, start, bytes of settings
 _HEADER = Struct("<16s32sQqIIIIQQQ")  # the fields of _Header
+_LENGTH_BYTES = 4  # of the length of a name
+_ROW_BYTES = 12  # of a fact: three numbers of four bytes
 
 
 class Beginning(NamedTuple):
-    """What a log begins with: whose it is, after which update it starts, and the settings of the store, as JSON."""
+    """What a log begins with.
+
+    store     the id of the store, 16 random bytes
+    start     the number of the update after which this log starts
+    settings  the settings of the store, as JSON
+    end       the byte at which the records begin
+    digest    of the bytes before; the first record repeats it
+    """
 
     store: bytes
     start: int
@@ -36,7 +54,14 @@ class Beginning(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A place in a log: of which store and log, after which update, at which byte, and the digest of that update."""
+    """A place in a log between two records: everything up to there has been written.
+
+    store     the id of the store
+    start     the number of the update after which the log starts; it names the log
+    sequence  the number of the last update before this place
+    size      how many bytes of the log come before this place
+    digest    of the record that ends here
+    """
 
     store: bytes
     start: int
@@ -46,7 +71,7 @@ class Position(NamedTuple):
 
 
 class NewNames(NamedTuple):
-    """Names that an update brought, and the serial number of the first of them."""
+    """Names that an update brought; their serial numbers are `first` and those after it."""
 
     first: int
     names: list[str]
@@ -54,9 +79,13 @@ class NewNames(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An update: what went and came, as rows (head, relation, tail); `time` is in microseconds since 1970.
+    """An update: the facts that went and came, as rows (head, relation, tail).
 
-    Names are called by their serial numbers, which a name keeps: relation number k is 2k, as in a graph.
+    Ids of a graph change when unused names are given up; serial numbers never do. So a record calls
+    names by their serial numbers, and a relation by the forward direction of its serial number.
+
+    sequence  the number of the update
+    time      microseconds since 1970
     """
 
     sequence: int
@@ -67,27 +96,136 @@ class Record:
     added: Ids
 
 
-def rows_by_serials(graph: Graph, rows: Ids) -> Ids:
-    """Rows of ids as rows of serial numbers."""
-    heads, relations, tails = rows.T
-    labels = 2 * graph.relations.serials(relations >> 1)
-    return np.stack([graph.entities.serials(heads), labels, graph.entities.serials(tails)], axis=1)
+class LoggedRecord(NamedTuple):
+    """A record that was read from a log.
 
-
-class Written(NamedTuple):
-    """A record that was read, where it ends in the log, its digest, and the digest of the one before it."""
+    end       the byte at which it ends
+    digest    its own digest
+    previous  the digest of the record before it, as this one states it
+    """
 
     record: Record
     end: int
     digest: bytes
     previous: bytes
 
-    def position(self, log: Position) -> Position:
-        """Where it ends, in a log that some position is of."""
-        return log._replace(sequence=self.record.sequence, size=self.end, digest=self.digest)
+    def position_after(self, position: Position) -> Position:
+        """Where it ends, in the log that some position belongs to."""
+        return position._replace(sequence=self.record.sequence, size=self.end, digest=self.digest)
+
+
+def rows_by_serials(graph: Graph, rows: Ids) -> Ids:
+    """Rows (head, relation, tail) of ids, as rows of serial numbers."""
+    heads, directions, tails = rows.T
+    head_serials = graph.entities.serials(heads)
+    relation_serials = graph.relations.serials(relation_of(directions))
+    tail_serials = graph.entities.serials(tails)
+    return np.stack([head_serials, forward(relation_serials), tail_serials], axis=1)
+
+
+def digest(content: bytes | memoryview) -> bytes:
+    """The BLAKE2b digest of some bytes."""
+    return blake2b(content, digest_size=DIGEST).digest()
+
+
+def encoded_beginning(store: bytes, start: int, settings: bytes) -> bytes:
+    """The bytes that a log begins with."""
+    content = _BEGINNING.pack(MAGIC, FORMAT, store, start, len(settings)) + settings
+    return content + digest(content)
+
+
+def beginning_of(content: bytes) -> Beginning | None:
+    """What a log begins with; None if it is damaged, or has a format that we do not know."""
+    if len(content) < _BEGINNING.size:
+        return None
+    _, _, store, start, settings_size = _BEGINNING.unpack_from(content)
+    settings_end = _BEGINNING.size + settings_size
+    end = settings_end + DIGEST
+    its_digest = content[settings_end:end]
+    if digest(content[:settings_end]) != its_digest:
+        return None
+    settings = content[_BEGINNING.size : settings_end]
+    return Beginning(store, start, settings, end, its_digest)
+
+
+def other_format_of(content: bytes) -> int:
+    """The format that a log states if it is not ours; 0 if it is ours, or this is not a log."""
+    if len(content) < _BEGINNING.size:
+        return 0
+    magic, version, *_ = _BEGINNING.unpack_from(content)
+    if magic != MAGIC or version == FORMAT:
+        return 0
+    return int(version)
+
+
+def encoded_record(record: Record, store: bytes, previous: bytes) -> bytes:
+    """The bytes of a record, which follows the record with the digest `previous`."""
+    all_names = record.entities.names + record.relations.names
+    names = [name.encode(errors="surrogatepass") for name in all_names]
+    lengths = np.array([len(name) for name in names], dtype="<u4")
+    header = _Header(
+        store=store,
+        previous=previous,
+        sequence=record.sequence,
+        time=record.time,
+        first_entity=record.entities.first,
+        entities=len(record.entities.names),
+        first_relation=record.relations.first,
+        relations=len(record.relations.names),
+        name_bytes=sum(len(name) for name in names),
+        retracted=len(record.retracted),
+        added=len(record.added),
+    )
+    parts = [
+        _HEADER.pack(*header),
+        lengths.tobytes(),
+        *names,
+        record.retracted.astype("<i4", copy=False).tobytes(),
+        record.added.astype("<i4", copy=False).tobytes(),
+    ]
+    content = b"".join(parts)
+    return content + digest(content)
+
+
+def records_after(content: bytes, position: Position) -> Iterator[LoggedRecord]:
+    """The records of a log after a position, as long as each is complete and follows the last."""
+    sequence = position.sequence
+    offset = position.size
+    previous = position.digest
+    while True:
+        logged = record_at(content, offset, position.store)
+        if logged is None:
+            return
+        follows = logged.record.sequence == sequence + 1 and logged.previous == previous
+        if not follows:
+            return
+        yield logged
+        sequence = logged.record.sequence
+        offset = logged.end
+        previous = logged.digest
+
+
+def record_at(content: bytes, offset: int, store: bytes) -> LoggedRecord | None:
+    """The record of a store that begins at an offset; None unless a complete one does."""
+    if offset + _HEADER.size > len(content):
+        return None
+    header = _Header(*_HEADER.unpack_from(content, offset))
+    end = offset + header.record_bytes
+    if header.store != store or end > len(content):
+        return None
+    its_digest = content[end - DIGEST : end]
+    if digest(memoryview(content)[offset : end - DIGEST]) != its_digest:
+        return None
+    try:
+        record = _decoded(content, offset + _HEADER.size, header)
+    except ValueError:  # its digest is right, but we never write such a record
+        return None
+    return LoggedRecord(record, end, its_digest, header.previous)
 
 
 class _Header(NamedTuple):
+    """The first bytes of a record; `entities` to `added`, apart from `first_`, are how many."""
+
     store: bytes
     previous: bytes
     sequence: int
@@ -101,89 +239,35 @@ class _Header(NamedTuple):
     added: int
 
     @property
-    def size(self) -> int:
-        """The bytes of the whole record."""
-        names = 4 * (self.entities + self.relations) + self.name_bytes
-        return _HEADER.size + names + 12 * (self.retracted + self.added) + DIGEST
-
-
-def digest(content: bytes | memoryview) -> bytes:
-    """What a change to the content would change too."""
-    return blake2b(content, digest_size=DIGEST).digest()
-
-
-def beginning(store: bytes, start: int, settings: bytes) -> bytes:
-    """The bytes that a log begins with."""
-    content = _BEGINNING.pack(MAGIC, FORMAT, store, start, len(settings)) + settings
-    return content + digest(content)
-
-
-def beginning_of(content: bytes) -> Beginning | int:
-    """What a log begins with, or the format that it has instead; 0 if it is damaged."""
-    if len(content) < _BEGINNING.size:
-        return 0
-    magic, version, store, start, size = _BEGINNING.unpack_from(content)
-    end = _BEGINNING.size + size
-    if digest(content[:end]) == content[end : end + DIGEST]:
-        return Beginning(store, start, content[_BEGINNING.size : end], end + DIGEST, content[end : end + DIGEST])
-    return int(version) if magic == MAGIC and version != FORMAT else 0
-
-
-def encoded(record: Record, store: bytes, previous: bytes) -> bytes:
-    """The bytes of a record."""
-    names = [name.encode(errors="surrogatepass") for name in record.entities.names + record.relations.names]
-    header = _Header(
-        store, previous, record.sequence, record.time,
-        record.entities.first, len(record.entities.names), record.relations.first, len(record.relations.names),
-        sum(map(len, names)), len(record.retracted), len(record.added),
-    )  # fmt: skip
-    lengths = np.fromiter(map(len, names), dtype="<u4", count=len(names))
-    rows = [part.astype("<i4", copy=False).tobytes() for part in (record.retracted, record.added)]
-    content = b"".join([_HEADER.pack(*header), lengths.tobytes(), *names, *rows])
-    return content + digest(content)
-
-
-def records(content: bytes, after: Position) -> Iterator[Written]:
-    """The records after a position, as far as each is whole and follows the one before it."""
-    sequence, offset, previous = after.sequence + 1, after.size, after.digest
-    while (written := record_at(content, offset, after.store)) is not None:
-        if (written.record.sequence, written.previous) != (sequence, previous):
-            return
-        yield written
-        sequence, offset, previous = sequence + 1, written.end, written.digest
-
-
-def record_at(content: bytes, offset: int, store: bytes) -> Written | None:
-    """The record that begins at an offset, if a whole one does."""
-    if offset + _HEADER.size > len(content):
-        return None
-    header = _Header(*_HEADER.unpack_from(content, offset))
-    end = offset + header.size
-    if header.store != store or end > len(content):
-        return None
-    found = content[end - DIGEST : end]
-    if digest(memoryview(content)[offset : end - DIGEST]) != found:
-        return None
-    try:
-        record = _decoded(content, offset + _HEADER.size, header)
-    except ValueError:  # whole, but nothing that we wrote
-        return None
-    return Written(record, end, found, header.previous)
+    def record_bytes(self) -> int:
+        """The size of the record, from its header to its digest."""
+        lengths = _LENGTH_BYTES * (self.entities + self.relations)
+        rows = _ROW_BYTES * (self.retracted + self.added)
+        return _HEADER.size + lengths + self.name_bytes + rows + DIGEST
 
 
 def _decoded(content: bytes, offset: int, header: _Header) -> Record:
-    count = header.entities + header.relations
-    lengths = np.frombuffer(content, "<u4", count, offset)
+    """The record with this header; `offset` is where the header ends."""
+    name_count = header.entities + header.relations
+    lengths = np.frombuffer(content, "<u4", count=name_count, offset=offset)
     if int(lengths.sum(dtype=np.uint64)) != header.name_bytes or header.time not in TIMES:
-        raise ValueError("the lengths of its names do not add up, or it has a time that no clock shows")
-    offset += 4 * count
-    places = (offset + np.cumsum([0, *lengths.tolist()], dtype=np.int64)).tolist()
-    names = [content[start:end].decode(errors="surrogatepass") for start, end in pairwise(places)]
-    offset += header.name_bytes
-    rows = np.frombuffer(content, "<i4", 3 * (header.retracted + header.added), offset).reshape(-1, 3)
+        problem = "the lengths of its names do not add up, or it has a time that no clock shows"
+        raise ValueError(problem)
+
+    names_start = offset + _LENGTH_BYTES * name_count
+    ends = names_start + np.cumsum([0, *lengths.tolist()], dtype=np.int64)
+    encoded = [content[start:end] for start, end in pairwise(ends.tolist())]
+    names = [name.decode(errors="surrogatepass") for name in encoded]
+
+    rows_start = names_start + header.name_bytes
+    row_count = header.retracted + header.added
+    numbers = np.frombuffer(content, "<i4", count=3 * row_count, offset=rows_start)
+    rows = numbers.reshape(-1, 3).astype(np.int32)
     return Record(
-        header.sequence, header.time,
-        NewNames(header.first_entity, names[: header.entities]),
-        NewNames(header.first_relation, names[header.entities :]),
-        rows[: header.retracted].astype(np.int32), rows[header.retracted :].astype(np.int32),
-    )  # fmt: skip
+        sequence=header.sequence,
+        time=header.time,
+        entities=NewNames(header.first_entity, names[: header.entities]),
+        relations=NewNames(header.first_relation, names[header.entities :]),
+        retracted=rows[: header.retracted],
+        added=rows[header.retracted :],
+    )

@@ -1,8 +1,39 @@
 """
-CaseStore: a case base in a folder, that survives whatever happens to its process.
+CaseStore: a case base in a folder that survives whatever happens to its process.
 
-The log is the truth: an update is kept when it is in the log, and what questions are answered from follows from it.
-One process writes at a time; any number read, each the state that it found when it opened the store.
+The log is the truth: an update is kept if it is in the log, and everything else on disk follows
+from it. One process writes at a time. Any number of processes read; each sees the state that it
+found when it opened the store.
+
+The promise: when `update` returns, the update is on disk. An update goes through these steps, and
+after each this is on disk and would be found after a crash:
+
+1. The next state is computed in memory.
+   On disk: the store as it was. A crash loses this update only.
+2. The record of the update is appended to the log (`LogWriter.append`).
+   On disk: the store as it was, and after its acknowledged end a part of the record, perhaps all of
+   it. A complete record is kept when the store is opened again; an incomplete one is cut off. Both
+   are correct, because the caller has not been told anything yet.
+3. The log is flushed.
+   On disk: the complete record, not yet acknowledged. It is kept when the store is opened again.
+4. The new end of the log is written to the older of the two slots of `acknowledged`, and flushed.
+   On disk: the update is acknowledged. If the log should ever end before it, the store is damaged,
+   and opening it says so. If a crash cuts this write short, the other slot still has the end before
+   this update, and the complete record is found after it, as in step 3.
+5. The next state becomes the state that questions are answered from, by a single assignment.
+   On disk: nothing more. Then `update` returns.
+
+So memory follows the disk: questions are answered from an update only after it is acknowledged.
+
+An exception can come between any two instructions: Ctrl-C raises `KeyboardInterrupt` wherever the
+main thread happens to be. If it comes during steps 2 to 5, memory and disk may disagree, since the
+record may be on disk (after step 3) while the state is still the one before. `_write` catches the
+exception, and `_follow_the_disk` makes them agree again: it reads the log, and if the record is in
+it, completes steps 4 and 5; if not, cuts off what is left of it. Then the exception goes on to the
+caller. If the disk itself failed, nobody knows what is on it, and the store is read-only until it
+is opened again.
+
+Generations (`store.generations`) save the time of replaying the log. They are never needed.
 """
 
 from __future__ import annotations
@@ -18,30 +49,36 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore, UnreadableFile
+from casegraph.graph.directions import relation_of
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 from casegraph.storage.disk import is_there, writing
-from casegraph.storage.store import snapshots
+from casegraph.storage.store import generations
+from casegraph.storage.store.generations import logger
 from casegraph.storage.store.lock import WriterLock
 from casegraph.storage.store.log import ACKNOWLEDGED, LogWriter, start_log, start_store
 from casegraph.storage.store.records import NewNames, Record, rows_by_serials
 from casegraph.storage.store.restoring import is_store, is_unfinished, read_log, restored
-from casegraph.storage.store.snapshots import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from casegraph.answering.state import Retracted, Step, Update
+    from casegraph.graph.arrays import Ids
     from casegraph.graph.names import Names
     from casegraph.storage.store.restoring import Restored
 
-MANY = 10_000  # updates to replay: after so many, a writer makes a generation when it opens the store
+MOST_REPLAYED = 10_000  # updates; a writer that had to replay more writes a generation
 
 
 class Event(NamedTuple):
-    """A fact that came (+) or went (-), at which update, and when; the time is for display, and may go backwards."""
+    """A fact that came (+) or went (-).
+
+    sequence  the number of the update
+    time      of the update, by the clock of the computer, which may have been set back since
+    """
 
     sequence: int
     time: datetime
@@ -52,11 +89,11 @@ class Event(NamedTuple):
 class CaseStore(CaseBase):
     """A case base in a folder; made by `open`.
 
-    folder    where it is
-    torn      bytes of an unfinished update that were found at the end of the log; a writer has cut them off
+    folder  where it is
+    torn    how many bytes of an unfinished update were at the end of the log; writers cut them off
 
-    As in any case base, any number of threads may ask while one updates. When `update` returns, what it did is on disk;
-    if it is interrupted, what is in memory is what is on disk, with that update as a whole or without it.
+    As in any case base, any number of threads may ask while one updates. When `update` returns, its
+    effect is on disk. If it is interrupted, memory and disk agree: both have all of it, or nothing.
     """
 
     def __init__(self, folder: Path, found: Restored, lock: WriterLock | None) -> None:
@@ -74,23 +111,30 @@ class CaseStore(CaseBase):
 
     @classmethod
     def open(
-        cls, folder: str | Path, settings: Settings | None = None, *, read_only: bool = False, as_of: int | None = None
+        cls,
+        folder: str | Path,
+        settings: Settings | None = None,
+        *,
+        read_only: bool = False,
+        as_of: int | None = None,
     ) -> Self:
-        """The store in a folder; made if the folder is empty or not there, unless it is opened for reading only.
+        """The store in a folder; it is created if the folder is empty or missing.
 
-        settings  how to answer questions, while the store is open; by default, as when the store was made
-        as_of     open the state after an earlier update, for reading only
+        settings   how to answer questions while it is open; by default, as when it was created
+        read_only  take no lock, write nothing, and create nothing
+        as_of      open the state after an earlier update, for reading only
         """
-        place = Path(folder)
+        folder = Path(folder)
         if read_only or as_of is not None:
-            return cls(place, restored(place, settings, as_of), None)
-        lock = _locked(place)
+            return cls(folder, restored(folder, settings, as_of), lock=None)
+
+        lock = _locked(folder)
         try:
-            if is_unfinished(place):
-                _create(place, settings or Settings())
-            found = restored(place, settings, None)
+            if is_unfinished(folder):
+                _create(folder, settings or Settings())
+            found = restored(folder, settings, as_of=None)
             lock.mark(found.end.store)
-            store = cls(place, found, lock)
+            store = cls(folder, found, lock)
             store._recover(found)
         except BaseException:
             lock.release()
@@ -104,13 +148,17 @@ class CaseStore(CaseBase):
         self.close()
 
     def close(self) -> None:
-        """Let another process write; nothing is lost without. May be called again."""
+        """Let another process write; may be called again. Nothing is lost if it is never called."""
         if self._writer is not None:
             self._writer.close()
         if self._lock is not None:
             self._lock.release()
 
-    def update(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()) -> Update:
+    def update(
+        self,
+        add: Iterable[tuple[str, str, str]] = (),
+        retract: Iterable[Retracted] = (),
+    ) -> Update:
         """Retract facts, then take in facts; all or nothing, and on disk when it returns.
 
         To retract an entity, name it alone: all its facts go.
@@ -119,7 +167,7 @@ class CaseStore(CaseBase):
         with self._turn:
             self._updating = get_ident()
             try:
-                writer = self._writing()
+                writer = self._checked_writer()
                 before = self._state
                 step = before.updated(add, retract)
                 if len(step.change):
@@ -129,68 +177,94 @@ class CaseStore(CaseBase):
         return step.update
 
     def history(self, since: int = 0) -> Iterator[Event]:
-        """What came and went after an update, in order; of one update by name, what went first."""
+        """The facts that came and went after update `since`, in order.
+
+        Of one update, what went comes before what came, and both are sorted by name.
+        """
         log = read_log(self.folder)
         if log.beginning.start != self._log_start:
-            raise UnreadableFile(str(self.folder), "its history was forgotten since it was opened; open it again")
-        entities: list[str] = []
+            problem = "its history was forgotten since it was opened; open it again"
+            raise UnreadableFile(str(self.folder), problem)
+
+        entities: list[str] = []  # by serial number
         relations: list[str] = []
-        for record in (one.record for one in log.after(log.first)):
+
+        def named(rows: Ids) -> list[Fact]:
+            return sorted(
+                Fact(entities[head], relations[relation_of(direction)], entities[tail])
+                for head, direction, tail in rows.tolist()
+            )
+
+        for logged in log.after(log.first):
+            record = logged.record
             entities += record.entities.names
             relations += record.relations.names
             if since < record.sequence <= self.sequence:
                 when = datetime.fromtimestamp(record.time / 1e6, tz=UTC)
-                facts = [
-                    sorted(Fact(entities[h], relations[r >> 1], entities[t]) for h, r, t in rows.tolist())
-                    for rows in (record.retracted, record.added)
-                ]
-                yield from (Event(record.sequence, when, "-", fact) for fact in facts[0])
-                yield from (Event(record.sequence, when, "+", fact) for fact in facts[1])
+                for fact in named(record.retracted):
+                    yield Event(record.sequence, when, "-", fact)
+                for fact in named(record.added):
+                    yield Event(record.sequence, when, "+", fact)
 
     def compact(self, show: Show = quiet, *, forget_history: bool = False) -> None:
         """Count everything that questions need, and write that and the facts as a new generation.
 
-        forget_history  start the log anew: what was retracted is gone, and all facts came at one new update
+        forget_history  start a new log with a single update that brings all facts; what was
+                        retracted is gone for good
         """
         self._refuse_update_in_update()
         with self._turn:
-            writer = self._writing()
+            writer = self._checked_writer()
             if forget_history:
-                writer = self._forget(writer)
+                writer = self._forget_history(writer)
             self.prepare(show=show)
             self._write_generation(writer)
 
-    def _write(self, writer: LogWriter, record: Record, later: State) -> None:
-        """Write an update down, and answer from the state after it; an interrupt leaves both done, or neither."""
+    def _write(self, writer: LogWriter, record: Record, next_state: State) -> None:
+        """Steps 2 to 5 of an update: write the record, then answer from the next state.
+
+        An exception amid these steps leaves both done, or neither.
+        """
         try:
             writer.append(record)
-            self._state = later
+            self._state = next_state
         except BaseException:
-            self._settle(later)
+            self._follow_the_disk(next_state)
             raise
 
-    def _settle(self, later: State) -> None:
-        """After an interrupt or a failure: answer from what is on disk, and go on writing if nothing failed."""
-        writer = self._writing_again()
-        if writer is not None and writer.position.sequence == later.sequence:
-            self._state = later
+    def _follow_the_disk(self, next_state: State) -> None:
+        """After an exception in `_write`: answer from the next state if its record is on disk.
 
-    def _writing_again(self) -> LogWriter | None:
-        """The writer, opened anew if it was interrupted; none if it cannot write any more."""
+        Both states differ by this one update, so its number tells which of them is on disk.
+        """
+        writer = self._writer_after_interrupt()
+        if writer is not None and writer.position.sequence == next_state.sequence:
+            self._state = next_state
+
+    def _writer_after_interrupt(self) -> LogWriter | None:
+        """A writer whose position is the end of the log on disk; None if the store is read-only.
+
+        A writer that was interrupted refuses to go on, as it cannot know what it has written. So
+        the log is read from disk, and a new writer takes over at the end of its last complete
+        record, acknowledges that, and cuts off the rest. If nothing was being written, or the disk
+        failed, the writer stays as it is.
+        """
         writer = self._writer
         if writer is None or not writer.was_interrupted:
             return writer
         log = read_log(self.folder)
-        written = log.after(writer.position)
+        logged = log.after(writer.position)
         writer.close()
-        end = written[-1].position(writer.position) if written else writer.position
+        end = logged[-1].position_after(writer.position) if logged else writer.position
         self._writer = LogWriter(self.folder, end)
         self._writer.recover(len(log.content))
         return self._writer
 
-    def _writing(self) -> LogWriter:
+    def _checked_writer(self) -> LogWriter:
+        """The writer; `ReadOnlyStore` if this store cannot be written."""
         if self._writer is None:
-            raise ReadOnlyStore(str(self.folder), "was opened for reading only; open it again for writing")
+            problem = "was opened for reading only; open it again for writing"
+            raise ReadOnlyStore(str(self.folder), problem)
         try:
             self._writer.check()
         except ReadOnlyStore:
@@ -199,60 +273,70 @@ class CaseStore(CaseBase):
         return self._writer
 
     def _recover(self, found: Restored) -> None:
-        writer = self._writing()
+        """On opening for writing: cut off an unfinished update, and acknowledge all before it."""
+        writer = self._checked_writer()
         if found.torn:
-            told.warning("%s: cut off %d bytes of an update that was not finished", self.folder, found.torn)
+            message = "%s: cut off %d bytes of an update that was not finished"
+            logger.warning(message, self.folder, found.torn)
         writer.recover(found.end.size + found.torn)
-        if found.replayed > MANY:
+        if found.replayed > MOST_REPLAYED:
             self._write_generation(writer)
 
     def _write_generation(self, writer: LogWriter) -> None:
-        with writer.watched():
-            snapshots.write(self.folder, self._state, writer.position)
+        with writer.guarded():
+            generations.write(self.folder, self._state, writer.position)
 
-    def _forget(self, writer: LogWriter) -> LogWriter:
-        """Start the log anew with all facts as one update; the switch is one write to `acknowledged`."""
+    def _forget_history(self, writer: LogWriter) -> LogWriter:
+        """Start a new log with all facts as a single update; returns its writer.
+
+        The old log counts until `acknowledged` names the new one, which is a single write.
+        """
         empty = State.of(Graph(), self.settings, sequence=self.sequence)
         step = empty.updated(self.graph.compacted().facts())
-        step = step._replace(state=step.state.numbered(self.sequence + 1))  # also where there are no facts
+        # Without facts nothing changed, and the state would keep its number.
+        step = step._replace(state=step.state.numbered(self.sequence + 1))
         first = _record(empty, step)
-        with writer.watched():
-            end = start_log(self.folder, writer.position, read_log(self.folder).beginning.settings, first)
-            later = LogWriter(self.folder, end)
-            later.recover(end.size)
+        with writer.guarded():
+            settings = read_log(self.folder).beginning.settings
+            end = start_log(self.folder, writer.position, settings, first)
+            new_writer = LogWriter(self.folder, end)
+            new_writer.recover(end.size)
         writer.close()
-        self._writer = later
+        self._writer = new_writer
         self._log_start = end.start
         self._state = step.state
-        return later
+        return new_writer
 
 
 def _record(before: State, step: Step) -> Record:
-    """What an update changed, with the names that it brought, all under their serial numbers."""
+    """What an update changed, and the names that it brought; names are called by serial numbers."""
     graph = step.graph
     return Record(
-        step.state.sequence,
-        time.time_ns() // 1000,
-        _new_names(before.graph.entities, graph.entities),
-        _new_names(before.graph.relations, graph.relations),
-        rows_by_serials(graph, step.change.retracted),
-        rows_by_serials(graph, step.change.added),
+        sequence=step.state.sequence,
+        time=time.time_ns() // 1000,
+        entities=_new_names(before.graph.entities, graph.entities),
+        relations=_new_names(before.graph.relations, graph.relations),
+        retracted=rows_by_serials(graph, step.change.retracted),
+        added=rows_by_serials(graph, step.change.added),
     )
 
 
 def _new_names(before: Names, after: Names) -> NewNames:
-    return NewNames(before.arrived, after.names_from(len(before)))
+    return NewNames(first=before.arrived, names=after.names_from(len(before)))
 
 
 def _locked(folder: Path) -> WriterLock:
+    """The lock of a folder that is a store, or in which a store can be created."""
     with writing(folder):
         folder.mkdir(exist_ok=True)
-    if not is_unfinished(folder) and not is_there(folder / ACKNOWLEDGED):  # in this order: another may be making it
+    # In this order: another process may be creating the store, and finish in between.
+    if not is_unfinished(folder) and not is_there(folder / ACKNOWLEDGED):
         if is_store(folder):
             raise DamagedStore(str(folder / ACKNOWLEDGED), 0, "it is missing")
-        raise IncompatibleFile(str(folder), "is neither a store nor empty; choose another folder")
+        problem = "is neither a store nor empty; choose another folder"
+        raise IncompatibleFile(str(folder), problem)
     return WriterLock(folder)
 
 
 def _create(folder: Path, settings: Settings) -> None:
-    start_store(folder, token_bytes(16), json.dumps(settings.as_dict()).encode())
+    start_store(folder, store=token_bytes(16), settings=json.dumps(settings.as_dict()).encode())

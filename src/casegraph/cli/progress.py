@@ -1,0 +1,58 @@
+"""How far the work is: a bar on standard error for work that takes longer than a moment, if that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.progress import TaskID
+
+    from casegraph.running import Show
+
+PATIENCE = 0.5  # seconds before a progress bar appears
+EVERY = 10_000  # facts between two looks at the progress bar
+
+
+@contextmanager
+def progress() -> Iterator[Show]:
+    """A function that shows how far the work is."""
+    if not sys.stderr.isatty():
+        yield _show_nothing
+        return
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    started = monotonic()
+    bars = Progress(console=Console(stderr=True), transient=True)
+    tasks: dict[str, TaskID] = {}
+
+    def show(doing: str, done: int, total: int) -> None:
+        if monotonic() - started < PATIENCE:
+            return
+        bars.start()
+        if doing not in tasks:
+            tasks[doing] = bars.add_task(doing)
+        bars.update(tasks[doing], completed=done, total=total or None)
+
+    try:
+        yield show
+    finally:
+        bars.stop()
+
+
+def counted(facts: Iterable[tuple[str, str, str]], show: Show) -> Iterator[tuple[str, str, str]]:
+    """The same facts; how many there were is shown on the way."""
+    for done, fact in enumerate(facts):
+        if done % EVERY == 0:
+            show("reading facts", done, 0)
+        yield fact
+
+
+def _show_nothing(doing: str, done: int, total: int) -> None:
+    """Not `running.quiet`, which says that nobody watches: work that is watched can be interrupted."""

@@ -1,0 +1,88 @@
+"""
+Changes of a graph: the facts that were added and retracted, as rows of ids.
+
+Every later stage (profiles, clusters, statistics) is brought up to date from a `Change`.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from casegraph.graph.arrays import Ids
+from casegraph.graph.directions import inverse
+
+NO_ROWS: Ids = np.empty((0, 3), dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How a graph became different.
+
+    added      (facts, 3)  head, direction from head to tail, and tail of each fact that came
+    retracted  (facts, 3)  the same of each fact that went
+    repeated               how many facts were to be added, but were there already
+    absent                 how many facts were to be retracted, but were not there
+    """
+
+    added: Ids = field(default_factory=lambda: NO_ROWS)
+    retracted: Ids = field(default_factory=lambda: NO_ROWS)
+    repeated: int = 0
+    absent: int = 0
+
+    def __len__(self) -> int:
+        return len(self.added) + len(self.retracted)
+
+    def then(self, later: "Change") -> "Change":
+        """One change followed by another; a fact that came and went again is in both lists."""
+        return Change(
+            added=np.concatenate([self.added, later.added]),
+            retracted=np.concatenate([self.retracted, later.retracted]),
+            repeated=self.repeated + later.repeated,
+            absent=self.absent + later.absent,
+        )
+
+    @property
+    def entities(self) -> Ids:
+        """The entities whose edges changed, sorted."""
+        rows = self._rows()
+        return np.unique(rows[:, [0, 2]])
+
+    @property
+    def relations(self) -> Ids:
+        """The directions whose edges changed, always both of a relation, sorted."""
+        rows = self._rows()
+        changed = np.unique(rows[:, 1])
+        return np.stack([changed, inverse(changed)], axis=1).ravel()
+
+    def renumbered(self, entities: Ids, relations: Ids) -> "Change":
+        """The same change where entities and directions have new ids, given by the old ids."""
+        return Change(
+            added=_renumbered(self.added, entities, relations),
+            retracted=_renumbered(self.retracted, entities, relations),
+            repeated=self.repeated,
+            absent=self.absent,
+        )
+
+    def _rows(self) -> Ids:
+        return np.concatenate([self.added, self.retracted])
+
+
+def net_change(changes: list[Change]) -> Change:
+    """What several changes, one after the other, did in the end.
+
+    A fact that came and went again, or went and came again, is in neither list.
+    """
+    added = np.concatenate([NO_ROWS, *(change.added for change in changes)])
+    retracted = np.concatenate([NO_ROWS, *(change.retracted for change in changes)])
+    rows = np.concatenate([added, retracted])
+    signs = np.repeat([1, -1], [len(added), len(retracted)])
+
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    balance = np.bincount(place, weights=signs, minlength=len(distinct))
+    return Change(added=distinct[balance > 0], retracted=distinct[balance < 0])
+
+
+def _renumbered(rows: Ids, entities: Ids, directions: Ids) -> Ids:
+    heads = entities[rows[:, 0]]
+    tails = entities[rows[:, 2]]
+    return np.stack([heads, directions[rows[:, 1]], tails], axis=1)

@@ -1,0 +1,227 @@
+"""
+Named arrays in a file: what case files, files of counts and the generations of a store share.
+
+Such a file is an uncompressed `.npz`, that is, a zip archive with one `.npy` member for each array.
+Beside the arrays of its kind it has `format`, a version number, and `digest`, a digest of all other
+arrays. Nothing in it is code, and nothing is unpickled.
+
+A file may be cut short, damaged, or made to do harm, so reading trusts nothing. The sizes that the
+list of members and the header of each array declare are compared with the size of the file before
+memory is allocated. The digest is compared with the content. What the arrays mean is checked by
+whoever reads that kind of file; `row_of` and `offsets_of` help with that.
+"""
+
+import errno
+import json
+import math
+import os
+import re
+import struct
+import zipfile
+from collections.abc import Iterator
+from hashlib import blake2b
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from casegraph.errors import IncompatibleFile, UnreadableFile
+from casegraph.graph.arrays import Counts
+from casegraph.storage.disk import atomic_write, open_file, size_of
+
+FORMAT = "format"  # the array with the format version
+DIGEST = "digest"  # the array with the digest of all others; the format version before has none
+MOST_ARRAYS = 64  # in a file
+
+# What Python and NumPy raise when arrays are not what the code that uses them expects.
+CONTENT_ERRORS = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    struct.error,
+)
+
+AnyArray = npt.NDArray[Any]
+Arrays = dict[str, AnyArray]
+
+# The local header of a zip member: signature, length of the name, length of the extra field.
+_LOCAL_HEADER = struct.Struct("<4s22xHH")
+_LOCAL_SIGNATURE = b"PK\3\4"
+_NAMES_ARE_UTF8 = 0x800  # the only flag of a member that we write
+
+# A `.npy` file of version 1.0: magic, two bytes for the length of the header, and the header.
+_NPY_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00.."
+    rb"{'descr': '(?P<dtype>[<>|][iuf][1248])', "
+    rb"'fortran_order': (?P<fortran>True|False), "
+    rb"'shape': \((?P<shape>[0-9, ]{0,99})\), } *\n",
+    re.DOTALL,
+)
+
+
+def write_arrays(path: Path, version: int, arrays: Arrays) -> None:
+    """Write arrays under their names, with a format version and a digest; all or nothing."""
+    versioned = {FORMAT: np.array([version]), **arrays}
+    digest = {DIGEST: digest_of(versioned)}
+    with atomic_write(path) as file:
+        np.savez(file, allow_pickle=False, **versioned, **digest)
+
+
+def read_arrays(path: Path, kind: str, version: int) -> Arrays:
+    """Read what `write_arrays` wrote, with this format version or the one before it.
+
+    kind  what the file should be, in words, for the error message
+    """
+    try:
+        with os.fdopen(open_file(path, may_be_link=True), "rb") as file:
+            size = size_of(file.fileno(), path)
+            if not zipfile.is_zipfile(file):
+                problem = f"is not {kind}, or only a part of one; build it again from its facts"
+                raise IncompatibleFile(str(path), problem)
+            arrays = {name: array_from_npy(name, npy) for name, npy in _members(file, size)}
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # the file itself names an offset before its beginning
+            raise damaged(path, error) from error
+        problem = f"cannot be read ({error.strerror}); check the name"
+        raise UnreadableFile(str(path), problem) from error
+    except (zipfile.BadZipFile, EOFError, RuntimeError, *CONTENT_ERRORS) as error:
+        raise damaged(path, error) from error
+    _check_version_and_digest(path, arrays, version)
+    return arrays
+
+
+def damaged(path: Path, error: Exception) -> IncompatibleFile:
+    """The error to raise when the content of a file contradicts itself."""
+    problem = " ".join(str(error).split()) or type(error).__name__
+    return IncompatibleFile(str(path), f"is damaged ({problem}); build it again from its facts")
+
+
+def digest_of(arrays: Arrays) -> AnyArray:
+    """A digest of the name, type, shape and content of each array but the digest itself.
+
+    The order of the arrays does not matter.
+    """
+    digest = blake2b(digest_size=32)
+    for name, array in sorted(arrays.items()):
+        if name == DIGEST:
+            continue
+        description = json.dumps([name, array.dtype.str, array.shape])
+        digest.update(f"{len(description)} {description}".encode())
+        digest.update(array.tobytes())
+    return np.frombuffer(digest.digest(), dtype=np.uint8)
+
+
+def npy_bytes(array: AnyArray) -> memoryview:
+    """An array as the bytes of a `.npy` file."""
+    file = BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getbuffer()
+
+
+def array_from_npy(name: str, content: bytes) -> AnyArray:
+    """The array in the bytes of a `.npy` file, without a copy.
+
+    `ValueError` if they are not exactly one array of numbers. We read the header ourselves, because
+    `np.load` evaluates it as a Python literal and allocates the size that it declares.
+    """
+    header = _NPY_HEADER.match(content)
+    if header is None:
+        raise ValueError(f"{name} is not an array of numbers")
+    dtype = np.dtype(header["dtype"].decode())
+    lengths = header["shape"].replace(b" ", b"").split(b",")
+    shape = [int(length) for length in lengths if length]
+    declared_size = math.prod(shape) * dtype.itemsize
+    if declared_size != len(content) - header.end():
+        raise ValueError(f"{name} has another size than it says")
+    order: Literal["C", "F"] = "F" if header["fortran"] == b"True" else "C"
+    return np.ndarray(shape, dtype, buffer=content, offset=header.end(), order=order)
+
+
+def row_of(name: str, arrays: Arrays, dtype: type[np.generic]) -> AnyArray:
+    """The array of this name; `ValueError` unless it has one dimension and this type."""
+    found = arrays.get(name)
+    if found is None:
+        raise ValueError(f"{name} are missing")
+    if found.dtype != dtype or found.ndim != 1:
+        raise ValueError(f"{name} are not a row of {np.dtype(dtype).name}")
+    return found
+
+
+def offsets_of(name: str, arrays: Arrays, end: int) -> Counts:
+    """The array of this name; `ValueError` unless it can divide `end` things into parts.
+
+    Part i goes from `offsets[i]` to `offsets[i + 1]`. So the first offset is 0, the last is `end`,
+    and none is smaller than the one before it.
+    """
+    offsets: Counts = row_of(name, arrays, np.int64)
+    has_ends = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == end
+    if not has_ends or (np.diff(offsets) < 0).any():
+        raise ValueError(f"{name} do not divide what they should")
+    return offsets
+
+
+def _members(file: BinaryIO, size: int) -> Iterator[tuple[str, bytes]]:
+    """The name and the bytes of each member of a zip file of this size."""
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+
+    names = [member.filename.removesuffix(".npy") for member in members]
+    if len(members) > MOST_ARRAYS or len(set(names)) < len(names):
+        raise ValueError("it has too many arrays, or two of one name")
+    if sum(member.file_size for member in members) > size:
+        raise ValueError("its arrays would be larger than the file")
+
+    for name, member in zip(names, members, strict=True):
+        yield name, _member(file, member)
+
+
+def _member(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
+    """The bytes of a member; `ValueError` unless it is stored as we store it: as it is."""
+    is_stored = member.compress_type == zipfile.ZIP_STORED
+    is_packed = not is_stored or member.compress_size != member.file_size
+    has_other_flags = bool(member.flag_bits & ~_NAMES_ARE_UTF8)
+    if is_packed or has_other_flags:
+        raise ValueError(f"{member.filename} is packed or encrypted")
+
+    file.seek(max(0, member.header_offset))
+    header = file.read(_LOCAL_HEADER.size)
+    signature, name_length, extra_length = _LOCAL_HEADER.unpack(header)
+    if signature != _LOCAL_SIGNATURE or file.read(name_length) != member.orig_filename.encode():
+        raise ValueError(f"{member.filename} is not where it should be")
+
+    file.seek(extra_length, os.SEEK_CUR)
+    content = file.read(member.file_size)
+    if len(content) != member.file_size or crc32(content) != member.CRC:
+        raise ValueError(f"{member.filename} is not as it was written")
+    return content
+
+
+def _check_version_and_digest(path: Path, arrays: Arrays, version: int) -> None:
+    """Check `format` and `digest`, and take the digest out of the arrays."""
+    found = _version_in(arrays)
+    if found not in (version - 1, version):
+        known = f"this casegraph reads formats {version - 1} and {version}"
+        problem = f"has format {found}, {known}; build it again from its facts"
+        raise IncompatibleFile(str(path), problem)
+
+    should_have_digest = found == version
+    if (DIGEST in arrays) != should_have_digest:
+        raise damaged(path, ValueError("its digest is missing, or not of its format"))
+    if should_have_digest:
+        digest = arrays.pop(DIGEST)
+        if not np.array_equal(digest, digest_of(arrays)):
+            raise damaged(path, ValueError("its digest is of other content"))
+
+
+def _version_in(arrays: Arrays) -> int:
+    """The format version of a file; 0 if it has none."""
+    version = arrays.get(FORMAT)
+    if version is None or version.shape != (1,) or version.dtype != np.int64:
+        return 0
+    return int(version[0])

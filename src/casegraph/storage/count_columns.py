@@ -1,0 +1,71 @@
+"""
+Counts of path types as columns, and what must hold for them.
+
+A case file, a generation of a store and a file of counts all hold a table with a row for each path
+type of a relation. These functions check that a table which was read could have been counted.
+"""
+
+import numpy as np
+
+from casegraph.graph.arrays import Counts, Ids
+from casegraph.statistics.path_types import are_path_types, lengths
+
+TYPES = "types"  # the column with the path types
+COUNT_COLUMNS = ("hits", "reached", "right", "left_out")
+
+
+def check_types_and_counts(
+    types: Counts,
+    columns: dict[str, Counts],
+    directions: int,
+    max_length: int,
+) -> None:
+    """`ValueError` unless these can be path types with what was counted for each.
+
+    types       (rows,)  packed path types (see `statistics.path_types`)
+    columns     (rows,) each, by name; there are always hits
+    directions  how many relations there are, counting both directions
+    """
+    for column in (types, *columns.values()):
+        if column.dtype != np.int64 or column.shape != types.shape:
+            raise ValueError("counts are not whole numbers, one for each path type")
+    for column in (types, *columns.values()):
+        if (column < 0).any():
+            raise ValueError("a count or a path type is below zero")
+    if not are_path_types(types, directions, max_length):
+        raise ValueError("a path type names a relation that does not exist")
+    if not columns["hits"].all():
+        raise ValueError("a path type without hits is counted")
+
+
+def check_reach(
+    relation: Ids,
+    counted: Ids,
+    reached: Counts,
+    right: Counts,
+    left_out: Counts,
+) -> None:
+    """`ValueError` unless these can be the ends that path types reach.
+
+    relation  (rows,)  the relation (a direction) of each row
+    counted   the relations for which `reached`, `right` and `left_out` were counted
+    """
+    if (right > reached).any():
+        raise ValueError("more is right than reached")
+    is_uncounted = ~np.isin(relation, counted)
+    for column in (reached, right, left_out):
+        if column[is_uncounted].any():
+            raise ValueError("it is counted what paths of a relation reach that was not counted")
+
+
+def is_extent(extent: list[int], types: Counts, max_length: int) -> bool:
+    """Whether this says how far paths were counted, for rows with these path types.
+
+    extent  the length up to which all paths are counted, and how many more cycles may come before
+            there could be too many to count
+    """
+    if len(extent) != 2:
+        return False
+    longest, _ = extent
+    longest_found = int(lengths(types, max_length).max(initial=0))
+    return longest_found <= longest <= max_length

@@ -1,0 +1,239 @@
+"""
+Generations: the state of a store after some update, as arrays in files that never change.
+
+Everything in a generation follows from the log. It exists to save time: with it, opening a store
+need not replay the log up to there, nor count again. A generation that is damaged or has another
+format is therefore not used, and nothing is lost.
+
+A generation is a folder with a `.npy` file for each array of `case_files.arrays_of`, and a
+`manifest` with the size and the digest of each file and of the log up to there. It is written under
+another name and renamed when it is complete, and renamed again before it is removed. So a
+generation under its own name from which a file is missing is damaged.
+"""
+
+import json
+import logging
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from casegraph.answering.state import State
+from casegraph.errors import CasegraphError
+from casegraph.storage.array_files import (
+    CONTENT_ERRORS,
+    AnyArray,
+    Arrays,
+    array_from_npy,
+    npy_bytes,
+)
+from casegraph.storage.case_files import arrays_of, check_arrays
+from casegraph.storage.disk import (
+    flush_folder,
+    is_folder,
+    is_there,
+    read_file,
+    remove,
+    write_file,
+)
+from casegraph.storage.store.log import Log, log_path, log_paths
+from casegraph.storage.store.records import DIGEST, Position, digest
+
+FORMAT = 3  # of the arrays and of what is counted; generations of other formats are not used
+WITHOUT_SERIALS = 2  # except this one, in which the serial number of a name is its id
+MANIFEST = "manifest"
+PREFIX = "generation-"
+UNFINISHED = "generation.new"  # while it is being written
+UNWANTED = "generation.old"  # while it is being removed
+LONGEST_MANIFEST = 1 << 20  # bytes
+GENERATION_ERRORS = (OSError, CasegraphError, *CONTENT_ERRORS)  # from reading a damaged generation
+
+logger = logging.getLogger("casegraph.storage.store")
+
+
+class Generation(NamedTuple):
+    """A generation that was read, and what its manifest says about the log it was made from.
+
+    path        its folder
+    store       the id of the store, in hexadecimal digits
+    start       the number of the update after which that log starts
+    sequence    the number of the last update that is in the generation
+    size        how many bytes of the log were there then
+    log_digest  of these bytes, in hexadecimal digits
+    arrays      the state
+    """
+
+    path: Path
+    store: str
+    start: int
+    sequence: int
+    size: int
+    log_digest: str
+    arrays: Arrays
+
+    def position_in(self, log: Log) -> Position | None:
+        """Where the log goes on after this generation; None if it was made from another log."""
+        store = log.beginning.store
+        start = log.beginning.start
+        if (self.store, self.start) != (store.hex(), start):
+            return None
+        content = log.content[: self.size]
+        if digest(content).hex() != self.log_digest:
+            return None
+        last_digest = log.content[self.size - DIGEST : self.size]
+        return Position(store, start, self.sequence, self.size, last_digest)
+
+
+def generation_paths(folder: Path) -> list[Path]:
+    """The folders of all generations of a store, newest first."""
+    named = folder.glob(f"{PREFIX}*")
+    found = [path for path in named if path.name.removeprefix(PREFIX).isdecimal()]
+    return sorted(found, key=_number, reverse=True)
+
+
+def newest(log: Log, until: int) -> tuple[Generation, Position] | None:
+    """The newest usable generation that has no update after `until`, and where the log goes on.
+
+    Usable is a generation that is undamaged and was made from this log.
+    """
+    for path in generation_paths(log.path.parent):
+        try:
+            generation = read(path)
+        except GENERATION_ERRORS as error:
+            if is_there(path):  # else another process has just removed it
+                logger.warning(
+                    "%s: is damaged (%s), so it is not used; 'casegraph compact' makes it anew",
+                    path,
+                    problem(error),
+                )
+            continue
+        if generation is None or generation.sequence > until:
+            continue
+        position = generation.position_in(log)
+        if position is not None:
+            return generation, position
+    return None
+
+
+def read(path: Path) -> Generation | None:
+    """The generation in a folder; None if it has another format.
+
+    One of `GENERATION_ERRORS` is raised if it is damaged.
+    """
+    if not is_folder(path):
+        raise ValueError("it is not a folder")
+    manifest = _read_manifest(path)
+    if manifest["format"] not in (FORMAT, WITHOUT_SERIALS):
+        return None
+
+    made_from = manifest["of"]
+    store, start, sequence, size, log_digest = made_from
+    if [type(value) for value in made_from] != [str, int, int, int, str]:
+        raise ValueError(f"{MANIFEST} does not say of which log it is")
+
+    arrays = {name: _read_array(path, name, sums) for name, sums in manifest["files"].items()}
+    check_arrays(arrays)
+    return Generation(path, store, start, sequence, size, log_digest, arrays)
+
+
+def problem(error: BaseException) -> str:
+    """What is wrong with a generation, in words."""
+    if isinstance(error, FileNotFoundError):
+        return f"{Path(error.filename).name} is missing"
+    return str(error)
+
+
+def write(folder: Path, state: State, position: Position) -> None:
+    """Write a state as a generation, and remove the generations and logs that it replaces.
+
+    position  the end of the log; the state is the one after its last update
+    """
+    unfinished = folder / UNFINISHED
+    if is_there(unfinished):
+        remove(unfinished)
+    unfinished.mkdir()
+
+    log = log_path(folder, position.start)
+    log_digest = digest(read_file(log)[: position.size]).hex()
+    arrays = {**arrays_of(state), **_serial_arrays(state)}
+    manifest = {
+        "format": FORMAT,
+        "of": [position.store.hex(), position.start, position.sequence, position.size, log_digest],
+        "files": {name: _write_array(unfinished, name, array) for name, array in arrays.items()},
+    }
+    _write_manifest(unfinished, manifest)
+    flush_folder(unfinished)
+
+    path = folder / f"{PREFIX}{_next_number(folder):06}"
+    unfinished.rename(path)
+    flush_folder(folder)
+    remove_others(folder, path, log)
+
+
+def remove_others(folder: Path, *kept: Path) -> None:
+    """Remove every generation and every log that is not to be kept.
+
+    What cannot be removed stays; it is not used.
+    """
+    unwanted = folder / UNWANTED
+    with suppress(OSError):
+        if is_there(unwanted):
+            remove(unwanted)
+        for path in [*generation_paths(folder), *log_paths(folder)]:
+            if path not in kept:
+                path.rename(unwanted)
+                flush_folder(folder)
+                remove(unwanted)
+
+
+def _number(path: Path) -> int:
+    return int(path.name.removeprefix(PREFIX))
+
+
+def _next_number(folder: Path) -> int:
+    numbers = [_number(path) for path in generation_paths(folder)]
+    return max(numbers, default=0) + 1
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest: a line of JSON and, on the next line, its digest."""
+    content = read_file(folder / MANIFEST, LONGEST_MANIFEST)
+    text, _, its_digest = content.rpartition(b"\n")
+    if digest(text).hex().encode() != its_digest:
+        raise ValueError(f"{MANIFEST} is not as it was written")
+    manifest: dict[str, Any] = json.loads(text)
+    return manifest
+
+
+def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    text = json.dumps(manifest).encode()
+    write_file(folder / MANIFEST, text + b"\n" + digest(text).hex().encode())
+
+
+def _serial_arrays(state: State) -> Arrays:
+    """The serial number of each name, by which the log calls it, and how many were given out."""
+    arrays: Arrays = {}
+    for kind, names in (("entity", state.graph.entities), ("relation", state.graph.relations)):
+        arrays[f"{kind}_serials"] = names.serials()
+        arrays[f"{kind}_arrived"] = np.array([names.arrived])
+    return arrays
+
+
+def _write_array(folder: Path, name: str, array: AnyArray) -> tuple[int, str]:
+    """Write an array to a file of its own; returns the size and the digest of the file."""
+    content = npy_bytes(array)
+    write_file(folder / f"{name}.npy", content)
+    return len(content), digest(content).hex()
+
+
+def _read_array(folder: Path, name: str, size_and_digest: tuple[int, str]) -> AnyArray:
+    """Read what `_write_array` wrote."""
+    if not name.isidentifier():
+        raise ValueError(f"{MANIFEST} names a file that no generation has")
+    file = folder / f"{name}.npy"
+    size, its_digest = size_and_digest
+    content = read_file(file, most=size)
+    if digest(content).hex() != its_digest:
+        raise ValueError(f"{file.name} is not as it was written")
+    return array_from_npy(name, content)
