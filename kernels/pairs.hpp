@@ -43,10 +43,11 @@ class Pairs {
   // How much memory that takes, more or less: a number of pairs.
   Count kept() const { return static_cast<Count>(members_.size() + but_.size()); }
 
-  // For all pairs call `with(one)(other, times)`.
+  // For all pairs call `with(one)(other, times)`. Returns how many there are.
   template <class With>
-  void each(Steps& steps, const With& with) {
+  Count each(Steps& steps, const With& with) {
     gather();
+    Count pairs = 0;
     sums_.assign(types_.size(), 0);
     for (std::uint32_t one = 0; one < types_.size(); ++one) {
       others_.clear();
@@ -62,12 +63,14 @@ class Pairs {
         --sums_[but_[pair].other];
       }
       steps.take(std::ssize(others_));
+      pairs += std::ssize(others_);
       const auto use = with(types_[one]);
       for (std::uint32_t other : others_) {
         if (sums_[other] != 0) use(types_[other], sums_[other]);
         sums_[other] = 0;
       }
     }
+    return pairs;
   }
 
  private:
