@@ -49,20 +49,18 @@ void offsets(const std::string& name, std::span<const Offset> offsets, std::size
   in_range("the last of " + name, offsets.back(), static_cast<std::int64_t>(all), static_cast<std::int64_t>(all));
 }
 
-inline void edges(Ids heads, Ids offsets_, Ids tails) {
+inline Survey edges(Ids heads, Ids offsets_, Ids tails) {
   require(tails.size() <= INT32_MAX, "a relation has more edges than offsets can count");
   offsets("offsets", offsets_, heads.size(), tails.size());
   ids("heads", heads, 0);
-  ids("tails", tails, 0);
   const auto rises = [](Ids some) {
     return std::adjacent_find(some.begin(), some.end(), std::greater_equal<>()) == some.end();
   };
   require(rises(heads), "heads do not rise");
   require(rises(offsets_), "a head has no tails");
-  for (std::size_t row = 0; row < heads.size(); ++row) {
-    const Ids of_head = tails.subspan(offsets_[row], offsets_[row + 1] - offsets_[row]);
-    require(std::is_sorted(of_head.begin(), of_head.end()), "the tails of a head fall somewhere");
-  }
+  const Survey survey(heads, offsets_, tails);
+  require(survey.rises, "the tails of a head fall somewhere, or are negative");
+  return survey;
 }
 
 inline void graph(Id entities, const std::vector<std::shared_ptr<const Edges>>& relations) {
@@ -70,11 +68,11 @@ inline void graph(Id entities, const std::vector<std::shared_ptr<const Edges>>& 
   require(relations.size() % 2 == 0, "a relation has no inverse after it");
   for (const auto& some : relations) {
     require(some != nullptr, "a relation of the graph is None");
-    in_range("an entity of the edges", some->largest, -1, std::int64_t{entities} - 1);
+    in_range("an entity of the edges", some->survey.largest, -1, std::int64_t{entities} - 1);
   }
   for (std::size_t relation = 0; relation < relations.size(); relation += 2) {
-    const Edges &there = *relations[relation], &back = *relations[relation + 1];
-    require(there.tails.size() == back.tails.size() && there.digest == back.digest_of_inverse &&
+    const Survey &there = relations[relation]->survey, &back = relations[relation + 1]->survey;
+    require(relations[relation]->tails.size() == relations[relation + 1]->tails.size() && there.digest == back.digest_of_inverse &&
                 there.digest_of_inverse == back.digest,
             "relation " + std::to_string(relation + 1) + " is not the inverse of the one before it");
   }
@@ -109,7 +107,7 @@ inline void path_types(std::span<const PathType> types, int longest, const Graph
 // As many threads as were asked for, or as make sense here.
 inline int threads(int asked) {
   require(asked >= 1, "threads is " + std::to_string(asked) + "; expected at least 1");
-  const auto processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  static const auto processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));  // takes long to ask
   return std::min(asked, threads_for_a_processor * processors);
 }
 

@@ -9,29 +9,28 @@ std::uint64_t mixed(Id entity) {
   return product ^ product >> 32;
 }
 
-// A sum over all edges, in no order: of edges walked the other way it is the sum of the other product.
-template <class Product>
-std::uint64_t sum_over_edges(Ids heads, Ids offsets, Ids tails, const Product& product) {
-  std::uint64_t sum = 0;
-  for (std::size_t row = 0; row < heads.size(); ++row)
-    for (Id at = offsets[row]; at < offsets[row + 1]; ++at) sum += product(heads[row], tails[at]);
-  return sum;
-}
-
-std::uint64_t product(Id head, Id tail) { return mixed(head) * (mixed(tail) >> 7 | 1); }
-
-Id largest_of(Ids heads, Ids tails) {
-  const Id head = heads.empty() ? -1 : heads.back();
-  return tails.empty() ? head : std::max(head, *std::max_element(tails.begin(), tails.end()));
-}
-
 }  // namespace
 
-Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> owner)
-    : heads(heads_), offsets(offsets_), tails(tails_), largest(largest_of(heads_, tails_)),
-      digest(sum_over_edges(heads_, offsets_, tails_, [](Id head, Id tail) { return product(head, tail); })),
-      digest_of_inverse(sum_over_edges(heads_, offsets_, tails_, [](Id head, Id tail) { return product(tail, head); })),
-      owner_(std::move(owner)) {
+Survey::Survey(Ids heads, Ids offsets, Ids tails) {
+  for (std::size_t row = 0; row < heads.size(); ++row) {
+    std::uint64_t plain = 0, mixed_up = 0;  // sums over the tails of the row
+    Id before = -1;
+    for (Id at = offsets[row]; at < offsets[row + 1]; ++at) {
+      const Id tail = tails[at];
+      rises = rises && tail >= before && tail >= 0;
+      before = tail;
+      plain += static_cast<std::uint64_t>(tail) + 1;
+      mixed_up += mixed(tail);
+    }
+    largest = std::max(largest, before);  // the last of a row is its largest, if it rises
+    digest += mixed(heads[row]) * plain;
+    digest_of_inverse += (static_cast<std::uint64_t>(heads[row]) + 1) * mixed_up;
+  }
+  if (!heads.empty()) largest = std::max(largest, heads.back());
+}
+
+Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, const Survey& survey_, std::shared_ptr<const void> owner)
+    : heads(heads_), offsets(offsets_), tails(tails_), survey(survey_), owner_(std::move(owner)) {
   if (heads.size() < 4) return;
   if (static_cast<std::size_t>(heads.back()) / 32 > heads.size()) {  // rare: sixteen bytes for 64 entities would be too much
     while ((static_cast<std::size_t>(heads.back()) >> shift_) + 2 > heads.size()) ++shift_;

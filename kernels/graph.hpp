@@ -17,6 +17,18 @@ using Id = std::int32_t;
 using Count = std::int64_t;
 using Ids = std::span<const Id>;
 
+// What one look at the edges of a relation tells, so that nobody needs to look at them again.
+//
+// digest             the sum of f(head) g(tail) over all edges, for two functions that take different values for different entities
+// digest_of_inverse  the sum of f(tail) g(head): what the digest of the inverse relation must be
+struct Survey {
+  Survey(Ids heads, Ids offsets, Ids tails);
+
+  bool rises = true;  // whether no tails of a head fall, and none is negative
+  Id largest = -1;    // id of a head or tail; -1 if there is none
+  std::uint64_t digest = 0, digest_of_inverse = 0;
+};
+
 // The edges of one relation: row i holds the tails of heads[i], sorted, at tails[offsets[i]..offsets[i + 1]).
 //
 // `of` finds the row of an entity in constant time where the relation is common: one bit an entity, with the number of
@@ -24,7 +36,7 @@ using Ids = std::span<const Id>;
 // many stretches as there are rows, and bisection is left with one of them. Neither index takes more than eight bytes a row.
 class Edges {
  public:
-  Edges(Ids heads, Ids offsets, Ids tails, std::shared_ptr<const void> owner);
+  Edges(Ids heads, Ids offsets, Ids tails, const Survey& survey, std::shared_ptr<const void> owner);
 
   Ids of(Id entity) const {
     const std::size_t row = row_of(entity);
@@ -47,10 +59,7 @@ class Edges {
   std::size_t index_bytes() const { return index_.size() * sizeof(Word) + stretches_.size() * sizeof(Id); }
 
   const Ids heads, offsets, tails;
-  const Id largest;  // id of a head or tail; -1 if there is none
-
-  // Sums over all edges that tell whether two relations are each other's inverse, without looking at the edges again.
-  const std::uint64_t digest, digest_of_inverse;
+  const Survey survey;
 
  private:
   struct Word {

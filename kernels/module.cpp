@@ -84,9 +84,9 @@ auto run(std::int64_t* counters, const Kernel& kernel) {
 }
 
 std::shared_ptr<const Edges> edges_of(In<Id> heads, In<Id> offsets, In<Id> tails) {
-  checks::edges(span(heads), span(offsets), span(tails));
+  const Survey survey = checks::edges(span(heads), span(offsets), span(tails));
   auto owner = std::make_shared<std::tuple<In<Id>, In<Id>, In<Id>>>(heads, offsets, tails);
-  return std::make_shared<const Edges>(span(heads), span(offsets), span(tails), owner);
+  return std::make_shared<const Edges>(span(heads), span(offsets), span(tails), survey, owner);
 }
 
 using Relations = std::vector<std::shared_ptr<const Edges>>;
