@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sen
 AT_MOST = 2.0  # seconds until an interrupt is heard, on however slow a machine; here it takes a tenth
 
 PREPARATION = """
+import tests.conftest  # chooses the build that is tested
 import sys, time
 from itertools import product
 import numpy as np
