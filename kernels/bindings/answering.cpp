@@ -104,7 +104,7 @@ nb::tuple evidence_of_each_(const OwnedRelationQuery& with, In<Id> entities, In<
 }  // namespace
 
 void bind_answering(nb::module_& m) {
-  nb::class_<QueryOptions>(m, "Manner", "How evidence is gathered and combined.")
+  nb::class_<QueryOptions>(m, "QueryOptions", "How evidence is gathered and combined.")
       .def(nb::init<>())
       .def_rw("max_length", &QueryOptions::max_length)
       .def_rw("loop_free", &QueryOptions::loop_free)
@@ -122,21 +122,21 @@ void bind_answering(nb::module_& m) {
                          "The arrays that queries of one graph work with, kept for the next.")
       .def(nb::init<>());
 
-  nb::class_<OwnedRelationQuery>(m, "Asking", "What all queries of one relation share.")
+  nb::class_<OwnedRelationQuery>(m, "RelationQuery", "What all queries of one relation share.")
       .def("__init__", &make_relation_query, nb::keep_alive<1, 2>(), "graph"_a, "relation"_a,
-           "walk"_a, "manner"_a, "rank"_a);
+           "walk"_a, "options"_a, "rank"_a);
 
-  m.def("answers", &answers_, "asking"_a, "entities"_a, "lists"_a, "left_out"_a, "workspaces"_a,
+  m.def("answers", &answers_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
         "top"_a, "threads"_a,
         "The best answers of each query: offsets, entities, scores, whether exact; and the edges "
         "looked at.");
-  m.def("standings", &standings_, "asking"_a, "entities"_a, "lists"_a, "left_out"_a, "workspaces"_a,
+  m.def("standings", &standings_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
         "target_offsets"_a, "targets"_a, "known_offsets"_a, "known"_a, "threads"_a,
         "Of each target its score, and how many candidates are better, equal, and equal but "
         "earlier.");
-  m.def("evidence", &evidence_, "asking"_a, "entities"_a, "lists"_a, "left_out"_a, "workspaces"_a,
+  m.def("evidence", &evidence_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
         "answer"_a, "All evidence for one answer of one query, as columns.");
-  m.def("evidence_of_each", &evidence_of_each_, "asking"_a, "entities"_a, "lists"_a, "left_out"_a,
+  m.def("evidence_of_each", &evidence_of_each_, "query"_a, "entities"_a, "lists"_a, "hidden"_a,
         "workspaces"_a, "answers"_a,
         "All evidence for some answers of one query, gathered in one pass: offsets by answer, and "
         "columns.");

@@ -98,7 +98,8 @@ inline void path_types(std::span<const PathType> types, int longest, const Graph
 inline int threads(int asked) {
   if (asked < 1)
     throw std::invalid_argument("threads is " + std::to_string(asked) + "; expected at least 1");
-  const auto processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  static const auto processors =  // asked once: the system reads files for this
+      static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return std::min(asked, threads_for_a_processor * processors);
 }
 

@@ -1,7 +1,7 @@
 // Python's view of kernels/clustering.
 //
-// Methods of a tree that take microseconds do not release the interpreter: getting it back could take
-// longer. A tree is changed by one thread at a time; its owner in Python sees to that.
+// Methods of a tree that take microseconds do not release the interpreter: getting it back could
+// take longer. A tree is changed by one thread at a time; its owner in Python sees to that.
 #include <nanobind/stl/tuple.h>
 
 #include "bindings/arrays.hpp"

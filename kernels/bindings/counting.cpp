@@ -187,17 +187,17 @@ void bind_counting(nb::module_& m) {
   m.def("walks", &walks_, "graph"_a, "question_clusters"_a, "relations"_a, "types"_a, "clusters"_a,
         "max_length"_a, "threads"_a, "progress"_a,
         "Tries: walks of each path type from the entities of a cluster that have a relation.");
-  m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "only"_a, "widest"_a,
-        "max_length"_a, "threads"_a, "progress"_a,
+  m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "selected"_a,
+        "widest"_a, "max_length"_a, "threads"_a, "progress"_a,
         "Reached, right and skipped of each relation and path type, summed over the entities.");
-  m.def("reach_back", &reach_back_, "graph"_a, "ends"_a, "relation"_a, "types"_a, "only"_a, "but"_a,
-        "max_length"_a, "threads"_a, "progress"_a,
+  m.def("reach_back", &reach_back_, "graph"_a, "ends"_a, "relation"_a, "types"_a, "selected"_a,
+        "excluded"_a, "max_length"_a, "threads"_a, "progress"_a,
         "Reached and right of each path type, counted from where paths end.");
   m.def("reach_cost", &reach_cost_, "graph"_a, "relation"_a, "types"_a, "max_length"_a, "most"_a,
         "threads"_a,
         "What `reach` would cost: of each step its cost and visits, of each path type its dearest "
         "step and visits.");
-  m.def("crossing", &affected_endpoints_, "graph"_a, "heads"_a, "relations"_a, "tails"_a,
+  m.def("affected_endpoints", &affected_endpoints_, "graph"_a, "heads"_a, "relations"_a, "tails"_a,
         "relation"_a, "types"_a, "max_length"_a,
         "Where paths that use some edges begin or end: entities and path types of starts, and of "
         "ends.");

@@ -62,8 +62,10 @@ class TypePairs {
   Count size() const { return static_cast<Count>(members_.size() + excluded_.size()); }
 
   // For all pairs of types call `start(one)(other, times)`, where `start` is called once a type.
+  // Returns how many pairs there are.
   template <class Start>
-  void each_pair(Steps& steps, const Start& start) {
+  Count each_pair(Steps& steps, const Start& start) {
+    Count pairs = 0;
     gather_places();
     sums_.assign(types_.size(), 0);
     for (std::uint32_t one = 0; one < types_.size(); ++one) {
@@ -71,12 +73,14 @@ class TypePairs {
       add_partners(one, steps);
       subtract_excluded(one, steps);
       steps.take(std::ssize(partners_));
+      pairs += std::ssize(partners_);
       const auto use = start(types_[one]);
       for (std::uint32_t other : partners_) {
         if (sums_[other] != 0) use(types_[other], sums_[other]);
         sums_[other] = 0;
       }
     }
+    return pairs;
   }
 
  private:
