@@ -28,7 +28,7 @@ from casegraph.evaluation.datasets import Benchmark
 from casegraph.graph.facts import Fact, read_facts
 from casegraph.running import peak_memory, threads
 from casegraph.settings import Settings
-from casegraph.statistics.counts import ANY, Counting, having, in_use
+from casegraph.statistics.counts import TOO_MANY, Counting, having, in_use
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 GRAPHS = [("WN18RR", 3), ("WN18RR", 5), ("FB122", 3), (TAIL_ONLY, 3), ("FB15k-237", 3), ("Hetionet-part", 3)]
@@ -87,7 +87,7 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     found, hits, hits_cpu = timed(lambda: Counting(graph, cases.settings).cycles(everyone))
     statistics.restore_hits(found)
     edges, _, walking = timed(lambda: kernels.bare_cycles(graph.kernel, ranks, n, 0, 1, threads()))
-    added, kinds = max(0, int(found.work[found.work < ANY].sum()) - edges), max(1, len(found.types))
+    added, kinds = max(0, int(found.work[found.work < TOO_MANY].sum()) - edges), max(1, len(found.types))
     _, _, bare_hits = timed(lambda: kernels.bare_cycles(graph.kernel, ranks, n, added, kinds, threads()))
     _, reach, reach_cpu = timed(cases.prepare)
     exact = sum(statistics.exact(relation) for relation in range(graph.directions))

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.sampled_paths import sampling
-from casegraph.answering.query import _prior_times_precision
 from casegraph.answering.state import State
+from casegraph.answering.weights import prior_times_precision
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import Evaluation, Sides, evaluate
@@ -282,7 +282,7 @@ def high_scoring_paths(report: Report) -> None:
 
 def _best_paths(state: State, relation: int, cluster: int, types: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
     types = types[types != relation + 1]
-    weights = _prior_times_precision(state.statistics.clustered(relation), cluster, types)
+    weights = prior_times_precision(state.statistics.clustered(relation), cluster, types)
     best = [unpacked(int(types[place]), state.settings.max_length) for place in np.argsort(-weights, kind="stable")[:3]]
     return "".join(f"- {in_words(state.graph, path_type)}\n" for path_type in best) + "\n"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests import oracle
 from tests.strategies import Fact, by_name, fact_lists, facts, path_type_in_oracle, random_facts, relation_in_oracle
 
-from casegraph.answering.query import asking, standings
+from casegraph.answering.query import relation_query, standings
 from casegraph.answering.results import Answers
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
@@ -197,7 +197,7 @@ def test_only_path_types_that_lead_anywhere_count_towards_their_limit() -> None:
     added += [("c9", "goal", "elsewhere"), ("c9", "c", "x9"), ("asked", "c", "here")]
     alone = Settings(path_types=1, precedents=False)
     cases = case_base(added, alone)
-    walked = asking(cases.state, 2 * cases.graph.relations.names.index("goal"), ids([0])).lists
+    walked = relation_query(cases.state, 2 * cases.graph.relations.names.index("goal"), ids([0])).lists
     best = path_type_in_oracle(cases.graph, int(walked.types[walked.walked[0]]), 3)
     assert best == ("b",)
     assert [answer.entity for answer in cases.ask("asked", "goal")] == ["here"]
@@ -209,7 +209,7 @@ def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) ->
         cases = case_base(added, settings)
         everyone = ids(range(len(cases.graph.entities)))
         for relation in range(2 * len(cases.graph.relations)):
-            lists = asking(cases.state, relation, everyone).lists
+            lists = relation_query(cases.state, relation, everyone).lists
             walked = {path_type_in_oracle(cases.graph, int(lists.types[place]), 3) for place in lists.walked}
             assert (relation_in_oracle(cases.graph, relation),) not in walked
             for start, end in zip(lists.offsets, lists.offsets[1:], strict=False):

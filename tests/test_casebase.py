@@ -13,7 +13,7 @@ from casegraph.casebase import CaseBase, Known
 from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.settings import Settings
 from casegraph.similarity.profiles import NONE
-from casegraph.statistics.backlog import MANY
+from casegraph.statistics.backlog import MAX_CHANGED_FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -222,7 +222,7 @@ def cycles_through(others: set[Fact], changed: list[Fact], longest: int) -> list
 
 
 def test_an_update_of_many_facts_says_that_counts_are_made_anew() -> None:
-    many = [(f"a{k}", "parent of", f"b{k}") for k in range(MANY + 1)]
+    many = [(f"a{k}", "parent of", f"b{k}") for k in range(MAX_CHANGED_FACTS + 1)]
     cases = case_base(FAMILY)
     assert [cases.update(add=many).anew, cases.update(retract=many[1:]).anew] == [True, False]
     assert names(cases, "gus", "mother of") == names(case_base([*FAMILY, many[0]]), "gus", "mother of")

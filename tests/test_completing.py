@@ -246,9 +246,7 @@ def test_an_audit_asks_as_if_the_fact_were_missing() -> None:
     for one in audit(case_base(FACTS), top=1_000):
         head, tail = (ids([cases.graph.entities.find(name) or 0]) for name in (one.head, one.tail))
         relation = 2 * (cases.graph.relations.find(one.relation) or 0)
-        missing, known = (
-            answers(cases, relation, head, top=-1, left_out=left_out)[0] for left_out in (tail, ids([-1]))
-        )
+        missing, known = (answers(cases, relation, head, top=-1, hidden=hidden)[0] for hidden in (tail, ids([-1])))
         other = missing.entities != tail
         assert (one.instead, one.instead_score) == (
             cases.graph.entities[int(missing.entities[other][0])], missing.scores[other][0]

@@ -14,7 +14,7 @@ from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import Ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
-from casegraph.statistics.counts import ANY, KINDS, Counting, Hits, _share_of
+from casegraph.statistics.counts import KINDS, TOO_MANY, UNLIMITED, Counting, Hits, fair_share
 from casegraph.statistics.path_types import lengths, packed
 
 
@@ -107,7 +107,7 @@ def test_what_is_left_out_counts_as_reached_and_as_wrong() -> None:
     assert answers is not None
     knows = np.full(1, 2 * answers, dtype=np.int32)
     counting = Counting(graph, Settings())
-    reached, right, left_out = counting.reach(knows, types, everyone(graph), widest=np.array([2]))
+    reached, right, left_out = counting.reach(knows, types, everyone(graph), max_widths=np.array([2]))
     assert (reached.tolist(), right.tolist(), left_out.tolist()) == ([100 + 1], [0], [1])
     whole = counting.reach(knows, types, everyone(graph))
     assert [column.tolist() for column in whole] == [[99], [1], [0]]
@@ -165,7 +165,7 @@ def costs(facts: list[Fact], relation: str, n: int) -> list[list[int]]:
     assert asked is not None
     found = Counting(graph, Settings(max_length=n)).cycles(everyone(graph))
     types = found.types[found.relations == 2 * asked]
-    return [sorted(column.tolist()) for column in kernels.reach_cost(graph.kernel, 2 * asked, types, n, ANY, 2)]
+    return [sorted(column.tolist()) for column in kernels.reach_cost(graph.kernel, 2 * asked, types, n, UNLIMITED, 2)]
 
 
 @given(fact_lists(least=1, most=20), st.integers(1, 5), st.integers(0, 5))
@@ -181,7 +181,7 @@ def test_what_counting_takes_is_known_from_the_walks_that_turn_not_back_at_once(
     asks = graph.relations.find("asks")
     assert (asks, graph.directions) == (1, 4)
     types = np.array([packed([knows, known_by], 3)])
-    of_step, visits, dearest, of_type = kernels.reach_cost(graph.kernel, 2, types, 3, ANY, 1)
+    of_step, visits, dearest, of_type = kernels.reach_cost(graph.kernel, 2, types, 3, UNLIMITED, 1)
     assert of_step.tolist() == [0, 2 * 1 + 8 * 1, 2 * 1 + (3 - 1) // 4]
     assert (visits.tolist(), dearest.tolist(), of_type.tolist()) == ([0, 1, 1], [10], [2])
     assert [len(column) for column in kernels.reach_cost(graph.kernel, 2, types, 3, 0, 1)] == [0, 0, 0, 0]
@@ -192,14 +192,14 @@ def test_a_path_type_that_is_too_much_to_look_at_is_left_out_for_everyone() -> N
     found = Counting(graph, Settings()).cycles(everyone(graph))
     types = found.types[(found.relations == 0) & (found.hits > 1) & (found.types != 1)]
     counting = Counting(graph, Settings(counting=10))
-    widest = counting.widest(0, types)
+    widest = counting.max_widths(0, types)
     assert widest is not None
     assert (widest == 0).any()
     heads = graph.edges(0).heads
-    reached, right, left_out = counting.reach(0, types, heads, widest=widest)
+    reached, right, left_out = counting.reach(0, types, heads, max_widths=widest)
     assert (reached[widest == 0].sum(), right[widest == 0].sum()) == (0, 0)
     assert set(left_out[widest == 0].tolist()) == {len(heads)}
-    halves = [counting.reach(0, types, heads[part::2].copy(), widest=widest)[2] for part in (0, 1)]
+    halves = [counting.reach(0, types, heads[part::2].copy(), max_widths=widest)[2] for part in (0, 1)]
     assert (halves[0] + halves[1]).tolist() == left_out.tolist()
 
 
@@ -207,7 +207,7 @@ def test_a_crowd_is_answered_within_its_budget() -> None:
     """Everyone knows everyone, in five ways: a billion cycles of four, of which a million steps find none."""
     facts = [(f"e{a}", f"r{k}", f"e{b}") for a in range(40) for b in range(40) if a != b for k in range(5)]
     graph = Graph.of(facts)
-    assert Counting(graph, Settings(counting=10**6)).cycles(everyone(graph)).work.tolist()[1:] == [ANY, ANY]
+    assert Counting(graph, Settings(counting=10**6)).cycles(everyone(graph)).work.tolist()[1:] == [TOO_MANY, TOO_MANY]
     cases = CaseBase(Settings(counting=10**6))
     cases.update(add=facts)
     assert cases.ask("e0", "r0").exact is False
@@ -216,7 +216,7 @@ def test_a_crowd_is_answered_within_its_budget() -> None:
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(0, 400))
 def test_a_share_is_as_large_as_fits(needed: list[int], most: int) -> None:
     if sum(needed) > most:
-        share = _share_of(np.array(needed), most)
+        share = fair_share(np.array(needed), most)
         assert sum(min(one, share) for one in needed) <= most < sum(min(one, share + 1) for one in needed)
 
 
@@ -233,7 +233,7 @@ def test_too_many_kinds_of_paths_are_left_out(monkeypatch: pytest.MonkeyPatch) -
     found = Counting(graph, Settings()).cycles(everyone(graph))
     kinds = np.bincount(lengths(found.types, 3), minlength=4).tolist()
     monkeypatch.setattr("casegraph.statistics.counts.KINDS", kinds[3] - 1)
-    assert found.within(ANY - 1, 3)[1] == 2
+    assert found.within(UNLIMITED - 1, 3)[1] == 2
     assert kinds[3] < KINDS
 
 

@@ -10,7 +10,8 @@ from hypothesis import settings as example_settings
 from tests import oracle
 from tests.strategies import Fact, fact_lists, random_facts, some_settings
 
-from casegraph.answering.explanation import LEAST_SHOWN, PATHS_SHOWN, Explanation, Reason
+from casegraph.answering.explanation import PATHS_SHOWN, Explanation, Reason
+from casegraph.answering.rendering import LEAST_SHOWN
 from casegraph.answering.results import Answer
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError

@@ -119,17 +119,17 @@ def not_noticed(original: Callable[..., Any], self: Graph, earlier: Graph) -> li
 def one_side_only(original: Callable[..., Any], *asked: Any) -> Any:  # noqa: ANN401
     """Paths that cross a changed edge near their end are forgotten."""
     starts, _ = original(*asked)
-    return starts, recounting.Pairs.of([np.empty(0, dtype=np.int64)])
+    return starts, recounting.EntityTypePairs.of_keys([])
 
 
 @pytest.mark.parametrize(
     ("where", "name", "bug", "settings"),
     [
-        (recounting, "_one_by_one", keep_retracted, EXACT[0]),
+        (recounting, "_edge_by_edge", keep_retracted, EXACT[0]),
         (recounting, "follows", only_where_hits_change, EXACT[2]),
         (Graph, "changed_since", not_noticed, EXACT[2]),
         (answering, "name_order", in_order_of_arrival, EXACT[1].but(support=1, path_types=1, precedents=False)),
-        (recounting, "_affected", one_side_only, EXACT[0]),
+        (recounting, "_affected_endpoints", one_side_only, EXACT[0]),
     ],
     ids=["missing decrement", "approximate precision", "change not noticed", "unsorted tie", "forgotten ends"],
 )

@@ -14,12 +14,12 @@ from tests.measuring import Size, size_of
 from tests.saying import DEEP, SETTINGS, facts_of, questions_about, rebuilt, said
 
 from casegraph import CaseBase, CaseStore, Settings
-from casegraph.statistics.backlog import HELD
+from casegraph.statistics.backlog import MAX_BASELINES
 
 UPDATES = 10_000 if DEEP else 600
 WINDOW, EVERY = 60, 10  # of so many updates, early and late, sizes are compared; each is measured so often
 GROWTH = 1.5  # times the early size
-GRAPHS = HELD + 2  # those that counts may have to be brought up to date from, the present one, and one under way
+GRAPHS = MAX_BASELINES + 2  # those that counts may have to catch up from, the present one, and one under way
 NAMES = 64  # beside as many as live
 CLUSTERED = {
     "hac": SETTINGS["paper"],

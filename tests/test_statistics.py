@@ -11,12 +11,14 @@ from tests import oracle
 from tests.strategies import Fact, fact_lists, path_type_in_oracle, profiles_of, random_facts, relation_in_oracle
 
 from casegraph import kernels
+from casegraph.answering.weights import estimate, ratio
 from casegraph.graph.arrays import Counts, ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Clustering, Settings, Weight
 from casegraph.similarity.clusters.assignment import EVERYONE, Clusters
+from casegraph.statistics.counts import TOO_MANY
 from casegraph.statistics.path_types import are_path_types, packed, unpacked
-from casegraph.statistics.statistics import TOO_MANY, PathStatistics, share
+from casegraph.statistics.statistics import PathStatistics
 
 Numbers = dict[oracle.PathType, tuple[int, ...]]
 
@@ -156,8 +158,8 @@ def test_every_question_is_answered_by_the_definitions_of_the_paper(added: list[
                 path_type = tuple(relation_in_oracle(graph, step) for step in backwards)
                 assert statistics.hits(*asked) == oracle.hits(facts, members, label, n)[path_type]
                 assert statistics.tries(*asked) == oracle.tries(facts, members, label, path_type)
-                assert statistics.prior(*asked) == oracle.prior(facts, members, label, path_type, n)
-                assert statistics.precision(*asked) == oracle.precision(facts, members, label, path_type, n)
+                assert estimate(statistics, *asked).prior == oracle.prior(facts, members, label, path_type, n)
+                assert estimate(statistics, *asked).precision == oracle.precision(facts, members, label, path_type, n)
 
 
 @given(fact_lists(least=1, most=10), st.integers(1, 4))
@@ -255,9 +257,9 @@ def test_a_sum_over_entities_that_does_not_fit_is_too_many() -> None:
 
 
 def test_a_share_of_nothing_is_nothing() -> None:
-    assert share(np.array([0, 3]), np.array([0, 4])).tolist() == [0.0, 0.75]
-    assert share(np.array([0, 3]), np.array([0, 1]), 5.0).tolist() == [0.0, 0.5]
-    assert share(np.array([0, 0]), 0).tolist() == [0.0, 0.0]
+    assert ratio(np.array([0, 3]), np.array([0, 4])).tolist() == [0.0, 0.75]
+    assert ratio(np.array([0, 3]), np.array([0, 1]), 5.0).tolist() == [0.0, 0.5]
+    assert ratio(np.array([0, 0]), 0).tolist() == [0.0, 0.0]
 
 
 @given(st.integers(1, 5), st.integers(0, 6), st.lists(st.lists(st.integers(-1, 6), max_size=5), max_size=4))

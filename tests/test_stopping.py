@@ -9,7 +9,7 @@ from tests import oracle
 from tests.strategies import random_facts
 
 from casegraph import kernels
-from casegraph.answering.query import Standings, answers, asking, standings
+from casegraph.answering.query import Standings, answers, relation_query, standings
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
 from casegraph.settings import Settings
@@ -38,7 +38,7 @@ def random_cases(random: Random, **changes: Any) -> CaseBase:  # noqa: ANN401  (
 
 def followed(cases: CaseBase, relation: int, entities: list[int], top: int) -> int:
     """Edges looked at to find the best answers."""
-    lists, kernel = asking(cases.state, relation, ids(entities))
+    lists, kernel = relation_query(cases.state, relation, ids(entities))
     unknown = np.full(len(entities), -1, dtype=np.int32)
     return kernels.answers(kernel, ids(entities), lists.of_query, unknown, cases.state.workspaces, top, 1)[-1]
 

@@ -1,25 +1,32 @@
 """
-CaseBase: a graph that answers questions, says why, and takes in new facts between them.
+CaseBase: a graph that answers questions, explains its answers, and takes in new facts between them.
 
-It is the owner of the state that questions are answered from. An update makes the next state from it and puts that in
-its place by one assignment, so whoever asks meanwhile gets the answer of one state or of the other.
+It owns the state that questions are answered from. An update makes the next state and puts it in
+place by one assignment, so a question that is asked meanwhile is answered from one state or from the
+other, never from a mixture. Every question is a function of one state.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from casegraph.answering.explanation import Explanation, Neighbour, explanation
-from casegraph.answering.query import answers, standings
+from casegraph.answering.query import UNKNOWN, Found, answers, standings
 from casegraph.answering.results import Answer, Answers, named_answers
 from casegraph.answering.state import State, Update
 from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
 from casegraph.graph.arrays import ids
-from casegraph.graph.directions import inverse
+from casegraph.graph.directions import (
+    backward,
+    directions_of,
+    forward,
+    is_inverse,
+    relation_of,
+)
 from casegraph.graph.graph import Graph, Query
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
     from casegraph.answering.state import Retracted
 
 Known = Literal["mark", "exclude"]
+ALL = -1  # as a number of answers
 
 
 class CaseBase:
@@ -45,8 +53,8 @@ class CaseBase:
     >>> cases.ask("Planck", "citizen of")[0].entity
     'Germany'
 
-    Any number of threads may ask while one updates: an answer is that of one state, the one that was there when the
-    question was asked. Updates wait for each other; asking waits for none.
+    Any number of threads may ask while one updates: each answer comes from one state, the one that was current
+    when the question was asked. Updates wait for each other; questions wait for no update.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -54,12 +62,12 @@ class CaseBase:
 
     def _start_with(self, state: State) -> None:
         self._state = state
-        self._turn = Lock()  # of the update under way
-        self._updating: int | None = None  # the thread whose turn it is
+        self._turn = Lock()  # held by the update under way
+        self._updating: int | None = None  # the thread of this update
 
     @property
     def graph(self) -> Graph:
-        """The facts; not to be changed but by `update`."""
+        """The facts; change them only by `update`."""
         return self._state.graph
 
     @property
@@ -69,11 +77,11 @@ class CaseBase:
 
     @property
     def state(self) -> State:
-        """What queries are answered from now; an update puts another in its place, and leaves this one as it is."""
+        """What queries are answered from now; an update replaces it, and leaves this one as it is."""
         return self._state
 
     def update(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()) -> Update:
-        """Retract facts, then take in facts, and bring everything up to date with them (§2.3); all or nothing.
+        """Retract facts, then add facts, and bring everything up to date with them (§2.3); all or nothing.
 
         To retract an entity, name it alone: all its facts go.
         """
@@ -97,15 +105,24 @@ class CaseBase:
     def prepare(self, relations: Iterable[str] | None = None, show: Show = quiet) -> None:
         """Count now what questions about these relations (all, if none are named) would count when first asked."""
         state = self._state
-        names = state.graph.relations
-        chosen = range(len(names)) if relations is None else [_relation(state, name) for name in relations]
-        state.statistics.prepare([direction for k in chosen for direction in (2 * k, 2 * k + 1)], show)
+        if relations is None:
+            chosen = list(range(len(state.graph.relations)))
+        else:
+            chosen = [_relation_named(state, name) for name in relations]
+        state.statistics.prepare(directions_of(chosen), show)
 
     def ask(
-        self, head: str, relation: str, top: int = 10, *, known: Known = "mark", candidates: Iterable[str] | None = None
+        self,
+        head: str,
+        relation: str,
+        top: int = 10,
+        *,
+        known: Known = "mark",
+        candidates: Iterable[str] | None = None,
     ) -> Answers:
         """The best answers to (head, relation, ?).
 
+        top         how many; all if it is negative
         known       "mark" facts that are in the graph already, or "exclude" them
         candidates  the only answers to consider
 
@@ -114,12 +131,19 @@ class CaseBase:
         return self.ask_many([(head, relation)], top, known=known, candidates=candidates)[0]
 
     def ask_head(
-        self, relation: str, tail: str, top: int = 10, *, known: Known = "mark", candidates: Iterable[str] | None = None
+        self,
+        relation: str,
+        tail: str,
+        top: int = 10,
+        *,
+        known: Known = "mark",
+        candidates: Iterable[str] | None = None,
     ) -> Answers:
         """The best answers to (?, relation, tail)."""
         state = self._state
-        question = tail, inverse(2 * _relation(state, relation))
-        return _ask(state, [question], top, known, candidates)[0]
+        question = Question(tail, backward(_relation_named(state, relation)))
+        wanted = _wanted(state, top, known, candidates)
+        return _answers_to_all(state, [question], wanted)[0]
 
     def ask_many(
         self,
@@ -131,8 +155,11 @@ class CaseBase:
     ) -> list[Answers]:
         """Several questions (head, relation, ?) at once, answered in parallel."""
         state = self._state
-        asked = [(head, 2 * _relation(state, relation)) for head, relation in questions]
-        return _ask(state, asked, top, known, candidates)
+        asked = []
+        for head, relation in questions:
+            asked.append(Question(head, forward(_relation_named(state, relation))))
+        wanted = _wanted(state, top, known, candidates)
+        return _answers_to_all(state, asked, wanted)
 
     def explain(self, answer: Answer) -> Explanation:
         """Why an answer was given: the reasons that add up to its score, and the precedents they rest on."""
@@ -144,7 +171,8 @@ class CaseBase:
             raise CasegraphError(
                 f"this case base did not give the answer {answer.entity!r}; explain it with the one that did"
             )
-        return explanation(state, Query(entity, 2 * relation + answer.inverse), answer, found)
+        direction = backward(relation) if answer.inverse else forward(relation)
+        return explanation(state, Query(entity, direction), answer, found)
 
     def similar(self, entity: str, relation: str | None = None, top: int = 10) -> list[Neighbour]:
         """The entities most like this one, by the relations they have; with a relation, those that have it."""
@@ -155,7 +183,7 @@ class CaseBase:
         if relation is None:
             near = similar_entities(state.profiles, state.graph, own, top)
         else:
-            query = Query(own, 2 * _relation(state, relation))
+            query = Query(own, forward(_relation_named(state, relation)))
             near = contextual_entities(state.profiles, state.graph, query, top)
         return [Neighbour.of(state, own, other) for other in near.tolist()]
 
@@ -164,19 +192,7 @@ class CaseBase:
 
         The fact is not walked and is no precedent; the counts that weigh path types include it.
         """
-        state = self._state
-        scores = [0.0] * len(facts)
-        rows = [_found(state, fact) for fact in facts]
-        for relation in sorted({row[1] for row in rows if row is not None}):
-            of_relation = [(place, row) for place, row in enumerate(rows) if row is not None and row[1] == relation]
-            heads = ids(row[0] for _, row in of_relation)
-            tails = ids(row[2] for _, row in of_relation)
-            one_each = np.arange(len(of_relation) + 1), tails
-            none_known = np.zeros(len(of_relation) + 1, dtype=np.int64), ids()
-            standing = standings(state, (relation, heads), one_each, none_known, left_out=tails)
-            for (place, _), score in zip(of_relation, standing.score.tolist(), strict=True):
-                scores[place] = score
-        return scores
+        return _scores(self._state, facts)
 
     def save(self, path: str | Path) -> None:
         """Write the facts, the settings and what was counted to a file."""
@@ -194,65 +210,143 @@ class CaseBase:
         return loaded
 
 
-def _relation(state: State, name: str) -> int:
+class Question(NamedTuple):
+    """(name, direction, ?): the name of the entity asked about, and a direction of a relation."""
+
+    name: str
+    direction: int
+
+
+class Wanted(NamedTuple):
+    """Which answers are wanted.
+
+    top         how many, or `ALL`
+    known       whether to "mark" or to "exclude" facts that are in the graph already
+    candidates  the only answers to consider, if any are named; None stands for a name that is unknown
+    """
+
+    top: int
+    known: Known
+    candidates: set[int | None] | None
+
+
+def _wanted(state: State, top: int, known: Known, candidates: Iterable[str] | None) -> Wanted:
+    if known not in ("mark", "exclude"):
+        raise InvalidSettings("known", known, "'mark' or 'exclude'")
+    allowed = None
+    if candidates is not None:
+        allowed = {state.graph.entities.find(name) for name in candidates}
+    return Wanted(top if top >= 0 else ALL, known, allowed)
+
+
+def _answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted) -> list[Answers]:
+    """The answers to each question; the questions of each relation are answered together."""
+    places: dict[int, list[int]] = {}
+    for place, question in enumerate(questions):
+        places.setdefault(question.direction, []).append(place)
+
+    found: dict[int, Answers] = {}
+    for direction in sorted(places):
+        names = [questions[place].name for place in places[direction]]
+        of_direction = _answers_of_relation(state, direction, names, wanted)
+        found.update(zip(places[direction], of_direction, strict=True))
+    return [found[place] for place in range(len(questions))]
+
+
+def _answers_of_relation(state: State, direction: int, names: list[str], wanted: Wanted) -> list[Answers]:
+    """The answers to (name, direction, ?) for each name."""
+    graph = state.graph
+    entities = [_entity_with_facts(state, name) for name in names]
+    known_answers: list[set[int]] = []
+    for entity in entities:
+        known = set() if entity == UNKNOWN else set(graph.answers(entity, direction).tolist())
+        known_answers.append(known)
+
+    top = wanted.top
+    if wanted.candidates is not None:
+        top = ALL
+    elif wanted.known == "exclude" and top != ALL:
+        top += max(map(len, known_answers), default=0)
+
+    results = answers(state, direction, ids(entities), top=top)
+    return [
+        _named(state, Question(name, direction), found, known, wanted)
+        for name, known, found in zip(names, known_answers, results, strict=True)
+    ]
+
+
+def _named(state: State, question: Question, found: Found, known: set[int], wanted: Wanted) -> Answers:
+    """The answers that are wanted of those found, by name; if there are none, a note says why."""
+    candidates = wanted.candidates
+    scored = list(zip(found.entities.tolist(), found.scores.tolist(), strict=True))
+    if candidates is not None:
+        scored = [(entity, score) for entity, score in scored if entity in candidates]
+    exclude = wanted.known == "exclude"
+    named = named_answers(state.graph, question, scored, known, exclude=exclude)
+
+    only_other_candidates = candidates is not None and len(found.entities) > 0
+    needs_note = not named and not only_other_candidates
+    return Answers(
+        asked=question.name,
+        relation=state.graph.relations[relation_of(question.direction)],
+        inverse=bool(is_inverse(question.direction)),
+        found=named if wanted.top == ALL else named[: wanted.top],
+        note=_why_nothing(state, question) if needs_note else "",
+        exact=found.exact,
+    )
+
+
+def _scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
+    """What each fact would score if it were hidden; 0 if one of its entities is unknown."""
+    graph = state.graph
+    places: dict[int, list[int]] = {}
+    heads: dict[int, list[int]] = {}
+    tails: dict[int, list[int]] = {}
+    for place, (head_name, relation_name, tail_name) in enumerate(facts):
+        head = graph.entities.find(head_name)
+        tail = graph.entities.find(tail_name)
+        relation = forward(_relation_named(state, relation_name))
+        if head is not None and tail is not None:
+            places.setdefault(relation, []).append(place)
+            heads.setdefault(relation, []).append(head)
+            tails.setdefault(relation, []).append(tail)
+
+    scores = [0.0] * len(facts)
+    for relation in sorted(places):
+        asked = ids(heads[relation])
+        targets = ids(tails[relation])
+        one_target_each = (np.arange(len(targets) + 1), targets)
+        nothing_known = (np.zeros(len(targets) + 1, dtype=np.int64), ids())
+        standing = standings(state, (relation, asked), one_target_each, nothing_known, hidden=targets)
+        for place, score in zip(places[relation], standing.score.tolist(), strict=True):
+            scores[place] = score
+    return scores
+
+
+def _relation_named(state: State, name: str) -> int:
+    """The number of a relation; an error if it is unknown."""
     relation = state.graph.relations.find(name)
     if relation is None:
         raise UnknownName("relation", name, state.graph.relations.names)
     return relation
 
 
-def _found(state: State, fact: tuple[str, str, str]) -> tuple[int, int, int] | None:
-    head = state.graph.entities.find(fact[0])
-    tail = state.graph.entities.find(fact[2])
-    relation = 2 * _relation(state, fact[1])
-    return None if head is None or tail is None else (head, relation, tail)
-
-
-def _ask(
-    state: State, questions: Sequence[tuple[str, int]], top: int, known: Known, candidates: Iterable[str] | None
-) -> list[Answers]:
-    if known not in ("mark", "exclude"):
-        raise InvalidSettings("known", known, "'mark' or 'exclude'")
-    only = None if candidates is None else {state.graph.entities.find(name) for name in candidates}
-    found: dict[int, Answers] = {}
-    for relation in sorted({relation for _, relation in questions}):
-        places = [place for place, question in enumerate(questions) if question[1] == relation]
-        names = [questions[place][0] for place in places]
-        found.update(zip(places, _answers(state, relation, names, top, known, only), strict=True))
-    return [found[place] for place in range(len(questions))]
-
-
-def _answers(
-    state: State, relation: int, names: list[str], top: int, known: Known, only: set[int | None] | None
-) -> list[Answers]:
-    graph = state.graph
-    entities = [_seen(state, name) for name in names]
-    own = [set(graph.answers(entity, relation).tolist()) if entity >= 0 else set() for entity in entities]
-    room = max(map(len, own), default=0) if known == "exclude" else 0
-    best = answers(state, relation, ids(entities), top=-1 if only is not None or top < 0 else top + room)
-    result = []
-    for name, mine, found in zip(names, own, best, strict=True):
-        pairs = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
-        scored = [pair for pair in pairs if only is None or pair[0] in only]
-        kept = named_answers(graph, (name, relation), scored, mine, exclude=known == "exclude")
-        note = "" if kept or (only is not None and len(found.entities)) else _note(state, name, relation)
-        kept = kept[: top if top >= 0 else None]
-        result.append(Answers(name, graph.relations[relation >> 1], bool(relation & 1), kept, note, found.exact))
-    return result
-
-
-def _seen(state: State, name: str) -> int:
-    """The id of an entity that has facts, or -1."""
+def _entity_with_facts(state: State, name: str) -> int:
+    """The id of an entity that has facts; `UNKNOWN` if it has none, or was never seen."""
     entity = state.graph.entities.find(name)
-    return -1 if entity is None or state.profiles.of(entity) == NONE else entity
+    if entity is None or state.profiles.of(entity) == NONE:
+        return UNKNOWN
+    return entity
 
 
-def _note(state: State, name: str, relation: int) -> str:
+def _why_nothing(state: State, question: Question) -> str:
     """Why there is no answer."""
+    name = question.name
     if name not in state.graph.entities:
         return f"{name!r} has never been seen; add facts about it first"
-    if _seen(state, name) < 0:
+    if _entity_with_facts(state, name) == UNKNOWN:
         return f"nothing is known about {name!r} any more; add facts about it first"
-    if not len(state.graph.edges(relation).heads):
-        return f"no entity has {state.graph.relation_name(relation)!r} any more, so there is no precedent"
+    if not len(state.graph.edges(question.direction).heads):
+        relation = state.graph.relation_name(question.direction)
+        return f"no entity has {relation!r} any more, so there is no precedent"
     return "no path type and no precedent leads to an answer"

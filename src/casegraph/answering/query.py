@@ -1,10 +1,14 @@
 """
-Answering (§2.2.1, equation 1): gather path types, weigh them, walk them from the query entity, combine what they say.
+Answering: gather path types, weigh them, walk them from the query entity, combine what they say (equation 1).
 
-Whatever the settings, a query walks a list of path types in the order of their weight. By default the list is every
-path type known for the relation, the same for all queries; in the paper's setting it is gathered from the query's
-contextual entities and weighed by the counts of the query's cluster. The kernel walks, adds the precedents and
-combines.
+    P(e₂ | e, r)  =  Σ_p P(p | e, r) · P(e₂ | p, e, r)
+
+Here e is the query entity, r the query relation, p a path type, and e₂ an entity that p reaches from e.
+
+Whatever the settings, a query walks a list of path types, best first. By default the list holds
+every path type known for the relation, and is the same for all queries. In the paper's setting it is
+gathered from the contextual entities of the query, and weighed by the counts of the query's cluster.
+The weights are those of the module `weights`; the kernels walk, add the precedents, and combine.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +19,7 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.answering.state import State
+from casegraph.answering.weights import prior_times_precision, ratio, right_share
 from casegraph.graph.arrays import Counts, Floats, Ids, ids
 from casegraph.running import threads
 from casegraph.settings import Settings
@@ -22,17 +27,99 @@ from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import nearest
 from casegraph.statistics.counts import ClusterCounts
-from casegraph.statistics.path_types import name_order
-from casegraph.statistics.statistics import share
+from casegraph.statistics.path_types import name_order, single_step
+from casegraph.statistics.sums import grouped
 
 ALMOST_SURE = 1 - 1e-9  # no path type is worth more: nothing is so certain that nothing else can add to it
+UNKNOWN = -1  # an entity that was never seen, or no entity
+
+
+class Found(NamedTuple):
+    """The answers of a query with their scores, best first, and whether the budgets sufficed to find them all."""
+
+    entities: Ids
+    scores: Floats
+    exact: bool
+
+
+def answers(state: State, relation: int, entities: Ids, *, top: int, hidden: Ids | None = None) -> list[Found]:
+    """The best `top` answers of each query (entity, relation, ?); all of them if `top` is -1.
+
+    entities  (queries,)  the entity of each query; -1 if it was never seen
+    hidden    (queries,)  for each query a known answer to be treated as unknown, or -1
+    """
+    query = relation_query(state, relation, entities)
+    offsets, found, scores, exact, _ = kernels.answers(
+        query.kernel,
+        entities,
+        query.lists.of_query,
+        _or_nothing(hidden, entities),
+        state.workspaces,
+        top,
+        threads(),
+    )
+    counts_are_exact = state.statistics.exact(relation)
+    results = []
+    for (start, end), walks_are_exact in zip(pairwise(offsets), exact.tolist(), strict=True):
+        is_exact = bool(walks_are_exact) and counts_are_exact
+        results.append(Found(found[start:end], scores[start:end], is_exact))
+    return results
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """How each target stands among the candidates that were reached and are not known; parallel arrays.
+
+    score    (targets,)  0 where the target was not reached
+    better   (targets,)  candidates that score more
+    equal    (targets,)  candidates that score as much
+    earlier  (targets,)  those of the equal candidates that were found before the target
+    """
+
+    score: Floats
+    better: Counts
+    equal: Counts
+    earlier: Counts
+
+
+def standings(
+    state: State,
+    query: tuple[int, Ids],
+    targets: tuple[Counts, Ids],
+    known: tuple[Counts, Ids],
+    hidden: Ids | None = None,
+) -> Standings:
+    """Rank targets without listing all candidates.
+
+    query    the relation, and the entity of each query
+    targets  offsets and entities: which answers of each query to rank, sorted
+    known    offsets and entities: which answers of each query to pass over when another is ranked, sorted
+    hidden   for each query a known answer to be treated as unknown, or -1
+    """
+    relation, entities = query
+    prepared = relation_query(state, relation, entities)
+    score, better, equal, earlier = kernels.standings(
+        prepared.kernel,
+        entities,
+        prepared.lists.of_query,
+        _or_nothing(hidden, entities),
+        state.workspaces,
+        *targets,
+        *known,
+        threads(),
+    )
+    return Standings(score, better, equal, earlier)
 
 
 @dataclass(frozen=True, slots=True)
 class WalkLists:
-    """The path types that queries of one relation walk.
+    """The path types that queries of one relation walk, as lists that several queries may share.
 
-    List i is `walked[offsets[i] : offsets[i + 1]]`, places in `types`; `of_query` says which list each query walks.
+    types     (types,)      all path types that are in a list
+    offsets   (lists + 1,)  list i is `walked[offsets[i] : offsets[i + 1]]`, best first
+    walked    (rows,)       places in `types`
+    weights   (rows,)       what each path type is worth in its list
+    of_query  (queries,)    which list each query walks
     """
 
     types: Counts
@@ -47,187 +134,163 @@ class WalkLists:
         return self.types, self.offsets, self.walked, self.weights
 
 
-class Asking(NamedTuple):
-    """What queries of one relation walk, and what the kernels have made of it."""
+class RelationQuery(NamedTuple):
+    """What queries of one relation walk, and the kernels' own form of it."""
 
     lists: WalkLists
     kernel: kernels.Asking
 
 
-def asking(state: State, relation: int, entities: Ids) -> Asking:
-    """What to walk for the queries (entity, relation), best first; equal weights in the order of `name_order`.
+def relation_query(state: State, relation: int, entities: Ids) -> RelationQuery:
+    """What to walk for the queries (entity, relation, ?), best first; equal weights in the order of `name_order`.
 
-    If all entities walk the same it is made once: it takes less room than the graph and the counts it is made from.
+    If all entities walk the same list, it is made once for each state and relation: it takes less
+    memory than the graph and the counts that it is made from.
     """
     if state.settings.neighbours is not None:
-        return _asking(state, relation, _known_to_neighbours(state, relation, entities))
-    lists, kernel = state.derived(
-        ("asking", relation), lambda: _asking(state, relation, _known_for_everyone(state, relation))
+        return _prepared(state, relation, _lists_of_neighbours(state, relation, entities))
+    shared = state.derived(
+        ("relation query", relation),
+        lambda: _prepared(state, relation, _list_of_everyone(state, relation)),
     )
-    return Asking(replace(lists, of_query=np.zeros(len(entities), dtype=np.int32)), kernel)
-
-
-class Found(NamedTuple):
-    """The answers of a query with their scores, best first, and whether the budgets sufficed to find them all."""
-
-    entities: Ids
-    scores: Floats
-    exact: bool
-
-
-def answers(state: State, relation: int, entities: Ids, *, top: int, left_out: Ids | None = None) -> list[Found]:
-    """The best `top` answers of each query (entity, relation); all of them if `top` is -1.
-
-    left_out  for each query a known answer to be treated as unknown, or -1
-    """
-    lists, kernel = asking(state, relation, entities)
-    offsets, found, scores, exact, _ = kernels.answers(
-        kernel, entities, lists.of_query, _left_out(entities, left_out), state.workspaces, top, threads()
-    )
-    parts, counted = zip(pairwise(offsets), exact.tolist(), strict=True), state.statistics.exact(relation)
-    return [Found(found[start:end], scores[start:end], bool(whole) and counted) for (start, end), whole in parts]
-
-
-@dataclass(frozen=True, slots=True)
-class Standings:
-    """How each target stands among the candidates that were reached and are not known; parallel arrays over targets.
-
-    score    0 where the target was not reached
-    better   candidates that score more;  equal: as much;  earlier: those of the equal that were found before it
-    """
-
-    score: Floats
-    better: Counts
-    equal: Counts
-    earlier: Counts
-
-
-def standings(
-    state: State,
-    query: tuple[int, Ids],
-    targets: tuple[Counts, Ids],
-    known: tuple[Counts, Ids],
-    left_out: Ids | None = None,
-) -> Standings:
-    """Rank targets without listing all candidates.
-
-    query    the relation, and the entity of each query
-    targets  offsets and entities: which answers of each query to rank, sorted
-    known    offsets and entities: which answers of each query to pass over when another is ranked, sorted
-    """
-    relation, entities = query
-    lists, kernel = asking(state, relation, entities)
-    score, better, equal, earlier = kernels.standings(
-        kernel, entities, lists.of_query, _left_out(entities, left_out), state.workspaces, *targets, *known, threads()
-    )
-    return Standings(score, better, equal, earlier)
+    the_only_list = np.zeros(len(entities), dtype=np.int32)
+    return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)
 
 
 def manner(settings: Settings) -> kernels.Manner:
     """The part of the settings that the kernels know."""
-    chosen = kernels.Manner()
-    chosen.max_length, chosen.loop_free = settings.max_length, settings.loop_free
-    chosen.walked = settings.path_types or 0
-    chosen.precedents, chosen.doubt = settings.precedents, settings.doubt
-    chosen.support, chosen.habit = settings.support, settings.habit
-    chosen.sum = settings.combination == "sum"
-    chosen.discount, chosen.best, chosen.budget = settings.discount, settings.best, settings.budget
-    return chosen
+    options = kernels.Manner()
+    options.max_length = settings.max_length
+    options.loop_free = settings.loop_free
+    options.walked = settings.path_types or 0
+    options.precedents = settings.precedents
+    options.doubt = settings.doubt
+    options.support = settings.support
+    options.habit = settings.habit
+    options.sum = settings.combination == "sum"
+    options.discount = settings.discount
+    options.best = settings.best
+    options.budget = settings.budget
+    return options
 
 
-def _left_out(entities: Ids, left_out: Ids | None) -> Ids:
-    return np.full(len(entities), -1, dtype=np.int32) if left_out is None else left_out
-
-
-def _asking(state: State, relation: int, lists: WalkLists) -> Asking:
+def _prepared(state: State, relation: int, lists: WalkLists) -> RelationQuery:
     ranks = state.graph.entities.ranks()
-    return Asking(lists, kernels.Asking(state.graph.kernel, relation, lists.arrays, manner(state.settings), ranks))
+    options = manner(state.settings)
+    kernel = kernels.Asking(state.graph.kernel, relation, lists.arrays, options, ranks)
+    return RelationQuery(lists, kernel)
 
 
-def _known_for_everyone(state: State, relation: int) -> WalkLists:
-    counts, settings = state.statistics.everyone(relation), state.settings
+def _list_of_everyone(state: State, relation: int) -> WalkLists:
+    """One list for all queries: every path type known for the relation, weighed by everyone's counts."""
+    settings = state.settings
+    counts = state.statistics.everyone(relation)
+    types = counts.types
     if settings.weight == "right":
-        weights = share(counts.right, counts.reached, settings.doubt)
+        weights = right_share(counts.right, counts.reached, settings.doubt)
     else:
-        weights = _prior_times_precision(state.statistics.clustered(relation), EVERYONE, counts.types)
-    order = _best_first(state, counts.types, weights)
-    order = order[(weights[order] > 0) & (counts.types[order] != relation + 1)].astype(np.int32)
-    return WalkLists(counts.types, np.array([0, len(order)]), order, weights[order], ids([0]))
+        weights = prior_times_precision(state.statistics.clustered(relation), EVERYONE, types)
+
+    order = np.lexsort((name_order(state.graph, types, settings.max_length), -weights))
+    is_walked = (weights > 0) & (types != single_step(relation))
+    walked = order[is_walked[order]].astype(np.int32)
+    offsets = np.array([0, len(walked)])
+    return WalkLists(types, offsets, walked, weights[walked], of_query=ids([0]))
 
 
-def _known_to_neighbours(state: State, relation: int, entities: Ids) -> WalkLists:
+def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkLists:
+    """A list for each query, P_n(E_{c,q}, r) (§2.2.1): the path types that lead its contextual entities to answers.
+
+    Queries with the same contextual entities and the same cluster share a list.
+    """
     neighbours = _neighbours(state, relation, entities)
-    counts = state.statistics.closed_path_types(relation, np.unique(np.concatenate([ids(), *neighbours])))
+    all_neighbours = np.unique(np.concatenate([ids(), *neighbours]))
+    counts = state.statistics.closed_path_types(relation, all_neighbours)
     types = np.unique(counts.types)
-    types = types[types != relation + 1]
-    places = name_order(state.graph, types, state.settings.max_length)
-    lists: dict[tuple[bytes, int], int] = {}
-    walked, weights, of_query = [], [], []
+    types = types[types != single_step(relation)]
+    places_by_name = name_order(state.graph, types, state.settings.max_length)
+
+    numbers: dict[tuple[bytes, int], int] = {}
+    walked = [ids()]
+    weights = [np.zeros(0)]
+    sizes = [0]
+    of_query = []
     for entity, near in zip(entities.tolist(), neighbours, strict=True):
-        cluster = int(state.clusters.entities[entity]) if entity >= 0 else EVERYONE
-        key = near.tobytes(), cluster
-        if key not in lists:
-            lists[key] = len(lists)
-            gathered, frequency = _gathered(counts, near, types)
-            weight = np.minimum(_weights(state, relation, cluster, types[gathered], frequency), ALMOST_SURE)
-            order = np.lexsort((places[gathered], -weight))
+        cluster = EVERYONE if entity == UNKNOWN else int(state.clusters.entities[entity])
+        key = (near.tobytes(), cluster)
+        if key not in numbers:
+            numbers[key] = len(numbers)
+            gathered, frequencies = _gathered(counts, near, types)
+            weight = _weights(state, relation, cluster, types[gathered], frequencies)
+            weight = np.minimum(weight, ALMOST_SURE)
+            order = np.lexsort((places_by_name[gathered], -weight))
             order = order[weight[order] > 0]
             walked.append(gathered[order].astype(np.int32))
             weights.append(weight[order])
-        of_query.append(lists[key])
-    offsets = np.cumsum([0, *map(len, walked)], dtype=np.int64)
+            sizes.append(len(order))
+        of_query.append(numbers[key])
     return WalkLists(
-        types, offsets, np.concatenate([ids(), *walked]), np.concatenate([np.zeros(0), *weights]), ids(of_query)
+        types,
+        offsets=np.cumsum(sizes, dtype=np.int64),
+        walked=np.concatenate(walked),
+        weights=np.concatenate(weights),
+        of_query=ids(of_query),
     )
 
 
 def _neighbours(state: State, relation: int, entities: Ids) -> list[Ids]:
-    """The contextual entities of each query. Those of one profile have the same, but for themselves."""
+    """The contextual entities E_{c,q} of each query (§2.2.1).
+
+    Entities with the same profile have the same neighbours, except that nobody is its own: so
+    k + 1 neighbours are found once for each profile.
+    """
     k = state.settings.neighbours or 0
-    found: dict[int, Ids] = {NONE: ids()}
-    lists = []
+    profiles = state.profiles
+    of_profile: dict[int, Ids] = {NONE: ids()}
+    neighbours = []
     for entity in entities.tolist():
-        profile = state.profiles.of(entity) if entity >= 0 else NONE
-        if profile not in found:
-            found[profile] = nearest(state.profiles, state.graph, profile, state.profiles.having(relation), k + 1)
-        near = found[profile]
-        lists.append(near[near != entity][:k])
-    return lists
+        profile = NONE if entity == UNKNOWN else profiles.of(entity)
+        if profile not in of_profile:
+            among = profiles.having(relation)
+            of_profile[profile] = nearest(profiles, state.graph, profile, among, k + 1)
+        near = of_profile[profile]
+        neighbours.append(near[near != entity][:k])
+    return neighbours
 
 
 def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, Counts]:
-    """Which of `types` lead a neighbour to its answers, as places, and how often."""
-    rows = np.concatenate(
-        [np.arange(0), *(np.arange(len(counts.types))[counts.of(entity)] for entity in near.tolist())]
-    )
+    """The path types that lead some of these neighbours to their answers, as places in `types`, and how often."""
+    every_row = np.arange(len(counts.types))
+    rows_of_each = [every_row[counts.of(entity)] for entity in near.tolist()]
+    rows = np.concatenate([every_row[:0], *rows_of_each])
     rows = rows[np.isin(counts.types[rows], types)]
-    places, which = np.unique(np.searchsorted(types, counts.types[rows]), return_inverse=True)
-    return places, np.bincount(which, weights=counts.hits[rows], minlength=len(places)).astype(np.int64)
+    places = np.searchsorted(types, counts.types[rows])
+    groups = grouped(places)
+    return groups.keys(places), groups.sums(counts.hits[rows])
 
 
-def _weights(state: State, relation: int, cluster: int, types: Counts, frequency: Counts) -> Floats:
-    if state.settings.weight == "frequency":
-        return share(frequency, int(frequency.sum()))
-    if state.settings.weight == "right":
+def _weights(state: State, relation: int, cluster: int, types: Counts, frequencies: Counts) -> Floats:
+    """What the gathered path types are worth, by the settings.
+
+    frequencies  (types,)  how often each led a contextual entity to an answer
+    """
+    settings = state.settings
+    if settings.weight == "frequency":
+        return ratio(frequencies, int(frequencies.sum()))
+    if settings.weight == "right":
         counts = state.statistics.everyone(relation)
         rows = np.searchsorted(counts.types, types)
-        return share(counts.right[rows], counts.reached[rows], state.settings.doubt)
-    counted = state.statistics.clustered(relation)
-    own = _prior_times_precision(counted, cluster, types)
-    return np.where(own > 0, own, _prior_times_precision(counted, EVERYONE, types)) if state.settings.fallback else own
+        return right_share(counts.right[rows], counts.reached[rows], settings.doubt)
+    cluster_counts = state.statistics.clustered(relation)
+    own = prior_times_precision(cluster_counts, cluster, types)
+    if not settings.fallback:
+        return own
+    everyones = prior_times_precision(cluster_counts, EVERYONE, types)
+    return np.where(own > 0, own, everyones)
 
 
-def _prior_times_precision(counts: ClusterCounts, cluster: int, types: Counts) -> Floats:
-    """The weight of each path type in a cluster (equations 2 and 3); 0 where it never led to an answer there."""
-    rows = counts.of(cluster)
-    known = counts.types[rows]
-    if not len(known):
-        return np.zeros(len(types))
-    places = np.minimum(np.searchsorted(known, types), len(known) - 1)
-    hits, tries = counts.hits[rows], counts.tries[rows]
-    weights = share(hits, int(hits.sum())) * share(hits, tries)
-    return np.where(known[places] == types, weights[places], 0.0)
-
-
-def _best_first(state: State, types: Counts, weights: Floats) -> Counts:
-    return np.lexsort((name_order(state.graph, types, state.settings.max_length), -weights))
+def _or_nothing(hidden: Ids | None, entities: Ids) -> Ids:
+    """What is hidden from each query; -1, for nothing, if none is given."""
+    if hidden is not None:
+        return hidden
+    return np.full(len(entities), UNKNOWN, dtype=np.int32)

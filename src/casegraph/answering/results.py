@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, overload
+
+from casegraph.answering.rendering import ShownAnswer, answers_as_html, question
+from casegraph.graph.directions import is_inverse, relation_of
 
 if TYPE_CHECKING:
     from casegraph.graph.graph import Graph
@@ -59,11 +61,19 @@ class Answers(Sequence[Answer]):
     @property
     def question(self) -> str:
         """The question as a person writes it."""
-        return f"(?, {self.relation}, {self.asked})" if self.inverse else f"({self.asked}, {self.relation}, ?)"
+        return question(self.asked, self.relation, inverse=self.inverse)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        answers = [{"rank": a.rank, "entity": a.entity, "score": a.score, "known": a.known} for a in self.found]
+        answers = [
+            {
+                "rank": answer.rank,
+                "entity": answer.entity,
+                "score": answer.score,
+                "known": answer.known,
+            }
+            for answer in self.found
+        ]
         return {
             "asked": self.asked,
             "relation": self.relation,
@@ -74,27 +84,38 @@ class Answers(Sequence[Answer]):
         }
 
     def _repr_html_(self) -> str:
-        rows = [(str(a.rank), a.entity, f"{a.score:.4f}", "known" if a.known else "") for a in self.found]
-        return f"<p>{escape(self.question)} {escape(self.note)}</p>" + html_table(("", "answer", "score", ""), rows)
+        return answers_as_html(self.question, self.note, [shown(answer) for answer in self.found])
 
 
 def named_answers(
-    graph: Graph, query: tuple[str, int], scored: Iterable[tuple[int, float]], own: set[int], *, exclude: bool
+    graph: Graph,
+    query: tuple[str, int],
+    scored: Iterable[tuple[int, float]],
+    own: set[int],
+    *,
+    exclude: bool,
 ) -> tuple[Answer, ...]:
-    """Answers by name, numbered, in the order given; `own` are those known already."""
-    asked, relation = query
-    name, inverse = graph.relations[relation >> 1], bool(relation & 1)
-    kept = [(entity, score) for entity, score in scored if not (exclude and entity in own)]
-    return tuple(
-        Answer(asked, name, inverse, graph.entities[entity], score, rank, entity in own)
-        for rank, (entity, score) in enumerate(kept, start=1)
-    )
+    """Answers by name, numbered in the order given.
+
+    query    the name of the entity asked about, and the relation
+    scored   entities and their scores
+    own      the answers that are known already
+    exclude  whether to leave these out
+    """
+    asked, direction = query
+    relation = graph.relations[relation_of(direction)]
+    inverse = bool(is_inverse(direction))
+    answers: list[Answer] = []
+    for entity, score in scored:
+        is_known = entity in own
+        if is_known and exclude:
+            continue
+        rank = len(answers) + 1
+        name = graph.entities[entity]
+        answers.append(Answer(asked, relation, inverse, name, score, rank, is_known))
+    return tuple(answers)
 
 
-def html_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table of plain text."""
-
-    def cells(row: tuple[str, ...], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-    return "<table>" + cells(header, "th") + "".join(cells(row, "td") for row in rows) + "</table>"
+def shown(answer: Answer) -> ShownAnswer:
+    """What text and HTML show of an answer."""
+    return ShownAnswer(answer.asked, answer.entity, answer.score, answer.rank, answer.known)

@@ -1,10 +1,11 @@
 """
-A state: all that queries are answered from, as a value.
+The state that queries are answered from: a graph with its names, profiles, clusters and statistics.
 
-A graph with its names, its profiles, clusters and statistics. An update makes the next state and leaves this one alone,
-so whoever holds a state keeps it as it was, and putting the next one in its place is one assignment. What is derived
-from the graph (clusters, counts, lists of path types) is made when it is first needed and belongs to the state; threads
-may ask for it at the same time.
+A state is a value. An update makes the next state and leaves this one alone, so whoever holds a
+state keeps it as it was, and replacing it by the next is one assignment.
+
+What is derived from the graph (clusters, counts, lists of path types) is made when it is first
+needed, and belongs to the state. Several threads may ask for it at the same time.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from casegraph import kernels
 from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.change import Change
 from casegraph.graph.digest import digest
+from casegraph.graph.directions import forward
 from casegraph.similarity.clusters.assignment import Clusters, depends_on_history
 from casegraph.similarity.profiles import NONE, Profiles
-from casegraph.statistics.backlog import MANY
+from casegraph.statistics.backlog import MAX_CHANGED_FACTS
 from casegraph.statistics.incremental import ChangedHits
 from casegraph.statistics.path_types import has_room
 from casegraph.statistics.statistics import PathStatistics
@@ -35,20 +37,24 @@ if TYPE_CHECKING:
 
 Retracted = tuple[str, str, str] | str  # a fact, or an entity: all its facts
 T = TypeVar("T")
-FEW = 64  # names without facts that are not worth giving up
+MAX_UNUSED_NAMES = 64  # names without facts: so few are not worth giving up
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
     """What an update did, in numbers.
 
-    added, retracted   facts that came and went;  repeated, absent: those that were there already, or were not there
-    new_entities, new_relations  names never seen before
-    reshaped           entities whose set of relations changed
-    moved              entities whose cluster changed, where clusters follow every change ("grinch")
-    recounted          entities on a cycle that a changed fact closes or opens: those whose hits change
-    cycles             how many such cycles there are: the work done
-    anew               whether so much changed that counts were dropped, to be made anew when needed
+    added          facts that are new
+    retracted      facts that are gone
+    repeated       facts that were to be added and were there already
+    absent         facts that were to be retracted and were not there
+    new_entities   entities never seen before
+    new_relations  relations never seen before
+    reshaped       entities whose set of relations changed
+    moved          entities whose cluster changed, if the clusters follow every change ("grinch")
+    recounted      entities on a cycle that a changed fact closes or opens: their hits change
+    cycles         how many such cycles there are: the work done
+    anew           whether so much changed that counts were dropped, to be made from scratch when needed
     """
 
     added: int = 0
@@ -65,7 +71,13 @@ class Update:
 
 
 class Step(NamedTuple):
-    """The state after an update; what changed, in the graph as it was before names were given up; that in numbers."""
+    """What an update leads to.
+
+    state   the state after it
+    change  the facts that came and went
+    graph   the graph after it, under the ids that `change` has; the state may have given up names
+    update  the change in numbers
+    """
 
     state: State
     change: Change
@@ -77,7 +89,9 @@ class LazyClusters:
     """Which cluster each entity is in: known already, or made when first asked for."""
 
     def __init__(self, graph: Graph, profiles: Profiles, settings: Settings, known: Clusters | None = None) -> None:
-        self._made_of = (graph, profiles, settings)
+        self._graph = graph
+        self._profiles = profiles
+        self._settings = settings
         self._known = known
         self._making = Lock()
 
@@ -86,7 +100,7 @@ class LazyClusters:
         if self._known is None:
             with self._making:
                 if self._known is None:
-                    self._known = Clusters.of(*self._made_of)
+                    self._known = Clusters.of(self._graph, self._profiles, self._settings)
         return self._known
 
     def of_each(self) -> Ids:
@@ -95,12 +109,18 @@ class LazyClusters:
 
 
 class State:
-    """One state of a case base; made by `of`, and from another by `updated` or `after`.
+    """One state of a case base; made by `of`, or from an earlier state by `updated` or `after`.
 
     sequence  how many updates have led to it
     """
 
-    def __init__(self, statistics: PathStatistics, profiles: Profiles, clusters: LazyClusters, sequence: int) -> None:
+    def __init__(
+        self,
+        statistics: PathStatistics,
+        profiles: Profiles,
+        clusters: LazyClusters,
+        sequence: int,
+    ) -> None:
         self.graph = statistics.graph
         self.settings = statistics.settings
         self.statistics = statistics
@@ -120,14 +140,16 @@ class State:
         clusters: Clusters | None = None,
         sequence: int = 0,
     ) -> State:
-        """The state of a graph, of which nothing is counted yet."""
-        profiles = Profiles.of_graph(graph) if profiles is None else profiles
-        lazy = LazyClusters(graph, profiles, settings, clusters)
-        return cls(PathStatistics(graph, lazy.of_each, settings), profiles, lazy, sequence)
+        """The state of a graph of which nothing is counted yet."""
+        if profiles is None:
+            profiles = Profiles.of_graph(graph)
+        lazy_clusters = LazyClusters(graph, profiles, settings, clusters)
+        statistics = PathStatistics(graph, lazy_clusters.of_each, settings)
+        return cls(statistics, profiles, lazy_clusters, sequence)
 
     @property
     def clusters(self) -> Clusters:
-        """Which cluster each entity is in, made when first needed."""
+        """Which cluster each entity is in; made when first needed."""
         return self._clusters()
 
     @cached_property
@@ -136,7 +158,10 @@ class State:
         return digest(self.graph, self.settings)
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` makes of this state, kept under a key; threads that ask at the same time may each make it."""
+        """A value that `make` derives from this state, cached under a key.
+
+        Threads that ask at the same time may each make it.
+        """
         if key not in self._derived:
             self._derived[key] = make()
         return self._derived[key]  # type: ignore[return-value]
@@ -146,29 +171,41 @@ class State:
         return State(self.statistics, self.profiles, self._clusters, sequence)
 
     def updated(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()) -> Step:
-        """The state after facts were retracted and then others taken in."""
+        """The state after some facts are retracted and then others added."""
         graph = self.graph.copy()
         change = graph.retract(retract).then(graph.add(add))
         return self.after(change, graph)
 
     def after(self, change: Change, graph: Graph, sequence: int | None = None) -> Step:
-        """The state after a change that has made `graph` of this one's; by default, the next in sequence.
+        """The state after a change (§2.3); if nothing changed, the same state.
 
-        Counts that are known are kept, unless the change is large. If nothing changed, the state is the same.
+        graph     the graph of this state after the change
+        sequence  the number of the new state; by default the next
+
+        Counts are kept and follow the change, unless it is large.
         """
         if not len(change):
-            return Step(self, change, self.graph, Update(repeated=change.repeated, absent=change.absent))
+            unchanged = Update(repeated=change.repeated, absent=change.absent)
+            return Step(self, change, self.graph, unchanged)
+
+        # (a) representations of entities
         profiles = self.profiles.copy()
         reshaped = profiles.refresh(graph, change.entities)
+
+        # (b) clusters
         clusters = None
         moved = ids()
         if depends_on_history(self.settings):
             clusters, moved = self.clusters.after(graph, profiles, reshaped)
-        lazy = LazyClusters(graph, profiles, self.settings, clusters)
+        lazy_clusters = LazyClusters(graph, profiles, self.settings, clusters)
+
+        # (c) counts
+        has_room_for_relations = has_room(graph, self.settings.max_length)
         statistics = None
-        hits = ChangedHits.none(anew=True)
-        if len(change) <= MANY and has_room(graph, self.settings.max_length):
-            statistics, hits = self.statistics.after(change, graph, lazy.of_each)
+        hits = ChangedHits.unknown(from_scratch=True)
+        if len(change) <= MAX_CHANGED_FACTS and has_room_for_relations:
+            statistics, hits = self.statistics.after(change, graph, lazy_clusters.of_each)
+
         update = Update(
             added=len(change.added),
             retracted=len(change.retracted),
@@ -180,26 +217,33 @@ class State:
             moved=len(moved),
             recounted=len(hits.entities),
             cycles=hits.cycles,
-            anew=hits.anew,
+            anew=hits.from_scratch,
         )
-        sequence = self.sequence + 1 if sequence is None else sequence
-        if _has_many_dead_names(graph, profiles) or not has_room(graph, self.settings.max_length):
-            later = _with_living_names(graph, profiles, clusters, statistics, self.settings, sequence)
+
+        if sequence is None:
+            sequence = self.sequence + 1
+        if _has_many_unused_names(graph, profiles) or not has_room_for_relations:
+            later = _with_used_names(graph, profiles, clusters, statistics, self.settings, sequence)
         elif statistics is None:
             later = State.of(graph, self.settings, profiles=profiles, clusters=clusters, sequence=sequence)
         else:
-            later = State(statistics, profiles, lazy, sequence)
+            later = State(statistics, profiles, lazy_clusters, sequence)
         return Step(later, change, graph, update)
 
 
-def _has_many_dead_names(graph: Graph, profiles: Profiles) -> bool:
+def _has_many_unused_names(graph: Graph, profiles: Profiles) -> bool:
     """Whether names that no fact has any more outnumber the others."""
-    living = int(np.count_nonzero(profiles.each() != NONE))
-    used = sum(len(graph.edges(relation).heads) > 0 for relation in range(0, graph.directions, 2))
-    return len(graph.entities) > 2 * living + FEW or len(graph.relations) > 2 * used + FEW
+    used_entities = int(np.count_nonzero(profiles.each() != NONE))
+    used_relations = 0
+    for relation in range(len(graph.relations)):
+        used_relations += len(graph.edges(forward(relation)).heads) > 0
+    return (
+        len(graph.entities) > 2 * used_entities + MAX_UNUSED_NAMES
+        or len(graph.relations) > 2 * used_relations + MAX_UNUSED_NAMES
+    )
 
 
-def _with_living_names(
+def _with_used_names(
     graph: Graph,
     profiles: Profiles,
     clusters: Clusters | None,
@@ -207,14 +251,17 @@ def _with_living_names(
     settings: Settings,
     sequence: int,
 ) -> State:
-    """The state of a graph in which names that no fact has any more are given up, and ids are new."""
-    changed = Change() if statistics is None else statistics.changed_facts()
-    living, new = graph.with_living_names(changed)
-    its_profiles = profiles.renumbered(new)
-    its_clusters = None if clusters is None else clusters.renumbered(new, its_profiles)
-    lazy = LazyClusters(living, its_profiles, settings, its_clusters)
+    """The state of a graph without the names that no fact has any more; ids are new.
+
+    Names in changes that counts have yet to catch up with are kept.
+    """
+    pending = Change() if statistics is None else statistics.changed_facts()
+    new_graph, new_ids = graph.with_living_names(pending)
+    new_profiles = profiles.renumbered(new_ids)
+    new_clusters = None if clusters is None else clusters.renumbered(new_ids, new_profiles)
+    lazy_clusters = LazyClusters(new_graph, new_profiles, settings, new_clusters)
     if statistics is None:
-        counted = PathStatistics(living, lazy.of_each, settings)
+        new_statistics = PathStatistics(new_graph, lazy_clusters.of_each, settings)
     else:
-        counted = statistics.renumbered(living, new, lazy.of_each)
-    return State(counted, its_profiles, lazy, sequence)
+        new_statistics = statistics.renumbered(new_graph, new_ids, lazy_clusters.of_each)
+    return State(new_statistics, new_profiles, lazy_clusters, sequence)

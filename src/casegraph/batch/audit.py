@@ -99,7 +99,7 @@ def findings(state: State, facts: Facts) -> list[Finding]:
     """The most doubtful facts of a task."""
     known = _known_answers(state, facts)
     standing = _standings(state, facts, known)
-    best = answers(state, facts.relation, facts.heads, top=2, left_out=facts.tails)
+    best = answers(state, facts.relation, facts.heads, top=2, hidden=facts.tails)
     scores = standing.score.tolist()
     better = standing.better.tolist()
 
@@ -181,7 +181,7 @@ def _standings(state: State, facts: Facts, known: list[Ids]) -> Standings:
     targets = (np.arange(len(facts.heads) + 1), facts.tails)
     passed_over = (_offsets(known), np.concatenate(known))
     query = (facts.relation, facts.heads)
-    return standings(state, query, targets, passed_over, left_out=facts.tails)
+    return standings(state, query, targets, passed_over, hidden=facts.tails)
 
 
 def _offsets(parts: list[Ids]) -> Counts:

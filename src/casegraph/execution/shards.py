@@ -147,7 +147,7 @@ def count_reach(state: State, task: tuple[Shard, list[int]], show: Show = quiet)
     relation_of_row = np.repeat(np.arange(len(counts), dtype=np.int32), row_counts)
     types = _joined_column(counts, TYPES)
     columns = {name: _joined_column(counts, name) for name in COUNT_COLUMNS}
-    extent = np.array([statistics.longest, statistics.spare])
+    extent = np.array([statistics.longest, statistics.headroom])
     rows = _Rows(relation_of_row, types, columns)
     return _part(state, shard, counted=relations, extent=extent, rows=rows)
 

@@ -247,6 +247,7 @@ class Graph:
             return rows
         self._make_room()
 
+        # Each relation is changed on its own, except that small new relations are made together.
         rows = rows[np.argsort(rows[:, 1], kind="stable")]
         small_and_new: list[Ids] = []
         changed = [NO_ROWS]

@@ -1,10 +1,22 @@
 """
-What changed since counts were made that wait to be brought up to date.
+The changes that counts have not followed yet.
 
-Counts follow a change when they are next asked for. Until then the change is kept here, once for all counts that wait,
-as a row of stretches: a new stretch begins with the first change after something was counted, and counts remember with
-which stretch their waiting began. Changes of one stretch are folded into their net effect, so however many updates
-come, nothing here grows beyond `MANY` rows: what has waited for longer is counted anew, which is then cheaper.
+The problem: an update should be quick, but bringing the counts of every relation up to date is
+not, and most relations are not asked about before the next update.
+
+The idea is lazy evaluation. An update leaves the counts as they are and appends its change to a
+log, the backlog. When a relation is next asked about, its counts catch up with all that the log
+holds since they were made.
+
+One log serves the counts of all relations. It is divided into epochs: a new epoch begins with the
+first change after something was counted. Counts only remember the number of the epoch that
+followed them. Each epoch may hold its baseline, the graph as it was when the epoch began, since
+catching up compares the graph before with the graph after.
+
+The log stays small, however many updates come: changes within an epoch are folded into their net
+effect, only the newest epochs hold their baselines, and when there are more changed facts than
+`MAX_CHANGED_FACTS`, the oldest epochs are dropped. Counts older than the log are dropped, too, and
+made from scratch when they are needed, which is cheaper than following so many changes.
 """
 
 from __future__ import annotations
@@ -20,99 +32,119 @@ from casegraph.graph.change import Change, net_change
 if TYPE_CHECKING:
     from casegraph.graph.graph import Graph, Renumbering
 
-MANY = 256  # changed facts: with more, counting anew is cheaper than keeping up
-HELD = 8  # stretches that hold the graph they began with; of earlier ones it is made again when it is needed
-FOLDED = 16  # changes of a stretch that are kept apart before they are folded into one
+MAX_CHANGED_FACTS = 256  # with more, counting from scratch is cheaper than catching up
+MAX_BASELINES = 8  # epochs that hold their baseline; that of an earlier epoch is rebuilt when needed
+MAX_UNFOLDED = 16  # changes that an epoch keeps apart before it folds them into their net effect
 
 
-class Moment(NamedTuple):
-    """A graph, and the cluster of each entity; none where clusters play no part."""
+class Baseline(NamedTuple):
+    """The graph when an epoch began, and the cluster of each entity; none if no cluster was counted."""
 
     graph: Graph
     clusters: Ids | None
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """Changes one after the other, and the entities whose hits they altered.
+class Epoch:
+    """Successive changes between two times of counting.
 
-    began  the moment before the first of them, while it is held
+    changes   the changes, oldest first
+    entities  the entities whose hits these changes altered, in parts
+    baseline  the graph before the first change, while it is held
     """
 
     changes: tuple[Change, ...]
     entities: tuple[Ids, ...]
-    began: Moment | None
+    baseline: Baseline | None
 
     @property
-    def rows(self) -> int:
-        """How many changed facts are kept."""
-        return sum(map(len, self.changes))
+    def changed_facts(self) -> int:
+        """How many changed facts it holds."""
+        return sum(len(change) for change in self.changes)
 
-    def after(self, change: Change, entities: Ids) -> Stretch:
-        """With one more change."""
+    def after(self, change: Change, entities: Ids) -> Epoch:
+        """The same epoch with one more change."""
         changes = (*self.changes, change)
-        whose = (*self.entities, entities)
-        if len(changes) > FOLDED:
+        altered = (*self.entities, entities)
+        if len(changes) > MAX_UNFOLDED:
             changes = (net_change(list(changes)),)
-            whose = (np.unique(np.concatenate(whose)),)
-        return Stretch(changes, whose, self.began)
+            altered = (np.unique(np.concatenate(altered)),)
+        return Epoch(changes, altered, self.baseline)
 
-    def renumbered(self, new: Renumbering) -> Stretch:
-        """The same where ids are new; of the moment before it, and of clusters, nothing is held any more."""
-        changes = tuple(change.renumbered(new.entities, new.relations) for change in self.changes)
-        return Stretch(changes, (), None)
+    def renumbered(self, new: Renumbering) -> Epoch:
+        """The same changes under new ids; the baseline and the entities have old ids, and are dropped."""
+        changes = [change.renumbered(new.entities, new.relations) for change in self.changes]
+        return Epoch(tuple(changes), entities=(), baseline=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The stretches that counts may have to follow, oldest first; `first` is the number of the oldest."""
+    """The epochs that counts may have to follow, oldest first.
+
+    first  the number of the oldest epoch; the others are numbered consecutively
+    """
 
     first: int = 0
-    stretches: tuple[Stretch, ...] = ()
+    epochs: tuple[Epoch, ...] = ()
 
     @property
-    def end(self) -> int:
-        """The number that the next stretch gets."""
-        return self.first + len(self.stretches)
+    def newest(self) -> int:
+        """The number of the newest epoch."""
+        return self.first + len(self.epochs) - 1
 
-    def after(self, change: Change, entities: Ids, began: Moment | None) -> Backlog:
-        """With one more change, which begins a new stretch if the moment before it is given."""
-        if began is not None:
-            stretches = [*self.stretches, Stretch((change,), (entities,), began)]
-        elif self.stretches:
-            stretches = [*self.stretches[:-1], self.stretches[-1].after(change, entities)]
+    def after(self, change: Change, entities: Ids, baseline: Baseline | None) -> Backlog:
+        """The backlog with one more change.
+
+        entities  the entities whose hits it altered
+        baseline  the graph before it, if it begins a new epoch; none if it continues the newest
+        """
+        if baseline is not None:
+            epochs = [*self.epochs, Epoch((change,), (entities,), baseline)]
+        elif self.epochs:
+            epochs = [*self.epochs[:-1], self.epochs[-1].after(change, entities)]
         else:
-            return self
-        if len(stretches) > HELD:
-            stretches[-HELD - 1] = replace(stretches[-HELD - 1], began=None)
+            return self  # there are no counts that could follow the change
+
+        if len(epochs) > MAX_BASELINES:
+            oldest_with_baseline = -MAX_BASELINES - 1
+            epochs[oldest_with_baseline] = replace(epochs[oldest_with_baseline], baseline=None)
+
         first = self.first
-        while sum(stretch.rows for stretch in stretches) > MANY:
-            del stretches[0]
+        while sum(epoch.changed_facts for epoch in epochs) > MAX_CHANGED_FACTS:
+            del epochs[0]
             first += 1
-        return Backlog(first, tuple(stretches))
+        return Backlog(first, tuple(epochs))
+
+    def holds(self, number: int) -> bool:
+        """Whether the changes since the beginning of an epoch are still known."""
+        return number >= self.first
+
+    def baseline(self, number: int) -> Baseline | None:
+        """The graph when an epoch began, if it is held."""
+        return self.epochs[number - self.first].baseline
 
     def change_since(self, number: int) -> Change:
-        """What came and went in the end, from the beginning of a stretch on."""
-        changes = [change for stretch in self.stretches[number - self.first :] for change in stretch.changes]
+        """The net effect of all changes since the beginning of an epoch."""
+        changes: list[Change] = []
+        for epoch in self.epochs[number - self.first :]:
+            changes += epoch.changes
         return net_change(changes)
 
-    def began(self, number: int) -> Moment | None:
-        """The moment when a stretch began, if it is held."""
-        return self.stretches[number - self.first].began
-
     def entities_since(self, number: int) -> Ids:
-        """The entities whose hits were altered, sorted, from the beginning of a stretch on."""
-        parts = [part for stretch in self.stretches[number - self.first :] for part in stretch.entities]
-        return np.unique(np.concatenate([ids(), *parts]))
+        """The entities whose hits were altered since the beginning of an epoch, sorted."""
+        altered = [ids()]
+        for epoch in self.epochs[number - self.first :]:
+            altered += epoch.entities
+        return np.unique(np.concatenate(altered))
 
-    def everything(self) -> Change:
-        """All changed facts that are kept, each as often as it changed."""
+    def all_changes(self) -> Change:
+        """All changed facts in the log, each as often as it changed."""
         total = Change()
-        for stretch in self.stretches:
-            for change in stretch.changes:
+        for epoch in self.epochs:
+            for change in epoch.changes:
                 total = total.then(change)
         return total
 
     def renumbered(self, new: Renumbering) -> Backlog:
-        """The same where ids are new."""
-        return Backlog(self.first, tuple(stretch.renumbered(new) for stretch in self.stretches))
+        """The same backlog under new ids."""
+        return Backlog(self.first, tuple(epoch.renumbered(new) for epoch in self.epochs))

@@ -1,49 +1,62 @@
 """
-What is counted over a graph, and how a kernel is asked to count it.
+What is counted over a graph for equations 2 and 3, and how the kernels are called to count it.
 
     hits     loop-free paths of a type from an entity that has the relation to one of its answers
     tries    walks of the type from those entities, wherever they end
-    reached  distinct ends of loop-free paths of the type from each of them; right: those ends that are answers
+    reached  distinct ends of loop-free paths of the type from each of those entities
+    right    those of the ends reached that are answers
 
-All are sums over entities: what parts of them count, added up, is what all of them count. Work is bounded, by rules
-that look at the graph alone: paths of a length of which there are too many are left out, and all longer ones; and of a
-relation whose paths reach too far, the entities from which a path type fans out most.
+Each count is a sum over entities, so what is counted for parts of the entities adds up to what is
+counted for all of them.
+
+The work is bounded by rules that look only at the graph, never at a clock, so the same facts are
+always counted in the same way. If finding the paths of one length takes too many steps, these
+paths and all longer ones are not counted. If counting what the paths of a relation reach takes
+too many steps, the entities from which a path type fans out most are skipped for this path type.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.arrays import Counts, Flags, Ids
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
-from casegraph.statistics.path_types import lengths, renumbered, steps
+from casegraph.statistics.path_types import lengths, renumbered, single_step, steps
+from casegraph.statistics.sums import columns_joined, grouped
 
-Flags = np.ndarray[tuple[int], np.dtype[np.bool]]
+T = TypeVar("T")
+
 KINDS = 1 << 22  # pairs of a relation and a path type of one length; more would fill the memory
-ANY = np.iinfo(np.int64).max
-Only = tuple[Counts, Ids]  # for each entity, by offsets, the places of the path types that count
-ALL: Only = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-NO_LIMIT = np.empty(0, dtype=np.int64)
-LOOK, EDGE, ENDS = (
-    2,
-    8,
-    4,
-)  # steps: looking for edges, following one; ends that one step counts (kernels/reach_cost.hpp)
-VISIT = 4  # steps that a visit takes, even if there is nothing to follow
-LOOKS = 4  # counting may take so many times as long as finding out what it takes
-MOST = 1 << 38  # steps: nobody waits for more, and those of many path types can be added up
+TOO_MANY = np.iinfo(np.int64).max  # stands for a number that exceeds its limit, or 64 bits
+UNLIMITED = np.iinfo(np.int64).max
+
+# What counting what paths reach takes, in steps of some five nanoseconds (kernels/reach_cost.hpp):
+STEPS_TO_LOOK = 2  # whether a relation leaves an entity
+STEPS_TO_FOLLOW = 8  # an edge to where the paths go on
+ENDS_PER_STEP = 4  # edges that end a path and are only counted
+STEPS_TO_VISIT = 4  # an entity, even if there is nothing to follow
+COST_OF_PREVIEW = 4  # finding out what counting takes may take one part in so many of the budget
+MOST_STEPS = 1 << 38  # nobody waits for more; and the steps of many path types still add up within 64 bits
+
+Selection = tuple[Counts, Ids]  # of path types for each entity: offsets, and places of path types
+ALL_TYPES: Selection = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
+NO_LIMITS: Counts = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class PathCounts:
-    """The path types of one relation, sorted, with what was counted for each over everyone; parallel arrays.
+    """The path types of one relation, sorted, with the counts of each over all entities; parallel arrays.
 
-    reached and right are counted for the path types in use: those with enough hits, other than the relation itself.
-    left_out is from how many entities that have the relation a step was too wide to be taken.
+    types     (types,)  path types that led to an answer, as integers
+    hits      (types,)  how often
+    reached   (types,)  distinct ends; counted only for path types in use, see `in_use`
+    right     (types,)  those of the ends that are answers
+    left_out  (types,)  entities that were skipped, since a step from them was too wide
     """
 
     types: Counts
@@ -55,11 +68,17 @@ class PathCounts:
     @classmethod
     def of_hits(cls, types: Counts, hits: Counts) -> "PathCounts":
         """Path types of which only the hits are counted."""
-        return cls(types, hits, np.zeros_like(hits), np.zeros_like(hits), np.zeros_like(hits))
+        return cls(
+            types,
+            hits,
+            reached=np.zeros_like(hits),
+            right=np.zeros_like(hits),
+            left_out=np.zeros_like(hits),
+        )
 
     @property
     def exact(self) -> bool:
-        """Whether nothing was left out, as far as these path types go."""
+        """Whether no entity was skipped for any of these path types."""
         return not self.left_out.any()
 
     def renumbered(self, relations: Ids, max_length: int) -> "PathCounts":
@@ -69,9 +88,9 @@ class PathCounts:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The hits of everyone, for all relations: parallel arrays sorted by (relation, type).
+    """The hits of all entities for all relations; parallel arrays sorted by (relation, type), and the work.
 
-    work  steps that finding the paths of each length took; `ANY` where that was too much
+    work  (max_length,)  steps it took to find the paths of each length; `TOO_MANY` where the budget ran out
     """
 
     relations: Ids
@@ -81,25 +100,32 @@ class Hits:
 
     @classmethod
     def sum(cls, parts: Sequence["Hits"]) -> "Hits":
-        """What parts of the entities count, together."""
-        relations, types, hits = (
-            np.concatenate(column) for column in zip(*((p.relations, p.types, p.hits) for p in parts), strict=True)
-        )
-        order = np.lexsort((types, relations))
-        relations, types, hits = relations[order], types[order], hits[order]
-        starts = np.flatnonzero((np.diff(relations, prepend=-1) != 0) | (np.diff(types, prepend=-1) != 0))
+        """What parts of the entities contribute, added up."""
+        relations, types, hits = columns_joined((part.relations, part.types, part.hits) for part in parts)
+        groups = grouped(relations, types)
         work = np.stack([part.work for part in parts])
-        total = np.where((work == ANY).any(axis=0), ANY, np.where(work == ANY, 0, work).sum(axis=0))
-        return cls(relations[starts], types[starts], np.add.reduceat(hits, starts) if len(starts) else hits, total)
+        is_too_many = work == TOO_MANY
+        total_work = np.where(is_too_many, 0, work).sum(axis=0)
+        return cls(
+            groups.keys(relations),
+            groups.keys(types),
+            groups.sums(hits),
+            np.where(is_too_many.any(axis=0), TOO_MANY, total_work),
+        )
 
     def within(self, most: int, max_length: int) -> tuple["Hits", int]:
-        """Without lengths whose paths took too much or are too many kinds, and the length up to which all is there."""
+        """The hits up to the longest length that is complete, and this length.
+
+        A length is incomplete if finding its paths took more than `most` steps, or if there are
+        too many kinds of them; all longer paths are then dropped, too.
+        """
         length = lengths(self.types, max_length)
         kinds = np.bincount(length, minlength=max_length + 1)[1:]
-        too_much = np.flatnonzero((self.work > most) | (kinds > KINDS))
-        longest = int(too_much[0]) if len(too_much) else max_length
-        kept = length <= longest
-        return Hits(self.relations[kept], self.types[kept], self.hits[kept], self.work), longest
+        incomplete = np.flatnonzero((self.work > most) | (kinds > KINDS))
+        longest = int(incomplete[0]) if len(incomplete) else max_length
+        is_kept = length <= longest
+        kept = Hits(self.relations[is_kept], self.types[is_kept], self.hits[is_kept], self.work)
+        return kept, longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,157 +144,251 @@ class ClusterCounts:
 
 
 def having(graph: Graph, relations: list[int]) -> Ids:
-    """The entities that have one of the relations, sorted."""
+    """The entities that have at least one of the relations, sorted."""
     has = np.zeros(len(graph.entities), dtype=np.bool)
     for relation in relations:
         has[graph.edges(relation).heads] = True
     return np.flatnonzero(has).astype(np.int32)
 
 
-def in_use(settings: Settings, relation: Ids | int, types: Counts, hits: Counts) -> Flags:
+def in_use(settings: Settings, relation: int, types: Counts, hits: Counts) -> Flags:
     """Which path types of a relation are walked: those with enough hits, other than the relation itself."""
-    return np.asarray((hits >= settings.support) & (types != np.asarray(relation) + 1))
+    has_support = hits >= settings.support
+    is_other = types != single_step(relation)
+    return np.asarray(has_support & is_other)
 
 
 class Counting:
-    """Counts over one graph, as the settings want them."""
+    """Counts over one graph, with one method for each kind of count; each calls one kernel."""
 
     def __init__(self, graph: Graph, settings: Settings, show: Show = quiet) -> None:
-        self.graph, self.settings, self._show = graph, settings, show
+        self.graph = graph
+        self.settings = settings
+        self._show = show
 
     def cycles(self, entities: Ids) -> Hits:
-        """What the cycles that have most edges at one of these entities contribute to the hits of everyone."""
-        graph, n, limit = self.graph, self.settings.max_length, (self.settings.counting, KINDS)
+        """The hits of everyone, as far as they come from the cycles that belong to these entities.
+
+        A path from an entity to its answer and the edge between the two are a cycle. A cycle gives
+        hits to every entity on it, so it is found only once: it belongs to the entity on it that
+        has most edges.
+        """
+        graph = self.graph
         ranks = graph.entities.ranks()
-        return Hits(*run(
-            lambda counters: kernels.cycles(graph.kernel, entities, ranks, n, limit, threads(), counters),
-            "counting paths to answers", len(entities), self._show,
-        ))  # fmt: skip
+        limit = (self.settings.counting, KINDS)
+        columns = self._run(
+            "counting paths to answers",
+            len(entities),
+            lambda progress: kernels.cycles(
+                graph.kernel, entities, ranks, self.settings.max_length, limit, threads(), progress
+            ),
+        )
+        return Hits(*columns)
 
     def hits(self, relations: list[int], entities: Ids, clusters: Ids, longest: int) -> tuple[Ids, Ids, Counts, Counts]:
-        """The path types that lead these entities to answers: cluster, relation, type and hits, sorted in this order.
+        """The hits of these entities by cluster: cluster, relation, type and hits, sorted in this order.
 
-        clusters  the cluster of each entity of the graph; there may be more, of entities that came later
-        longest   the length up to which paths are counted
+        entities  (k,)         the entities whose paths are counted
+        clusters  (entities,)  the cluster of each entity of the graph; there may be more, of later entities
+        longest                the length up to which paths are counted
         """
-        wanted = np.zeros(self.graph.directions, dtype=np.bool)
-        wanted[relations] = True
-        graph, n = self.graph.kernel, self.settings.max_length
-        of_graph = clusters[: graph.entities]
-        return run(
-            lambda counters: kernels.closed_paths(graph, entities, of_graph, wanted, n, longest, threads(), counters),
-            "counting paths to answers", len(entities), self._show,
-        )  # fmt: skip
+        graph = self.graph.kernel
+        clusters_of_graph = clusters[: graph.entities]
+        is_wanted = np.zeros(self.graph.directions, dtype=np.bool)
+        is_wanted[relations] = True
+        max_length = self.settings.max_length
+        return self._run(
+            "counting paths to answers",
+            len(entities),
+            lambda progress: kernels.closed_paths(
+                graph,
+                entities,
+                clusters_of_graph,
+                is_wanted,
+                max_length,
+                longest,
+                threads(),
+                progress,
+            ),
+        )
 
-    def tries(self, clusters: Ids, relations: Ids, types: Counts, of: Ids) -> Counts:
-        """Walks of each type from the entities of its cluster that have its relation; `of` is everyone's cluster."""
-        graph, n = self.graph.kernel, self.settings.max_length
-        return run(
-            lambda counters: kernels.walks(graph, clusters, relations, types, of, n, threads(), counters),
-            "counting walks", len(types), self._show,
-        )  # fmt: skip
+    def tries(self, clusters: Ids, relations: Ids, types: Counts, cluster_of: Ids) -> Counts:
+        """For each row, the walks of its type from the entities of its cluster that have its relation.
+
+        clusters, relations, types  (rows,)      parallel arrays
+        cluster_of                  (entities,)  the cluster of each entity
+        """
+        graph = self.graph.kernel
+        max_length = self.settings.max_length
+        return self._run(
+            "counting walks",
+            len(types),
+            lambda progress: kernels.walks(
+                graph, clusters, relations, types, cluster_of, max_length, threads(), progress
+            ),
+        )
 
     def reach(
-        self, relations: Ids | int, types: Counts, entities: Ids, only: Only = ALL, widest: Counts | None = None
+        self,
+        relations: Ids | int,
+        types: Counts,
+        entities: Ids,
+        selected: Selection = ALL_TYPES,
+        max_widths: Counts | None = None,
     ) -> tuple[Counts, Counts, Counts]:
-        """Reached, right and left out of each type from those of `entities` that have its relation.
+        """Reached, right and left out of each path type, over those of `entities` that have its relation.
 
-        All are 0 if no setting will ask for them.
+        relations   (types,)  the relation of each path type; or one relation for all
+        entities    (k,)      the entities from which paths are followed
+        selected              for each entity the path types to follow; by default all
+        max_widths  (types,)  how wide a step of each path type may be; 0 if it is not to be followed at all
+
+        All counts are 0 if the settings do not weigh path types by them.
         """
         if self.settings.weight != "right" or not len(entities) or not len(types):
             return np.zeros_like(types), np.zeros_like(types), np.zeros_like(types)
         labels = np.broadcast_to(np.int32(relations), types.shape).copy()
-        graph, n, most = self.graph.kernel, self.settings.max_length, NO_LIMIT if widest is None else widest
-        if (most == 0).any():
-            return self._reach_of_some(most > 0, labels, types, entities, most)
-        return run(
-            lambda counters: kernels.reach(graph, entities, labels, types, only, most, n, threads(), counters),
-            "counting what paths reach", len(entities), self._show,
-        )  # fmt: skip
+        limits = NO_LIMITS if max_widths is None else max_widths
+        if (limits == 0).any():
+            return self._reach_of_followed(limits > 0, labels, types, entities, limits)
+        graph = self.graph.kernel
+        max_length = self.settings.max_length
+        return self._run(
+            "counting what paths reach",
+            len(entities),
+            lambda progress: kernels.reach(
+                graph, entities, labels, types, selected, limits, max_length, threads(), progress
+            ),
+        )
 
-    def _reach_of_some(
-        self, chosen: Flags, labels: Ids, types: Counts, entities: Ids, widest: Counts
+    def _reach_of_followed(
+        self, is_followed: Flags, labels: Ids, types: Counts, entities: Ids, limits: Counts
     ) -> tuple[Counts, Counts, Counts]:
-        """The same, all entities that have the relation being left out of the path types that are not chosen."""
-        columns = np.zeros_like(types), np.zeros_like(types), np.zeros_like(types)
-        some = self.reach(labels[chosen], types[chosen], entities, widest=widest[chosen])
-        for column, part in zip(columns, some, strict=True):
-            column[chosen] = part
-        for relation in np.unique(labels[~chosen]).tolist():
-            having_it = np.isin(entities, self.graph.edges(relation).heads).sum()
-            columns[2][~chosen & (labels == relation)] = having_it
-        return columns
-
-    def widest(self, relation: int, types: Counts) -> Counts | None:
-        """How wide a step of each path type may be, so that what they reach can be counted; none if there is no need.
-
-        If all steps together would take too much, each gets the same share, or all it needs if that is less; and an
-        entity gets the same part of that share as any other. If it would take too much even to look from every entity
-        where a path type begins, the path types that are looked at from most entities get nothing.
-        """
-        most, heads = self.settings.counting, len(self.graph.edges(relation).heads)
-        if not heads or not len(types) or self._is_surely_affordable(relation, types):
-            return None
-        of_step, visits, dearest, visits_of_type = self._cost(relation, types)
-        if of_step.sum() <= most:
-            return None
-        share = _share_of(of_step, most)
-        widest = np.where(dearest > share, max(1, share // (EDGE * heads)), ANY)
-        if VISIT * visits.sum() > most:
-            rising = np.sort(visits_of_type)
-            enough = int(np.searchsorted(rising.cumsum(), most // VISIT, side="right"))
-            widest[visits_of_type >= rising[min(enough, len(rising) - 1)]] = 0
-        return widest
-
-    def _is_surely_affordable(self, relation: int, types: Counts) -> bool:
-        """Whether no path types could take too much, however they shared their steps; a quick look at what leaves whom.
-
-        A walk is followed by no more steps than there are relations in use.
-        """
-        heads, n = self.graph.edges(relation).heads, self.settings.max_length
-        shorter, all_walks = (self.graph.walks_from_each(k)[heads].sum(dtype=np.float64) for k in (n - 1, n))
-        in_any = np.unique(np.concatenate([np.unique(step) for step in steps(types, n)]))
-        lookups = (len(heads) + shorter) * len(in_any)
-        return bool(LOOK * lookups + EDGE * shorter + all_walks / ENDS <= self.settings.counting)
-
-    def _cost(self, relation: int, types: Counts) -> tuple[Counts, Counts, Counts, Counts]:
-        """What counting takes: for each step, and its visits; for each path type, its dearest step, and all visits."""
-        graph, n, most = self.graph.kernel, self.settings.max_length, self.settings.counting
-        found = kernels.reach_cost(graph, relation, types, n, most // LOOKS, threads())
-        if len(found[0]):
-            return found
-        heads = len(self.graph.edges(relation).heads)  # even that is too much: as if every step followed every edge
-        cost = np.minimum(EDGE * heads * self._edges_of(types), MOST)
-        return cost, np.full_like(types, heads), cost, heads * lengths(types, n)
-
-    def _edges_of(self, types: Counts) -> Counts:
-        """How many edges the relations of each path type have together."""
-        sizes = np.array([len(self.graph.edges(relation).tails) for relation in range(self.graph.directions)] + [0])
-        edges = np.zeros_like(types)
-        for relation in steps(types, self.settings.max_length):
-            edges += sizes[relation]
-        return edges
+        """The same as `reach`; for path types that are not followed, every entity that has the relation is left out."""
+        reached = np.zeros_like(types)
+        right = np.zeros_like(types)
+        left_out = np.zeros_like(types)
+        reached[is_followed], right[is_followed], left_out[is_followed] = self.reach(
+            labels[is_followed], types[is_followed], entities, max_widths=limits[is_followed]
+        )
+        for relation in np.unique(labels[~is_followed]).tolist():
+            heads = self.graph.edges(relation).heads
+            has_relation = np.isin(entities, heads)
+            left_out[~is_followed & (labels == relation)] = has_relation.sum()
+        return reached, right, left_out
 
     def reach_back(
-        self, relation: int, types: Counts, ends: Ids, only: Only, but: tuple[Ids, Ids]
+        self,
+        relation: int,
+        types: Counts,
+        ends: Ids,
+        selected: Selection,
+        excluded: tuple[Ids, Ids],
     ) -> tuple[Counts, Counts]:
-        """The same as far as these ends are reached, each by some path types only.
+        """Reached and right of each path type, as far as paths end at `ends`; found by walking back from there.
 
-        but  entities, sorted, with places of path types: whose paths do not count
+        selected  for each end the path types to follow back
+        excluded  pairs of an entity, sorted, and the place of a path type: paths from there do not count
         """
         if self.settings.weight != "right" or not len(ends) or not len(types):
             return np.zeros_like(types), np.zeros_like(types)
-        graph, n = self.graph.kernel, self.settings.max_length
-        return run(
-            lambda counters: kernels.reach_back(graph, ends, relation, types, only, but, n, threads(), counters),
-            "counting what paths reach", len(ends), self._show,
-        )  # fmt: skip
+        graph = self.graph.kernel
+        max_length = self.settings.max_length
+        return self._run(
+            "counting what paths reach",
+            len(ends),
+            lambda progress: kernels.reach_back(
+                graph, ends, relation, types, selected, excluded, max_length, threads(), progress
+            ),
+        )
+
+    def max_widths(self, relation: int, types: Counts) -> Counts | None:
+        """How wide a step of each path type may be, so that `reach` stays within its budget; none if it does anyway.
+
+        Each step gets the same share of the budget, or all it needs if that is less (max-min
+        fairness), and each entity the same part of a share. If even visiting the entities where
+        path types begin takes too much, the path types with most visits are not followed: 0.
+        """
+        budget = self.settings.counting
+        heads = len(self.graph.edges(relation).heads)
+        if not heads or not len(types) or self._is_surely_affordable(relation, types):
+            return None
+        cost_of_step, visits_of_step, dearest_step, visits = self._cost(relation, types)
+        if cost_of_step.sum() <= budget:
+            return None
+
+        share = fair_share(cost_of_step, budget)
+        edges_per_entity = max(1, share // (STEPS_TO_FOLLOW * heads))
+        widths = np.where(dearest_step > share, edges_per_entity, UNLIMITED)
+
+        if STEPS_TO_VISIT * visits_of_step.sum() > budget:
+            rising = np.sort(visits)
+            affordable = int(np.searchsorted(rising.cumsum(), budget // STEPS_TO_VISIT, side="right"))
+            first_too_many = rising[min(affordable, len(rising) - 1)]
+            widths[visits >= first_too_many] = 0
+        return widths
+
+    def _is_surely_affordable(self, relation: int, types: Counts) -> bool:
+        """Whether `reach` stays within its budget even if no two path types share a step; quick to find out.
+
+        Every walk is looked at for each relation in use, and followed unless it has full length.
+        """
+        heads = self.graph.edges(relation).heads
+        max_length = self.settings.max_length
+        shorter_walks = self.graph.walks_from_each(max_length - 1)[heads].sum(dtype=np.float64)
+        all_walks = self.graph.walks_from_each(max_length)[heads].sum(dtype=np.float64)
+
+        followed = [np.unique(step) for step in steps(types, max_length)]
+        relations_in_use = len(np.unique(np.concatenate(followed)))
+        looks = (len(heads) + shorter_walks) * relations_in_use
+        cost = STEPS_TO_LOOK * looks + STEPS_TO_FOLLOW * shorter_walks + all_walks / ENDS_PER_STEP
+        return bool(cost <= self.settings.counting)
+
+    def _cost(self, relation: int, types: Counts) -> tuple[Counts, Counts, Counts, Counts]:
+        """What `reach` will take, in steps.
+
+        Path types with a common beginning take its steps together. For each such step: its cost,
+        and its visits. For each path type: the cost of its dearest step, and the visits of all its steps.
+        """
+        max_length = self.settings.max_length
+        budget_of_preview = self.settings.counting // COST_OF_PREVIEW
+        found = kernels.reach_cost(self.graph.kernel, relation, types, max_length, budget_of_preview, threads())
+        ran_out_of_budget = not len(found[0])
+        if not ran_out_of_budget:
+            return found
+
+        # Assume the worst: every step follows every edge from every entity.
+        heads = len(self.graph.edges(relation).heads)
+        cost = np.minimum(STEPS_TO_FOLLOW * heads * self._edges_of(types), MOST_STEPS)
+        visits_of_step = np.full_like(types, heads)
+        visits = heads * lengths(types, max_length)
+        return cost, visits_of_step, cost, visits
+
+    def _edges_of(self, types: Counts) -> Counts:
+        """How many edges the relations of each path type have together."""
+        sizes = [len(self.graph.edges(relation).tails) for relation in range(self.graph.directions)]
+        no_step = 0  # the last entry, which is what index -1 finds
+        size_of = np.array([*sizes, no_step])
+        edges = np.zeros_like(types)
+        for relation in steps(types, self.settings.max_length):
+            edges += size_of[relation]
+        return edges
+
+    def _run(self, doing: str, total: int, kernel: Callable[[Counts], T]) -> T:
+        return run(kernel, doing, total, self._show)
 
 
-def _share_of(needed: Counts, most: int) -> int:
-    """The largest share such that `most` is enough if nobody gets more than it, nor than is needed."""
+def fair_share(needed: Counts, budget: int) -> int:
+    """The largest share such that the budget suffices if everyone gets this share, or all they need if that is less.
+
+    Max-min fairness, where all needs together exceed the budget: go through the needs from the
+    smallest to the largest, and stop at the first that cannot be met for all that are left.
+
+    needed  (k,)  what each needs
+    """
     rising = np.sort(needed)
-    others = len(rising) - np.arange(len(rising))
-    before = np.concatenate([[0], rising.cumsum()[:-1]])
-    first = int(np.argmax(before + others * rising > most))
-    return int((most - before[first]) // others[first])
+    left = len(rising) - np.arange(len(rising))
+    spent_before = np.concatenate([[0], rising.cumsum()[:-1]])
+    exceeds = spent_before + left * rising > budget
+    first = int(np.argmax(exceeds))
+    return int((budget - spent_before[first]) // left[first])

@@ -1,182 +1,263 @@
 """
-What a change does to counts that are known (§2.3 (c)), exactly.
+What a change does to counts that are known (§2.3 (c)); the result is exactly what a recount gives.
 
-Hits change by the cycles of up to n + 1 edges that a changed edge closes or opens (appendix A.4): these are found
-around the edge and added or subtracted, one edge after the other. Reached and right change for an entity and a path
-type only if a walk of the type from the entity crosses a changed edge, and then only as to the ends of such walks: from
-the edge one walks back to the starts or on to the ends, whichever is shorter; and for entities whose own answers
-changed. What these contributed is taken away as it was and added as it is, when the relation is next asked about.
+*Hits.* A path from an entity to its answer and the edge between the two are a cycle of up to
+n + 1 edges. So a changed edge alters hits only through the cycles that it closes or opens (appendix
+A.4). These are found around the edge, and added or subtracted, one edge after the other.
+
+*Reached and right.* What an entity reaches by a path type changes only if a walk of this type from
+the entity crosses a changed edge, and then only as to the ends of such walks. From the edge, the
+kernel walks back to the starts or on to the ends, whichever is less work. Besides, `right` changes
+for the entities whose own answers changed. What these starts and ends contributed is counted on
+the graph before and subtracted, counted on the graph after and added.
+
+*Counts of clusters.* Hits are counted again for entities that moved to another cluster, or whose
+hits changed; tries for path types that follow a changed relation, and in clusters that changed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.arrays import Counts, Flags, Ids, ids
 from casegraph.graph.change import Change
+from casegraph.graph.directions import is_inverse, relation_of
 from casegraph.graph.edges import key, sorted_unique
 from casegraph.graph.graph import Graph
 from casegraph.similarity.clusters.assignment import EVERYONE
-from casegraph.statistics.counts import ClusterCounts, Counting, Flags, Only, PathCounts, in_use
+from casegraph.statistics.counts import ClusterCounts, Counting, PathCounts, Selection, in_use
 from casegraph.statistics.path_types import follows
+from casegraph.statistics.sums import columns_joined, grouped
+
+TypeHits = tuple[Counts, Counts]  # path types, and how often each leads to an answer
 
 
-class Stale(NamedTuple):
-    """Counts as they were on an earlier graph, and what has changed since."""
+@dataclass(frozen=True, slots=True)
+class ChangedHits:
+    """What a change does to hits.
+
+    by_relation  for each relation the path types whose hits change, and by how much
+    entities     the entities whose hits change, sorted
+    cycles       cycles through changed edges: the work done
+    more_cycles  how many more cycles there are than before
+    from_scratch whether all hits are to be counted from scratch instead
+    """
+
+    by_relation: dict[int, TypeHits]
+    entities: Ids
+    cycles: int
+    more_cycles: int = 0
+    from_scratch: bool = False
+
+    @classmethod
+    def unknown(cls, *, from_scratch: bool) -> "ChangedHits":
+        """No hits were known before, or they are not followed."""
+        return cls(by_relation={}, entities=ids(), cycles=0, from_scratch=from_scratch)
+
+
+class ChangedEdge(NamedTuple):
+    """A changed edge, as ids, and a graph that contains it; sign is 1 if the edge is new, -1 if it is gone."""
+
+    edge: tuple[int, int, int]
+    sign: int
+    graph: Graph
+
+
+def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -> ChangedHits:
+    """What the cycles through changed edges do to hits (appendix A.4), if paths of all lengths are counted."""
+    parts: list[tuple[Ids, Counts, Counts]] = []
+    entities = [ids()]
+    cycles = 0
+    more_cycles = 0
+    for edge, sign, graph in _edge_by_edge(before, after, change):
+        relations, types, hits, on_cycles, found = kernels.cycles_through(graph.kernel, *edge, max_length, max_length)
+        parts.append((relations, types, sign * hits))
+        entities.append(on_cycles)
+        cycles += found
+        more_cycles += sign * found
+    return ChangedHits(
+        by_relation=_by_relation(parts),
+        entities=np.unique(np.concatenate(entities)),
+        cycles=cycles,
+        more_cycles=more_cycles,
+    )
+
+
+def _edge_by_edge(before: Graph, after: Graph, change: Change) -> Iterator[ChangedEdge]:
+    """Apply a change one edge at a time: first those that go, then those that come.
+
+    A cycle may cross several changed edges. One at a time, it is opened by the first that goes and
+    closed by the last that comes, so it is counted once.
+    """
+    rows = [(row, -1) for row in change.retracted]
+    rows += [(row, 1) for row in change.added]
+    present = before.with_names_of(after)
+    for number, (row, sign) in enumerate(rows, start=1):
+        is_last = number == len(rows)
+        following = after if is_last else _with_edge_changed(present, row, sign)
+        head, relation, tail = row.tolist()
+        with_edge = following if sign > 0 else present
+        yield ChangedEdge((head, relation, tail), sign, with_edge)
+        present = following
+
+
+def _with_edge_changed(graph: Graph, row: Ids, sign: int) -> Graph:
+    changed = graph.copy()
+    changed.apply(row[None, :], add=sign > 0)
+    return changed
+
+
+def _by_relation(parts: list[tuple[Ids, Counts, Counts]]) -> dict[int, TypeHits]:
+    """Rows (relation, type, hits) by relation; a type may occur several times."""
+    if not parts:
+        return {}
+    relations, types, hits = columns_joined(parts)
+    groups = grouped(relations)
+    _, *rows_of_groups = np.split(groups.order, groups.starts)  # before the first group there is nothing
+    labels = groups.keys(relations).tolist()
+    return {relation: (types[rows], hits[rows]) for relation, rows in zip(labels, rows_of_groups, strict=True)}
+
+
+def hits_added_up(parts: Sequence[TypeHits]) -> TypeHits:
+    """Distinct path types, sorted, with the sum of the hits that each has; without those that have none left."""
+    types, hits = columns_joined(parts)
+    groups = grouped(types)
+    total = groups.sums(hits)
+    has_hits = total > 0
+    return groups.keys(types)[has_hits], total[has_hits]
+
+
+class OutdatedCounts(NamedTuple):
+    """The counts of a relation on an earlier graph, and what has changed since."""
 
     counts: PathCounts
     graph: Graph
     change: Change
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedHits:
-    """For each relation the path types whose hits a change alters, and by how much; the entities whose they are.
+def updated_counts(outdated: OutdatedCounts, relation: int, now: Counting, hits_now: TypeHits) -> PathCounts:
+    """The counts of a relation on the graph as it is now, from those on the graph before.
 
-    anew  whether instead all hits are to be counted anew
+    hits_now  the path types of the relation and their hits, which are up to date already
+
+    A path type is counted from scratch if it was not in use before, or is affected for most entities.
     """
-
-    of: dict[int, tuple[Counts, Counts]]
-    entities: Ids
-    cycles: int  # through changed edges
-    more: int = 0  # cycles than before
-    anew: bool = False
-
-    @classmethod
-    def none(cls, *, anew: bool) -> "ChangedHits":
-        """Nothing is known to change."""
-        return cls({}, np.empty(0, dtype=np.int32), cycles=0, anew=anew)
-
-
-def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -> ChangedHits:
-    """What the cycles through changed edges do to hits, if those of all lengths are counted."""
-    found: list[tuple[Ids, Counts, Counts]] = []
-    entities = [np.empty(0, np.int32)]
-    cycles = 0
-    more = 0
-    for row, sign, present in _one_by_one(before, after, change):
-        relations, types, hits, on_cycles, passed = kernels.cycles_through(present.kernel, *row, max_length, max_length)
-        found.append((relations, types, sign * hits))
-        entities.append(on_cycles)
-        cycles += passed
-        more += sign * passed
-    return ChangedHits(_by_relation(found), np.unique(np.concatenate(entities)), cycles, more)
-
-
-def _by_relation(found: list[tuple[Ids, Counts, Counts]]) -> dict[int, tuple[Counts, Counts]]:
-    if not found:
-        return {}
-    relations, types, hits = (np.concatenate(column) for column in zip(*found, strict=True))
-    order = np.argsort(relations, kind="stable")
-    starts = np.flatnonzero(np.diff(relations[order], prepend=-1))
-    parts = np.split(order, starts[1:])
-    return {int(relations[part[0]]): (types[part], hits[part]) for part in parts if len(part)}
-
-
-def _one_by_one(before: Graph, after: Graph, change: Change) -> Iterator[tuple[tuple[int, int, int], int, Graph]]:
-    """Every changed edge, whether it comes or goes, and a graph that has it, with all edges before it changed."""
-    rows = [(row, False) for row in change.retracted] + [(row, True) for row in change.added]
-    present = before.with_names_of(after)
-    for place, (row, comes) in enumerate(rows, start=1):
-        following = after if place == len(rows) else _with(present, row, comes=comes)
-        yield _ids(row), 1 if comes else -1, following if comes else present
-        present = following
-
-
-def _with(graph: Graph, row: Ids, *, comes: bool) -> Graph:
-    changed = graph.copy()
-    changed.apply(row[None, :], add=comes)
-    return changed
-
-
-def _ids(row: Ids) -> tuple[int, int, int]:
-    head, relation, tail = row.tolist()
-    return head, relation, tail
-
-
-def refreshed(stale: Stale, relation: int, now: Counting, hits_now: tuple[Counts, Counts]) -> PathCounts:
-    """The counts of a relation on the graph as it is now, from those it had before.
-
-    A path type that is new in use, or affected for most entities, is counted again.
-    """
-    before, heads, (types, hits) = stale.counts, now.graph.edges(relation).heads, hits_now
+    before = outdated.counts
+    types, hits = hits_now
     counts = PathCounts.of_hits(types, hits)
-    used = in_use(now.settings, relation, types, hits)
-    was_used = np.isin(types, before.types[in_use(now.settings, relation, before.types, before.hits)])
-    known, new = np.flatnonzero(used & was_used), np.flatnonzero(used & ~was_used)
-    places = np.searchsorted(before.types, types[known])
-    counts.reached[known], counts.right[known] = before.reached[places], before.right[places]
-    starts, ends = _affected(stale, relation, now, types[known])
-    often = 2 * np.bincount(np.append(starts.place, ends.place), minlength=len(known)) > len(heads)
-    again = np.concatenate([known[often], new])
-    counts.reached[again], counts.right[again], _ = now.reach(relation, types[again], heads)
-    starts, ends = starts.but(often), ends.but(often)
-    for state, sign in ((Counting(stale.graph, now.settings), -1), (now, 1)):
-        its_starts, its_ends = starts.known_to(state.graph), ends.known_to(state.graph)
-        for reached, right in (
-            state.reach(relation, types[known], *its_starts.grouped())[:2],
-            state.reach_back(relation, types[known], *its_ends.grouped(), its_starts),
-        ):
-            counts.reached[known] += sign * reached
-            counts.right[known] += sign * right
+
+    types_used_before = before.types[in_use(now.settings, relation, before.types, before.hits)]
+    is_used = in_use(now.settings, relation, types, hits)
+    was_used = np.isin(types, types_used_before)
+    known = np.flatnonzero(is_used & was_used)
+    new = np.flatnonzero(is_used & ~was_used)
+    places_before = np.searchsorted(before.types, types[known])
+    counts.reached[known] = before.reached[places_before]
+    counts.right[known] = before.right[places_before]
+
+    starts, ends = _affected_endpoints(outdated, relation, now, types[known])
+    heads = now.graph.edges(relation).heads
+    affected = np.bincount(np.append(starts.places, ends.places), minlength=len(known))
+    is_affected_for_most = 2 * affected > len(heads)
+    from_scratch = np.concatenate([known[is_affected_for_most], new])
+    reached, right, _ = now.reach(relation, types[from_scratch], heads)
+    counts.reached[from_scratch] = reached
+    counts.right[from_scratch] = right
+
+    starts = starts.without(is_affected_for_most)
+    ends = ends.without(is_affected_for_most)
+    then = Counting(outdated.graph, now.settings)
+    for counting, sign in ((then, -1), (now, 1)):
+        reached, right = _contribution(counting, relation, types[known], starts, ends)
+        counts.reached[known] += sign * reached
+        counts.right[known] += sign * right
     return counts
 
 
-class Pairs(NamedTuple):
-    """Entities, sorted, each with a path type, by its place among several; no pair twice."""
+def _contribution(
+    counting: Counting,
+    relation: int,
+    types: Counts,
+    starts: "EntityTypePairs",
+    ends: "EntityTypePairs",
+) -> tuple[Counts, Counts]:
+    """What paths from these starts, and other paths to these ends, add to reached and right."""
+    its_starts = starts.known_to(counting.graph)
+    its_ends = ends.known_to(counting.graph)
+    from_starts = counting.reach(relation, types, *its_starts.by_entity())
+    to_ends = counting.reach_back(relation, types, *its_ends.by_entity(), excluded=its_starts)
+    reached = from_starts[0] + to_ends[0]
+    right = from_starts[1] + to_ends[1]
+    return reached, right
+
+
+class EntityTypePairs(NamedTuple):
+    """Pairs of an entity and a path type, sorted by entity, no pair twice; parallel arrays.
+
+    entities  (pairs,)
+    places    (pairs,)  the place of the path type in an array of path types
+    """
 
     entities: Ids
-    place: Ids
+    places: Ids
 
     @classmethod
-    def of(cls, keys: list[Counts]) -> "Pairs":
-        """All pairs, given as keys."""
-        pairs = sorted_unique(np.concatenate(keys))
-        return cls((pairs >> 32).astype(np.int32), pairs.astype(np.int32))
+    def of_keys(cls, keys: Iterable[Counts]) -> "EntityTypePairs":
+        """All these pairs, each given as a key."""
+        nothing = np.empty(0, dtype=np.int64)
+        pairs = sorted_unique(np.concatenate([nothing, *keys]))
+        entities = (pairs >> 32).astype(np.int32)
+        places = pairs.astype(np.int32)
+        return cls(entities, places)
 
-    def but(self, left_out: Flags) -> "Pairs":
-        """Those whose path type is not left out."""
-        kept = ~left_out[self.place]
-        return Pairs(self.entities[kept], self.place[kept])
+    def without(self, excluded: Flags) -> "EntityTypePairs":
+        """The pairs whose path type is not excluded."""
+        is_kept = ~excluded[self.places]
+        return EntityTypePairs(self.entities[is_kept], self.places[is_kept])
 
-    def known_to(self, graph: Graph) -> "Pairs":
-        """Those whose entity has a name in the graph; others came later."""
-        last = int(np.searchsorted(self.entities, len(graph.entities)))
-        return Pairs(self.entities[:last], self.place[:last])
+    def known_to(self, graph: Graph) -> "EntityTypePairs":
+        """The pairs whose entity has an id in a graph; the other entities came later."""
+        end = int(np.searchsorted(self.entities, len(graph.entities)))
+        return EntityTypePairs(self.entities[:end], self.places[:end])
 
-    def grouped(self) -> tuple[Ids, Only]:
-        """The entities, and which path types each has."""
-        whose, first = np.unique(self.entities, return_index=True)
-        return whose, (np.append(first, len(self.entities)), self.place)
+    def by_entity(self) -> tuple[Ids, Selection]:
+        """The distinct entities, and for each of them its path types."""
+        entities, starts = np.unique(self.entities, return_index=True)
+        offsets = np.append(starts, len(self.entities))
+        return entities, (offsets, self.places)
 
 
-def _affected(stale: Stale, relation: int, now: Counting, types: Counts) -> tuple[Pairs, Pairs]:
-    """The starts and the ends of paths that may have come or gone, and starts whose own answers have changed."""
-    gone, came = stale.change.retracted, stale.change.added
-    starts, ends = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for state, rows in ((stale.graph, gone), (now.graph, came)):
+def _affected_endpoints(
+    outdated: OutdatedCounts, relation: int, now: Counting, types: Counts
+) -> tuple[EntityTypePairs, EntityTypePairs]:
+    """The starts and the ends of paths that may have come or gone; starts include who has other answers than before."""
+    head_column = 2 if is_inverse(relation) else 0
+    every_place = np.arange(len(types), dtype=np.int32)
+    starts: list[Counts] = []
+    ends: list[Counts] = []
+    for graph, rows in (
+        (outdated.graph, outdated.change.retracted),
+        (now.graph, outdated.change.added),
+    ):
         heads, relations, tails = (column.copy() for column in rows.T)
-        found = kernels.crossing(state.kernel, heads, relations, tails, relation, types, now.settings.max_length)
-        own = np.unique(rows[rows[:, 1] == relation & ~1, 2 * (relation & 1)])
-        every = np.arange(len(types), dtype=np.int32)
-        starts += [key(found[0], found[1]), key(np.repeat(own, len(types)), np.tile(every, len(own)))]
-        ends.append(key(found[2], found[3]))
-    return Pairs.of(starts), Pairs.of(ends)
+        start_entities, start_places, end_entities, end_places = kernels.crossing(
+            graph.kernel, heads, relations, tails, relation, types, now.settings.max_length
+        )
+        starts.append(key(start_entities, start_places))
+        ends.append(key(end_entities, end_places))
+
+        is_of_relation = relation_of(rows[:, 1]) == relation_of(relation)
+        with_other_answers = np.unique(rows[is_of_relation, head_column])
+        of_each = np.repeat(with_other_answers, len(types))
+        starts.append(key(of_each, np.tile(every_place, len(with_other_answers))))
+    return EntityTypePairs.of_keys(starts), EntityTypePairs.of_keys(ends)
 
 
-def summed(parts: Sequence[tuple[Counts, Counts]]) -> tuple[Counts, Counts]:
-    """Distinct path types, sorted, and the sum of what each has; those that have nothing left are gone."""
-    types, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
-    hits = np.zeros(len(types), dtype=np.int64)
-    np.add.at(hits, place, np.concatenate([part[1] for part in parts]))
-    return types[hits > 0], hits[hits > 0]
-
-
-class StaleClusters(NamedTuple):
-    """Counts of clusters as they were on an earlier graph with earlier clusters, and whose hits changed since."""
+class OutdatedClusterCounts(NamedTuple):
+    """The counts of a relation in clusters on an earlier graph with its clusters, and whose hits changed since."""
 
     counts: ClusterCounts
     graph: Graph
@@ -184,53 +265,85 @@ class StaleClusters(NamedTuple):
     entities: Ids
 
 
-def refreshed_clusters(
-    stale: StaleClusters, relation: int, now: Counting, clusters: Ids, everyone: PathCounts
+def updated_cluster_counts(
+    outdated: OutdatedClusterCounts,
+    relation: int,
+    now: Counting,
+    clusters: Ids,
+    everyone: PathCounts,
 ) -> ClusterCounts:
     """The counts of a relation in each cluster now, from those before.
 
-    Hits are counted again for entities that moved, or are on a cycle with a changed edge; tries, for path types that
-    follow a changed relation and for clusters that somebody left or joined, and for all if answers changed.
+    clusters  (entities,)  the cluster of each entity now
+    everyone               the counts over all entities, which are up to date already
     """
-    were = np.append(stale.clusters, np.full(len(clusters) - len(stale.clusters), EVERYONE, dtype=np.int32))
-    moved = np.flatnonzero(were != clusters).astype(np.int32)
-    whose = np.union1d(stale.entities, moved)
-    inside = slice(stale.counts.of(EVERYONE).stop, None)
-    parts = [(stale.counts.clusters[inside], stale.counts.types[inside], stale.counts.hits[inside])]
-    for state, of, sign in ((Counting(stale.graph, now.settings), were, -1), (now, clusters, 1)):
-        asked = np.intersect1d(whose, state.graph.edges(relation).heads, assume_unique=True)
-        of_its_entities = of[: len(state.graph.entities)]
-        cluster, _, types, hits = state.hits([relation], asked, of_its_entities, now.settings.max_length)
-        parts.append((cluster[cluster != EVERYONE], types[cluster != EVERYONE], sign * hits[cluster != EVERYONE]))
-    cluster, types, hits = _summed_by_cluster(parts)
-    cluster = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), cluster])
-    types, hits = np.concatenate([everyone.types, types]), np.concatenate([everyone.hits, hits])
-    changed = now.graph.changed_since(stale.graph)
-    again = follows(types, changed, now.settings.max_length) | (relation >> 1 in changed)
-    again |= np.isin(cluster, np.concatenate([were[moved], clusters[moved]])) & (cluster != EVERYONE)
-    tries, known = _tries_before(stale.counts, cluster, types)
-    again |= ~known
-    labels = np.full(int(again.sum()), relation, dtype=np.int32)
-    tries[again] = now.tries(cluster[again], labels, types[again], clusters)
-    return ClusterCounts(cluster, types, hits, tries)
+    new_entities = len(clusters) - len(outdated.clusters)
+    clusters_before = np.append(outdated.clusters, np.full(new_entities, EVERYONE, dtype=np.int32))
+    moved = np.flatnonzero(clusters_before != clusters).astype(np.int32)
+
+    labels, types, hits = _cluster_hits_now(outdated, relation, now, clusters_before, clusters, moved)
+    labels = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), labels])
+    types = np.concatenate([everyone.types, types])
+    hits = np.concatenate([everyone.hits, hits])
+
+    tries, is_known = _tries_before(outdated.counts, labels, types)
+    changed_relations = now.graph.changed_since(outdated.graph)
+    changed_clusters = np.concatenate([clusters_before[moved], clusters[moved]])
+    follows_change = follows(types, changed_relations, now.settings.max_length)
+    is_in_changed_cluster = np.isin(labels, changed_clusters) & (labels != EVERYONE)
+    answers_changed = relation_of(relation) in changed_relations
+    again = ~is_known | follows_change | is_in_changed_cluster | answers_changed
+    relations = np.full(int(again.sum()), relation, dtype=np.int32)
+    tries[again] = now.tries(labels[again], relations, types[again], clusters)
+    return ClusterCounts(labels, types, hits, tries)
 
 
-def _summed_by_cluster(parts: list[tuple[Ids, Counts, Counts]]) -> tuple[Ids, Counts, Counts]:
-    """Distinct pairs of cluster and path type, sorted, with the sum of what each has, if that is not nothing."""
-    cluster, types, hits = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.lexsort((types, cluster))
-    cluster, types, hits = cluster[order], types[order], hits[order]
-    starts = np.flatnonzero((np.diff(cluster, prepend=-2) != 0) | (np.diff(types, prepend=-1) != 0))
-    sums = np.add.reduceat(hits, starts) if len(starts) else hits
-    return cluster[starts][sums > 0], types[starts][sums > 0], sums[sums > 0]
+def _cluster_hits_now(
+    outdated: OutdatedClusterCounts,
+    relation: int,
+    now: Counting,
+    clusters_before: Ids,
+    clusters: Ids,
+    moved: Ids,
+) -> tuple[Ids, Counts, Counts]:
+    """Cluster, path type and hits, sorted, without `EVERYONE`: those before, corrected for who moved or changed."""
+    inside = slice(outdated.counts.of(EVERYONE).stop, None)
+    counts = outdated.counts
+    parts = [(counts.clusters[inside], counts.types[inside], counts.hits[inside])]
+
+    recounted = np.union1d(outdated.entities, moved)
+    then = Counting(outdated.graph, now.settings)
+    for counting, cluster_of, sign in ((then, clusters_before, -1), (now, clusters, 1)):
+        heads = counting.graph.edges(relation).heads
+        entities = np.intersect1d(recounted, heads, assume_unique=True)
+        labels, _, types, hits = counting.hits([relation], entities, cluster_of, longest=now.settings.max_length)
+        is_inside = labels != EVERYONE
+        parts.append((labels[is_inside], types[is_inside], sign * hits[is_inside]))
+
+    labels, types, hits = columns_joined(parts)
+    groups = grouped(labels, types)
+    total = groups.sums(hits)
+    has_hits = total > 0
+    return groups.keys(labels)[has_hits], groups.keys(types)[has_hits], total[has_hits]
 
 
 def _tries_before(counts: ClusterCounts, clusters: Ids, types: Counts) -> tuple[Counts, Flags]:
-    """What tries were for each pair of cluster and path type, and whether it was known."""
-    both = np.concatenate([counts.clusters, clusters]), np.concatenate([counts.types, types])
-    order = np.lexsort((both[1], both[0]))  # of equal pairs the earlier one comes first
-    follows_itself = (np.diff(both[0][order]) == 0) & (np.diff(both[1][order]) == 0)
-    tries, known = np.zeros(len(types), dtype=np.int64), np.zeros(len(types), dtype=np.bool)
-    places = order[1:][follows_itself] - len(counts.types)
-    tries[places], known[places] = counts.tries[order[:-1][follows_itself]], True
-    return tries, known
+    """What tries were for each pair of cluster and path type, and whether they were known.
+
+    A merge join: both lists of pairs are sorted as one, stably, so a known pair comes right before
+    the same pair asked for.
+    """
+    both_clusters = np.concatenate([counts.clusters, clusters])
+    both_types = np.concatenate([counts.types, types])
+    order = np.lexsort((both_types, both_clusters))
+    same_cluster = np.diff(both_clusters[order]) == 0
+    same_type = np.diff(both_types[order]) == 0
+    is_match = same_cluster & same_type
+    known_rows = order[:-1][is_match]
+    asked_rows = order[1:][is_match] - len(counts.types)
+
+    tries = np.zeros(len(types), dtype=np.int64)
+    is_known = np.zeros(len(types), dtype=np.bool)
+    tries[asked_rows] = counts.tries[known_rows]
+    is_known[asked_rows] = True
+    return tries, is_known

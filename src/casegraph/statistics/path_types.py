@@ -1,9 +1,12 @@
 """
 Paths and path types (§2.1).
 
-A *path* visits entities; its *type* is only the relations it follows. Inside, a path type is one integer: the relation
-of step i, plus one, in the i-th group of bits. The groups are as wide as the longest path type allows, so a path type
-keeps its number while relations are added.
+A *path* visits entities; its *type* is the sequence of relations that it follows, without the entities.
+
+A path type is stored as one integer. Each step has a group of bits: step i is in the i-th lowest
+group, which holds the relation plus one, and 0 stands for "no such step". The width of a group
+depends only on the longest path type allowed, so a path type keeps its number when relations are
+added to the graph.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,56 +15,118 @@ from itertools import pairwise
 import numpy as np
 
 from casegraph.errors import InvalidSettings
-from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.arrays import Counts, Flags, Ids
+from casegraph.graph.directions import Numbers, backward, forward, inverse, relation_of
 from casegraph.graph.graph import Graph
 
-PathType = tuple[int, ...]
-
-
-def _bits(max_length: int) -> int:
-    return min(31, 62 // max_length)
+Path = tuple[int, ...]  # the entities that a path visits, in order
+PathType = tuple[int, ...]  # the relations that a path follows, in order
 
 
 def packed(path_type: Sequence[int], max_length: int) -> int:
     """A path type as one integer."""
-    bits = _bits(max_length)
-    return sum((relation + 1) << (bits * step) for step, relation in enumerate(path_type))
+    bits = _bits_per_step(max_length)
+    number = 0
+    for step, relation in enumerate(path_type):
+        number |= (relation + 1) << (bits * step)
+    return number
 
 
 def unpacked(number: int, max_length: int) -> PathType:
     """The relations of a path type, first step first."""
-    bits, relations = _bits(max_length), []
+    bits = _bits_per_step(max_length)
+    mask = (1 << bits) - 1
+    relations = []
     while number:
-        relations.append((number & ((1 << bits) - 1)) - 1)
+        relations.append((number & mask) - 1)
         number >>= bits
     return tuple(relations)
 
 
+def single_step(relation: Numbers) -> Numbers:
+    """The path type that follows only this relation, as an integer; also for each of several relations."""
+    return relation + 1
+
+
+def steps(types: Counts, max_length: int) -> Iterator[Counts]:
+    """For each step in turn, the relation that each path type follows there; -1 where it has no such step."""
+    for groups in _groups_of_bits(types, max_length):
+        yield groups - 1
+
+
+def lengths(types: Counts, max_length: int) -> Counts:
+    """How many steps each path type has."""
+    length = np.zeros_like(types)
+    for relation in steps(types, max_length):
+        length += relation >= 0
+    return length
+
+
+def follows(types: Counts, relations: Sequence[int], max_length: int) -> Flags:
+    """Which path types follow one of these relations, in either direction."""
+    found = np.zeros(len(types), dtype=np.bool)
+    for direction in steps(types, max_length):
+        has_step = direction >= 0
+        found |= has_step & np.isin(relation_of(direction), relations)
+    return found
+
+
+def renumbered(types: Counts, relations: Ids, max_length: int) -> Counts:
+    """The same path types where relation i has the number `relations[i]`."""
+    bits = _bits_per_step(max_length)
+    no_step = -1  # the last entry, which is what index -1 finds
+    new_numbers = np.append(relations, no_step).astype(np.int64)
+    result = np.zeros_like(types, dtype=np.int64)
+    for step, relation in enumerate(steps(types, max_length)):
+        result += (new_numbers[relation] + 1) << (bits * step)
+    return result
+
+
+def name_order(graph: Graph, types: Counts, max_length: int) -> Counts:
+    """The place of each path type when shorter ones come first, and equally long ones go by the names of relations.
+
+    Ids depend on the order in which facts arrived; this order does not. In the sort key, each
+    relation is replaced by the rank of its name, and the first step has the highest bits.
+    """
+    bits = _bits_per_step(max_length)
+    ranks = graph.relations.ranks().astype(np.int64)
+    both_directions = np.stack([forward(ranks), backward(ranks)], axis=1).ravel()
+    rank_of_group = np.concatenate([[0], both_directions + 1])
+    key = np.zeros_like(types)
+    for groups in _groups_of_bits(types, max_length):
+        key = (key << bits) | rank_of_group[groups]
+    order = np.lexsort((key, lengths(types, max_length)))
+    return order.argsort()
+
+
 def are_path_types(types: Counts, directions: int, max_length: int) -> bool:
-    """Whether each number is a path type, of relations below `directions`."""
-    bits = _bits(max_length)
-    steps = [(types >> (bits * step)) & ((1 << bits) - 1) for step in range(max_length)]
-    has_gaps = any(((earlier == 0) & (later > 0)).any() for earlier, later in pairwise(steps))
-    is_known = all((step <= directions).all() for step in steps) and not (types >> (bits * max_length)).any()
-    return bool((steps[0] > 0).all()) and is_known and not has_gaps
+    """Whether each number is a path type of relations below `directions`."""
+    bits = _bits_per_step(max_length)
+    groups = list(_groups_of_bits(types, max_length))
+    if (types >> (bits * max_length)).any():
+        return False  # there are bits above the last step, or the number is negative
+    if any((group > directions).any() for group in groups):
+        return False
+    for earlier, later in pairwise(groups):
+        has_gap = (earlier == 0) & (later > 0)
+        if has_gap.any():
+            return False
+    has_first_step = groups[0] > 0
+    return bool(has_first_step.all())
 
 
 def has_room(graph: Graph, max_length: int) -> bool:
     """Whether path types of this length can name all relations of a graph."""
-    return graph.directions <= 2 * _most_relations(max_length)
+    return len(graph.relations) <= _most_relations(max_length)
 
 
 def check_room(graph: Graph, max_length: int) -> None:
     """Refuse a graph with more relations than path types of this length can name."""
-    if not has_room(graph, max_length):
-        most = _most_relations(max_length)
-        raise InvalidSettings(
-            "max_length", max_length, f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)"
-        )
-
-
-def _most_relations(max_length: int) -> int:
-    return (1 << _bits(max_length)) // 2 - 1
+    if has_room(graph, max_length):
+        return
+    most = _most_relations(max_length)
+    expected = f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)"
+    raise InvalidSettings("max_length", max_length, expected)
 
 
 def in_words(graph: Graph, path_type: Sequence[int]) -> str:
@@ -69,68 +134,53 @@ def in_words(graph: Graph, path_type: Sequence[int]) -> str:
     return " → ".join(graph.relation_name(relation) for relation in path_type)
 
 
-def name_order(graph: Graph, types: Counts, max_length: int) -> Counts:
-    """A key for each path type that sorts shorter ones first and equally long ones by the names of their relations.
+def paths_between(graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool) -> Iterator[Path]:
+    """The paths of a type from `entity` to `goal`, in the order of the names of their entities.
 
-    Ids depend on the order of arrival; this order does not. Relations are replaced by their rank, first step highest.
+    A depth-first search. To take no step in vain, it goes only to entities from which the rest of
+    the path type leads to the goal; these are found first, walking back from the goal.
     """
-    bits, ranks = _bits(max_length), graph.relations.ranks().astype(np.int64)
-    mask, key, length = (1 << bits) - 1, np.zeros_like(types), np.zeros_like(types)
-    rank_of = np.concatenate([[0], np.repeat(2 * ranks, 2) + np.tile([1, 2], len(ranks))])
-    for step in range(max_length):
-        relation = (types >> (bits * step)) & mask
-        key = (key << bits) | rank_of[relation]
-        length += relation > 0
-    return np.lexsort((key, length)).argsort()
-
-
-def lengths(types: Counts, max_length: int) -> Counts:
-    """How many steps each path type has."""
-    found = np.zeros_like(types)
-    for relation in steps(types, max_length):
-        found += relation >= 0
-    return found
-
-
-def steps(types: Counts, max_length: int) -> Iterator[Counts]:
-    """The relation of each path type at each step; -1 where it has no such step."""
-    bits = _bits(max_length)
-    return (((types >> (bits * step)) & ((1 << bits) - 1)) - 1 for step in range(max_length))
-
-
-def renumbered(types: Counts, relations: Ids, max_length: int) -> Counts:
-    """The same path types where relation i has the number `relations[i]`."""
-    bits, new = _bits(max_length), np.append(relations, -1).astype(np.int64) + 1
-    parts = [new[relation] << (bits * step) for step, relation in enumerate(steps(types, max_length))]
-    return np.asarray(np.sum(parts, axis=0, dtype=np.int64))
-
-
-def follows(types: Counts, changed: Sequence[int], max_length: int) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
-    """Which path types follow one of these relations, number k standing for 2k and 2k + 1."""
-    found = np.zeros(len(types), dtype=np.bool)
-    for relation in steps(types, max_length):
-        found |= (relation >= 0) & np.isin(relation >> 1, changed)
-    return found
-
-
-def paths_between(
-    graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool
-) -> Iterator[tuple[int, ...]]:
-    """The paths of a type from `entity` to `goal`, entity by entity, in the order of their names.
-
-    Ends that can still be met are found first, walking back from the goal, so that no step is taken in vain.
-    """
-    allowed = [{goal}]
-    for relation in reversed(path_type[1:]):
-        allowed.insert(0, {int(head) for tail in allowed[0] for head in graph.answers(tail, relation ^ 1)})
+    leads_to_goal = _entities_that_lead_to(graph, path_type, goal)
     ranks = graph.entities.ranks()
 
-    def go_on(path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if len(path) > len(path_type):
+    def extended(path: Path) -> Iterator[Path]:
+        done = len(path) - 1
+        if done == len(path_type):
             yield path
             return
-        for tail in sorted(graph.answers(path[-1], path_type[len(path) - 1]).tolist(), key=ranks.__getitem__):
-            if tail in allowed[len(path) - 1] and not (loop_free and tail in path):
-                yield from go_on((*path, tail))
+        tails = graph.answers(path[-1], path_type[done]).tolist()
+        for tail in sorted(tails, key=ranks.__getitem__):
+            closes_loop = loop_free and tail in path
+            if tail in leads_to_goal[done] and not closes_loop:
+                yield from extended((*path, tail))
 
-    return go_on((entity,))
+    return extended((entity,))
+
+
+def _entities_that_lead_to(graph: Graph, path_type: Sequence[int], goal: int) -> list[set[int]]:
+    """For each step, the entities at its end from which the steps after it lead to the goal."""
+    from_last_to_first = [{goal}]
+    for relation in reversed(path_type[1:]):
+        heads = set[int]()
+        for tail in from_last_to_first[-1]:
+            heads.update(graph.answers(tail, inverse(relation)).tolist())
+        from_last_to_first.append(heads)
+    return from_last_to_first[::-1]
+
+
+def _groups_of_bits(types: Counts, max_length: int) -> Iterator[Counts]:
+    """For each step in turn, its group of bits: the relation plus one, or 0 where there is no such step."""
+    bits = _bits_per_step(max_length)
+    mask = (1 << bits) - 1
+    for step in range(max_length):
+        yield (types >> (bits * step)) & mask
+
+
+def _bits_per_step(max_length: int) -> int:
+    """Relations have 31 bits, and all steps together must leave the sign of 64 bits free."""
+    return min(31, 62 // max_length)
+
+
+def _most_relations(max_length: int) -> int:
+    """How many relations, each with its inverse, fit into a group of bits next to "no such step"."""
+    return (1 << _bits_per_step(max_length)) // 2 - 1

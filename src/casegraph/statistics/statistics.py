@@ -3,11 +3,16 @@ The counts behind the prior and the precision of path types (§2.2.3, equations 
 
     hits     loop-free paths of a type from an entity that has the relation to one of its answers
     tries    walks of the type from those entities, wherever they end
-    reached  distinct ends of loop-free paths of the type from each of them; right: those ends that are answers
+    reached  distinct ends of loop-free paths of the type from each of those entities
+    right    those of the ends reached that are answers
 
-Everything stored is an integer, summed over the entities of a cluster or over everyone; a ratio is formed when it is
-read. Counts are made when a relation is first asked about, for all relations asked about at once, and kept: a
-`PathStatistics` belongs to one state of the graph.
+Only integers are stored, summed over the entities of a cluster or over everyone; ratios are formed
+when they are needed (see answering/weights). A `PathStatistics` belongs to one state of the graph.
+
+Counts are made when a relation is first asked about, and kept. After a change, hits are brought up
+to date at once (`incremental.changed_hits`). All other counts wait: they are carried to the next
+state together with a log of the changes (see `backlog`), and catch up when their relation is next
+asked about.
 """
 
 from __future__ import annotations
@@ -19,19 +24,29 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from casegraph.graph.arrays import Counts, Floats, Ids, joined
+from casegraph.graph.arrays import Counts, Ids, joined
 from casegraph.running import Show, quiet
 from casegraph.similarity.clusters.assignment import EVERYONE
-from casegraph.statistics.backlog import Backlog, Moment
-from casegraph.statistics.counts import ANY, KINDS, ClusterCounts, Counting, Hits, PathCounts, having, in_use
+from casegraph.statistics.backlog import Backlog, Baseline
+from casegraph.statistics.counts import (
+    KINDS,
+    UNLIMITED,
+    ClusterCounts,
+    Counting,
+    Hits,
+    PathCounts,
+    having,
+    in_use,
+)
 from casegraph.statistics.incremental import (
     ChangedHits,
-    Stale,
-    StaleClusters,
+    OutdatedClusterCounts,
+    OutdatedCounts,
+    TypeHits,
     changed_hits,
-    refreshed,
-    refreshed_clusters,
-    summed,
+    hits_added_up,
+    updated_cluster_counts,
+    updated_counts,
 )
 from casegraph.statistics.path_types import check_room, packed, renumbered
 
@@ -42,128 +57,179 @@ if TYPE_CHECKING:
     from casegraph.graph.graph import Graph, Renumbering
     from casegraph.settings import Settings
 
-TypeHits = tuple[Counts, Counts]  # path types, and how often they lead to an answer
 NO_HITS: TypeHits = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-PARTS = 16  # that the hits of a relation may be in before they are added up
-TOO_MANY = np.iinfo(np.int64).max  # a number of walks that 64 bits do not hold
+MAX_PARTS = 16  # in which the hits of a relation may be before they are added up
 
 
 class KnownHits(NamedTuple):
-    """The hits of all relations, those of each in parts to be added up.
+    """The hits of all relations, each as parts that are added up when they are read.
 
-    longest  the length up to which paths are counted
-    spare    cycles that may come before there could be too many
-    rows     pairs of a relation and a path type, in all parts
+    parts     for each relation, its path types and hits in one or more parts
+    longest   the length up to which paths are counted
+    headroom  cycles that may still come before there could be too many to count
+    rows      pairs of a relation and a path type, in all parts together
     """
 
     parts: dict[int, tuple[TypeHits, ...]]
     longest: int
-    spare: int
+    headroom: int
     rows: int
 
     @classmethod
     def of(cls, counted: Hits, settings: Settings) -> KnownHits:
-        """Hits as everyone contributes to them, without those that take too much."""
+        """The hits of all entities, without the lengths that take too much to count."""
         kept, longest = counted.within(settings.counting, settings.max_length)
-        spare = settings.counting // 2 - int(kept.work.max(initial=0))
+        work = int(kept.work.max(initial=0))
+        headroom = settings.counting // 2 - work
         starts = np.flatnonzero(np.diff(kept.relations, prepend=-1))
-        hits = {
-            int(kept.relations[start]): (kept.types[start:end], kept.hits[start:end])
-            for start, end in pairwise([*starts.tolist(), len(kept.types)])
-        }
-        return cls.of_relations(hits, longest, spare)
+        hits: dict[int, TypeHits] = {}
+        for start, end in pairwise([*starts.tolist(), len(kept.types)]):
+            relation = int(kept.relations[start])
+            hits[relation] = (kept.types[start:end], kept.hits[start:end])
+        return cls.of_relations(hits, longest, headroom)
 
     @classmethod
-    def of_relations(cls, hits: Mapping[int, TypeHits], longest: int, spare: int) -> KnownHits:
-        """Hits, by relation."""
+    def of_relations(cls, hits: Mapping[int, TypeHits], longest: int, headroom: int) -> KnownHits:
+        """Hits that are given by relation, each in one part."""
+        parts: dict[int, tuple[TypeHits, ...]] = {}
+        for relation, own in hits.items():
+            parts[relation] = (own,)
         rows = sum(len(types) for types, _ in hits.values())
-        return cls({relation: (own,) for relation, own in hits.items()}, longest, spare, rows)
+        return cls(parts, longest, headroom, rows)
 
     def of_relation(self, relation: int) -> TypeHits:
         """The path types that lead to answers of a relation, sorted, and how often they do."""
         parts = self.parts.get(relation, (NO_HITS,))
-        if len(parts) > 1:
-            self.parts[relation] = parts = (summed(parts),)
-        return parts[0]
+        if len(parts) == 1:
+            return parts[0]
+        total = hits_added_up(parts)
+        self.parts[relation] = (total,)
+        return total
 
     def after(self, changed: ChangedHits) -> KnownHits:
-        """With what a change adds and takes away. Relations take turns in adding up their parts."""
+        """The hits after a change.
+
+        A change appends a part to each relation that it concerns, which is quick. When a relation
+        has `MAX_PARTS` parts they are added up; the relations do so after different changes.
+        """
         parts = self.parts.copy()
         rows = self.rows
-        for relation, more in changed.of.items():
-            own = (*parts.get(relation, (NO_HITS,)), more)
-            rows += len(more[0])
-            is_its_turn = (len(own) + relation) % PARTS == 0
+        for relation, part in changed.by_relation.items():
+            own = (*parts.get(relation, (NO_HITS,)), part)
+            rows += len(part[0])
+            is_its_turn = (len(own) + relation) % MAX_PARTS == 0
             if is_its_turn:
-                total = summed(own)
-                rows += len(total[0]) - sum(len(types) for types, _ in own)
-                own = (total,)
+                rows -= sum(len(types) for types, _ in own)
+                own = (hits_added_up(own),)
+                rows += len(own[0][0])
             parts[relation] = own
-        return KnownHits(parts, self.longest, self.spare - changed.more, rows)
+        return KnownHits(parts, self.longest, self.headroom - changed.more_cycles, rows)
 
     def renumbered(self, new: Renumbering, max_length: int) -> KnownHits:
-        """The same where relations have new numbers."""
+        """The same hits under new numbers of relations."""
         hits: dict[int, TypeHits] = {}
         for relation in list(self.parts):
             types, own = self.of_relation(relation)
             if len(types):
-                hits[int(new.relations[relation])] = (renumbered(types, new.relations, max_length), own)
-        return KnownHits.of_relations(hits, self.longest, self.spare)
+                new_types = renumbered(types, new.relations, max_length)
+                hits[int(new.relations[relation])] = (new_types, own)
+        return KnownHits.of_relations(hits, self.longest, self.headroom)
 
 
-class Waiting(NamedTuple):
-    """Counts of a relation from before a change, and the number of the stretch of changes that comes next for them."""
+class PendingCounts(NamedTuple):
+    """Counts of a relation from before a change, which have yet to catch up with it.
+
+    epoch  the number of the epoch in the backlog that began after they were made
+    """
 
     counts: PathCounts
-    since: int
+    epoch: int
 
 
-class WaitingClusters(NamedTuple):
-    """The same, of its counts in clusters."""
+class PendingClusterCounts(NamedTuple):
+    """The same for the counts of a relation in clusters."""
 
     counts: ClusterCounts
-    since: int
+    epoch: int
 
 
 class PathStatistics:
-    """What is counted over one state of a graph, per relation: for everyone, and for each cluster.
+    """What is counted over one state of a graph, for each relation: over everyone, and in each cluster.
 
-    Several threads may ask at once: what is counted is never changed, and one of them counts while the others wait.
+    Several threads may ask at once. Counts that are made are never changed, and one thread counts
+    while the others wait for it.
     """
 
     def __init__(self, graph: Graph, clusters: Callable[[], Ids], settings: Settings) -> None:
         check_room(graph, settings.max_length)
         self.graph = graph
-        self._clusters = clusters  # made when first needed
         self.settings = settings
-        self._counting = RLock()
-        self.counted: dict[int, PathCounts] = {}  # for everyone
+        self.counted: dict[int, PathCounts] = {}  # over everyone
+        self._clusters = clusters  # of each entity; made when first needed
         self._clustered: dict[int, ClusterCounts] = {}
         self._hits: KnownHits | None = None
-        self._waiting: dict[int, Waiting] = {}
-        self._waiting_clusters: dict[int, WaitingClusters] = {}
+        self._pending: dict[int, PendingCounts] = {}
+        self._pending_clusters: dict[int, PendingClusterCounts] = {}
         self._backlog = Backlog()
+        self._counting = RLock()
 
-    @property
-    def longest(self) -> int | None:
-        """The length up to which paths are counted; none while nothing is counted."""
-        return None if self._hits is None else self._hits.longest
+    def everyone(self, relation: int) -> PathCounts:
+        """The counts of a relation over all entities that have it."""
+        found = self.counted.get(relation)
+        if found is None:
+            self._count_everyone([relation], quiet)
+            found = self.counted[relation]
+        return found
 
-    @property
-    def spare(self) -> int:
-        """Cycles that may come before there could be too many."""
-        return 0 if self._hits is None else self._hits.spare
+    def clustered(self, relation: int) -> ClusterCounts:
+        """The counts of a relation in each cluster; the rows of `EVERYONE` come first."""
+        found = self._clustered.get(relation)
+        if found is None:
+            self._count_clusters([relation], quiet)
+            found = self._clustered[relation]
+        return found
 
-    def restore(
-        self, longest: int, spare: int, hits: Mapping[int, TypeHits], counted: Mapping[int, PathCounts]
-    ) -> None:
-        """Take counts that were made of the same graph and settings, here or elsewhere."""
-        self._hits = KnownHits.of_relations(hits, longest, spare)
-        self.counted.update(counted)
+    def closed_path_types(self, relation: int, entities: Ids) -> ClusterCounts:
+        """P_n(e, r) (§2.1): the path types that lead each entity to its answers; each is a cluster of its own."""
+        own_cluster = np.arange(len(self.graph.entities), dtype=np.int32)
+        longest = self._known_hits().longest
+        counting = Counting(self.graph, self.settings)
+        clusters, _, types, hits = counting.hits([relation], entities, own_cluster, longest)
+        return ClusterCounts(clusters, types, hits, tries=np.zeros_like(hits))
 
-    def restore_hits(self, counted: Hits) -> None:
-        """Take hits of all relations, as everyone contributes to them."""
-        self._hits = KnownHits.of(counted, self.settings)
+    def hits_of(self, relation: int) -> TypeHits:
+        """The path types that lead to answers of a relation, sorted, and how often they do."""
+        return self._known_hits().of_relation(relation)
+
+    def hits_in(self, cluster: int, relation: int) -> TypeHits:
+        """The same for the entities of a cluster, or for `EVERYONE`."""
+        if cluster == EVERYONE:
+            everyone = self.everyone(relation)
+            return everyone.types, everyone.hits
+        counts = self.clustered(relation)
+        rows = counts.of(cluster)
+        return counts.types[rows], counts.hits[rows]
+
+    def hits(self, cluster: int, relation: int, path_type: Sequence[int]) -> int:
+        """How often paths of this type led entities of the cluster to an answer; 0 if never."""
+        types, hits = self.hits_in(cluster, relation)
+        number = packed(path_type, self.settings.max_length)
+        place = int(np.searchsorted(types, number))
+        is_found = place < len(types) and types[place] == number
+        return int(hits[place]) if is_found else 0
+
+    def tries(self, cluster: int, relation: int, path_type: Sequence[int]) -> int:
+        """How many walks of this type leave the entities of the cluster that have the relation."""
+        clusters = np.array([cluster], dtype=np.int32)
+        relations = np.array([relation], dtype=np.int32)
+        types = np.array([packed(path_type, self.settings.max_length)])
+        counting = Counting(self.graph, self.settings)
+        return int(counting.tries(clusters, relations, types, self._clusters())[0])
+
+    def exact(self, relation: int) -> bool:
+        """Whether nothing was left out of what is counted for a relation."""
+        has_all_lengths = self._known_hits().longest == self.settings.max_length
+        return has_all_lengths and self.everyone(relation).exact
 
     def prepare(self, relations: Iterable[int], show: Show = quiet) -> None:
         """Count for these relations, all at once, what the settings will ask for."""
@@ -172,147 +238,146 @@ class PathStatistics:
         if self.settings.weight == "prior":
             self._count_clusters(relations, show)
 
-    def after(self, change: Change, graph: Graph, clusters: Callable[[], Ids]) -> tuple[PathStatistics, ChangedHits]:
-        """The statistics of `graph`, which a change has made of this one's, and what it did to hits.
+    @property
+    def longest(self) -> int | None:
+        """The length up to which paths are counted; none while nothing is counted."""
+        return None if self._hits is None else self._hits.longest
 
-        What is counted for everyone is kept, and brought up to date when it is next asked for; but nothing of what was
-        left out to bound the work, nor anything once there could be too much: then all is counted anew.
-        """
-        later = PathStatistics(graph, clusters, self.settings)
-        known = self._hits
-        if known is None or known.longest < self.settings.max_length:
-            return later, ChangedHits.none(anew=known is not None)
-        changed = changed_hits(self.graph, graph, change, self.settings.max_length)
-        hits = known.after(changed)
-        if hits.spare < 0 or hits.rows > KINDS // 2:
-            return later, replace(changed, anew=True)
-        later._hits = hits
-        later._wait_for(self, change, changed.entities)
-        return later, changed
+    @property
+    def headroom(self) -> int:
+        """Cycles that may still come before there could be too many to count."""
+        return 0 if self._hits is None else self._hits.headroom
 
-    def _wait_for(self, earlier: PathStatistics, change: Change, entities: Ids) -> None:
-        """Let the counts of an earlier state wait until they are asked for.
+    def restore(
+        self,
+        longest: int,
+        headroom: int,
+        hits: Mapping[int, TypeHits],
+        counted: Mapping[int, PathCounts],
+    ) -> None:
+        """Take counts that were made of the same graph and settings, here or elsewhere."""
+        self._hits = KnownHits.of_relations(hits, longest, headroom)
+        self.counted.update(counted)
 
-        Another thread may be counting there: what waits is read first, as it goes on to what is counted.
-        """
-        waiting, waiting_clusters = earlier._waiting.copy(), earlier._waiting_clusters.copy()
-        counted = {relation: counts for relation, counts in earlier.counted.copy().items() if counts.exact}
-        clustered = earlier._clustered.copy()
-        began = None
-        if counted or clustered:
-            began = Moment(earlier.graph.copy(), earlier._clusters() if clustered else None)
-        self._backlog = earlier._backlog.after(change, entities, began)
-        newest = self._backlog.end - 1
-        waiting |= {relation: Waiting(counts, newest) for relation, counts in counted.items()}
-        waiting_clusters |= {relation: WaitingClusters(counts, newest) for relation, counts in clustered.items()}
-        self._waiting = {relation: one for relation, one in waiting.items() if one.since >= self._backlog.first}
-        self._waiting_clusters = {
-            relation: one
-            for relation, one in waiting_clusters.items()
-            if one.since >= self._backlog.first and self._backlog.began(one.since) is not None
-        }
-
-    def renumbered(self, graph: Graph, new: Renumbering, clusters: Callable[[], Ids]) -> PathStatistics:
-        """The same counts where names were given up and ids are new; those of clusters are counted anew."""
-        later = PathStatistics(graph, clusters, self.settings)
-        n = self.settings.max_length
-        later._hits = None if self._hits is None else self._hits.renumbered(new, n)
-        later._backlog = self._backlog.renumbered(new)
-        later._waiting = {
-            int(new.relations[relation]): Waiting(one.counts.renumbered(new.relations, n), one.since)
-            for relation, one in self._waiting.items()
-            if new.relations[relation] >= 0
-        }
-        return later
-
-    def changed_facts(self) -> Change:
-        """The changes that counts wait to be brought up to date with."""
-        return self._backlog.everything()
-
-    def is_kept(self, relation: int) -> bool:
-        """Whether something is counted for a relation, or known from before a change and to be brought up to date."""
-        return relation in self.counted or relation in self._waiting
-
-    def everyone(self, relation: int) -> PathCounts:
-        """What all entities that have the relation say."""
-        found = self.counted.get(relation)
-        if found is None:
-            self._count_everyone([relation], quiet)
-            found = self.counted[relation]
-        return found
-
-    def clustered(self, relation: int) -> ClusterCounts:
-        """What the entities of each cluster say; the rows of `EVERYONE` come first."""
-        found = self._clustered.get(relation)
-        if found is None:
-            self._count_clusters([relation], quiet)
-            found = self._clustered[relation]
-        return found
-
-    def closed_path_types(self, relation: int, entities: Ids) -> ClusterCounts:
-        """P_n(e, r): the path types that lead each of these entities to its answers; each is a cluster of its own."""
-        own = np.arange(len(self.graph.entities), dtype=np.int32)
-        longest = self._known_hits().longest
-        clusters, _, types, hits = Counting(self.graph, self.settings).hits([relation], entities, own, longest)
-        return ClusterCounts(clusters, types, hits, np.zeros_like(hits))
-
-    def hits(self, cluster: int, relation: int, path_type: Sequence[int]) -> int:
-        """How often paths of this type led entities of the cluster to an answer; 0 if never."""
-        return self._read(self.clustered(relation).hits, cluster, relation, path_type)
-
-    def tries(self, cluster: int, relation: int, path_type: Sequence[int]) -> int:
-        """How many walks of this type leave the entities of the cluster that have the relation."""
-        question = np.array([cluster], dtype=np.int32), np.array([relation], dtype=np.int32)
-        number = np.array([packed(path_type, self.settings.max_length)])
-        return int(Counting(self.graph, self.settings).tries(*question, number, self._clusters())[0])
-
-    def prior(self, cluster: int, relation: int, path_type: Sequence[int]) -> float:
-        """Equation 2."""
-        counts = self.clustered(relation)
-        total = int(counts.hits[counts.of(cluster)].sum())
-        return self.hits(cluster, relation, path_type) / total if total else 0.0
-
-    def precision(self, cluster: int, relation: int, path_type: Sequence[int]) -> float:
-        """Equation 3."""
-        tries = self.tries(cluster, relation, path_type)
-        return self.hits(cluster, relation, path_type) / tries if tries else 0.0
-
-    def _read(self, column: Counts, cluster: int, relation: int, path_type: Sequence[int]) -> int:
-        counts = self._clustered[relation]
-        rows = counts.of(cluster)
-        number = packed(path_type, self.settings.max_length)
-        row = rows.start + int(np.searchsorted(counts.types[rows], number))
-        return int(column[row]) if row < rows.stop and counts.types[row] == number else 0
-
-    def exact(self, relation: int) -> bool:
-        """Whether nothing was left out of what is counted for a relation."""
-        return self._known_hits().longest == self.settings.max_length and self.everyone(relation).exact
-
-    def hits_of(self, relation: int) -> TypeHits:
-        """The path types that lead to answers of a relation, sorted, and how often they do."""
-        return self._known_hits().of_relation(relation)
+    def restore_hits(self, counted: Hits) -> None:
+        """Take the hits of all relations, to which all entities have contributed."""
+        self._hits = KnownHits.of(counted, self.settings)
 
     def reach_of(self, relations: list[int], entities: Ids, show: Show = quiet) -> dict[int, PathCounts]:
-        """The counts of relations, as far as these entities contribute to what is reached."""
-        found, uses, widest = {}, [], []
+        """The counts of relations, where only these entities contribute to reached and right.
+
+        The path types of all relations are counted in one call: first they are laid side by side,
+        then the counts are cut apart again.
+        """
+        found: dict[int, PathCounts] = {}
+        places_in_use: list[Counts] = []
+        types_in_use: list[Counts] = []
+        limits: list[Counts] = []
+        planning = Counting(self.graph, self.settings)
         for relation in relations:
             types, hits = self.hits_of(relation)
             found[relation] = PathCounts.of_hits(types, hits)
-            used = np.flatnonzero(in_use(self.settings, relation, types, hits))
-            uses.append(used)
-            limit = Counting(self.graph, self.settings).widest(relation, types[used])
-            widest.append(np.full(len(used), ANY) if limit is None else limit)
-        labels = np.repeat(np.array(relations, dtype=np.int32), [len(used) for used in uses])
-        types = joined(found[relation].types[used] for relation, used in zip(relations, uses, strict=True))
-        most = joined(widest)
-        columns = Counting(self.graph, self.settings, show).reach(
-            labels, types, entities, widest=most if (most < ANY).any() else None
+            places = np.flatnonzero(in_use(self.settings, relation, types, hits))
+            places_in_use.append(places)
+            types_in_use.append(types[places])
+            widths = planning.max_widths(relation, types[places])
+            limits.append(np.full(len(places), UNLIMITED) if widths is None else widths)
+
+        sizes = [len(places) for places in places_in_use]
+        labels = np.repeat(np.array(relations, dtype=np.int32), sizes)
+        max_widths = joined(limits)
+        is_limited = bool((max_widths < UNLIMITED).any())
+        reached, right, left_out = Counting(self.graph, self.settings, show).reach(
+            labels,
+            joined(types_in_use),
+            entities,
+            max_widths=max_widths if is_limited else None,
         )
-        ends = np.cumsum([len(used) for used in uses])
-        for relation, used, end in zip(relations, uses, ends.tolist(), strict=True):
-            for into, column in zip(("reached", "right", "left_out"), columns, strict=True):
-                getattr(found[relation], into)[used] = column[end - len(used) : end]
+
+        start = 0
+        for relation, places in zip(relations, places_in_use, strict=True):
+            own = slice(start, start + len(places))
+            found[relation].reached[places] = reached[own]
+            found[relation].right[places] = right[own]
+            found[relation].left_out[places] = left_out[own]
+            start = own.stop
         return found
+
+    def after(self, change: Change, graph: Graph, clusters: Callable[[], Ids]) -> tuple[PathStatistics, ChangedHits]:
+        """The statistics of the graph after a change, and what the change did to hits (§2.3 (c)).
+
+        graph     the graph after the change
+        clusters  makes the cluster of each of its entities
+
+        Hits follow the change at once, the other counts when they are next asked for. Everything is
+        counted from scratch where something was left out to bound the work, or might have to be now.
+        """
+        later = PathStatistics(graph, clusters, self.settings)
+        known = self._hits
+        if known is None:
+            return later, ChangedHits.unknown(from_scratch=False)
+        if known.longest < self.settings.max_length:
+            return later, ChangedHits.unknown(from_scratch=True)
+        changed = changed_hits(self.graph, graph, change, self.settings.max_length)
+        hits = known.after(changed)
+        if hits.headroom < 0 or hits.rows > KINDS // 2:
+            return later, replace(changed, from_scratch=True)
+        later._hits = hits
+        later._carry_over(self, change, changed.entities)
+        return later, changed
+
+    def _carry_over(self, earlier: PathStatistics, change: Change, entities: Ids) -> None:
+        """Take over the counts of the state before a change, to catch up when they are asked for.
+
+        Another thread may be counting in the earlier state. It makes pending counts into finished
+        counts, so the pending ones are read first: then none is missed.
+        """
+        pending = earlier._pending.copy()
+        pending_clusters = earlier._pending_clusters.copy()
+        counted = earlier.counted.copy()
+        clustered = earlier._clustered.copy()
+        exact = {relation: counts for relation, counts in counted.items() if counts.exact}
+
+        baseline = None
+        if exact or clustered:
+            clusters_before = earlier._clusters() if clustered else None
+            baseline = Baseline(earlier.graph.copy(), clusters_before)
+        backlog = earlier._backlog.after(change, entities, baseline)
+
+        for relation, counts in exact.items():
+            pending[relation] = PendingCounts(counts, backlog.newest)
+        for relation, cluster_counts in clustered.items():
+            pending_clusters[relation] = PendingClusterCounts(cluster_counts, backlog.newest)
+
+        self._backlog = backlog
+        self._pending = {relation: one for relation, one in pending.items() if backlog.holds(one.epoch)}
+        self._pending_clusters = {
+            relation: one
+            for relation, one in pending_clusters.items()
+            if backlog.holds(one.epoch) and backlog.baseline(one.epoch) is not None
+        }
+
+    def renumbered(self, graph: Graph, new: Renumbering, clusters: Callable[[], Ids]) -> PathStatistics:
+        """The same counts under new ids, after names were given up; those of clusters are not kept."""
+        later = PathStatistics(graph, clusters, self.settings)
+        max_length = self.settings.max_length
+        if self._hits is not None:
+            later._hits = self._hits.renumbered(new, max_length)
+        later._backlog = self._backlog.renumbered(new)
+        for relation, pending in self._pending.items():
+            new_relation = int(new.relations[relation])
+            if new_relation >= 0:
+                counts = pending.counts.renumbered(new.relations, max_length)
+                later._pending[new_relation] = PendingCounts(counts, pending.epoch)
+        return later
+
+    def changed_facts(self) -> Change:
+        """The changes that counts have yet to catch up with."""
+        return self._backlog.all_changes()
+
+    def is_kept(self, relation: int) -> bool:
+        """Whether counts of a relation are known, of this state or of an earlier one that they catch up from."""
+        return relation in self.counted or relation in self._pending
 
     def _known_hits(self, show: Show = quiet) -> KnownHits:
         if self._hits is not None:
@@ -330,33 +395,35 @@ class PathStatistics:
             if not missing:
                 return
             self._known_hits(show)
-            self._follow_changes(missing)
+            self._catch_up(missing)
             missing = [relation for relation in missing if relation not in self.counted]
             if missing:
-                self.counted.update(self.reach_of(missing, having(self.graph, missing), show))
+                entities = having(self.graph, missing)
+                self.counted.update(self.reach_of(missing, entities, show))
 
-    def _follow_changes(self, relations: list[int]) -> None:
-        """Bring the counts that wait up to date."""
+    def _catch_up(self, relations: list[int]) -> None:
+        """Bring the pending counts of these relations up to date."""
         counting = Counting(self.graph, self.settings)
-        earlier: dict[int, tuple[Graph, Change]] = {}
+        changes: dict[int, tuple[Graph, Change]] = {}  # by epoch
         for relation in relations:
-            waiting = self._waiting.get(relation)
-            if waiting is None:
+            pending = self._pending.get(relation)
+            if pending is None:
                 continue
-            hits = self.hits_of(relation)
-            used = hits[0][in_use(self.settings, relation, *hits)]
-            if counting.widest(relation, used) is not None:
-                continue  # it would take too much now: what is left out is chosen when all is counted anew
-            if waiting.since not in earlier:
-                earlier[waiting.since] = self._since(waiting.since)
-            stale = Stale(waiting.counts, *earlier[waiting.since])
-            self.counted[relation] = refreshed(stale, relation, counting, hits)
+            types, hits = self.hits_of(relation)
+            types_in_use = types[in_use(self.settings, relation, types, hits)]
+            if counting.max_widths(relation, types_in_use) is not None:
+                continue  # it takes too much now, and what to skip is chosen when counting from scratch
+            if pending.epoch not in changes:
+                changes[pending.epoch] = self._changes_since(pending.epoch)
+            outdated = OutdatedCounts(pending.counts, *changes[pending.epoch])
+            self.counted[relation] = updated_counts(outdated, relation, counting, (types, hits))
 
-    def _since(self, number: int) -> tuple[Graph, Change]:
-        """The graph when a stretch of changes began, and what has changed since."""
-        change = self._backlog.change_since(number)
-        began = self._backlog.began(number)
-        return (self.graph.before(change) if began is None else began.graph), change
+    def _changes_since(self, epoch: int) -> tuple[Graph, Change]:
+        """The graph when an epoch began, and the net change since."""
+        change = self._backlog.change_since(epoch)
+        baseline = self._backlog.baseline(epoch)
+        graph = self.graph.before(change) if baseline is None else baseline.graph
+        return graph, change
 
     def _count_clusters(self, relations: list[int], show: Show) -> None:
         with self._counting:
@@ -364,41 +431,58 @@ class PathStatistics:
             self._count_everyone(missing, show)
             counting = Counting(self.graph, self.settings, show)
             for relation in missing:
-                self._follow_changes_in_clusters(relation, counting)
+                self._catch_up_in_clusters(relation, counting)
             missing = [relation for relation in missing if relation not in self._clustered]
             if missing:
-                self._count_clusters_anew(missing, counting, self._known_hits(show).longest)
+                longest = self._known_hits(show).longest
+                self._count_clusters_from_scratch(missing, counting, longest)
 
-    def _follow_changes_in_clusters(self, relation: int, counting: Counting) -> None:
-        waiting = self._waiting_clusters.get(relation)
-        began = None if waiting is None else self._backlog.began(waiting.since)
-        if waiting is None or began is None or began.clusters is None:
+    def _catch_up_in_clusters(self, relation: int, counting: Counting) -> None:
+        """Bring the pending counts of a relation in clusters up to date."""
+        pending = self._pending_clusters.get(relation)
+        if pending is None:
             return
-        entities = self._backlog.entities_since(waiting.since)
-        stale = StaleClusters(waiting.counts, began.graph, began.clusters, entities)
-        everyone = self.counted[relation]
-        self._clustered[relation] = refreshed_clusters(stale, relation, counting, self._clusters(), everyone)
+        baseline = self._backlog.baseline(pending.epoch)
+        if baseline is None or baseline.clusters is None:
+            return
+        outdated = OutdatedClusterCounts(
+            counts=pending.counts,
+            graph=baseline.graph,
+            clusters=baseline.clusters,
+            entities=self._backlog.entities_since(pending.epoch),
+        )
+        self._clustered[relation] = updated_cluster_counts(
+            outdated, relation, counting, self._clusters(), self.counted[relation]
+        )
 
-    def _count_clusters_anew(self, relations: list[int], counting: Counting, longest: int) -> None:
+    def _count_clusters_from_scratch(self, relations: list[int], counting: Counting, longest: int) -> None:
+        """Count hits and tries of these relations in every cluster; those of `EVERYONE` are added as a cluster."""
         entities = having(self.graph, relations)
-        cluster, label, types, hits = counting.hits(relations, entities, self._clusters(), longest)
-        inside = cluster != EVERYONE
-        cluster, label, types, hits = cluster[inside], label[inside], types[inside], hits[inside]
+        columns = counting.hits(relations, entities, self._clusters(), longest)
+        is_inside = columns[0] != EVERYONE
+        clusters, labels, types, hits = ([column[is_inside]] for column in columns)
         for relation in relations:
             everyone = self.counted[relation]
-            cluster = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), cluster])
-            label = np.concatenate([np.full(len(everyone.types), relation, dtype=np.int32), label])
-            types = np.concatenate([everyone.types, types])
-            hits = np.concatenate([everyone.hits, hits])
-        tries = counting.tries(cluster, label, types, self._clusters())
-        order = np.lexsort((types, cluster, label))
-        ordered = label[order]
+            rows = len(everyone.types)
+            clusters.append(np.full(rows, EVERYONE, dtype=np.int32))
+            labels.append(np.full(rows, relation, dtype=np.int32))
+            types.append(everyone.types)
+            hits.append(everyone.hits)
+
+        all_clusters = np.concatenate(clusters)
+        all_labels = np.concatenate(labels)
+        all_types = np.concatenate(types)
+        all_hits = np.concatenate(hits)
+        tries = counting.tries(all_clusters, all_labels, all_types, self._clusters())
+
+        order = np.lexsort((all_types, all_clusters, all_labels))
+        ordered_labels = all_labels[order]
         for relation in relations:
-            rows = order[slice(*np.searchsorted(ordered, [relation, relation + 1]).tolist())]
-            self._clustered[relation] = ClusterCounts(cluster[rows], types[rows], hits[rows], tries[rows])
-
-
-def share(part: Counts, whole: Counts | int, doubt: float = 0.0) -> Floats:
-    """The part / (whole + doubt), and 0 where nothing is divided."""
-    divisor = np.asarray(whole) + doubt
-    return np.divide(part, divisor, out=np.zeros(len(part)), where=divisor > 0)
+            start, end = np.searchsorted(ordered_labels, [relation, relation + 1]).tolist()
+            rows_of_relation = order[start:end]
+            self._clustered[relation] = ClusterCounts(
+                all_clusters[rows_of_relation],
+                all_types[rows_of_relation],
+                all_hits[rows_of_relation],
+                tries[rows_of_relation],
+            )

@@ -226,7 +226,7 @@ def _counts_arrays(state: State) -> Arrays:
     rows: list[PathCounts] = []
 
     if statistics.longest is not None:
-        longest = np.array([statistics.longest, statistics.spare])
+        longest = np.array([statistics.longest, statistics.headroom])
         counted = sorted(statistics.counted)
         for relation in range(state.graph.directions):
             if relation in statistics.counted:

@@ -1,0 +1,144 @@
+"""
+Answers and explanations as people read them: text for a terminal, HTML for a notebook.
+
+The functions take what is to be shown as plain values; the classes of `results` and `explanation` call
+them for their public methods.
+"""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import NamedTuple
+
+from casegraph.graph.directions import INVERSE
+
+LEAST_SHOWN = 0.005  # of the score: in the text, smaller reasons are only counted
+
+
+class ShownAnswer(NamedTuple):
+    """An answer, and the entity that was asked about."""
+
+    asked: str
+    entity: str
+    score: float
+    rank: int
+    known: bool
+
+
+class ShownReason(NamedTuple):
+    """A reason in words, with its part of the score and its paths as drawn by `path_with_arrows`."""
+
+    share: float
+    sentence: str
+    paths: Sequence[str]
+
+
+class ShownNeighbour(NamedTuple):
+    """An entity like the one asked about, and what it answers."""
+
+    entity: str
+    similarity: float
+    answers: Sequence[str]
+
+
+def question(asked: str, relation: str, *, inverse: bool) -> str:
+    """The question as a person writes it."""
+    return f"(?, {relation}, {asked})" if inverse else f"({asked}, {relation}, ?)"
+
+
+def answers_as_html(question: str, note: str, answers: Iterable[ShownAnswer]) -> str:
+    """A question with its answers, as a table."""
+    rows = []
+    for answer in answers:
+        known = "known" if answer.known else ""
+        rows.append((str(answer.rank), answer.entity, f"{answer.score:.4f}", known))
+    heading = f"<p>{escape(question)} {escape(note)}</p>"
+    return heading + html_table(("", "answer", "score", ""), rows)
+
+
+def explanation_as_text(
+    answer: ShownAnswer, reasons: Sequence[ShownReason], neighbours: Sequence[ShownNeighbour]
+) -> str:
+    """An answer with its reasons and neighbours, for a terminal."""
+    known = ", known" if answer.known else ""
+    lines = [f"{answer.entity}  (score {answer.score:.3f}{known})"]
+
+    shown = [reason for reason in reasons if reason.share >= LEAST_SHOWN * answer.score]
+    for reason in shown:
+        part_of_score = reason.share / answer.score
+        lines.append(f"  {part_of_score:4.0%}  {reason.sentence}")
+        lines += [f"          {path}" for path in reason.paths]
+    more = len(reasons) - len(shown)
+    if more:
+        lines.append(f"        and {more} more reasons of less than {LEAST_SHOWN:.1%} each")
+
+    if neighbours:
+        lines.append(f"  entities like {answer.asked}, and what they answer:")
+    for neighbour in neighbours:
+        answers = ", ".join(neighbour.answers)
+        lines.append(f"          {neighbour.entity} ({neighbour.similarity:.2f}): {answers}")
+    return "\n".join(lines)
+
+
+def explanation_as_html(
+    answer: ShownAnswer, reasons: Sequence[ShownReason], neighbours: Sequence[ShownNeighbour]
+) -> str:
+    """An answer with its reasons and neighbours, as two tables."""
+    heading = f"<p><b>{escape(answer.entity)}</b> {answer.score:.4f}</p>"
+    reason_rows = []
+    for reason in reasons:
+        paths = "\n".join(reason.paths)
+        reason_rows.append((f"{reason.share:.3f}", reason.sentence, paths))
+    neighbour_rows = []
+    for neighbour in neighbours:
+        answers = ", ".join(neighbour.answers)
+        neighbour_rows.append((neighbour.entity, f"{neighbour.similarity:.2f}", answers))
+    return (
+        heading
+        + html_table(("share", "reason", "paths"), reason_rows)
+        + html_table((f"like {answer.asked}", "similarity", "answers"), neighbour_rows)
+    )
+
+
+def path_sentence(words: str, *, right: int, reached: int, hits: int, tries: int) -> str:
+    """How often a path type was right: of the ends reached, or of the walks if ends were not counted."""
+    if reached:
+        return f"{words}: right {right:,} of {reached:,} times"
+    return f"{words}: right on {hits:,} of {tries:,} walks"
+
+
+def shared_fact_sentence(words: str, *, count: int, of: int, answer: str) -> str:
+    """How many of the others that share a fact give an answer."""
+    return f"{count:,} of the {of:,} others that share “{words}” have the answer {answer}"
+
+
+def habit_sentence(words: str, *, count: int, of: int, answer: str) -> str:
+    """How many of all others that have the relation give an answer."""
+    return f"{count:,} of all {of:,} others asked “{words}” have the answer {answer}"
+
+
+def path_with_arrows(path: Sequence[str]) -> str:
+    """A path of entities and relations in turn, with its relations as arrows; an inverse relation points back."""
+    parts = []
+    for place, name in enumerate(path):
+        is_entity = place % 2 == 0
+        parts.append(name if is_entity else _arrow(name))
+    return " ".join(parts)
+
+
+def html_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table of plain text."""
+    first_row = _html_row(header, "th")
+    other_rows = "".join(_html_row(row, "td") for row in rows)
+    return f"<table>{first_row}{other_rows}</table>"
+
+
+def _html_row(cells: tuple[str, ...], tag: str) -> str:
+    content = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+    return f"<tr>{content}</tr>"
+
+
+def _arrow(relation: str) -> str:
+    if relation.endswith(INVERSE):
+        name = relation.removesuffix(INVERSE)
+        return f"←{name}—"
+    return f"—{relation}→"
