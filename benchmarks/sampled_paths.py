@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from casegraph.answering import query as answering
+from casegraph.answering import state as state_module
 from casegraph.graph.arrays import Counts, Floats, Ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
@@ -79,8 +79,8 @@ def sampling(walks: int, seed: int = 0) -> Iterator[None]:
 
 
 def _use(statistics: type[PathStatistics]) -> None:
-    # By name, since answering has the class for itself and does not offer it to others.
-    setattr(answering, "PathStatistics", statistics)  # noqa: B010
+    # By name, since the module of states imports the class for itself and does not offer it to others.
+    setattr(state_module, "PathStatistics", statistics)  # noqa: B010
 
 
 def sampled_closed_paths(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from casegraph import kernels
+from casegraph import kernels, kernels_bench
 from casegraph.graph.arrays import ids
 from casegraph.graph.graph import Graph
 from casegraph.statistics.counts import KINDS
@@ -112,13 +112,13 @@ BINDINGS = {
         any_larger=frozenset({"ends", "but.0"}),
     ),
     "bare_reach": Binding(
-        kernels.bare_reach,
+        kernels_bench.bare_reach,
         {"graph": GRAPH.kernel, "entities": EVERYONE, "relations": RELATIONS, "types": TYPES, "max_length": 3}
         | {"threads": 2},
         any_length=frozenset({"entities"}),
     ),
     "bare_cycles": Binding(
-        kernels.bare_cycles,
+        kernels_bench.bare_cycles,
         {"graph": GRAPH.kernel, "rank": EVERYONE, "max_length": 3, "additions": 10, "kinds": 7, "threads": 2},
         any_value=frozenset({"rank"}),
     ),
@@ -150,6 +150,11 @@ BINDINGS = {
     "evidence": Binding(
         kernels.evidence,
         {**QUERY, "entities": ids([0]), "lists": ids([0]), "left_out": ids([-1]), "answer": 1},
+    ),
+    "evidence_of_each": Binding(
+        kernels.evidence_of_each,
+        {**QUERY, "entities": ids([0]), "lists": ids([0]), "left_out": ids([-1]), "answers": ids([1, 0, 3])},
+        any_length=frozenset({"answers"}),
     ),
     "leaf": Binding(
         lambda **given: kernels.ClusterTree().leaf(**given),
@@ -353,6 +358,21 @@ def test_a_tree_refuses_what_would_break_it() -> None:
     with pytest.raises(ValueError, match="the tree has no node 2"):
         tree.node(2)
     assert tree.members(-1) == 0
+
+
+@pytest.mark.parametrize("changes", [{}, {"sum": True}, {"loop_free": False}, {"habit": 0.0}, {"budget": 3}])
+@pytest.mark.parametrize("entity", range(ENTITIES))
+def test_evidence_of_several_answers_is_that_of_each(entity: int, changes: dict[str, Any]) -> None:
+    asking = made_asking(support=1, **changes)
+    answers = ids([*range(ENTITIES), 1, 0])  # an answer may be asked for twice
+    for unknown in (-1, 1):
+        query = asking, ids([entity]), ids([0]), ids([unknown]), kernels.Workspaces()
+        offsets, columns = kernels.evidence_of_each(*query, answers)
+        assert (offsets[0], offsets[-1], len(offsets)) == (0, len(columns[0]), len(answers) + 1)
+        for place, answer in enumerate(answers.tolist()):
+            alone = kernels.evidence(*query, answer)
+            for column, expected in zip(columns, alone, strict=True):
+                assert column[offsets[place] : offsets[place + 1]].tolist() == expected.tolist()
 
 
 def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:

@@ -1,5 +1,6 @@
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as example_settings
@@ -343,3 +344,39 @@ def answers_within(budget: int, facts: list[tuple[str, str, str]]) -> list[Answe
     cases = CaseBase(Settings(max_length=2, budget=budget))
     cases.update(add=facts)
     return [cases.ask(f"e{i}", "r") for i in range(12)]
+
+
+@pytest.mark.parametrize("top", [2.5, "3", None, 2**63, 10**30])
+@pytest.mark.parametrize("ask", ["ask", "ask_head", "ask_many", "similar"])
+def test_a_number_of_answers_that_is_no_whole_number_or_does_not_fit_is_refused(ask: str, top: Any) -> None:  # noqa: ANN401
+    cases = CaseBase()
+    cases.update(add=[("a", "r", "b"), ("c", "r", "b")])
+    asked: dict[str, Callable[[], object]] = {
+        "ask": lambda: cases.ask("a", "r", top),
+        "ask_head": lambda: cases.ask_head("r", "b", top),
+        "ask_many": lambda: cases.ask_many([("a", "r")], top),
+        "similar": lambda: cases.similar("a", top=top),
+    }
+    with pytest.raises(InvalidSettings, match="top is"):
+        asked[ask]()
+
+
+def test_any_number_of_answers_that_fits_is_given() -> None:
+    cases = CaseBase(Settings(support=1))
+    cases.update(add=[("a", "r", "b"), ("c", "r", "b"), ("c", "r", "d"), ("a", "s", "c")])
+    everything = list(cases.ask("a", "r", top=-1))
+    assert everything
+    more_than_enough: list[Any] = [-5, -(2**70), 2**63 - 1, np.int64(100)]
+    for known in ("mark", "exclude"):
+        found = list(cases.ask("a", "r", top=-1, known=known))
+        for top in more_than_enough:
+            assert list(cases.ask("a", "r", top=top, known=known)) == found
+    assert list(cases.ask("a", "r", top=cast("int", np.int32(1)))) == everything[:1]
+    assert len(cases.similar("a", top=2**63 - 1)) == 3
+
+
+def test_a_negative_number_of_similar_entities_is_refused() -> None:
+    cases = CaseBase()
+    cases.update(add=[(f"a{k}", "r", "b") for k in range(9)])
+    with pytest.raises(InvalidSettings, match="top is -3; expected at least 0"):
+        cases.similar("a0", top=-3)

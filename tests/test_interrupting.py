@@ -27,7 +27,7 @@ PREPARATION = """
 import sys, time
 from itertools import product
 import numpy as np
-from casegraph import kernels
+from casegraph import kernels, kernels_bench
 from casegraph.graph.arrays import ids
 from casegraph.graph.graph import Graph
 from casegraph.statistics.path_types import packed
@@ -85,8 +85,8 @@ LONG = {
         2, 5, 100,
         "kernels.reach_back(graph.kernel, everyone, 0, types, every_place, (ids(), ids()), n, 2, counters)",
     ),
-    "bare_reach": (2, 5, 100, "kernels.bare_reach(graph.kernel, everyone, labels, types, n, 2)"),
-    "bare_cycles": (5, 5, 100, "kernels.bare_cycles(graph.kernel, everyone, n, 10**12, 1000, 2)"),
+    "bare_reach": (2, 5, 100, "kernels_bench.bare_reach(graph.kernel, everyone, labels, types, n, 2)"),
+    "bare_cycles": (5, 5, 100, "kernels_bench.bare_cycles(graph.kernel, everyone, n, 10**12, 1000, 2)"),
     "crossing": (5, 5, 100, "kernels.crossing(graph.kernel, ids([0]), ids([0]), ids([1]), 0, types, n)"),
     "average_linkage": (
         1, 1, 2,
@@ -102,6 +102,9 @@ LONG = {
         "np.array([0, size]), everyone, np.array([0, 0]), ids(), 2)",
     ),
     "evidence": (3, 5, 100, "kernels.evidence(asking, entity, list_, unknown, workspaces, 1)"),
+    "evidence_of_each": (
+        3, 5, 100, "kernels.evidence_of_each(asking, entity, list_, unknown, workspaces, everyone[1:9])"
+    ),
 }  # fmt: skip
 
 

@@ -8,9 +8,10 @@ other, never from a mixture. Every question is a function of one state.
 
 from __future__ import annotations
 
+from operator import index
 from pathlib import Path
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from casegraph.graph.directions import (
 )
 from casegraph.graph.graph import Graph, Query
 from casegraph.running import Show, quiet
-from casegraph.settings import Settings
+from casegraph.settings import Settings, check_count
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import contextual_entities, similar_entities
 
@@ -176,15 +177,16 @@ class CaseBase:
 
     def similar(self, entity: str, relation: str | None = None, top: int = 10) -> list[Neighbour]:
         """The entities most like this one, by the relations they have; with a relation, those that have it."""
+        count = _checked_count("top", top)
         state = self._state
         own = state.graph.entities.find(entity)
         if own is None:
             raise UnknownName("entity", entity, state.graph.entities.names)
         if relation is None:
-            near = similar_entities(state.profiles, state.graph, own, top)
+            near = similar_entities(state.profiles, state.graph, own, count)
         else:
             query = Query(own, forward(_relation_named(state, relation)))
-            near = contextual_entities(state.profiles, state.graph, query, top)
+            near = contextual_entities(state.profiles, state.graph, query, count)
         return [Neighbour.of(state, own, other) for other in near.tolist()]
 
     def score(self, facts: Sequence[tuple[str, str, str]]) -> list[float]:
@@ -231,12 +233,22 @@ class Wanted(NamedTuple):
 
 
 def _wanted(state: State, top: int, known: Known, candidates: Iterable[str] | None) -> Wanted:
+    count = _checked_count("top", top, all_if_negative=True)
     if known not in ("mark", "exclude"):
         raise InvalidSettings("known", known, "'mark' or 'exclude'")
     allowed = None
     if candidates is not None:
         allowed = {state.graph.entities.find(name) for name in candidates}
-    return Wanted(top if top >= 0 else ALL, known, allowed)
+    return Wanted(count, known, allowed)
+
+
+def _checked_count(name: str, value: SupportsIndex, *, all_if_negative: bool = False) -> int:
+    """A number that the user gave, as a Python integer; an error unless it is a whole number of up to 64 bits."""
+    count = index(value) if isinstance(value, SupportsIndex) else value
+    if all_if_negative and isinstance(count, int) and count < 0:
+        return ALL
+    check_count(name, count, 0)
+    return count
 
 
 def _answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted) -> list[Answers]:
@@ -266,7 +278,7 @@ def _answers_of_relation(state: State, direction: int, names: list[str], wanted:
     if wanted.candidates is not None:
         top = ALL
     elif wanted.known == "exclude" and top != ALL:
-        top += max(map(len, known_answers), default=0)
+        top = min(top, len(graph.entities)) + max(map(len, known_answers), default=0)
 
     results = answers(state, direction, ids(entities), top=top)
     return [

@@ -152,7 +152,7 @@ class Explanation:
 
 
 def explanation(state: State, query: Query, answer: Answer, found: int) -> Explanation:
-    """All reasons for the entity `found` as an answer to `query`, and the contextual entities of the query."""
+    """All reasons for `found` as an answer to `query`, and its contextual entities."""
     k = state.settings.neighbours or NEIGHBOURS_SHOWN
     near = contextual_entities(state.profiles, state.graph, query, k)
     neighbours = tuple(
@@ -206,10 +206,11 @@ class Piece:
 
 
 def _shares(state: State, pieces: list[Piece]) -> Iterator[tuple[Piece, float]]:
-    """The pieces that count, each with its share of the score, in the order in which they are added up.
+    """The pieces that count, with their shares of the score, in the order of adding up.
 
-    For "sum" (equation 1) a share is what the piece is worth. For "noisy-or" the pieces are sorted by
-    worth, c₁ ≥ c₂ ≥ …, and the share of the i-th is wⁱ⁻¹ · −log(1 − cᵢ), where w is the discount.
+    For "sum" (equation 1) a share is what the piece is worth. For "noisy-or" the pieces are
+    sorted by worth, c₁ ≥ c₂ ≥ …, and with the discount w, the share of the i-th is
+    wⁱ⁻¹ · −log(1 − cᵢ).
     """
     settings = state.settings
     if settings.combination == "sum":
@@ -253,7 +254,7 @@ def _path_reason(state: State, query: Query, found: int, number: int, *, worth: 
 
 
 def _cluster_that_weighed(state: State, query: Query, path_type: PathType) -> int:
-    """The query's own cluster if it has counts of the path type and the settings weigh by it, else everyone."""
+    """The query's own cluster, if the settings weigh by it and it has hits; else everyone."""
     settings = state.settings
     if settings.weight != "prior" or settings.neighbours is None:
         return EVERYONE

@@ -30,12 +30,12 @@ from casegraph.statistics.counts import ClusterCounts
 from casegraph.statistics.path_types import name_order, single_step
 from casegraph.statistics.sums import grouped
 
-ALMOST_SURE = 1 - 1e-9  # no path type is worth more: nothing is so certain that nothing else can add to it
+ALMOST_SURE = 1 - 1e-9  # the most that a path type is worth, so that others can add to it
 UNKNOWN = -1  # an entity that was never seen, or no entity
 
 
 class Found(NamedTuple):
-    """The answers of a query with their scores, best first, and whether the budgets sufficed to find them all."""
+    """The answers of a query with their scores, best first; exact if the budgets sufficed."""
 
     entities: Ids
     scores: Floats
@@ -68,7 +68,7 @@ def answers(state: State, relation: int, entities: Ids, *, top: int, hidden: Ids
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """How each target stands among the candidates that were reached and are not known; parallel arrays.
+    """How each target stands among the candidates that were reached and are not known.
 
     score    (targets,)  0 where the target was not reached
     better   (targets,)  candidates that score more
@@ -93,7 +93,7 @@ def standings(
 
     query    the relation, and the entity of each query
     targets  offsets and entities: which answers of each query to rank, sorted
-    known    offsets and entities: which answers of each query to pass over when another is ranked, sorted
+    known    offsets and entities: which answers to pass over when another is ranked, sorted
     hidden   for each query a known answer to be treated as unknown, or -1
     """
     relation, entities = query
@@ -142,7 +142,9 @@ class RelationQuery(NamedTuple):
 
 
 def relation_query(state: State, relation: int, entities: Ids) -> RelationQuery:
-    """What to walk for the queries (entity, relation, ?), best first; equal weights in the order of `name_order`.
+    """What to walk for the queries (entity, relation, ?), best first.
+
+    Path types of equal weight are in the order of `name_order`.
 
     If all entities walk the same list, it is made once for each state and relation: it takes less
     memory than the graph and the counts that it is made from.
@@ -182,7 +184,7 @@ def _prepared(state: State, relation: int, lists: WalkLists) -> RelationQuery:
 
 
 def _list_of_everyone(state: State, relation: int) -> WalkLists:
-    """One list for all queries: every path type known for the relation, weighed by everyone's counts."""
+    """One list for all queries: every path type of the relation, with everyone's counts."""
     settings = state.settings
     counts = state.statistics.everyone(relation)
     types = counts.types
@@ -199,7 +201,9 @@ def _list_of_everyone(state: State, relation: int) -> WalkLists:
 
 
 def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkLists:
-    """A list for each query, P_n(E_{c,q}, r) (§2.2.1): the path types that lead its contextual entities to answers.
+    """A list for each query, P_n(E_{c,q}, r) (§2.2.1).
+
+    It holds the path types that lead the contextual entities of the query to their answers.
 
     Queries with the same contextual entities and the same cluster share a list.
     """
@@ -259,7 +263,7 @@ def _neighbours(state: State, relation: int, entities: Ids) -> list[Ids]:
 
 
 def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, Counts]:
-    """The path types that lead some of these neighbours to their answers, as places in `types`, and how often."""
+    """What leads these neighbours to their answers, as places in `types`, and how often."""
     every_row = np.arange(len(counts.types))
     rows_of_each = [every_row[counts.of(entity)] for entity in near.tolist()]
     rows = np.concatenate([every_row[:0], *rows_of_each])

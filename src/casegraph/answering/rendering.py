@@ -25,7 +25,7 @@ class ShownAnswer(NamedTuple):
 
 
 class ShownReason(NamedTuple):
-    """A reason in words, with its part of the score and its paths as drawn by `path_with_arrows`."""
+    """A reason in words, with its part of the score and its paths drawn with arrows."""
 
     share: float
     sentence: str
@@ -100,7 +100,7 @@ def explanation_as_html(
 
 
 def path_sentence(words: str, *, right: int, reached: int, hits: int, tries: int) -> str:
-    """How often a path type was right: of the ends reached, or of the walks if ends were not counted."""
+    """How often a path type was right: of the ends reached, or else of the walks."""
     if reached:
         return f"{words}: right {right:,} of {reached:,} times"
     return f"{words}: right on {hits:,} of {tries:,} walks"
@@ -117,7 +117,7 @@ def habit_sentence(words: str, *, count: int, of: int, answer: str) -> str:
 
 
 def path_with_arrows(path: Sequence[str]) -> str:
-    """A path of entities and relations in turn, with its relations as arrows; an inverse relation points back."""
+    """A path of entities and relations in turn, drawn with arrows; an inverse points back."""
     parts = []
     for place, name in enumerate(path):
         is_entity = place % 2 == 0

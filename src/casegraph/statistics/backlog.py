@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from casegraph.graph.graph import Graph, Renumbering
 
 MAX_CHANGED_FACTS = 256  # with more, counting from scratch is cheaper than catching up
-MAX_BASELINES = 8  # epochs that hold their baseline; that of an earlier epoch is rebuilt when needed
+MAX_BASELINES = 8  # epochs that hold their baseline; others rebuild it when it is needed
 MAX_UNFOLDED = 16  # changes that an epoch keeps apart before it folds them into their net effect
 
 
 class Baseline(NamedTuple):
-    """The graph when an epoch began, and the cluster of each entity; none if no cluster was counted."""
+    """The graph when an epoch began, and its clusters, if counts of clusters were made."""
 
     graph: Graph
     clusters: Ids | None
@@ -72,7 +72,7 @@ class Epoch:
         return Epoch(changes, altered, self.baseline)
 
     def renumbered(self, new: Renumbering) -> Epoch:
-        """The same changes under new ids; the baseline and the entities have old ids, and are dropped."""
+        """The same changes under new ids; what has old ids, baseline and entities, is dropped."""
         changes = [change.renumbered(new.entities, new.relations) for change in self.changes]
         return Epoch(tuple(changes), entities=(), baseline=None)
 

@@ -41,7 +41,7 @@ STEPS_TO_FOLLOW = 8  # an edge to where the paths go on
 ENDS_PER_STEP = 4  # edges that end a path and are only counted
 STEPS_TO_VISIT = 4  # an entity, even if there is nothing to follow
 COST_OF_PREVIEW = 4  # finding out what counting takes may take one part in so many of the budget
-MOST_STEPS = 1 << 38  # nobody waits for more; and the steps of many path types still add up within 64 bits
+MOST_STEPS = 1 << 38  # nobody waits for more; those of many path types add up within 64 bits
 
 Selection = tuple[Counts, Ids]  # of path types for each entity: offsets, and places of path types
 ALL_TYPES: Selection = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
@@ -50,7 +50,7 @@ NO_LIMITS: Counts = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class PathCounts:
-    """The path types of one relation, sorted, with the counts of each over all entities; parallel arrays.
+    """The path types of one relation, sorted, with their counts over all entities.
 
     types     (types,)  path types that led to an answer, as integers
     hits      (types,)  how often
@@ -88,9 +88,9 @@ class PathCounts:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The hits of all entities for all relations; parallel arrays sorted by (relation, type), and the work.
+    """The hits of all entities for all relations; parallel arrays sorted by (relation, type).
 
-    work  (max_length,)  steps it took to find the paths of each length; `TOO_MANY` where the budget ran out
+    work  (max_length,)  steps it took to find the paths of each length; `TOO_MANY` if too many
     """
 
     relations: Ids
@@ -130,7 +130,7 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class ClusterCounts:
-    """Hits and tries of the path types of one relation in each cluster; parallel arrays sorted by (cluster, type)."""
+    """Hits and tries of one relation in each cluster; parallel arrays sorted by (cluster, type)."""
 
     clusters: Ids
     types: Counts
@@ -152,7 +152,7 @@ def having(graph: Graph, relations: list[int]) -> Ids:
 
 
 def in_use(settings: Settings, relation: int, types: Counts, hits: Counts) -> Flags:
-    """Which path types of a relation are walked: those with enough hits, other than the relation itself."""
+    """Which path types are walked: those with enough hits, except the relation itself."""
     has_support = hits >= settings.support
     is_other = types != single_step(relation)
     return np.asarray(has_support & is_other)
@@ -186,10 +186,10 @@ class Counting:
         return Hits(*columns)
 
     def hits(self, relations: list[int], entities: Ids, clusters: Ids, longest: int) -> tuple[Ids, Ids, Counts, Counts]:
-        """The hits of these entities by cluster: cluster, relation, type and hits, sorted in this order.
+        """The hits of these entities, as sorted rows of cluster, relation, type and hits.
 
         entities  (k,)         the entities whose paths are counted
-        clusters  (entities,)  the cluster of each entity of the graph; there may be more, of later entities
+        clusters  (entities,)  the cluster of each entity; there may be more, of later entities
         longest                the length up to which paths are counted
         """
         graph = self.graph.kernel
@@ -213,7 +213,7 @@ class Counting:
         )
 
     def tries(self, clusters: Ids, relations: Ids, types: Counts, cluster_of: Ids) -> Counts:
-        """For each row, the walks of its type from the entities of its cluster that have its relation.
+        """The walks of each type from the entities of its cluster that have its relation.
 
         clusters, relations, types  (rows,)      parallel arrays
         cluster_of                  (entities,)  the cluster of each entity
@@ -236,12 +236,12 @@ class Counting:
         selected: Selection = ALL_TYPES,
         max_widths: Counts | None = None,
     ) -> tuple[Counts, Counts, Counts]:
-        """Reached, right and left out of each path type, over those of `entities` that have its relation.
+        """Reached, right and left out of each path type, over the entities that have its relation.
 
         relations   (types,)  the relation of each path type; or one relation for all
         entities    (k,)      the entities from which paths are followed
         selected              for each entity the path types to follow; by default all
-        max_widths  (types,)  how wide a step of each path type may be; 0 if it is not to be followed at all
+        max_widths  (types,)  how wide a step of each path type may be; 0: it is not followed
 
         All counts are 0 if the settings do not weigh path types by them.
         """
@@ -264,7 +264,7 @@ class Counting:
     def _reach_of_followed(
         self, is_followed: Flags, labels: Ids, types: Counts, entities: Ids, limits: Counts
     ) -> tuple[Counts, Counts, Counts]:
-        """The same as `reach`; for path types that are not followed, every entity that has the relation is left out."""
+        """The same as `reach`; path types that are not followed leave out all that have the relation."""
         reached = np.zeros_like(types)
         right = np.zeros_like(types)
         left_out = np.zeros_like(types)
@@ -285,10 +285,10 @@ class Counting:
         selected: Selection,
         excluded: tuple[Ids, Ids],
     ) -> tuple[Counts, Counts]:
-        """Reached and right of each path type, as far as paths end at `ends`; found by walking back from there.
+        """Reached and right of each path type, only for paths to `ends`; walks back from there.
 
         selected  for each end the path types to follow back
-        excluded  pairs of an entity, sorted, and the place of a path type: paths from there do not count
+        excluded  pairs of an entity, sorted, and the place of a path type, which do not count
         """
         if self.settings.weight != "right" or not len(ends) or not len(types):
             return np.zeros_like(types), np.zeros_like(types)
@@ -303,7 +303,9 @@ class Counting:
         )
 
     def max_widths(self, relation: int, types: Counts) -> Counts | None:
-        """How wide a step of each path type may be, so that `reach` stays within its budget; none if it does anyway.
+        """How wide a step of each path type may be to keep `reach` within its budget.
+
+        None if there is no need for a limit.
 
         Each step gets the same share of the budget, or all it needs if that is less (max-min
         fairness), and each entity the same part of a share. If even visiting the entities where
@@ -329,7 +331,7 @@ class Counting:
         return widths
 
     def _is_surely_affordable(self, relation: int, types: Counts) -> bool:
-        """Whether `reach` stays within its budget even if no two path types share a step; quick to find out.
+        """A quick check: whether `reach` is within its budget even if no path types share steps.
 
         Every walk is looked at for each relation in use, and followed unless it has full length.
         """
@@ -348,7 +350,7 @@ class Counting:
         """What `reach` will take, in steps.
 
         Path types with a common beginning take its steps together. For each such step: its cost,
-        and its visits. For each path type: the cost of its dearest step, and the visits of all its steps.
+        and its visits. For each path type: the cost of its dearest step, and all its visits.
         """
         max_length = self.settings.max_length
         budget_of_preview = self.settings.counting // COST_OF_PREVIEW
@@ -379,7 +381,9 @@ class Counting:
 
 
 def fair_share(needed: Counts, budget: int) -> int:
-    """The largest share such that the budget suffices if everyone gets this share, or all they need if that is less.
+    """The largest share for which the budget suffices.
+
+    Everyone gets the share, or all they need if that is less.
 
     Max-min fairness, where all needs together exceed the budget: go through the needs from the
     smallest to the largest, and stop at the first that cannot be met for all that are left.

@@ -59,7 +59,7 @@ class ChangedHits:
 
 
 class ChangedEdge(NamedTuple):
-    """A changed edge, as ids, and a graph that contains it; sign is 1 if the edge is new, -1 if it is gone."""
+    """A changed edge as ids, 1 if it is new or -1 if it is gone, and a graph that contains it."""
 
     edge: tuple[int, int, int]
     sign: int
@@ -67,7 +67,7 @@ class ChangedEdge(NamedTuple):
 
 
 def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -> ChangedHits:
-    """What the cycles through changed edges do to hits (appendix A.4), if paths of all lengths are counted."""
+    """What cycles through changed edges do to hits (appendix A.4); all lengths must be counted."""
     parts: list[tuple[Ids, Counts, Counts]] = []
     entities = [ids()]
     cycles = 0
@@ -116,13 +116,13 @@ def _by_relation(parts: list[tuple[Ids, Counts, Counts]]) -> dict[int, TypeHits]
         return {}
     relations, types, hits = columns_joined(parts)
     groups = grouped(relations)
-    _, *rows_of_groups = np.split(groups.order, groups.starts)  # before the first group there is nothing
+    _, *rows_of_groups = np.split(groups.order, groups.starts)  # nothing is before the first
     labels = groups.keys(relations).tolist()
     return {relation: (types[rows], hits[rows]) for relation, rows in zip(labels, rows_of_groups, strict=True)}
 
 
 def hits_added_up(parts: Sequence[TypeHits]) -> TypeHits:
-    """Distinct path types, sorted, with the sum of the hits that each has; without those that have none left."""
+    """Distinct path types, sorted, and the sum of their hits; those without hits are dropped."""
     types, hits = columns_joined(parts)
     groups = grouped(types)
     total = groups.sums(hits)
@@ -143,7 +143,7 @@ def updated_counts(outdated: OutdatedCounts, relation: int, now: Counting, hits_
 
     hits_now  the path types of the relation and their hits, which are up to date already
 
-    A path type is counted from scratch if it was not in use before, or is affected for most entities.
+    A path type is counted from scratch if it was not in use, or is affected for most entities.
     """
     before = outdated.counts
     types, hits = hits_now
@@ -233,7 +233,10 @@ class EntityTypePairs(NamedTuple):
 def _affected_endpoints(
     outdated: OutdatedCounts, relation: int, now: Counting, types: Counts
 ) -> tuple[EntityTypePairs, EntityTypePairs]:
-    """The starts and the ends of paths that may have come or gone; starts include who has other answers than before."""
+    """The starts and the ends of paths that may have come or gone.
+
+    Entities whose own answers changed are starts of every path type.
+    """
     head_column = 2 if is_inverse(relation) else 0
     every_place = np.arange(len(types), dtype=np.int32)
     starts: list[Counts] = []
@@ -257,7 +260,7 @@ def _affected_endpoints(
 
 
 class OutdatedClusterCounts(NamedTuple):
-    """The counts of a relation in clusters on an earlier graph with its clusters, and whose hits changed since."""
+    """Counts in clusters on an earlier graph, its clusters, and entities whose hits changed."""
 
     counts: ClusterCounts
     graph: Graph
@@ -306,7 +309,10 @@ def _cluster_hits_now(
     clusters: Ids,
     moved: Ids,
 ) -> tuple[Ids, Counts, Counts]:
-    """Cluster, path type and hits, sorted, without `EVERYONE`: those before, corrected for who moved or changed."""
+    """Cluster, path type and hits, sorted, without `EVERYONE`.
+
+    Those before, corrected for the entities that moved or whose hits changed.
+    """
     inside = slice(outdated.counts.of(EVERYONE).stop, None)
     counts = outdated.counts
     parts = [(counts.clusters[inside], counts.types[inside], counts.hits[inside])]

@@ -44,12 +44,12 @@ def unpacked(number: int, max_length: int) -> PathType:
 
 
 def single_step(relation: Numbers) -> Numbers:
-    """The path type that follows only this relation, as an integer; also for each of several relations."""
+    """The path type, as an integer, that follows only this relation; or each, for an array."""
     return relation + 1
 
 
 def steps(types: Counts, max_length: int) -> Iterator[Counts]:
-    """For each step in turn, the relation that each path type follows there; -1 where it has no such step."""
+    """For each step in turn, the relation of each path type; -1 where it has no such step."""
     for groups in _groups_of_bits(types, max_length):
         yield groups - 1
 
@@ -83,7 +83,7 @@ def renumbered(types: Counts, relations: Ids, max_length: int) -> Counts:
 
 
 def name_order(graph: Graph, types: Counts, max_length: int) -> Counts:
-    """The place of each path type when shorter ones come first, and equally long ones go by the names of relations.
+    """The place of each path type, sorted by length and then by the names of relations.
 
     Ids depend on the order in which facts arrived; this order does not. In the sort key, each
     relation is replaced by the rank of its name, and the first step has the highest bits.
@@ -169,7 +169,7 @@ def _entities_that_lead_to(graph: Graph, path_type: Sequence[int], goal: int) ->
 
 
 def _groups_of_bits(types: Counts, max_length: int) -> Iterator[Counts]:
-    """For each step in turn, its group of bits: the relation plus one, or 0 where there is no such step."""
+    """For each step in turn, its group of bits: the relation plus one, or 0 for no step."""
     bits = _bits_per_step(max_length)
     mask = (1 << bits) - 1
     for step in range(max_length):
@@ -182,5 +182,5 @@ def _bits_per_step(max_length: int) -> int:
 
 
 def _most_relations(max_length: int) -> int:
-    """How many relations, each with its inverse, fit into a group of bits next to "no such step"."""
+    """How many relations, with their inverses and "no such step", fit into a group of bits."""
     return (1 << _bits_per_step(max_length)) // 2 - 1

@@ -154,7 +154,7 @@ class PendingClusterCounts(NamedTuple):
 
 
 class PathStatistics:
-    """What is counted over one state of a graph, for each relation: over everyone, and in each cluster.
+    """What is counted over one state of a graph: over everyone, and in each cluster.
 
     Several threads may ask at once. Counts that are made are never changed, and one thread counts
     while the others wait for it.
@@ -190,7 +190,7 @@ class PathStatistics:
         return found
 
     def closed_path_types(self, relation: int, entities: Ids) -> ClusterCounts:
-        """P_n(e, r) (§2.1): the path types that lead each entity to its answers; each is a cluster of its own."""
+        """P_n(e, r) (§2.1): what leads each entity to its answers; each is a cluster of its own."""
         own_cluster = np.arange(len(self.graph.entities), dtype=np.int32)
         longest = self._known_hits().longest
         counting = Counting(self.graph, self.settings)
@@ -310,7 +310,7 @@ class PathStatistics:
         clusters  makes the cluster of each of its entities
 
         Hits follow the change at once, the other counts when they are next asked for. Everything is
-        counted from scratch where something was left out to bound the work, or might have to be now.
+        counted from scratch if something was left out to bound the work, or might have to be.
         """
         later = PathStatistics(graph, clusters, self.settings)
         known = self._hits
@@ -358,7 +358,7 @@ class PathStatistics:
         }
 
     def renumbered(self, graph: Graph, new: Renumbering, clusters: Callable[[], Ids]) -> PathStatistics:
-        """The same counts under new ids, after names were given up; those of clusters are not kept."""
+        """The same counts under new ids; those of clusters are not kept."""
         later = PathStatistics(graph, clusters, self.settings)
         max_length = self.settings.max_length
         if self._hits is not None:
@@ -376,7 +376,7 @@ class PathStatistics:
         return self._backlog.all_changes()
 
     def is_kept(self, relation: int) -> bool:
-        """Whether counts of a relation are known, of this state or of an earlier one that they catch up from."""
+        """Whether counts of a relation are known, of this state or an earlier one."""
         return relation in self.counted or relation in self._pending
 
     def _known_hits(self, show: Show = quiet) -> KnownHits:
@@ -412,7 +412,7 @@ class PathStatistics:
             types, hits = self.hits_of(relation)
             types_in_use = types[in_use(self.settings, relation, types, hits)]
             if counting.max_widths(relation, types_in_use) is not None:
-                continue  # it takes too much now, and what to skip is chosen when counting from scratch
+                continue  # too much now: what to skip is chosen when counting from scratch
             if pending.epoch not in changes:
                 changes[pending.epoch] = self._changes_since(pending.epoch)
             outdated = OutdatedCounts(pending.counts, *changes[pending.epoch])
@@ -456,7 +456,7 @@ class PathStatistics:
         )
 
     def _count_clusters_from_scratch(self, relations: list[int], counting: Counting, longest: int) -> None:
-        """Count hits and tries of these relations in every cluster; those of `EVERYONE` are added as a cluster."""
+        """Count hits and tries of these relations in every cluster, `EVERYONE` included."""
         entities = having(self.graph, relations)
         columns = counting.hits(relations, entities, self._clusters(), longest)
         is_inside = columns[0] != EVERYONE

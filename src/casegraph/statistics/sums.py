@@ -38,7 +38,7 @@ class Groups(NamedTuple):
 
 
 def grouped(*keys: npt.NDArray[Any]) -> Groups:
-    """Group rows by their keys, sorted by the first key, then by the second; takes O(m log m) for m rows.
+    """Group rows by their keys, sorted by the first key, then by the second; O(m log m).
 
     keys  (rows,) each; parallel columns of integers
     """
