@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench_ask import TAIL_ONLY, batch, single
-from casegraph import kernels
+from casegraph import kernels, kernels_bench
 from casegraph.casebase import CaseBase
+from casegraph.evaluation.catalogue import located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.graph.facts import Fact, read_facts
 from casegraph.running import peak_memory, threads
 from casegraph.settings import Settings
 from casegraph.statistics.counts import TOO_MANY, Counting, having, in_use
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 GRAPHS = [("WN18RR", 3), ("WN18RR", 5), ("FB122", 3), (TAIL_ONLY, 3), ("FB15k-237", 3), ("Hetionet-part", 3)]
 SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
 HUBS = {
@@ -86,9 +86,9 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     kernels.walks_from_each(graph.kernel, 1)  # gathers the edges, which both loops need
     found, hits, hits_cpu = timed(lambda: Counting(graph, cases.settings).cycles(everyone))
     statistics.restore_hits(found)
-    edges, _, walking = timed(lambda: kernels.bare_cycles(graph.kernel, ranks, n, 0, 1, threads()))
+    edges, _, walking = timed(lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, 0, 1, threads()))
     added, kinds = max(0, int(found.work[found.work < TOO_MANY].sum()) - edges), max(1, len(found.types))
-    _, _, bare_hits = timed(lambda: kernels.bare_cycles(graph.kernel, ranks, n, added, kinds, threads()))
+    _, _, bare_hits = timed(lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, added, kinds, threads()))
     _, reach, reach_cpu = timed(cases.prepare)
     exact = sum(statistics.exact(relation) for relation in range(graph.directions))
     row = {
@@ -115,12 +115,12 @@ def bare_reach(cases: CaseBase) -> int:
         known, hits = statistics.hits_of(relation)
         types.append(known[in_use(cases.settings, relation, known, hits)])
     labels = np.repeat(np.array(relations, dtype=np.int32), list(map(len, types)))
-    return kernels.bare_reach(graph.kernel, having(graph, relations), labels, np.concatenate(types), n, threads())
+    return kernels_bench.bare_reach(graph.kernel, having(graph, relations), labels, np.concatenate(types), n, threads())
 
 
 def benchmark_row(folder: str, n: int) -> Row:
     """Everything about one benchmark."""
-    benchmark = Benchmark.open(DATA / folder)
+    benchmark = Benchmark.open(located(folder))
     cases, row = built(benchmark.facts(benchmark.graph), n)
     few = 100 if folder == "Hetionet-part" else 1000
     row |= single(cases, benchmark, few) | (

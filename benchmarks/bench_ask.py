@@ -9,18 +9,24 @@ be seen to change nothing; and the median and 99th percentile of one `ask` in mi
 import argparse
 import time
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from casegraph.casebase import CaseBase
+from casegraph.evaluation.catalogue import located
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.evaluation.evaluation import Sides, directed, questions_of, ranked, read_files, tasks_of
+from casegraph.evaluation.evaluation import (
+    Sides,
+    directed,
+    questions_of,
+    ranked,
+    read_files,
+    tasks_of,
+)
 from casegraph.execution.executor import HERE
 from casegraph.running import quiet
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 TAIL_ONLY = "NELL-995/minerva"
 
 
@@ -31,7 +37,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=1000, help="how many single questions")
     arguments = parser.parse_args()
     for folder in arguments.folders:
-        benchmark = Benchmark.open(DATA / folder)
+        benchmark = Benchmark.open(located(folder))
         cases = prepared(benchmark)
         found = batch(cases, benchmark, "tail" if folder == TAIL_ONLY else "both")
         found |= single(cases, benchmark, arguments.questions)

@@ -6,11 +6,11 @@ Run: scripts/bench clusters WN18RR FB122   (a folder without settings in the pap
 import argparse
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from casegraph.casebase import CaseBase
+from casegraph.evaluation.catalogue import located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import evaluate
 from casegraph.graph.arrays import Ids
@@ -19,7 +19,6 @@ from casegraph.graph.graph import Graph
 from casegraph.settings import PAPER, Settings
 from casegraph.similarity.clusters.assignment import Clusters
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 MRR = "both.realistic.inverse_harmonic_mean_rank"
 
 
@@ -80,7 +79,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="valid facts to ask for; none by 0")
     arguments = parser.parse_args()
     for folder in arguments.folders:
-        benchmark = Benchmark.open(DATA / folder)
+        benchmark = Benchmark.open(located(folder))
         name = benchmark.folder.name
         settings = Settings.paper(name if name in PAPER else "FB122").but(max_length=3)
         print(f"{name}, threshold {settings.threshold}")

@@ -2,12 +2,11 @@
 
 Run: scripts/bench lives [NAME …] [--updates 100000]   (prints a curve for each life, as a table in Markdown)
 
-Every life is in a process of its own, so that its memory is its own. FB122 is there if the benchmark data is, in
-shared/data beside the checkout or where CASEGRAPH_DATA says.
+Every life is in a process of its own, so that its memory is its own. FB122 is measured if it is on
+this machine (see `casegraph datasets`).
 """
 
 import argparse
-import os
 import subprocess
 import sys
 import time
@@ -20,9 +19,9 @@ import numpy as np
 from tests.lives import LIVES, Fact, Life, Step, toggled
 
 from casegraph import CaseBase, CaseStore, Settings
+from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 
-DATA = Path(os.environ.get("CASEGRAPH_DATA") or Path(__file__).parents[2] / "shared" / "data")
 FB122, ITS_UPDATES = "FB122, asked once", 10_000
 BLOCKS = 3  # lines of a curve for each power of ten
 PAPER = Settings.paper("WN18RR").but(max_length=3, neighbours=5)
@@ -57,8 +56,8 @@ def main() -> None:
 def live(name: str, updates: int) -> None:
     """Print the curve of one life."""
     kind, _, how = name.partition(", ")
-    if name == FB122 and not (DATA / "FB122").is_dir():
-        print(f"| {name} | not measured: no data in {DATA.name} | | | |")
+    if name == FB122 and find("FB122") is None:
+        print(f"| {name} | not measured: the data set is not on this machine | | | |")
         return
     life = fb122() if name == FB122 else LIVES[kind]
     with TemporaryDirectory() as folder:
@@ -111,7 +110,7 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 def fb122() -> Life:
     """Each relation is asked about once, with an update of an unrelated one between."""
-    benchmark = Benchmark.open(DATA / "FB122")
+    benchmark = Benchmark.open(located("FB122"))
     start: list[Fact] = [(fact.head, fact.relation, fact.tail) for fact in benchmark.facts(benchmark.graph)]
     heads = {relation: head for head, relation, _ in reversed(start)}
     questions = [(heads[relation], relation) for relation in sorted(heads)]

@@ -5,14 +5,12 @@ Run: scripts/bench update WN18RR   (prints medians and 99th percentiles in milli
 
 import argparse
 import time
-from pathlib import Path
 
 import numpy as np
 
 from casegraph.casebase import CaseBase
+from casegraph.evaluation.catalogue import located
 from casegraph.evaluation.datasets import Benchmark
-
-DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def main() -> None:
@@ -21,7 +19,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", default="WN18RR")
     parser.add_argument("--facts", type=int, default=200)
     arguments = parser.parse_args()
-    benchmark = Benchmark.open(DATA / arguments.folder)
+    benchmark = Benchmark.open(located(arguments.folder))
     started = time.perf_counter()
     cases = CaseBase()
     cases.update(add=benchmark.facts(benchmark.graph))

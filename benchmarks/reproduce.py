@@ -20,17 +20,17 @@ from benchmarks.sampled_paths import sampling
 from casegraph.answering.state import State
 from casegraph.answering.weights import prior_times_precision
 from casegraph.casebase import CaseBase
+from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import Evaluation, Sides, evaluate
-from casegraph.graph.facts import read_facts
 from casegraph.settings import Settings
 from casegraph.statistics.path_types import in_words, unpacked
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT.parent / "shared" / "data"
 METRICS = ("hits_at_1", "hits_at_3", "hits_at_5", "hits_at_10", "inverse_harmonic_mean_rank")
 HEADER = ("H@1", "H@3", "H@5", "H@10", "MRR")
 NELL = "NELL-995/minerva"
+DATASETS = ("WN18RR", "FB122", NELL, "CoDEx-S", "UMLS", "FB15k-237")
 WALKS = 1000  # the published code's number of sampled walks from each entity
 
 
@@ -97,12 +97,12 @@ def run(
     folder: str, settings: Settings, split: str = "test", sides: Sides = "both", graph: str | None = None
 ) -> Evaluation:
     """One experiment."""
-    return evaluate(Benchmark.open(DATA / folder), settings, split=split, sides=sides, graph_split=graph)
+    return evaluate(Benchmark.open(located(folder)), settings, split=split, sides=sides, graph_split=graph)
 
 
 def inside(evaluation: Evaluation, split: str) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
     """Which questions are about facts of another split of the same folder."""
-    chosen = set(Benchmark.open(DATA / evaluation.benchmark).facts(split))
+    chosen = set(Benchmark.open(located(evaluation.benchmark)).facts(split))
     return np.array([evaluation.questions.fact(place) in chosen for place in range(len(evaluation.questions))])
 
 
@@ -261,7 +261,7 @@ def _around(settings: Settings) -> Iterator[Settings]:
 def high_scoring_paths(report: Report) -> None:
     """Table 6."""
     base = CaseBase(Settings.paper("NELL-995").but(threshold=0.6))
-    base.update(add=read_facts(DATA / NELL / "graph.txt.gz"))
+    base.update(add=Benchmark.open(located(NELL)).facts("graph"))
     state, graph = base.state, base.graph
     name = next(name for name in graph.relations.names if "agentbelongstoorganization" in name)
     found = graph.relations.find(name)
@@ -303,7 +303,7 @@ def defaults(report: Report) -> None:
     lines = []
     for folder, *options in DEFAULTS:
         casegraph = Path(sys.executable).with_name("casegraph")
-        command = [str(casegraph), "evaluate", str(DATA / folder), *options, "--format", "json"]
+        command = [str(casegraph), "evaluate", str(located(folder)), *options, "--format", "json"]
         found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
         side = found["sides"]
         metrics = [f"{found['metrics'][f'{side}.realistic.{metric}']:.4f}" for metric in METRICS]
@@ -331,8 +331,9 @@ def main() -> None:
         "--only", nargs="*", help="names of sections: " + ", ".join(section.__name__ for section in SECTIONS)
     )
     arguments = parser.parse_args()
-    if not DATA.is_dir():
-        parser.error(f"the benchmark data is not at {DATA.name} beside the checkout")
+    missing = [name for name in DATASETS if find(name) is None]
+    if missing:
+        parser.error(f"not on this machine: {', '.join(missing)}; see 'casegraph datasets'")
     report = Report(arguments.out)
     for section in SECTIONS:
         if not arguments.only or section.__name__ in arguments.only:

@@ -1,4 +1,4 @@
-"""Data flows one way: a module may import only modules named before it. And what the package promises about itself."""
+"""Data flows one way: a module imports only what comes before it. And what the package promises."""
 
 import ast
 import inspect

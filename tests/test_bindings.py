@@ -1,5 +1,6 @@
 """Arrays that do not fit each other or the graph are refused: no kernel reads or writes beside them."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from casegraph import kernels
+from casegraph import kernels, kernels_bench
 from casegraph.graph.arrays import ids
 from casegraph.graph.graph import Graph
 from casegraph.statistics.counts import KINDS
@@ -27,13 +28,13 @@ def counters() -> Any:  # noqa: ANN401  (an array, as a kernel takes it)
     return np.zeros(2, dtype=np.int64)
 
 
-def made_asking(**changes: Any) -> kernels.Asking:  # noqa: ANN401  (settings of any type)
-    manner = kernels.Manner()
-    manner.precedents = True
+def made_query(**changes: Any) -> kernels.RelationQuery:  # noqa: ANN401  (settings of any type)
+    options = kernels.QueryOptions()
+    options.precedents = True
     for name, value in changes.items():
-        setattr(manner, name, value)
+        setattr(options, name, value)
     walk = TYPES, np.array([0, 2]), ids([1, 0]), np.array([0.5, 0.25])
-    return kernels.Asking(GRAPH.kernel, 0, walk, manner, EVERYONE)
+    return kernels.RelationQuery(GRAPH.kernel, 0, walk, options, EVERYONE)
 
 
 def tree_of(*profiles: int) -> kernels.ClusterTree:
@@ -55,9 +56,9 @@ class Binding(NamedTuple):
 
 
 EDGES = GRAPH.edges(0)
-ONLY = np.arange(ENTITIES + 1, dtype=np.int64), np.zeros(ENTITIES, dtype=np.int32)
-QUERY: dict[str, Any] = {"asking": made_asking(), "entities": ids([0, -1, 3]), "lists": ids([0, 0, 0])}
-QUERY |= {"left_out": ids([-1, 1, 2]), "workspaces": kernels.Workspaces()}
+SELECTED = np.arange(ENTITIES + 1, dtype=np.int64), np.zeros(ENTITIES, dtype=np.int32)
+QUERY: dict[str, Any] = {"query": made_query(), "entities": ids([0, -1, 3]), "lists": ids([0, 0, 0])}
+QUERY |= {"hidden": ids([-1, 1, 2]), "workspaces": kernels.Workspaces()}
 COUNTED = {"max_length": 3, "threads": 2, "progress": counters()}
 
 BINDINGS = {
@@ -95,7 +96,7 @@ BINDINGS = {
     ),
     "reach": Binding(
         kernels.reach,
-        {"graph": GRAPH.kernel, "entities": EVERYONE, "relations": RELATIONS, "types": TYPES, "only": ONLY}
+        {"graph": GRAPH.kernel, "entities": EVERYONE, "relations": RELATIONS, "types": TYPES, "selected": SELECTED}
         | {"widest": np.array([5, 5]), **COUNTED},
         any_larger=frozenset({"entities", "widest"}),
     ),
@@ -106,24 +107,24 @@ BINDINGS = {
     ),
     "reach_back": Binding(
         kernels.reach_back,
-        {"graph": GRAPH.kernel, "ends": EVERYONE, "relation": 0, "types": TYPES, "only": ONLY}
-        | {"but": (ids([0, 0, 3]), ids([0, 1, 0])), **COUNTED},
+        {"graph": GRAPH.kernel, "ends": EVERYONE, "relation": 0, "types": TYPES, "selected": SELECTED}
+        | {"excluded": (ids([0, 0, 3]), ids([0, 1, 0])), **COUNTED},
         any_length=frozenset({"types"}),
-        any_larger=frozenset({"ends", "but.0"}),
+        any_larger=frozenset({"ends", "excluded.0"}),
     ),
     "bare_reach": Binding(
-        kernels.bare_reach,
+        kernels_bench.bare_reach,
         {"graph": GRAPH.kernel, "entities": EVERYONE, "relations": RELATIONS, "types": TYPES, "max_length": 3}
         | {"threads": 2},
         any_length=frozenset({"entities"}),
     ),
     "bare_cycles": Binding(
-        kernels.bare_cycles,
+        kernels_bench.bare_cycles,
         {"graph": GRAPH.kernel, "rank": EVERYONE, "max_length": 3, "additions": 10, "kinds": 7, "threads": 2},
         any_value=frozenset({"rank"}),
     ),
-    "crossing": Binding(
-        kernels.crossing,
+    "affected_endpoints": Binding(
+        kernels.affected_endpoints,
         {"graph": GRAPH.kernel, "heads": ids([0, 1]), "relations": ids([0, 0]), "tails": ids([1, 2]), "relation": 2}
         | {"types": TYPES, "max_length": 3},
         any_length=frozenset({"types"}),
@@ -133,9 +134,9 @@ BINDINGS = {
         {"offsets": np.array([0, 2, 3]), "relations": ids([0, 1, 1]), "members": np.array([4, 2])},
         any_larger=frozenset({"members"}),
     ),
-    "asking": Binding(
-        kernels.Asking,
-        {"graph": GRAPH.kernel, "relation": 0, "manner": kernels.Manner(), "rank": EVERYONE}
+    "relation_query": Binding(
+        kernels.RelationQuery,
+        {"graph": GRAPH.kernel, "relation": 0, "options": kernels.QueryOptions(), "rank": EVERYONE}
         | {"walk": (TYPES, np.array([0, 2]), ids([1, 0]), np.array([0.5, 0.25]))},
         any_longer=frozenset({"walk.0", "walk.1"}),
         any_value=frozenset({"rank"}),
@@ -149,7 +150,12 @@ BINDINGS = {
     ),
     "evidence": Binding(
         kernels.evidence,
-        {**QUERY, "entities": ids([0]), "lists": ids([0]), "left_out": ids([-1]), "answer": 1},
+        {**QUERY, "entities": ids([0]), "lists": ids([0]), "hidden": ids([-1]), "answer": 1},
+    ),
+    "evidence_of_each": Binding(
+        kernels.evidence_of_each,
+        {**QUERY, "entities": ids([0]), "lists": ids([0]), "hidden": ids([-1]), "answers": ids([1, 0, 3])},
+        any_length=frozenset({"answers"}),
     ),
     "leaf": Binding(
         lambda **given: kernels.ClusterTree().leaf(**given),
@@ -314,15 +320,15 @@ def test_a_number_that_is_no_path_type_of_the_graph_is_refused(number: int) -> N
         ("discount", 1.1),
     ],
 )
-def test_a_manner_out_of_its_range_is_refused(name: str, value: float) -> None:
+def test_options_out_of_their_range_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=name):
-        made_asking(**{name: value})
+        made_query(**{name: value})
 
 
 def test_starts_that_are_not_sorted_are_refused() -> None:
     unsorted = ids([3, 0, 0]), ids([0, 0, 1])
     with pytest.raises(ValueError, match="starts are not sorted"):
-        kernels.reach_back(**{**BINDINGS["reach_back"].arguments, "but": unsorted})
+        kernels.reach_back(**{**BINDINGS["reach_back"].arguments, "excluded": unsorted})
 
 
 def test_more_relations_than_path_types_can_name_are_refused() -> None:
@@ -355,14 +361,32 @@ def test_a_tree_refuses_what_would_break_it() -> None:
     assert tree.members(-1) == 0
 
 
+@pytest.mark.parametrize("changes", [{}, {"sum": True}, {"loop_free": False}, {"habit": 0.0}, {"budget": 3}])
+@pytest.mark.parametrize("entity", range(ENTITIES))
+def test_evidence_of_several_answers_is_that_of_each(entity: int, changes: dict[str, Any]) -> None:
+    query = made_query(support=1, **changes)
+    answers = ids([*range(ENTITIES), 1, 0])  # an answer may be asked for twice
+    for unknown in (-1, 1):
+        asked = query, ids([entity]), ids([0]), ids([unknown]), kernels.Workspaces()
+        offsets, columns = kernels.evidence_of_each(*asked, answers)
+        assert (offsets[0], offsets[-1], len(offsets)) == (0, len(columns[0]), len(answers) + 1)
+        for place, answer in enumerate(answers.tolist()):
+            alone: tuple[Any, ...] = kernels.evidence(*asked, answer)
+            pieces = slice(offsets[place], offsets[place + 1])
+            every_column: tuple[Any, ...] = columns
+            together = [column[pieces] for column in every_column]
+            for column, expected in zip(together, alone, strict=True):
+                assert column.tolist() == expected.tolist()
+
+
 def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:
     workspaces, small = kernels.Workspaces(), Graph.of(FACTS[:2])
     for _ in range(2):
         for graph in (GRAPH, small):
             rank = np.arange(len(graph.entities), dtype=np.int32)
             walk = np.array([packed([0], 3)]), np.array([0, 1]), ids([0]), np.array([0.5])
-            asking = kernels.Asking(graph.kernel, 0, walk, kernels.Manner(), rank)
-            found = kernels.answers(asking, ids([0]), ids([0]), ids([-1]), workspaces, -1, 1)
+            query = kernels.RelationQuery(graph.kernel, 0, walk, kernels.QueryOptions(), rank)
+            found = kernels.answers(query, ids([0]), ids([0]), ids([-1]), workspaces, -1, 1)
             assert found[1].tolist() == [1]
 
 
@@ -374,6 +398,7 @@ def test_any_number_of_threads_can_be_asked_for() -> None:
 
 
 NO_MORE_THREADS = """
+import tests.conftest  # chooses the build that is tested
 import resource
 import numpy as np
 from casegraph import kernels
@@ -393,6 +418,7 @@ for column, other in zip(expected, counted(4), strict=True):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited in the Linux way")
+@pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need all the addresses there are")
 def test_a_system_that_gives_no_more_threads_is_no_failure() -> None:
     done = subprocess.run([sys.executable, "-c", NO_MORE_THREADS], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -212,7 +212,7 @@ def test_an_update_tells_how_many_cycles_its_facts_close_or_open_and_how_many_en
 
 
 def cycles_through(others: set[Fact], changed: list[Fact], longest: int) -> list[tuple[str, ...]]:
-    """The cycles that each fact closes when it joins those before it: paths from its head to its tail, itself too."""
+    """The cycles that each fact closes when it joins those before it: paths from its head to its tail."""
     present = set(others)
     found = []
     for head, relation, tail in changed:

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.test_datasets import DATA, needs_data
 
 from casegraph import CaseBase, Settings
 from casegraph.errors import InvalidSettings, NotABenchmark, UnknownName
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import Evaluation, Sides, evaluate
-
-DATA = Path(__file__).parents[2] / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark folders are not beside this checkout")
 
 Facts = list[tuple[str, str, str]]
 MRR = "both.realistic.inverse_harmonic_mean_rank"

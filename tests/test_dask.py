@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.test_datasets import DATA, needs_data
 
-from casegraph import read_facts, world, write_facts
+from casegraph import world, write_facts
 from casegraph.answering.state import State
 from casegraph.batch.audit import audit
 from casegraph.batch.completion import Wanted, complete
@@ -77,7 +77,7 @@ def case_base(facts: list[Any], settings: Settings | None = None) -> CaseBase:
 
 @needs_data
 def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(doomed: DaskExecutor, tmp_path: Path) -> None:
-    facts = list(read_facts(DATA / "FB122" / "train.txt.gz"))
+    facts = list(Benchmark.open(DATA / "FB122").facts("train"))
     graph = case_base(facts).graph
     fewest = sorted(range(len(graph.relations)), key=lambda k: (len(graph.rows(2 * k)), graph.relations[k]))
     relations = [direction for k in fewest[:RELATIONS] for direction in (2 * k, 2 * k + 1)]

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 from click.testing import CliRunner
 from tools import architecture
@@ -22,12 +23,10 @@ from casegraph.cli import cli
 if TYPE_CHECKING:
     from types import ModuleType
 
-    import click
-
 ROOT = Path(__file__).parents[1]
 COMMANDS_PAGE = ROOT / "docs" / "commands.md"
 PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if page.exists()]
-NAMES = ["", *sorted(cli.commands)]
+NAMES = ["", *sorted(cli.commands), "datasets fetch"]
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -42,7 +41,7 @@ MODULES = modules()
 
 
 def printed_help(name: str) -> str:
-    arguments = [name, "--help"] if name else ["--help"]
+    arguments = [*name.split(), "--help"]
     return CliRunner().invoke(cli, arguments, prog_name="casegraph", terminal_width=88).stdout.rstrip()
 
 
@@ -70,6 +69,7 @@ if os.environ.get("CASEGRAPH_WRITE_DOCS") == "1":
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the examples name."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CASEGRAPH_DATA", str(tmp_path))
     facts = world.facts()
     write_facts(facts[:100], "people.tsv")
     Path("places.csv").write_text("Ulm,city in,Germany\nBern,capital of\n", encoding="utf-8")
@@ -79,6 +79,14 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with CaseStore.open("store") as store:
         store.update(add=facts[:100])
     return tmp_path
+
+
+def command_of(name: str) -> click.Command:
+    command: click.Command = cli
+    for part in name.split():
+        assert isinstance(command, click.Group)
+        command = command.commands[part]
+    return command
 
 
 def examples(command: click.Command) -> list[str]:
@@ -92,7 +100,7 @@ def test_the_help_of_every_command_is_in_the_docs_as_printed(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_has_an_example_that_runs(name: str, workplace: Path) -> None:
-    found = examples(cli.commands[name] if name else cli)
+    found = examples(command_of(name))
     assert found
     for example in found:
         result = CliRunner().invoke(cli, shlex.split(example))

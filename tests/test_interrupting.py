@@ -24,10 +24,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sen
 AT_MOST = 2.0  # seconds until an interrupt is heard, on however slow a machine; here it takes a tenth
 
 PREPARATION = """
+import tests.conftest  # chooses the build that is tested
 import sys, time
 from itertools import product
 import numpy as np
-from casegraph import kernels
+from casegraph import kernels, kernels_bench
 from casegraph.graph.arrays import ids
 from casegraph.graph.graph import Graph
 from casegraph.statistics.path_types import packed
@@ -40,10 +41,10 @@ types = np.array([packed(steps, n) for steps in product(range(2 * relations), re
 labels = np.zeros(len(types), dtype=np.int32)
 every_place = np.arange(size + 1) * len(types), np.tile(np.arange(len(types), dtype=np.int32), size)
 nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-manner = kernels.Manner()
-manner.max_length, manner.budget = n, 2**62
+options = kernels.QueryOptions()
+options.max_length, options.budget = n, 2**62
 walked = types, np.array([0, len(types)]), np.arange(len(types), dtype=np.int32), np.full(len(types), 0.5)
-asking = kernels.Asking(graph.kernel, 0, walked, manner, everyone)
+query = kernels.RelationQuery(graph.kernel, 0, walked, options, everyone)
 workspaces, entity, list_, unknown = kernels.Workspaces(), ids([0]), ids([0]), ids([-1])
 
 def forest(leaves):
@@ -85,9 +86,11 @@ LONG = {
         2, 5, 100,
         "kernels.reach_back(graph.kernel, everyone, 0, types, every_place, (ids(), ids()), n, 2, counters)",
     ),
-    "bare_reach": (2, 5, 100, "kernels.bare_reach(graph.kernel, everyone, labels, types, n, 2)"),
-    "bare_cycles": (5, 5, 100, "kernels.bare_cycles(graph.kernel, everyone, n, 10**12, 1000, 2)"),
-    "crossing": (5, 5, 100, "kernels.crossing(graph.kernel, ids([0]), ids([0]), ids([1]), 0, types, n)"),
+    "bare_reach": (2, 5, 100, "kernels_bench.bare_reach(graph.kernel, everyone, labels, types, n, 2)"),
+    "bare_cycles": (5, 5, 100, "kernels_bench.bare_cycles(graph.kernel, everyone, n, 10**12, 1000, 2)"),
+    "affected_endpoints": (
+        5, 5, 100, "kernels.affected_endpoints(graph.kernel, ids([0]), ids([0]), ids([1]), 0, types, n)"
+    ),
     "average_linkage": (
         1, 1, 2,
         "kernels.average_linkage(np.arange(5_001), np.full(5_000, 99_999, dtype=np.int32), np.ones(5_000, np.int64))",
@@ -95,13 +98,16 @@ LONG = {
     "insert": (
         1, 1, 2, "tree.insert(1 << 18, ids([0, 9]), 1, np.arange(1 << 19, dtype=np.int32))"
     ),
-    "answers": (3, 5, 100, "kernels.answers(asking, entity, list_, unknown, workspaces, -1, 2)"),
+    "answers": (3, 5, 100, "kernels.answers(query, entity, list_, unknown, workspaces, -1, 2)"),
     "standings": (
         3, 5, 100,
-        "kernels.standings(asking, entity, list_, unknown, workspaces, "
+        "kernels.standings(query, entity, list_, unknown, workspaces, "
         "np.array([0, size]), everyone, np.array([0, 0]), ids(), 2)",
     ),
-    "evidence": (3, 5, 100, "kernels.evidence(asking, entity, list_, unknown, workspaces, 1)"),
+    "evidence": (3, 5, 100, "kernels.evidence(query, entity, list_, unknown, workspaces, 1)"),
+    "evidence_of_each": (
+        3, 5, 100, "kernels.evidence_of_each(query, entity, list_, unknown, workspaces, everyone[1:9])"
+    ),
 }  # fmt: skip
 
 

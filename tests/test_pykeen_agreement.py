@@ -1,12 +1,12 @@
 """Ranks and metrics are those of PyKEEN's evaluator, which is given the same scores and does its own filtering."""
 
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
 from casegraph import CaseBase, Fact, Settings
+from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import Evaluation, evaluate
 
@@ -17,15 +17,14 @@ Evaluator = pytest.importorskip("pykeen.evaluation", reason="PyKEEN is not insta
 
 Theirs: TypeAlias = Any  # what PyKEEN and torch make; neither need be installed where types are checked
 
-UMLS = Path(__file__).parents[2] / "shared" / "data" / "UMLS"
 SETTINGS = Settings(max_length=2)
 RANKS = ("realistic", "optimistic", "pessimistic")
-needs_data = pytest.mark.skipif(not UMLS.is_dir(), reason="the benchmark folders are not beside this checkout")
+needs_data = pytest.mark.skipif(find("UMLS") is None, reason="the benchmark data is not on this machine")
 
 
 @pytest.fixture(scope="module")
 def ours() -> Evaluation:
-    return evaluate(Benchmark.open(UMLS), SETTINGS)
+    return evaluate(Benchmark.open(located("UMLS")), SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +66,7 @@ def test_metrics_are_equal(ours: Evaluation, theirs: Theirs) -> None:
 
 
 def facts(split: str) -> list[Fact]:
-    return list(Benchmark.open(UMLS).facts(split))
+    return list(Benchmark.open(located("UMLS")).facts(split))
 
 
 def rows_of(ours: Evaluation, named: list[Fact]) -> list[list[int]]:

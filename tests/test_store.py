@@ -31,6 +31,7 @@ from casegraph.errors import (
     UnreadableFile,
 )
 from casegraph.settings import Settings
+from casegraph.similarity.clusters.assignment import depends_on_history
 from casegraph.storage import disk
 from casegraph.storage.store import generations, store
 from casegraph.storage.store.checking import check, salvage
@@ -116,11 +117,13 @@ def test_after_any_history_a_store_is_the_case_base_of_the_facts_that_survive(
         elif then == "close":
             opened.close()
             opened = CaseStore.open(place)
+    lived = said(opened)
     opened.close()
     fresh = built(surviving(history), settings)
     with CaseStore.open(place) as again:
         assert again.settings == settings
-        assert said(again) == said(fresh)
+        assert said(again) == lived
+        assert depends_on_history(settings) or said(again) == said(fresh)
         assert named_counts(again) == named_counts(fresh)
     assert not any(finding.damaged for finding in check(place))
 

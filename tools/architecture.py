@@ -1,9 +1,9 @@
 """
 Draws the packages of `src/casegraph` as layers, from what they import: docs/architecture.svg.
 
-A package stands below every package that imports it. An arrow from A to B says that A imports B; where
-A also gets to B through others, the arrow is left out (a *transitive reduction*), so what is drawn is
-what is needed. What nearly everything imports stands at the foot, without arrows.
+A package stands below every package that imports it. An arrow from A to B says that A imports B;
+where A also gets to B through others, the arrow is left out (a *transitive reduction*), so what is
+drawn is what is needed. What nearly everything imports stands at the foot, without arrows.
 The same run writes the table of modules in CONTRIBUTING.md, from the docstrings.
 """
 

@@ -1,4 +1,4 @@
-"""Our docstrings as Markdown: lines of a name, two spaces or more, and what it means, become a table."""
+"""Our docstrings as Markdown: lines of a name, some spaces, and what it means, become a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Tables(Extension):
 
 
 def with_tables(docstring: str) -> str:
-    """The docstring with each paragraph of explained names as a table, and indented lines kept as they are."""
+    """The docstring with each paragraph of explained names as a table."""
     paragraphs = docstring.split("\n\n")
     return "\n\n".join(_as_table(paragraph) or paragraph for paragraph in paragraphs)
 

@@ -1,11 +1,11 @@
 """
 The pages of the documentation site, made from the documents and the tree.
 
-The documents are read in the repository too, so they link to files of the repository. Here each of these links
-becomes one that works on the site: to another page, or, for a file of the source, to the API reference, where
-the link [`graph.facts.Fact`](src/casegraph/graph/facts.py) leads to that very name. A link to a file that the
-site does not show becomes plain text. `mkdocs.yml` lists the pages; a builder that finds one missing, or a link
-that leads nowhere, fails.
+The documents are read in the repository too, so they link to files of the repository. Here each of
+these links becomes a link of the site: to another page, or, for a file of the source, to the API
+reference, where [`graph.facts.Fact`](src/casegraph/graph/facts.py) leads to that very name. A link
+to a file that the site does not show becomes plain text. `mkdocs.yml` lists the pages; the build
+fails if a page is missing or a link leads nowhere.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """
 How dense the code is: tokens a code line, lines over 100 columns, parallel tuple assignments.
 
-Density is not readability, but the projects that good engineers show each other have much in common here, and
-their figures stand beside ours. A code line is a line with at least one token that is neither a comment nor part
-of a docstring. A parallel assignment has a tuple on both sides (`a, b = x, y`); unpacking a result is none.
-C++ is split into tokens by a simple lexer: names, numbers, strings, and operators.
+Density is not readability, but the projects that good engineers show each other have much in
+common here, and their figures stand beside ours. A code line is a line with at least one token that
+is neither a comment nor part of a docstring. A parallel assignment has a tuple on both sides
+(`a, b = x, y`); unpacking a result is none. C++ is split into tokens by a simple lexer: names,
+numbers, strings, and operators.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Density:
 
 
 def main() -> None:
-    """Print the figures of each folder beside those of the models, or of the files and folders named."""
+    """Print our figures, or those of files and folders that are named, beside those of the models."""
     rows = [("", "tokens a code line", f"over {WIDE} columns", "parallel assignments")]
     rows.append((MODELS, *MODEL_FIGURES))
     places = {place: Path(place) for place in sys.argv[1:]} or FOLDERS

@@ -1,8 +1,8 @@
 """
-The tree of `src/casegraph` as it is: its modules, what each says about itself, and what each imports.
+The tree of `src/casegraph`: its modules, what each says about itself, and what each imports.
 
-The architecture picture, the table of modules and the pages of the API reference are made from this,
-so none of them can name a module that does not exist or omit a module that does.
+The architecture picture, the table of modules and the pages of the API reference are made from
+this, so none of them can name a module that does not exist or omit a module that does.
 """
 
 import ast
@@ -35,7 +35,7 @@ class Module:
 
 
 def modules() -> dict[str, Module]:
-    """All modules by name, in the order of their names; of the kernels, the stub that describes them."""
+    """All modules by name, in the order of names; of the kernels, the stub that describes them."""
     files = sorted([*SOURCE.rglob("*.py"), SOURCE / "kernels.pyi"])
     names = {file: _name(file) for file in files}
     known = set(names.values())
@@ -59,7 +59,7 @@ def _first_sentence(tree: ast.Module) -> str:
 
 
 def _imports(tree: ast.Module, known: set[str]) -> frozenset[str]:
-    """The modules of ours that are imported; `from casegraph.graph import names` imports `graph.names`."""
+    """Our modules that are imported; `from casegraph.graph import names` imports `graph.names`."""
     imported: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):

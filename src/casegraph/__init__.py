@@ -52,8 +52,8 @@ else:
 _PUBLIC = {
     "answering.results": "Answer Answers",
     "casebase": "CaseBase",
-    "errors": "CasegraphError DamagedStore IncompatibleFile InvalidSettings MalformedFact NotABenchmark ReadOnlyStore "
-    "StoreInUse UnknownName UnreadableFile",
+    "errors": "CasegraphError DamagedStore IncompatibleFile InvalidSettings MalformedFact "
+    "NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
     "answering.explanation": "Explanation Neighbour Reason",
     "graph.facts": "Fact read_facts write_facts",
     "settings": "Settings",

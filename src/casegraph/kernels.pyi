@@ -1,4 +1,4 @@
-"""The loops of casegraph that a profile named, as functions of arrays; `kernels/*.hpp` say what each array holds."""
+"""The loops of casegraph that a profile named; the headers in `kernels/` say what each array holds."""
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ class ClusterTree:
     def resize(self, profile: int, members: int) -> None: ...
     def insert(self, profile: int, relations: Ids, members: int, ranks: Ids) -> None: ...
 
-class Manner:
+class QueryOptions:
     """How evidence is gathered and combined."""
 
     max_length: int
@@ -86,7 +86,7 @@ def reach(
     entities: Ids,
     relations: Ids,
     types: Counts,
-    only: tuple[Counts, Ids],
+    selected: tuple[Counts, Ids],
     widest: Counts,
     max_length: int,
     threads: int,
@@ -95,9 +95,7 @@ def reach(
 def reach_cost(
     graph: Graph, relation: int, types: Counts, max_length: int, most: int, threads: int
 ) -> tuple[Counts, Counts, Counts, Counts]: ...
-def bare_reach(graph: Graph, entities: Ids, relations: Ids, types: Counts, max_length: int, threads: int) -> int: ...
-def bare_cycles(graph: Graph, rank: Ids, max_length: int, additions: int, kinds: int, threads: int) -> int: ...
-def crossing(
+def affected_endpoints(
     graph: Graph, heads: Ids, relations: Ids, tails: Ids, relation: int, types: Counts, max_length: int
 ) -> tuple[Ids, Ids, Ids, Ids]: ...
 def reach_back(
@@ -105,8 +103,8 @@ def reach_back(
     ends: Ids,
     relation: int,
     types: Counts,
-    only: tuple[Counts, Ids],
-    but: tuple[Ids, Ids],
+    selected: tuple[Counts, Ids],
+    excluded: tuple[Ids, Ids],
     max_length: int,
     threads: int,
     progress: Counts,
@@ -116,17 +114,17 @@ def average_linkage(offsets: Counts, relations: Ids, members: Counts) -> tuple[I
 class Workspaces:
     def __init__(self) -> None: ...
 
-class Asking:
-    def __init__(self, graph: Graph, relation: int, walk: _WalkLists, manner: Manner, rank: Ids) -> None: ...
+class RelationQuery:
+    def __init__(self, graph: Graph, relation: int, walk: _WalkLists, options: QueryOptions, rank: Ids) -> None: ...
 
 def answers(
-    asking: Asking, entities: Ids, lists: Ids, left_out: Ids, workspaces: Workspaces, top: int, threads: int
+    query: RelationQuery, entities: Ids, lists: Ids, hidden: Ids, workspaces: Workspaces, top: int, threads: int
 ) -> tuple[Counts, Ids, Floats, npt.NDArray[np.uint8], int]: ...
 def standings(
-    asking: Asking,
+    query: RelationQuery,
     entities: Ids,
     lists: Ids,
-    left_out: Ids,
+    hidden: Ids,
     workspaces: Workspaces,
     target_offsets: Counts,
     targets: Ids,
@@ -135,5 +133,8 @@ def standings(
     threads: int,
 ) -> tuple[Floats, Counts, Counts, Counts]: ...
 def evidence(
-    asking: Asking, entities: Ids, lists: Ids, left_out: Ids, workspaces: Workspaces, answer: int
+    query: RelationQuery, entities: Ids, lists: Ids, hidden: Ids, workspaces: Workspaces, answer: int
 ) -> tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]: ...
+def evidence_of_each(
+    query: RelationQuery, entities: Ids, lists: Ids, hidden: Ids, workspaces: Workspaces, answers: Ids
+) -> tuple[Counts, tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]]: ...

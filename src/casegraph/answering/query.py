@@ -138,7 +138,7 @@ class RelationQuery(NamedTuple):
     """What queries of one relation walk, and the kernels' own form of it."""
 
     lists: WalkLists
-    kernel: kernels.Asking
+    kernel: kernels.RelationQuery
 
 
 def relation_query(state: State, relation: int, entities: Ids) -> RelationQuery:
@@ -159,9 +159,9 @@ def relation_query(state: State, relation: int, entities: Ids) -> RelationQuery:
     return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)
 
 
-def manner(settings: Settings) -> kernels.Manner:
+def query_options(settings: Settings) -> kernels.QueryOptions:
     """The part of the settings that the kernels know."""
-    options = kernels.Manner()
+    options = kernels.QueryOptions()
     options.max_length = settings.max_length
     options.loop_free = settings.loop_free
     options.walked = settings.path_types or 0
@@ -178,8 +178,8 @@ def manner(settings: Settings) -> kernels.Manner:
 
 def _prepared(state: State, relation: int, lists: WalkLists) -> RelationQuery:
     ranks = state.graph.entities.ranks()
-    options = manner(state.settings)
-    kernel = kernels.Asking(state.graph.kernel, relation, lists.arrays, options, ranks)
+    options = query_options(state.settings)
+    kernel = kernels.RelationQuery(state.graph.kernel, relation, lists.arrays, options, ranks)
     return RelationQuery(lists, kernel)
 
 

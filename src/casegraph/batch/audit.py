@@ -1,8 +1,8 @@
 """
 Audit: score every fact as if it were missing, and list those with the least support.
 
-While a fact is scored it is hidden: no path walks over it, and it is no precedent. Only the counts that
-weigh path types still include it.
+While a fact is scored it is hidden: no path walks over it, and it is no precedent. Only the counts
+that weigh path types still include it.
 
 A fact without support may well be right: a country that alone has its currency has no precedent. So
 facts are listed by doubt, the probability that the fact is wrong times the probability of the best
@@ -20,7 +20,12 @@ import numpy as np
 from casegraph.answering.query import Found, Standings, answers, standings
 from casegraph.answering.results import Answer
 from casegraph.answering.state import State
-from casegraph.batch.completion import chosen_directions, first_reasons, probability
+from casegraph.batch.completion import (
+    NOTHING_HIDDEN,
+    chosen_directions,
+    first_reasons,
+    probability,
+)
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings
 from casegraph.execution.executor import HERE, Executor
@@ -100,19 +105,21 @@ def findings(state: State, facts: Facts) -> list[Finding]:
     known = _known_answers(state, facts)
     standing = _standings(state, facts, known)
     best = answers(state, facts.relation, facts.heads, top=2, hidden=facts.tails)
+    heads = facts.heads.tolist()
+    tails = facts.tails.tolist()
     scores = standing.score.tolist()
     better = standing.better.tolist()
 
     found = [
         _finding(
             state,
-            fact=(head, facts.relation, tail),
+            fact=(heads[place], facts.relation, tails[place]),
             score=scores[place],
             better=better[place],
-            other=_best_other(best[place], tail),
+            other=_best_other(best[place], tails[place]),
             known=known[place],
         )
-        for place, (head, tail) in enumerate(zip(facts.heads.tolist(), facts.tails.tolist(), strict=True))
+        for place in range(len(heads))
     ]
     return nsmallest(facts.top, found, key=_order)
 
@@ -133,7 +140,7 @@ def _finding(
     other: _Scored,
     known: Ids,
 ) -> Finding:
-    """What to say about a fact (head, relation, tail), `better` being how many answers score more."""
+    """What to say about a fact (head, relation, tail); `better` is how many answers score more."""
     head, relation, tail = fact
     entities = state.graph.entities
     return Finding(
@@ -203,7 +210,8 @@ def _reasons_for(case_base: CaseBase, found: Finding, entity: str, score: float)
         rank=0,
         known=True,
     )
-    hidden = case_base.graph.entities.find(found.tail)
+    tail = case_base.graph.entities.find(found.tail)
+    hidden = NOTHING_HIDDEN if tail is None else tail
     return first_reasons(case_base.state, answer, hidden, REASONS)
 
 
@@ -214,7 +222,11 @@ def _tasks(state: State, relation: int, top: int) -> Iterator[Facts]:
         yield Facts(relation, heads.copy(), tails.copy(), top)
 
 
-def _with_progress(found: Iterable[list[Finding]], tasks: list[Facts], show: Show) -> Iterator[list[Finding]]:
+def _with_progress(
+    found: Iterable[list[Finding]],
+    tasks: list[Facts],
+    show: Show,
+) -> Iterator[list[Finding]]:
     total = sum(len(task.heads) for task in tasks)
     done = 0
     for task, of_task in zip(tasks, found, strict=True):

@@ -1,12 +1,12 @@
 """
 Completion: ask every entity for every relation, and keep the answers that are no facts yet.
 
-Not every question is worth asking. If no entity that has the relation shares any other relation with
-the entity asked about, then no path type and no shared fact can speak for an answer, only what
+Not every question is worth asking. If no entity that has the relation shares any other relation
+with the entity asked about, then no path type and no shared fact can speak for an answer, only what
 everyone answers. Such questions are left out.
 
-Questions come in the order of relations and entities by name, in batches. The lines of a batch are a
-pure function of the case base, and are on disk before the next batch is asked. So a run that was
+Questions come in the order of relations and entities by name, in batches. The lines of a batch are
+a pure function of the case base, and are on disk before the next batch is asked. So a run that was
 interrupted can go on where it stopped, and ends with the same file.
 """
 
@@ -94,7 +94,8 @@ def complete(
 ) -> Completion:
     """Write missing facts to a file, as JSON lines.
 
-    If an earlier call with the same facts, settings and wishes was interrupted, go on with its file.
+    If an earlier call with the same facts, settings and wishes was interrupted, go on with its
+    file.
     """
     state = case_base.state
     if state.settings.combination != "noisy-or" and wanted.min_probability > 0:
@@ -123,12 +124,13 @@ def complete(
 def proposals(state: State, batch: Batch) -> bytes:
     """The answers to the questions of a batch that are worth proposing, as lines of JSON."""
     graph = state.graph
-    known = [set(graph.answers(entity, batch.relation).tolist()) for entity in batch.entities.tolist()]
+    entities = batch.entities.tolist()
+    known = [set(graph.answers(entity, batch.relation).tolist()) for entity in entities]
     most_known = max(map(len, known), default=0)
     found = answers(state, batch.relation, batch.entities, top=batch.wanted.top + most_known)
 
     lines = []
-    for entity, its_known, its_found in zip(batch.entities.tolist(), known, found, strict=True):
+    for entity, its_known, its_found in zip(entities, known, found, strict=True):
         for answer in _new_answers(state, batch, entity, its_known, its_found):
             record = _record(state, answer, exact=its_found.exact, explain=batch.wanted.explain)
             lines.append(json.dumps(record, ensure_ascii=False) + "\n")
@@ -145,10 +147,15 @@ def probability(settings: Settings, score: float) -> float | None:
     return -expm1(-score)
 
 
-def first_reasons(state: State, answer: Answer, hidden: int | None = None, most: int = 1) -> list[str]:
+def first_reasons(
+    state: State,
+    answer: Answer,
+    hidden: int = NOTHING_HIDDEN,
+    most: int = 1,
+) -> list[str]:
     """The most important reasons for an answer, in words.
 
-    hidden  a known answer to treat as unknown, so that it does not speak for itself
+    hidden  a known answer to treat as unknown, so that it does not speak for itself; -1 for none
     """
     graph = state.graph
     entity = graph.entities.find(answer.asked)
@@ -157,11 +164,16 @@ def first_reasons(state: State, answer: Answer, hidden: int | None = None, most:
     if entity is None or found is None or relation is None:
         return []
     direction = backward(relation) if answer.inverse else forward(relation)
-    why = reasons(state, Query(entity, direction), found, NOTHING_HIDDEN if hidden is None else hidden)
+    why = reasons(state, Query(entity, direction), found, hidden)
     return [reason.sentence(answer) for reason in islice(why, most)]
 
 
-def chosen_directions(graph: Graph, relations: tuple[str, ...], *, heads: bool = False) -> list[int]:
+def chosen_directions(
+    graph: Graph,
+    relations: tuple[str, ...],
+    *,
+    heads: bool = False,
+) -> list[int]:
     """The forward direction of each named relation, or of all, in the order of names.
 
     heads  whether each is followed by its inverse, to ask for heads as well
@@ -175,7 +187,13 @@ def chosen_directions(graph: Graph, relations: tuple[str, ...], *, heads: bool =
     return [forward(relation) for relation in chosen]
 
 
-def _new_answers(state: State, batch: Batch, entity: int, known: set[int], found: Found) -> list[Answer]:
+def _new_answers(
+    state: State,
+    batch: Batch,
+    entity: int,
+    known: set[int],
+    found: Found,
+) -> list[Answer]:
     """The best answers to a question that are no facts yet and are probable enough."""
     scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
     query = (state.graph.entities[entity], batch.relation)
@@ -228,7 +246,8 @@ def _batches(state: State, relations: list[int], wanted: Wanted) -> Iterator[Bat
 def _worth_asking(state: State, relation: int) -> Ids:
     """The entities that share some relation with an entity that has this one."""
     profiles = state.profiles
-    having_it = [profile for profile in profiles.having(relation).tolist() if len(profiles.members(profile))]
+    with_relation = profiles.having(relation).tolist()
+    having_it = [profile for profile in with_relation if len(profiles.members(profile))]
     their_relations = _union(profiles.relations(profile) for profile in having_it)
     similar = _union(profiles.having(other) for other in their_relations.tolist())
     members = [profiles.members(profile) for profile in similar.tolist()]

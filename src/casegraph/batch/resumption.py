@@ -1,10 +1,10 @@
 """
 A file of lines that is written batch by batch, and can be continued after any interruption.
 
-Beside the file lies another one, with the ending `.progress`. Its first line is a digest of everything
-that the lines depend on; then it has, for each batch that is on disk, the size of the file after it.
-Whatever an interruption leaves behind, the file is cut back to the last complete batch. So it ends up
-the same as without the interruption.
+Beside the file lies another one, with the ending `.progress`. Its first line is a digest of
+everything that the lines depend on; then it has, for each batch that is on disk, the size of the
+file after it. Whatever an interruption leaves behind, the file is cut back to the last complete
+batch. So it ends up the same as without the interruption.
 """
 
 import os

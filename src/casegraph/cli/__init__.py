@@ -7,6 +7,7 @@ from io import TextIOWrapper
 from casegraph.cli.commands import (  # noqa: F401  (a command joins the group when its module is read)
     asking,
     batch,
+    datasets,
     demo,
     measuring,
     scaling,

@@ -1,8 +1,8 @@
 """
 What the commands have in common: the group, its errors, and the options that several take.
 
-Everything heavy is imported inside the commands, so that `--help` is instant. Our own errors become one line and exit
-code 1 in one place, the group; commands never catch.
+Everything heavy is imported inside the commands, so that `--help` is instant. Our own errors become
+one line and exit code 1 in one place, the group; commands never catch.
 """
 # ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
 
@@ -73,7 +73,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say how to read files of facts, as one function of the source."""
+    """Give a command the options that say how to read files of facts, as a function of the source."""
 
     @click.option("--columns", metavar="A,B,C", help="The names in the header of the columns to read.")
     @click.option("--header/--no-header", default=None, help="Whether the first line is a header; else by its words.")
@@ -126,8 +126,9 @@ head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, 
 def cli(threads: int | None) -> None:
     """Complete knowledge graphs by precedent: answers with reasons.
 
-    A SOURCE is a file of facts (.tsv or .csv, packed by gzip or not; - for standard input), the folder of a store or of
-    a benchmark, a case base that was saved, or the word world for the bundled graph.
+    A SOURCE is a file of facts (.tsv or .csv, packed by gzip or not; - for standard input), the
+    folder of a store or of a benchmark, a case base that was saved, or the word world for the
+    bundled graph.
 
     \b
     Example:

@@ -1,8 +1,9 @@
 """
 What the commands print: results on standard output in one of four formats, notes on standard error.
 
-A result is columns and rows of plain values, and the document that JSON has instead where there is more to say. Names
-are opaque: what would break a line or steer a terminal is written as an escape, except in JSON, which has its own.
+A result is columns and rows of plain values, and the document that JSON has instead where there is
+more to say. Names are opaque: what would break a line or steer a terminal is written as an escape,
+except in JSON, which has its own.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def with_format(command: Callable[..., Result]) -> Callable[..., None]:
 
 
 def print_result(result: Result, form: Format) -> None:
-    """Write a result to standard output; one without lines prints nothing, not even an empty line."""
+    """Write a result to standard output; if it has no lines, not even an empty line."""
     lines = _LINES[form](result)
     text = "\n".join(lines)
     if text:
@@ -97,7 +98,7 @@ def _tsv(result: Result) -> list[str]:
 
 
 def _table(result: Result) -> list[str]:
-    """Columns as wide as their widest cell, numbers to the right; of a column of numbers, the first row knows."""
+    """Columns as wide as their widest cell; numbers, by the value in the first row, to the right."""
     if result.text is not None:
         return [result.text()]
 

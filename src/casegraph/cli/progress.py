@@ -1,4 +1,4 @@
-"""How far the work is: a bar on standard error for work that takes longer than a moment, if that is a terminal."""
+"""How far the work is: a bar on standard error, if that is a terminal and the work takes a while."""
 
 from __future__ import annotations
 
@@ -55,4 +55,4 @@ def counted(facts: Iterable[tuple[str, str, str]], show: Show) -> Iterator[tuple
 
 
 def _show_nothing(doing: str, done: int, total: int) -> None:
-    """Not `running.quiet`, which says that nobody watches: work that is watched can be interrupted."""
+    """Not `running.quiet`: work that is watched can be interrupted, and that says nobody watches."""

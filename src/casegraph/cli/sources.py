@@ -33,7 +33,7 @@ def case_base(
     *,
     as_of: int | None = None,
 ) -> CaseBase:
-    """The case base of a source, in which the entities are known, and the relation, if one is named, is counted.
+    """The case base of a source; the entities must be known, and the relation is counted.
 
     as_of  of a store, the update after which to answer
     """
@@ -110,7 +110,7 @@ def _is_saved(path: Path) -> bool:
 
 
 def _dataset(source: str) -> str:
-    """The data set of the paper that a folder, or the folder around it, is named for; else one with short paths."""
+    """The data set of the paper that a folder or its parent is named for; else one with short paths."""
     path = Path(source).resolve()
     for part in (path.name, path.parent.name):
         for name in PAPER:

@@ -1,11 +1,12 @@
 """
 The closed-world experiment (§3.3): hide one end of every fact of a split, ask for it, and rank it.
 
-Each fact gives two questions, (head, relation, ?) and (tail, relation⁻¹, ?); equal questions are asked
-once. Ranks are filtered: every other answer that is a fact in some file of the benchmark is passed over.
+Each fact gives two questions, (head, relation, ?) and (tail, relation⁻¹, ?); equal questions are
+asked once. Ranks are filtered: every other answer that is a fact in some file of the benchmark is
+passed over.
 
-Facts and questions are rows of places in sorted lists of names, so that nothing depends on the order of
-the lines in a file. The places become ids of the graph only when the graph is asked.
+Facts and questions are rows of places in sorted lists of names, so that nothing depends on the
+order of the lines in a file. The places become ids of the graph only when the graph is asked.
 """
 
 from collections.abc import Iterable, Iterator
@@ -242,7 +243,9 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
     if they are.
     """
     names = list(dict.fromkeys([split, source, *benchmark.splits]))
-    facts_of = {name: _facts(name) if isinstance(name, Path) else benchmark.facts(name) for name in names}
+    facts_of: dict[str | Path, Iterable[Fact]] = {}
+    for name in names:
+        facts_of[name] = _facts(name) if isinstance(name, Path) else benchmark.facts(name)
 
     entities = Names()
     relations = Names()
@@ -255,7 +258,9 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
         problem = f"expected facts in the split {split!r}, found none"
         raise NotABenchmark(str(benchmark.folder), problem)
 
-    sorted_rows = {name: _sorted_by_name(rows, entities, relations) for name, rows in rows_of.items()}
+    sorted_rows: dict[str | Path, Ids] = {}
+    for name, rows in rows_of.items():
+        sorted_rows[name] = _sorted_by_name(rows, entities, relations)
     return Files(sorted(entities.names), sorted(relations.names), sorted_rows)
 
 
@@ -363,7 +368,7 @@ def _relation_ids(state: State, questions: Questions) -> dict[int, int | None]:
 
 
 def _entity_ids(state: State, names: list[str]) -> Ids:
-    """The id of each name in the graph; a name that the graph has not seen gets one beyond its own."""
+    """The id of each name in the graph; a name that it has not seen gets an id beyond its own."""
     beyond = count(len(state.graph.entities))
     found = []
     for name in names:

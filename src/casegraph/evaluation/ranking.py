@@ -1,11 +1,11 @@
 """
 Ranks and metrics (§3.3): from how targets stand among the candidates to MRR and Hits@k.
 
-A rank counts from 1, among all entities of the benchmark. Entities with the same score share a range of
-ranks: the optimistic rank is its first, the pessimistic its last, the realistic the mean of both. An
-entity that was not reached scores 0, so a target that was not reached ties with all of them and ranks
-in their middle. Metrics have the names that PyKEEN gives them; `original` ranks as the paper's own code
-does.
+A rank counts from 1, among all entities of the benchmark. Entities with the same score share a
+range of ranks: the optimistic rank is its first, the pessimistic its last, the realistic the mean
+of both. An entity that was not reached scores 0, so a target that was not reached ties with all of
+them and ranks in their middle. Metrics have the names that PyKEEN gives them; `original` ranks as
+the paper's own code does.
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,9 @@ from casegraph.answering.query import Standings, standings
 from casegraph.answering.state import State
 from casegraph.graph.arrays import Counts, Floats, Ids
 
+_UNREACHED_TIE = "an answer not reached ties with all entities not reached"
 TIES = {
-    "realistic": "the mean of optimistic and pessimistic; an answer not reached ties with all entities not reached",
+    "realistic": f"the mean of optimistic and pessimistic; {_UNREACHED_TIE}",
     "optimistic": "before all that score the same",
     "pessimistic": "after all that score the same",
     "original": "by order of discovery; an answer not reached has no rank and counts as 0",
@@ -88,7 +89,7 @@ def filtered_ranks(state: State, targets: Targets) -> Ranks:
     asked = targets.asked[order]
     known = distinct(targets.known[np.isin(targets.known[:, 0], asked_entities)])
 
-    # The targets and the known answers of entity i are parts of one array, between offsets i, i + 1.
+    # The targets of entity i are between offsets i and i + 1, and so are its known answers.
     entities, starts = np.unique(asked[:, 0], return_index=True)
     offsets = np.append(starts, len(asked))
     known_offsets = np.append(np.searchsorted(known[:, 0], entities), len(known))

@@ -1,9 +1,9 @@
 """
 An executor for Dask: shards and questions become tasks of a cluster.
 
-The results are those of a single process. Every worker process loads the state once and keeps it: from
-a file if all workers see the same disk, else from bytes that are sent to each of them once. Tasks are
-pure functions, so Dask gives the tasks of a worker that died to another.
+The results are those of a single process. Every worker process loads the state once and keeps it:
+from a file if all workers see the same disk, else from bytes that are sent to each of them once.
+Tasks are pure functions, so Dask gives the tasks of a worker that died to another.
 """
 
 import os
@@ -96,7 +96,12 @@ class DaskExecutor:
             keep(state, counts)
         state.statistics.prepare(relations, show)
 
-    def each(self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    def each(
+        self,
+        state: State,
+        work: Callable[[State, Task], Result],
+        tasks: Iterable[Task],
+    ) -> Iterator[Result]:
         """The result of each task, in the order of the tasks.
 
         Only a few tasks are handed out ahead, so that results do not pile up.
@@ -130,7 +135,7 @@ class _SharedState:
     Its bytes are sent to the workers unless all of them see the file.
     """
 
-    def __init__(self, client: Any, path: Path) -> None:  # noqa: ANN401  (distributed is imported late)
+    def __init__(self, client: Any, path: Path) -> None:  # noqa: ANN401  (imported late)
         self._client = client
         self._path = path
         sees_the_file = client.run(os.path.exists, str(path))
@@ -139,9 +144,15 @@ class _SharedState:
 
     def submit(self, work: Callable[[State, Task], Result], task: Task) -> Any:  # noqa: ANN401
         """Hand out a task; returns the future of its result."""
-        return self._client.submit(_work_on_shared, str(self._path), self._content, work, task, pure=False)
+        arguments = (str(self._path), self._content, work, task)
+        return self._client.submit(_work_on_shared, *arguments, pure=False)
 
-    def result(self, work: Callable[[State, Task], Result], task: Task, future: Any) -> Any:  # noqa: ANN401
+    def result(
+        self,
+        work: Callable[[State, Task], Result],
+        task: Task,
+        future: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
         """The result of a task that was handed out.
 
         Dask cancels a task if the bytes it needs are lost, because all workers that had them died.
@@ -169,7 +180,12 @@ _loaded: dict[str, State] = {}  # at most one: the state that this worker proces
 _loading = Lock()
 
 
-def _work_on_shared(path: str, content: bytes | None, work: Callable[[State, Task], Result], task: Task) -> Result:
+def _work_on_shared(
+    path: str,
+    content: bytes | None,
+    work: Callable[[State, Task], Result],
+    task: Task,
+) -> Result:
     """What a worker does: load the state unless it has it already, and work on the task.
 
     content  the bytes of the case file; None if the file can be read at `path`

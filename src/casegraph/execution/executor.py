@@ -1,8 +1,8 @@
 """
 Executors: where work on a case base is done.
 
-Work is a pure function of a state and a task, so the place where it is done changes no result. `Here`
-works in this process; `execution.dask` has an executor for a cluster.
+Work is a pure function of a state and a task, so the place where it is done changes no result.
+`Here` works in this process; `execution.dask` has an executor for a cluster.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,12 @@ class Executor(Protocol):
     def count(self, state: State, relations: list[int], show: Show = quiet) -> None:
         """Count what questions about these relations need, and keep it in `state`."""
 
-    def each(self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    def each(
+        self,
+        state: State,
+        work: Callable[[State, Task], Result],
+        tasks: Iterable[Task],
+    ) -> Iterator[Result]:
         """The result of each task, in the order of the tasks.
 
         work  a function at the top level of a module, so that it can be sent to another process
@@ -36,7 +41,12 @@ class Here:
         """Count what is not counted yet."""
         state.statistics.prepare(relations, show)
 
-    def each(self, state: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    def each(
+        self,
+        state: State,
+        work: Callable[[State, Task], Result],
+        tasks: Iterable[Task],
+    ) -> Iterator[Result]:
         """Work through the tasks, one after the other."""
         return (work(state, task) for task in tasks)
 

@@ -1,4 +1,4 @@
-"""Parts as files: arrays in a `.npz` (see `storage.array_files`), or a Parquet table for other tools."""
+"""Parts as files: arrays in a `.npz` (see `storage.array_files`), or a Parquet table."""
 
 import json
 from pathlib import Path

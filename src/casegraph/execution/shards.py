@@ -2,17 +2,17 @@
 Shards: parts of the entities that are counted separately, and the sum of what they count.
 
 Every count is a sum over entities. So a shard of the entities can be counted anywhere, as a pure
-function of a state and the shard, and the counts of all shards are added. This takes two passes: what
-paths reach is counted only for path types with enough hits, and how many hits a path type has is known
-only when all shards are added up.
+function of a state and the shard, and the counts of all shards are added. This takes two passes:
+what paths reach is counted only for path types with enough hits, and how many hits a path type has
+is known only when all shards are added up.
 
-    first pass    count_hits(state, shard) for each shard, then merged(parts)
-    second pass   with_hits(state, hits), count_reach(state, task) for each shard, then merged(parts)
-    at the end    keep(state, counts)
+    first pass   count_hits(state, shard) for each shard, then merged(parts)
+    second pass  with_hits(state, hits), count_reach(state, task) for each shard, merged(parts)
+    at the end   keep(state, counts)
 
 Ids of relations differ between case bases that read the same facts in another order. In a `Part`,
-relations are therefore numbered in the order of their names, and parts can be added wherever they were
-counted.
+relations are therefore numbered in the order of their names, and parts can be added wherever they
+were counted.
 """
 
 from collections.abc import Iterable
@@ -195,7 +195,7 @@ def keep(state: State, counts: Part) -> None:
 
 
 class _Rows(NamedTuple):
-    """Counts under the ids that a state has for relations; a row for each path type of a relation."""
+    """Counts under the ids of a state; a row for each path type of a relation."""
 
     relation: Ids
     types: Counts
@@ -257,7 +257,8 @@ def _check_fits(total: Part, part: Part, seen: set[Shard]) -> None:
     if part.shard in seen:
         raise CasegraphError(f"shard {part.shard} is there twice; give every part once")
     if part.shard.of != total.shard.of:
-        problem = f"shards {total.shard} and {part.shard} do not go together; give all of one number"
+        both = f"shards {total.shard} and {part.shard}"
+        problem = f"{both} do not go together; give all of one number"
         raise CasegraphError(problem)
     is_same_work = (
         part.digest == total.digest
@@ -265,9 +266,8 @@ def _check_fits(total: Part, part: Part, seen: set[Shard]) -> None:
         and part.columns.keys() == total.columns.keys()
     )
     if not is_same_work:
-        raise CasegraphError(
-            f"shard {part.shard} is of other facts, settings or relations, or of another pass, than {total.shard}"
-        )
+        other = "other facts, settings or relations, or of another pass"
+        raise CasegraphError(f"shard {part.shard} is of {other}, than {total.shard}")
 
 
 def _hits_added(total: Part, part: Part) -> Part:
@@ -295,6 +295,7 @@ def _reach_added(total: Part, part: Part) -> Part:
         and np.array_equal(total.extent, part.extent)
     )
     if not has_same_rows:
-        raise CasegraphError(f"shard {part.shard} was counted with other hits than {total.shard}; give both the same")
+        problem = f"shard {part.shard} was counted with other hits than {total.shard}"
+        raise CasegraphError(f"{problem}; give both the same")
     sums = {name: total.columns[name] + part.columns[name] for name in REACH_COLUMNS}
     return replace(total, columns={**total.columns, **sums})

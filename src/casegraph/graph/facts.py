@@ -170,7 +170,9 @@ class Facts(Iterator[Fact]):
         self._refused = getattr(refused, "buffer", refused)
         self._parsed = 0  # facts, of which the rest of the batch was not taken yet
         self._batch = iter(list[Fact]())
-        self._facts = self._read(_pieces(source, self.source))
+
+        pieces = _pieces(source, self.source)
+        self._facts = self._facts_of_csv(pieces) if layout.is_csv else self._facts_of_tsv(pieces)
 
     def __iter__(self) -> Iterator[Fact]:
         return self._facts
@@ -183,28 +185,25 @@ class Facts(Iterator[Fact]):
         """The number of facts taken so far."""
         return self._parsed - length_hint(self._batch)
 
-    def _read(self, pieces: Generator[bytes, None, None]) -> Iterator[Fact]:
-        """All stages, one after the other."""
+    def _facts_of_csv(self, pieces: Generator[bytes, None, None]) -> Iterator[Fact]:
         with closing(pieces):
             blocks = _blocks(pieces, self._write_refused)
-            if self._layout.is_csv:
-                lines = chain.from_iterable(map(_lines, blocks))
-                yield from self._facts_of_records(lines, first_line=1)
-            else:
-                yield from self._facts_of_tsv(blocks)
+            lines = chain.from_iterable(map(_lines, blocks))
+            yield from self._facts_of_records(lines, first_line=1)
 
-    def _facts_of_tsv(self, blocks: Iterator[bytes]) -> Iterator[Fact]:
-        """The facts of blocks: at once where a block is plain, else record by record."""
+    def _facts_of_tsv(self, pieces: Generator[bytes, None, None]) -> Iterator[Fact]:
+        """The facts of each block: at once if the block is plain, else record by record."""
         line_number = 1
-        for block in blocks:
-            facts = _plain_facts(block) if self._layout.is_plain else None
-            if facts is None:
-                yield from self._facts_of_records(_lines(block), line_number)
-            else:
-                self._parsed += len(facts)
-                self._batch = iter(facts)
-                yield from self._batch
-            line_number += block.count(b"\n") or 1
+        with closing(pieces):
+            for block in _blocks(pieces, self._write_refused):
+                facts = _plain_facts(block) if self._layout.is_plain else None
+                if facts is None:
+                    yield from self._facts_of_records(_lines(block), line_number)
+                else:
+                    self._parsed += len(facts)
+                    self._batch = iter(facts)
+                    yield from self._batch
+                line_number += block.count(b"\n") or 1
 
     def _facts_of_records(self, lines: Iterator[bytes], first_line: int) -> Iterator[Fact]:
         for record in _records(lines, first_line, is_csv=self._layout.is_csv):

@@ -246,7 +246,7 @@ def _affected_endpoints(
         (now.graph, outdated.change.added),
     ):
         heads, relations, tails = (column.copy() for column in rows.T)
-        start_entities, start_places, end_entities, end_places = kernels.crossing(
+        start_entities, start_places, end_entities, end_places = kernels.affected_endpoints(
             graph.kernel, heads, relations, tails, relation, types, now.settings.max_length
         )
         starts.append(key(start_entities, start_places))

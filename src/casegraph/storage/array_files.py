@@ -50,7 +50,7 @@ CONTENT_ERRORS = (
 AnyArray = npt.NDArray[Any]
 Arrays = dict[str, AnyArray]
 
-# The local header of a zip member: signature, length of the name, length of the extra field after it.
+# The local header of a zip member: signature, length of the name, length of the extra field.
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _LOCAL_SIGNATURE = b"PK\3\4"
 _NAMES_ARE_UTF8 = 0x800  # the only flag of a member that we write
@@ -160,8 +160,8 @@ def offsets_of(name: str, arrays: Arrays, end: int) -> Counts:
     and none is smaller than the one before it.
     """
     offsets: Counts = row_of(name, arrays, np.int64)
-    is_division = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == end and not (np.diff(offsets) < 0).any()
-    if not is_division:
+    has_ends = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == end
+    if not has_ends or (np.diff(offsets) < 0).any():
         raise ValueError(f"{name} do not divide what they should")
     return offsets
 

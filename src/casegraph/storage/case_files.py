@@ -11,8 +11,8 @@ The arrays hold what cannot be computed quickly from something else:
     counted, longest, offsets      which counts there are (see `_counts_arrays`)
     types, hits, reached, right, left_out   the counts: a row for each path type of a relation
 
-`array_files` writes and reads such arrays and keeps damaged files out; the functions here check that
-the arrays fit together. The generations of a store hold the same arrays and a few more.
+`array_files` writes and reads such arrays and keeps damaged files out; the functions here check
+that the arrays fit together. The generations of a store hold the same arrays and a few more.
 """
 
 import json
@@ -196,7 +196,7 @@ def _name_offsets(kind: str, arrays: Arrays) -> Counts:
 
 
 def _clusters_array(state: State) -> Arrays:
-    """The shape of the cluster tree if it depends on history; other clusters follow from the facts."""
+    """The shape of the cluster tree if it depends on history; else it follows from the facts."""
     if not depends_on_history(state.settings):
         return {}
     cluster_tree = state.clusters.tree
@@ -215,9 +215,9 @@ def _clusters_from(arrays: Arrays, profiles: Profiles, settings: Settings) -> Cl
 def _counts_arrays(state: State) -> Arrays:
     """What is counted.
 
-    The rows of relation k (a direction) go from `offsets[k]` to `offsets[k + 1]`. Every relation has
-    its path types and hits. What they reach is there for the relations in `counted`, and is 0 for
-    others. `longest` has the length up to which paths are counted and the headroom (see
+    The rows of relation k (a direction) go from `offsets[k]` to `offsets[k + 1]`. Every relation
+    has its path types and hits. What they reach is there for the relations in `counted`, and is 0
+    for others. `longest` has the length up to which paths are counted and the headroom (see
     `is_extent`), and is empty if nothing is counted.
     """
     statistics = state.statistics

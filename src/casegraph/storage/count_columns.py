@@ -14,7 +14,12 @@ TYPES = "types"  # the column with the path types
 COUNT_COLUMNS = ("hits", "reached", "right", "left_out")
 
 
-def check_types_and_counts(types: Counts, columns: dict[str, Counts], directions: int, max_length: int) -> None:
+def check_types_and_counts(
+    types: Counts,
+    columns: dict[str, Counts],
+    directions: int,
+    max_length: int,
+) -> None:
     """`ValueError` unless these can be path types with what was counted for each.
 
     types       (rows,)  packed path types (see `statistics.path_types`)
@@ -33,7 +38,13 @@ def check_types_and_counts(types: Counts, columns: dict[str, Counts], directions
         raise ValueError("a path type without hits is counted")
 
 
-def check_reach(relation: Ids, counted: Ids, reached: Counts, right: Counts, left_out: Counts) -> None:
+def check_reach(
+    relation: Ids,
+    counted: Ids,
+    reached: Counts,
+    right: Counts,
+    left_out: Counts,
+) -> None:
     """`ValueError` unless these can be the ends that path types reach.
 
     relation  (rows,)  the relation (a direction) of each row

@@ -59,8 +59,8 @@ def open_file(path: Path, flags: int = os.O_RDONLY, *, may_be_link: bool = False
 
     may_be_link  follow a link, as for a file that the user names; a file of a store is never a link
 
-    The kind of the file is checked twice: before opening, because opening a device can have effects,
-    and after, because the file may have been replaced in between.
+    The kind of the file is checked twice: before opening, because opening a device can have
+    effects, and after, because the file may have been replaced in between.
     """
     if may_be_link:
         _check_regular(path, path.stat())

@@ -1,4 +1,4 @@
-"""The bundled example graph: scientists, where they lived and worked, and the countries around them.
+"""The bundled example graph: scientists, where they lived and worked, and countries around them.
 
 >>> from casegraph import world
 >>> world.questions()[0]

@@ -21,7 +21,7 @@ ANSWERS_SHOWN = 3
 
 
 class HeldBack(NamedTuple):
-    """A fact that was held back, where it came among the answers to its question, and the best of these."""
+    """A fact that was held back, its rank among the answers to its question, and the best answer."""
 
     asked: str
     relation: str
@@ -84,7 +84,7 @@ def _most_similar(cases: CaseBase, question: HeldBack) -> list[str]:
 
 
 def _question(cases: CaseBase, question: HeldBack) -> list[str]:
-    """A question, its best answers with a mark at the true one, and why the best and the true one were given."""
+    """A question, its best answers with a mark at the true one, and the reasons for both."""
     shown = max(ANSWERS_SHOWN, question.rank or 0)
     answers = cases.ask(question.asked, question.relation, top=shown, known="exclude")
     width = max(len(answer.entity) for answer in answers)

@@ -41,10 +41,13 @@ METRICS = {
 def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
     """Ask for the facts of a benchmark's split, and rank the answers.
 
+    FOLDER is a folder with a file for each split, or the name of a data set (see casegraph datasets).
+
     \b
     Example:
         casegraph evaluate WN18RR --settings paper --max-length 3 --ties original
     """
+    from casegraph.evaluation.catalogue import located
     from casegraph.evaluation.datasets import SPLITS, Benchmark
     from casegraph.evaluation.evaluation import evaluate as experiment
     from casegraph.settings import Settings
@@ -55,7 +58,8 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
         source = Path(graph)
     settings = chosen(folder) or Settings()
     with progress() as show:
-        done = experiment(Benchmark.open(folder), settings, graph_split=source, show=show, **asked)
+        benchmark = Benchmark.open(located(folder))
+        done = experiment(benchmark, settings, graph_split=source, show=show, **asked)
     took = ", ".join(f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items())
     memory = done.phases["rank"].peak_memory / 1e6
     note(f"{took}; {done.queries_per_second:,.0f} queries/s; {memory:,.0f} MB at most")

@@ -73,7 +73,8 @@ def add(folder: str, sources: tuple[str, ...], read: Read) -> Result:
 @with_reading
 @with_format
 def retract(folder: str, sources: tuple[str, ...], entities: tuple[str, ...], read: Read) -> Result:
-    """Retract the facts of SOURCES, and all facts of entities, from the store in FOLDER, all or none.
+    """Retract the facts of SOURCES, and all facts of entities, from the store in FOLDER, all or
+    none.
 
     \b
     Example:
@@ -126,7 +127,8 @@ def check(folder: str) -> Result:
 @click.argument("folder")
 @click.argument("file", default="-")
 def salvage(folder: str, file: str) -> None:
-    """Write the facts that can be saved of a damaged store to FILE, or to standard output, and say what is lost.
+    """Write the facts that can be saved of a damaged store to FILE, or to standard output, and say
+    what is lost.
 
     \b
     Example:
@@ -146,7 +148,8 @@ def salvage(folder: str, file: str) -> None:
 @click.option("--forget-history", is_flag=True, help="Keep only the present facts, as if they had come at once.")
 @with_format
 def compact(folder: str, *, forget_history: bool) -> Result:
-    """Count everything that questions need, and write the store in FOLDER anew, so that it opens fast.
+    """Count everything that questions need, and write the store in FOLDER anew, so that it opens
+    fast.
 
     \b
     Example:

@@ -2,7 +2,7 @@
 The hierarchy of profiles: the order that decides ties, and trees as arrays, for files.
 
 The leaves of a `kernels.ClusterTree` are profiles, each with the weight of its members.
-`kernels/tree.hpp` says how it is kept. Its `cut` is Algorithm 1 (appendix A.2).
+`kernels/clustering/cluster_tree.hpp` says how it is kept. Its `cut` is Algorithm 1 (appendix A.2).
 """
 
 from collections.abc import Iterable

@@ -1,1 +1,1 @@
-"""A case base on disk: an append-only log of updates, snapshots of its state, one writer and many readers."""
+"""A case base on disk: a log of updates, generations of its state, one writer, many readers."""

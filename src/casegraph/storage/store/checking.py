@@ -1,4 +1,4 @@
-"""What state the files of a store are in, and which facts can be saved from a store that does not open."""
+"""What state the files of a store are in, and which facts can be saved if it does not open."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -98,8 +98,8 @@ def salvage(folder: Path) -> Salvaged:
     identity = _identity(folder)
     base, names = _readable_base(folder, identity)
     content = _content(log_path(folder, identity.start))
-    later = [record for record in _all_records(content, identity.store) if record.sequence > base.sequence]
-    records = [base, *later]
+    found = _all_records(content, identity.store)
+    records = [base, *(record for record in found if record.sequence > base.sequence)]
 
     lost = _lost_updates(records, identity.acknowledged)
     facts, nameless = _named_facts(records, names)
@@ -204,7 +204,7 @@ def _has_the_facts_of(log: Log, generation: Generation) -> bool:
 
 
 class _Identity(NamedTuple):
-    """The id of a store, the update after which its log starts, and the last acknowledged update."""
+    """The id of a store, the update after which its log starts, the last acknowledged update."""
 
     store: bytes
     start: int

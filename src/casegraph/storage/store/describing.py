@@ -33,8 +33,10 @@ def _totals(store: CaseStore) -> Iterator[Row]:
     graph = state.graph
     profiles = state.profiles
     entities = sum(len(profiles.members(profile)) for profile in profiles.living())
-    with_facts = [direction for direction in range(graph.directions) if len(graph.edges(direction).tails)]
-    relations = sum(not is_inverse(direction) for direction in with_facts)
+    relations = 0
+    for direction in range(graph.directions):
+        if not is_inverse(direction) and len(graph.edges(direction).tails):
+            relations += 1
     yield "facts", "", len(graph)
     yield "entities", "", entities
     yield "relations", "", relations

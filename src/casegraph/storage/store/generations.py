@@ -1,14 +1,14 @@
 """
 Generations: the state of a store after some update, as arrays in files that never change.
 
-Everything in a generation follows from the log. It exists to save time: with it, opening a store need
-not replay the log up to there, nor count again. A generation that is damaged or has another format is
-therefore not used, and nothing is lost.
+Everything in a generation follows from the log. It exists to save time: with it, opening a store
+need not replay the log up to there, nor count again. A generation that is damaged or has another
+format is therefore not used, and nothing is lost.
 
-A generation is a folder with a `.npy` file for each array of `case_files.arrays_of`, and a `manifest`
-with the size and the digest of each file and of the log up to there. It is written under another name
-and renamed when it is complete, and renamed again before it is removed. So a generation under its own
-name from which a file is missing is damaged.
+A generation is a folder with a `.npy` file for each array of `case_files.arrays_of`, and a
+`manifest` with the size and the digest of each file and of the log up to there. It is written under
+another name and renamed when it is complete, and renamed again before it is removed. So a
+generation under its own name from which a file is missing is damaged.
 """
 
 import json
@@ -87,7 +87,8 @@ class Generation(NamedTuple):
 
 def generation_paths(folder: Path) -> list[Path]:
     """The folders of all generations of a store, newest first."""
-    found = [path for path in folder.glob(f"{PREFIX}*") if path.name.removeprefix(PREFIX).isdecimal()]
+    named = folder.glob(f"{PREFIX}*")
+    found = [path for path in named if path.name.removeprefix(PREFIX).isdecimal()]
     return sorted(found, key=_number, reverse=True)
 
 

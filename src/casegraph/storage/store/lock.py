@@ -119,7 +119,7 @@ def _open_or_create(path: Path) -> int:
 
 
 def _identity(file: int) -> tuple[int, int]:
-    """The device and the number of an open file: the same for every name and every opening of it."""
+    """The device and the number of an open file, the same whatever name it was opened by."""
     status = os.fstat(file)
     return status.st_dev, status.st_ino
 

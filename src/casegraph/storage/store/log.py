@@ -9,12 +9,12 @@ promised to be complete. An update is appended to the log and flushed; then its 
 - Unreadable bytes after the acknowledged end are an update that a crash cut short. Nobody was told
   that it is kept, so they are cut off.
 
-`acknowledged` has two slots, each with a digest, that are written in turn. While one is being written
-the other is intact, so a crash never leaves a store without a valid slot.
+`acknowledged` has two slots, each with a digest, that are written in turn. While one is being
+written the other is intact, so a crash never leaves a store without a valid slot.
 
 A new store is first written under the names `log.new` and `acknowledged.new`. When both are on disk
-they are renamed, `acknowledged` first. So a log without `acknowledged` beside it never comes from an
-interrupted creation: it has lost the file.
+they are renamed, `acknowledged` first. So a log without `acknowledged` beside it never comes from
+an interrupted creation: it has lost the file.
 """
 
 import os
@@ -89,7 +89,13 @@ def acknowledged_slots(folder: Path) -> list[Position | None]:
 def start_store(folder: Path, store: bytes, settings: bytes) -> None:
     """Create the log of a new store, without any update, and `acknowledged`."""
     content = encoded_beginning(store, start=0, settings=settings)
-    position = Position(store=store, start=0, sequence=0, size=len(content), digest=content[-DIGEST:])
+    position = Position(
+        store=store,
+        start=0,
+        sequence=0,
+        size=len(content),
+        digest=content[-DIGEST:],
+    )
     slot = _encoded_slot(position)
     slots = slot.ljust(SLOT_DISTANCE, b"\0") + slot
     with writing(folder):
@@ -179,7 +185,8 @@ class Log:
             return
         first_unreadable = position.sequence + len(digests)
         end = found[-1].end if found else position.size
-        problem = f"update {first_unreadable:,} cannot be read, and {self.acknowledged.sequence:,} were acknowledged"
+        promised = self.acknowledged.sequence
+        problem = f"update {first_unreadable:,} cannot be read, and {promised:,} were acknowledged"
         raise DamagedStore(str(self.path), end, problem)
 
 
@@ -230,7 +237,7 @@ class LogWriter:
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether an exception that is no failure of the disk, such as Ctrl-C, came amid a write."""
+        """Whether an exception such as Ctrl-C, and no failure of the disk, came amid a write."""
         return self._problem == INTERRUPTED
 
     def check(self) -> None:
@@ -250,8 +257,8 @@ class LogWriter:
     def guarded(self) -> Iterator[None]:
         """Refuse all further writing unless the `with` block completes.
 
-        After a failure nobody knows what is on disk, and another attempt could write over it. So the
-        refusal is set before the first byte is written and taken back as the very last step.
+        After a failure nobody knows what is on disk, and another attempt could write over it. So
+        the refusal is set before the first byte is written and taken back as the very last step.
         Wherever an exception comes, even from a signal between two Python instructions, nothing can
         be written over what may be on disk.
         """

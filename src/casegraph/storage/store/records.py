@@ -1,13 +1,14 @@
 """
 The log as bytes: a beginning, then a record for each update.
 
-A record holds the names that the update brought, and the facts that went and came as rows of numbers.
-It starts with the id of the store, the number of the update and the digest of the record before it,
-and ends with a digest of all of that. So the records form a hash chain: each can be checked by itself,
-none can be missing between two others, and none can come from another store.
+A record holds the names that the update brought, and the facts that went and came as rows of
+numbers. It starts with the id of the store, the number of the update and the digest of the record
+before it, and ends with a digest of all of that. So the records form a hash chain: each can be
+checked by itself, none can be missing between two others, and none can come from another store.
 
-    beginning   magic, format, store, start, size of settings | settings | digest
-    record      header (see `_Header`) | length of each name | names | rows that went, rows that came | digest
+    beginning  magic, format, store, start, size of settings | settings | digest
+    record     header (see `_Header`) | length of each name | names
+               | rows of facts that went | rows of facts that came | digest
 
 All numbers are little-endian.
 """
@@ -70,7 +71,7 @@ class Position(NamedTuple):
 
 
 class NewNames(NamedTuple):
-    """Names that an update brought. They get serial numbers in their order, starting from `first`."""
+    """Names that an update brought; their serial numbers are `first` and those after it."""
 
     first: int
     names: list[str]
@@ -223,7 +224,7 @@ def record_at(content: bytes, offset: int, store: bytes) -> LoggedRecord | None:
 
 
 class _Header(NamedTuple):
-    """The first bytes of a record; `entities`, `relations`, `retracted` and `added` are how many."""
+    """The first bytes of a record; `entities` to `added`, apart from `first_`, are how many."""
 
     store: bytes
     previous: bytes
@@ -250,7 +251,8 @@ def _decoded(content: bytes, offset: int, header: _Header) -> Record:
     name_count = header.entities + header.relations
     lengths = np.frombuffer(content, "<u4", count=name_count, offset=offset)
     if int(lengths.sum(dtype=np.uint64)) != header.name_bytes or header.time not in TIMES:
-        raise ValueError("the lengths of its names do not add up, or it has a time that no clock shows")
+        problem = "the lengths of its names do not add up, or it has a time that no clock shows"
+        raise ValueError(problem)
 
     names_start = offset + _LENGTH_BYTES * name_count
     ends = names_start + np.cumsum([0, *lengths.tolist()], dtype=np.int64)

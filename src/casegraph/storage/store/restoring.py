@@ -4,9 +4,9 @@ From disk to a state: the newest generation, and the updates that the log has af
 Most clusterings depend only on the facts, so all updates of the log are applied as a single change.
 Where clusters depend on history ("grinch"), the updates are applied one after the other.
 
-Names need care. A record calls names by serial numbers, which are given out once and never change; a
-graph calls them by ids, which do change (see `graph.names`). `_SerialNumbers` turns the former into
-the latter.
+Names need care. A record calls names by serial numbers, which are given out once and never change;
+a graph calls them by ids, which do change (see `graph.names`). `_SerialNumbers` turns the former
+into the latter.
 """
 
 import json
@@ -130,7 +130,12 @@ def read_log(folder: Path) -> Log:
     raise UnreadableFile(str(folder), "is not a store; make one with 'casegraph build'")
 
 
-def replayed(generation: Generation | None, records: Sequence[Record], settings: Settings, start: int = 0) -> State:
+def replayed(
+    generation: Generation | None,
+    records: Sequence[Record],
+    settings: Settings,
+    start: int = 0,
+) -> State:
     """The state after the updates of `records`.
 
     generation  what to start from; None for an empty graph, after update `start`

@@ -1,9 +1,9 @@
 """
 CaseStore: a case base in a folder that survives whatever happens to its process.
 
-The log is the truth: an update is kept if it is in the log, and everything else on disk follows from
-it. One process writes at a time. Any number of processes read; each sees the state that it found when
-it opened the store.
+The log is the truth: an update is kept if it is in the log, and everything else on disk follows
+from it. One process writes at a time. Any number of processes read; each sees the state that it
+found when it opened the store.
 
 The promise: when `update` returns, the update is on disk. An update goes through these steps, and
 after each this is on disk and would be found after a crash:
@@ -25,12 +25,13 @@ after each this is on disk and would be found after a crash:
 
 So memory follows the disk: questions are answered from an update only after it is acknowledged.
 
-An exception can come between any two instructions: Ctrl-C raises `KeyboardInterrupt` wherever the main
-thread happens to be. If it comes during steps 2 to 5, memory and disk may disagree, since the record
-may be on disk (after step 3) while the state is still the one before. `_write` catches the exception,
-and `_follow_the_disk` makes them agree again: it reads the log, and if the record is in it, completes
-steps 4 and 5; if not, cuts off what is left of it. Then the exception goes on to the caller. If the
-disk itself failed, nobody knows what is on it, and the store is read-only until it is opened again.
+An exception can come between any two instructions: Ctrl-C raises `KeyboardInterrupt` wherever the
+main thread happens to be. If it comes during steps 2 to 5, memory and disk may disagree, since the
+record may be on disk (after step 3) while the state is still the one before. `_write` catches the
+exception, and `_follow_the_disk` makes them agree again: it reads the log, and if the record is in
+it, completes steps 4 and 5; if not, cuts off what is left of it. Then the exception goes on to the
+caller. If the disk itself failed, nobody knows what is on it, and the store is read-only until it
+is opened again.
 
 Generations (`store.generations`) save the time of replaying the log. They are never needed.
 """
@@ -89,7 +90,7 @@ class CaseStore(CaseBase):
     """A case base in a folder; made by `open`.
 
     folder  where it is
-    torn    how many bytes of an unfinished update were at the end of the log; a writer cuts them off
+    torn    how many bytes of an unfinished update were at the end of the log; writers cut them off
 
     As in any case base, any number of threads may ask while one updates. When `update` returns, its
     effect is on disk. If it is interrupted, memory and disk agree: both have all of it, or nothing.
@@ -119,7 +120,7 @@ class CaseStore(CaseBase):
     ) -> Self:
         """The store in a folder; it is created if the folder is empty or missing.
 
-        settings   how to answer questions while the store is open; by default, as when it was created
+        settings   how to answer questions while it is open; by default, as when it was created
         read_only  take no lock, write nothing, and create nothing
         as_of      open the state after an earlier update, for reading only
         """
@@ -153,7 +154,11 @@ class CaseStore(CaseBase):
         if self._lock is not None:
             self._lock.release()
 
-    def update(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()) -> Update:
+    def update(
+        self,
+        add: Iterable[tuple[str, str, str]] = (),
+        retract: Iterable[Retracted] = (),
+    ) -> Update:
         """Retract facts, then take in facts; all or nothing, and on disk when it returns.
 
         To retract an entity, name it alone: all its facts go.
@@ -239,10 +244,10 @@ class CaseStore(CaseBase):
     def _writer_after_interrupt(self) -> LogWriter | None:
         """A writer whose position is the end of the log on disk; None if the store is read-only.
 
-        A writer that was interrupted refuses to go on, as it cannot know what it has written. So the
-        log is read from disk, and a new writer takes over at the end of its last complete record,
-        acknowledges that, and cuts off the rest. If nothing was being written, or the disk failed,
-        the writer stays as it is.
+        A writer that was interrupted refuses to go on, as it cannot know what it has written. So
+        the log is read from disk, and a new writer takes over at the end of its last complete
+        record, acknowledges that, and cuts off the rest. If nothing was being written, or the disk
+        failed, the writer stays as it is.
         """
         writer = self._writer
         if writer is None or not writer.was_interrupted:
@@ -271,7 +276,8 @@ class CaseStore(CaseBase):
         """On opening for writing: cut off an unfinished update, and acknowledge all before it."""
         writer = self._checked_writer()
         if found.torn:
-            logger.warning("%s: cut off %d bytes of an update that was not finished", self.folder, found.torn)
+            message = "%s: cut off %d bytes of an update that was not finished"
+            logger.warning(message, self.folder, found.torn)
         writer.recover(found.end.size + found.torn)
         if found.replayed > MOST_REPLAYED:
             self._write_generation(writer)
@@ -323,7 +329,7 @@ def _locked(folder: Path) -> WriterLock:
     """The lock of a folder that is a store, or in which a store can be created."""
     with writing(folder):
         folder.mkdir(exist_ok=True)
-    # In this order: another process may be creating the store, and finish between the two questions.
+    # In this order: another process may be creating the store, and finish in between.
     if not is_unfinished(folder) and not is_there(folder / ACKNOWLEDGED):
         if is_store(folder):
             raise DamagedStore(str(folder / ACKNOWLEDGED), 0, "it is missing")

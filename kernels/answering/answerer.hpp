@@ -1,0 +1,463 @@
+// Answers one query after the other: gathers all evidence for all candidates, and combines it.
+//
+// There are two orders of doing this, with the same result:
+//
+//   in full      Walk all path types of the list, then ask the sharers of facts, then add the
+//   habit. early stop   Ask the sharers first, which is cheap and finds most candidates, and add
+//   the habit
+//                to each candidate as it comes. Then walk path types, the heaviest first, and check
+//                now and then whether the goal depends on a few leaders only (early_stopping.hpp).
+//                If so, the rest of the path types is followed to the leaders alone.
+//
+// A query may look at `budget` edges. A step that would exceed it is not taken, and the query is
+// not `exact`. What is left out then depends on the order of work, so if the budget is not enough
+// for everything, the query is answered in full.
+#pragma once
+
+#include "answering/early_stopping.hpp"
+#include "answering/evidence_record.hpp"
+#include "answering/shared_facts.hpp"
+
+namespace casegraph {
+
+class Answerer {
+ public:
+  Answerer(const RelationQuery& query, const Queries& queries, Workspace& workspace,
+           Progress& progress)
+      : steps(progress),
+        query_(query),
+        graph_(query.graph),
+        options_(query.options),
+        habit_(query.habit),
+        queries_(queries),
+        workspace_(workspace),
+        candidates_(workspace.candidates),
+        shared_(query, workspace.counts, queries.entities.size() > 1, progress) {
+    const std::size_t nodes = query.trie.nodes.size();
+    if (workspace.visits.size() < nodes) workspace.visits.resize(nodes);
+    if (!options_.loop_free) workspace.walks.resize(graph_.entities);
+  }
+
+  // From now on, note the evidence of some answers.
+  void record(EvidenceRecord& record) { record_ = &record; }
+
+  // Gather and combine everything that speaks for any answer of a query, as far as the goal depends
+  // on it.
+  const std::vector<Candidate>& answer(std::size_t query, const Goal& goal = {}) {
+    entity_ = queries_.entities[query];
+    hidden_ = queries_.hidden[query];
+    if (!is_known()) {
+      candidates_.renew(options_);
+      return candidates_.list();
+    }
+    own_ = graph_.tails(entity_, query_.relation);
+    if (options_.precedents)
+      shared_.find(entity_,
+                   [&](Id relation, Id tail) { return !is_hidden(entity_, relation, tail); });
+
+    const Id list = queries_.lists[query];
+    const bool may_stop = query_.may_stop_early && record_ == nullptr && allows_stopping(goal);
+    if (!may_stop || !gather_until_decided(list, goal)) gather_in_full(list);
+    candidates_.combine();
+    return candidates_.list();
+  }
+
+  // The query at hand.
+  bool is_known() const { return entity_ >= 0; }
+  Id entity() const { return entity_; }
+
+  bool is_in_graph(Id entity) const { return entity >= 0 && entity < graph_.entities; }
+  const Candidate* find(Id entity) const {
+    return is_in_graph(entity) ? candidates_.find(entity) : nullptr;
+  }
+
+  // Whether precedents may speak for an answer. An entity is its own answer only if some entity of
+  // the relation is.
+  bool may_answer(Id answer) const { return answer != entity_ || habit_.some_answer_themselves(); }
+
+  // How many entities give an answer, and how many others have the relation.
+  Count given(Id answer) const {
+    return static_cast<Count>(graph_.tails(answer, inverse(query_.relation)).size());
+  }
+  Count others() const { return habit_.others(!own_.empty()); }
+
+  // Of all others that have the relation: how many give an answer, and how many there are.
+  std::pair<Count, Count> habit_of(Id answer) const {
+    return {given(answer) - is_own(answer), others()};
+  }
+
+  Steps steps;
+  Count followed = 0;  // edges looked at, by all queries so far
+  bool exact = true;   // whether the budget was enough for the query at hand
+
+ private:
+  // A list of path types, and how far it has been walked.
+  struct Walk {
+    std::int64_t first, at, end;
+    int led_somewhere = 0;  // path types
+  };
+
+  // The ends that a step has reached, and candidates that it cannot change: both are skipped.
+  struct Seen {
+    void renew() { stamps.renew(); }
+    bool has(Id entity) const {
+      return (anywhere && candidates.is_marked_final(entity)) || stamps.has(entity);
+    }
+    void set(Id entity) {
+      stamps.set(entity);
+      anywhere = true;
+    }
+    Stamps& stamps;
+    const Candidates& candidates;
+    bool anywhere = false;  // the first end counts whatever it is: the path type leads somewhere
+  };
+
+  Walk start(Id list) {
+    candidates_.renew(options_);
+    exact = true;
+    followed_before_ = followed;
+    frontiers_in_use_ = 0;
+    if (++workspace_.epoch == 0) {
+      std::fill(workspace_.visits.begin(), workspace_.visits.end(), Workspace::Visit{});
+      workspace_.epoch = 1;
+    }
+    const std::int64_t first = query_.lists.offsets[list];
+    return {first, first, query_.lists.offsets[list + 1]};
+  }
+
+  void gather_in_full(Id list) {
+    Walk walk = start(list);
+    habit_at_once_ = false;
+    for (; walk.at < walk.end && !is_enough(walk); ++walk.at) walk.led_somewhere += follow(walk);
+    if (options_.precedents) {
+      const int largest_class = shared_.affordable_class(budget_left());
+      exact = exact && largest_class == SharedFacts::every_class;
+      ask_sharers(largest_class);
+    }
+    if (!habit_.empty()) add_habit_to_all();
+  }
+
+  // Returns whether the budget would have been enough for everything. If not, the candidates are of
+  // no use.
+  bool gather_until_decided(Id list, const Goal& goal) {
+    Walk walk = start(list);
+    habit_at_once_ = !habit_.empty();
+    for (Id answer : own_) candidate(answer);
+    for (Id target : goal.targets) candidate(target);
+    if (shared_.cost() > options_.budget) return false;
+    ask_sharers(SharedFacts::every_class);
+    followed_before_ = followed - shared_.cost();  // what they were to cost counts, as in full
+
+    // Check after four path types, then whenever half as many again have been walked: a check looks
+    // at all candidates, so that all checks together cost as much as a few.
+    std::int64_t next_check = walk.at + 4;
+    for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
+      if (walk.at == next_check) {
+        steps.take(std::ssize(candidates_.list()));
+        const Piece& next = query_.pieces[walk.at];
+        const Leaders leaders(candidates_, goal, next);
+        if (leaders.are_few() && others_score_less(leaders.least_score(), next))
+          return finish_leaders(walk, leaders.places());
+        next_check += (next_check - walk.first) / 2;
+      }
+      walk.led_somewhere += follow(walk);
+    }
+    return exact;
+  }
+
+  bool is_enough(const Walk& walk) const {
+    return options_.walked > 0 && walk.led_somewhere == options_.walked;
+  }
+
+  Count budget_left() const { return followed_before_ + options_.budget - followed; }
+
+  bool allows_stopping(const Goal& goal) const {
+    const auto can_be_candidate = [&](Id target) {
+      return is_in_graph(target) && may_answer(target);
+    };
+    return goal.allows_early_stopping() &&
+           std::all_of(goal.targets.begin(), goal.targets.end(), can_be_candidate);
+  }
+
+  // Whether no entity that is not a candidate yet can score as much, if all path types to come are
+  // worth no more than `next`.
+  bool others_score_less(double score, const Piece& next) {
+    Piece habit;  // the best of those that are not candidates
+    for (const Habit::Given& given : habit_.list()) {
+      steps.take();
+      if (candidates_.has(given.answer)) continue;
+      habit = Piece(habit_.worth(given.count, others()));
+      break;
+    }
+    return Leaders::is_less(candidates_.upper_bound(habit, next), score);
+  }
+
+  // Add what the rest of the path types says about the leaders, and about nobody else. Returns
+  // whether the budget would have been enough for everything.
+  bool finish_leaders(Walk walk, std::vector<std::size_t> leaders) {
+    Count spared = 0;  // an upper bound of the edges that are not looked at now
+    for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
+      steps.take(1 + std::ssize(leaders));
+      std::erase_if(leaders, [&](std::size_t place) {
+        return candidates_.is_final(place, query_.lists.weights[walk.at]);
+      });
+      const Count left = budget_left() - spared;
+      if (left < 0) return false;
+      if (leaders.empty() && query_.cost_from[walk.at] <= left) break;
+
+      const Trie::Node& last = query_.trie.nodes[node_of(walk)];
+      if (last.length == 1) {  // nothing to spare
+        walk.led_somewhere += follow(walk);
+        continue;
+      }
+      Frontier* from = frontier(last.parent);
+      if (from == nullptr) continue;
+      const Count cost = most_cost(graph_.edges(last.relation), *from);
+      walk.led_somewhere += cost > 0 && follow_to(walk, last, *from, leaders);
+      spared += cost;
+    }
+    return exact;
+  }
+
+  // The last step of a path type, to the leaders only. Returns whether it leads anywhere at all.
+  bool follow_to(const Walk& walk, const Trie::Node& last, Frontier& from,
+                 const std::vector<std::size_t>& leaders) {
+    const Edges& edges = graph_.edges(last.relation);
+    const Edges& back = graph_.edges(inverse(last.relation));
+    bool anywhere = false;
+    for (std::size_t place : leaders) {
+      const Id leader = candidates_.list()[place].entity;
+      if (leader == entity_ || !leads_to(edges, back, from, leader, steps)) continue;
+      arrive(walk, leader);
+      anywhere = true;
+    }
+    return anywhere || leads_on(edges, entity_, from, steps);
+  }
+
+  std::int32_t node_of(const Walk& walk) const {
+    return query_.trie.node_of_type[query_.lists.walked[walk.at]];
+  }
+
+  // How many edges leave the ends of `from`.
+  Count cost_of(const Edges& edges, const Frontier& from) const {
+    Count cost = 0;
+    for (Id end : from.ends) cost += static_cast<Count>(edges.of(end).size());
+    return cost;
+  }
+
+  // The same, or an upper bound if there are too many ends to look at each.
+  Count most_cost(const Edges& edges, const Frontier& from) const {
+    constexpr std::size_t few_ends = 64;
+    if (from.ends.size() > few_ends) return static_cast<Count>(edges.tails.size());
+    return cost_of(edges, from);
+  }
+
+  bool is_own(Id answer) const { return std::binary_search(own_.begin(), own_.end(), answer); }
+
+  // The place of a candidate, which is made if there is none.
+  std::size_t candidate(Id answer) {
+    const bool is_new = !candidates_.has(answer);
+    const std::size_t place = candidates_.place(answer);
+    if (is_new && habit_at_once_) add_habit(place);
+    return place;
+  }
+
+  void add(std::size_t place, const Evidence& evidence, const Piece& piece) {
+    candidates_.add(place, piece);
+    if (record_ != nullptr) record_->add(candidates_[place].entity, evidence);
+  }
+
+  // The path type at hand leads to this end.
+  void arrive(const Walk& walk, Id end) {
+    const std::size_t place = candidate(end);
+    const auto found_by = static_cast<std::int32_t>(walk.at - walk.first);
+    const double weight = query_.lists.weights[walk.at];
+    if (candidates_[place].found_by == INT32_MAX) {
+      candidates_[place].found_by = found_by;
+      if (!options_.loop_free) candidates_[place].paths = workspace_.walks[end];
+    }
+    candidates_.add(place, query_.pieces[walk.at]);
+    if (record_ != nullptr) record_->add(end, {Evidence::path, -1, -1, found_by, 0, 0, weight});
+    if (candidates_.is_final(place, weight)) candidates_.mark_final(end);
+  }
+
+  // Add what the path type at hand says. Returns whether it leads anywhere.
+  bool follow(const Walk& walk) {
+    const std::int32_t node = node_of(walk);
+    const Trie::Node& last = query_.trie.nodes[node];
+    const bool is_only_followed = last.ahead == 0 && last.length > 1;
+    if (options_.loop_free && is_only_followed && record_ == nullptr)
+      return follow_last_step(walk, last);
+
+    const Frontier* reached = frontier(node);
+    if (reached == nullptr) return false;
+    if (!options_.loop_free) count_walks(query_.lists.types[query_.lists.walked[walk.at]]);
+    steps.take(std::ssize(reached->ends));
+    for (Id end : reached->ends) arrive(walk, end);
+    return true;
+  }
+
+  // The last step of a path type that no other goes on from: its ends need not be remembered, and
+  // candidates that it cannot change are skipped.
+  bool follow_last_step(const Walk& walk, const Trie::Node& last) {
+    const Edges& edges = graph_.edges(last.relation);
+    const Frontier* from = frontier(last.parent);
+    if (from == nullptr || !is_within_budget(edges, *from)) return false;
+    Seen seen{workspace_.stamps, candidates_};
+    followed +=
+        last_step(edges, entity_, *from, nullptr, seen, steps, [&](Id end) { arrive(walk, end); });
+    return seen.anywhere;
+  }
+
+  // Where the paths to a node of the trie end, or null if they lead nowhere. Every node is walked
+  // once in a query.
+  Frontier* frontier(std::int32_t node) {
+    Workspace::Visit& visit = workspace_.visits[node];
+    if (visit.epoch == workspace_.epoch)
+      return visit.frontier < 0 ? nullptr : &workspace_.frontiers[visit.frontier];
+    visit = {workspace_.epoch, -1};
+
+    const Trie::Node& at = query_.trie.nodes[node];
+    const bool is_root = at.parent < 0;
+    const Frontier* from = is_root ? nullptr : frontier(at.parent);
+    if (!is_root && (from == nullptr || !is_within_budget(graph_.edges(at.relation), *from)))
+      return nullptr;
+
+    if (frontiers_in_use_ == workspace_.frontiers.size()) workspace_.frontiers.emplace_back();
+    Frontier& into = workspace_.frontiers[frontiers_in_use_];
+    if (is_root)
+      into.start(entity_);
+    else
+      take_step(at, *from, into);
+    if (into.ends.empty()) return nullptr;
+    visit.frontier = static_cast<std::int32_t>(frontiers_in_use_++);
+    return &into;
+  }
+
+  void take_step(const Trie::Node& at, const Frontier& from, Frontier& into) {
+    const Edges& edges = graph_.edges(at.relation);
+    Stamps& stamps = workspace_.stamps;
+    if (!options_.loop_free) {
+      const auto is_allowed = [&](Id head, Id tail) {
+        return hidden_ < 0 || !is_hidden(head, at.relation, tail);
+      };
+      followed += step_walks(edges, from, stamps, into, steps, is_allowed);
+      return;
+    }
+    followed += step(edges, entity_, from, nullptr, at.length - 1, at.ahead, stamps, into, steps);
+    // A loop-free path can use the hidden edge as its first step only.
+    const bool may_be_hidden = at.length == 1 && at.relation == query_.relation && hidden_ >= 0;
+    if (may_be_hidden) remove_hidden(into);
+  }
+
+  // Whether a step keeps within the budget. That does not depend on any order of ids.
+  bool is_within_budget(const Edges& edges, const Frontier& from) {
+    const Count left = budget_left();
+    if (static_cast<Count>(edges.tails.size()) <= left) return true;  // each edge is looked at once
+    steps.take(std::ssize(from.ends));
+    const bool is_within = cost_of(edges, from) <= left;
+    if (!is_within) exact = false;
+    return is_within;
+  }
+
+  void remove_hidden(Frontier& reached) const {
+    const auto at = std::find(reached.ends.begin(), reached.ends.end(), hidden_);
+    if (at == reached.ends.end()) return;
+    const auto place = at - reached.ends.begin();
+    if (!reached.paths.empty()) reached.paths.erase(reached.paths.begin() + place);
+    reached.ends.erase(at);
+  }
+
+  // Whether an edge is the hidden answer, in either direction.
+  bool is_hidden(Id head, Id relation, Id tail) const {
+    const bool is_answer = relation == query_.relation && head == entity_ && tail == hidden_;
+    const bool is_inverse =
+        relation == inverse(query_.relation) && head == hidden_ && tail == entity_;
+    return is_answer || is_inverse;
+  }
+
+  // How many walks of a type end at each entity, into the workspace. Only the order of discovery
+  // needs it.
+  void count_walks(PathType type) {
+    const Packing packing(options_.max_length);
+    Stamps& stamps = workspace_.stamps;
+    std::vector<std::pair<Id, Count>> now{{entity_, 1}}, next;
+    const int length = packing.length(type);
+    for (int place = 0; place < length; ++place) {
+      const Id relation = packing.relation(type, place);
+      next.clear();
+      stamps.renew();
+      for (const auto& [end, walks] : now) {
+        for (Id tail : graph_.tails(end, relation)) {
+          steps.take();
+          if (hidden_ >= 0 && is_hidden(end, relation, tail)) continue;
+          if (!stamps.has(tail)) {
+            stamps.set(tail, next.size());
+            next.emplace_back(tail, 0);
+          }
+          Count& total = next[stamps.slot(tail)].second;
+          total = total > INT64_MAX - walks ? INT64_MAX : total + walks;
+        }
+      }
+      now.swap(next);
+    }
+    for (const auto& [end, walks] : now) workspace_.walks[end] = walks;
+  }
+
+  // Add what others say that share a fact, for the facts up to a class.
+  void ask_sharers(int largest_class) {
+    const bool one_by_one = record_ != nullptr || options_.sum;
+    const auto best = static_cast<std::size_t>(options_.best);
+    const auto use = [&](const Evidence& evidence, const Piece& piece, Id answer,
+                         std::size_t times) {
+      steps.take();
+      if (!may_answer(answer)) return;
+      const std::size_t place = candidate(answer);
+      for (std::size_t time = std::min(times, best); time > 0; --time) add(place, evidence, piece);
+    };
+    followed += shared_.each(largest_class, entity_, own_, one_by_one, use);
+  }
+
+  // Add the habit to all candidates. The entity's own answers become candidates, even without other
+  // evidence, since others give them less often than the list of the habit says. So do the answers
+  // whose evidence is wanted.
+  void add_habit_to_all() {
+    for (Id answer : own_) candidates_.place(answer);
+    if (record_ != nullptr)
+      for (Id answer : record_->answers())
+        if (may_answer(answer)) candidates_.place(answer);
+    for (std::size_t place = 0; place < candidates_.list().size(); ++place) {
+      steps.take();
+      add_habit(place);
+    }
+  }
+
+  void add_habit(std::size_t place) {
+    const Id answer = candidates_[place].entity;
+    candidates_[place].given = given(answer);
+    const Count count = candidates_[place].given - is_own(answer);
+    if (count <= 0) return;
+    const Piece piece(habit_.worth(count, others()));
+    add(place, {Evidence::habit, -1, -1, -1, count, others(), piece.worth}, piece);
+  }
+
+  const RelationQuery& query_;
+  const Graph& graph_;
+  const QueryOptions& options_;
+  const Habit& habit_;
+  const Queries& queries_;
+  Workspace& workspace_;
+  Candidates& candidates_;
+  SharedFacts shared_;
+  EvidenceRecord* record_ = nullptr;
+
+  // The query at hand.
+  Id entity_ = -1;
+  Id hidden_ = -1;
+  Ids own_;                           // the known answers of the entity
+  Count followed_before_ = 0;         // `followed` when it began
+  std::size_t frontiers_in_use_ = 0;  // of the workspace
+  bool habit_at_once_ = false;        // added to each new candidate, or to all at the end
+};
+
+}  // namespace casegraph

@@ -1,0 +1,133 @@
+#include "answering/answers.hpp"
+
+#include <atomic>
+
+#include "answering/answerer.hpp"
+#include "answering/target_rank.hpp"
+
+namespace casegraph {
+namespace {
+
+// Call `use(answerer, query)` for all queries, on several threads.
+template <class Use>
+void for_each_query(const RelationQuery& relation_query, const Queries& queries,
+                    Workspaces& workspaces, int threads, Progress& progress, const Use& use) {
+  const Chunks chunks(queries.entities.size(), 4);
+  std::vector<std::unique_ptr<Workspace>> taken;
+  std::deque<Answerer> answerers;
+  for (std::size_t worker = 0; worker < chunks.workers(threads); ++worker) {
+    taken.push_back(workspaces.take(static_cast<std::size_t>(relation_query.graph.entities)));
+    answerers.emplace_back(relation_query, queries, *taken.back(), progress);
+  }
+  chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
+    for (std::size_t query = begin; query < end; ++query) use(answerers[thread], query);
+  });
+  for (auto& workspace : taken) workspaces.give_back(std::move(workspace));
+}
+
+struct Scored {
+  Id entity;
+  double score;
+};
+
+// All candidates with a score, and the `top` best of those that have only the habit; all of them if
+// `top` is negative.
+std::vector<Scored> scored(const Answerer& answerer, const Habit& habit,
+                           const std::vector<Candidate>& candidates, Count top) {
+  std::vector<Scored> all;
+  all.reserve(candidates.size());
+  for (const Candidate& candidate : candidates)
+    if (candidate.score > 0) all.push_back({candidate.entity, candidate.score});
+  const Count others = answerer.others();
+  for (const Habit::Given& given : habit.list()) {
+    if (top == 0) break;
+    const bool is_candidate = answerer.find(given.answer) != nullptr;
+    if (is_candidate || !answerer.may_answer(given.answer)) continue;
+    all.push_back({given.answer, habit.score(given.count, others)});
+    --top;
+  }
+  return all;
+}
+
+// Keep the `top` best, best first.
+void keep_best(std::vector<Scored>& all, Count top, Ids rank, Steps& steps) {
+  const auto kept = top < 0 ? all.size() : std::min(all.size(), static_cast<std::size_t>(top));
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(kept);
+  std::partial_sort(all.begin(), end, all.end(), [&](const Scored& a, const Scored& b) {
+    steps.take();
+    return a.score != b.score ? a.score > b.score : rank[a.entity] < rank[b.entity];
+  });
+  all.resize(kept);
+}
+
+}  // namespace
+
+Answers answers(const RelationQuery& relation_query, const Queries& queries, Workspaces& workspaces,
+                Count top, int threads, Progress& progress) {
+  std::vector<std::vector<Scored>> best(queries.entities.size());
+  Answers result;
+  result.exact.assign(queries.entities.size(), 1);
+  std::atomic<Count> followed{0};
+  const auto answer = [&](Answerer& answerer, std::size_t query) {
+    const Count before = answerer.followed;
+    const std::vector<Candidate>& candidates = answerer.answer(query, {top});
+    if (!answerer.is_known()) return;
+    result.exact[query] = answerer.exact;
+    best[query] = scored(answerer, relation_query.habit, candidates, top);
+    keep_best(best[query], top, relation_query.rank, answerer.steps);
+    followed += answerer.followed - before;
+  };
+  for_each_query(relation_query, queries, workspaces, threads, progress, answer);
+
+  result.followed = followed;
+  result.offsets.push_back(0);
+  for (const auto& of_query : best) {
+    for (const auto& [entity, score] : of_query) {
+      result.entities.push_back(entity);
+      result.scores.push_back(score);
+    }
+    result.offsets.push_back(static_cast<std::int64_t>(result.entities.size()));
+  }
+  return result;
+}
+
+Standing standings(const RelationQuery& relation_query, const Queries& queries,
+                   Workspaces& workspaces, const Targets& targets, int threads,
+                   Progress& progress) {
+  const std::size_t all = targets.entities.size();
+  Standing standing;
+  standing.score.resize(all);
+  standing.better.resize(all);
+  standing.equal.resize(all);
+  standing.earlier.resize(all);
+  const auto compare = [&](Answerer& answerer, std::size_t query) {
+    const Goal goal{-1, targets.of(query)};
+    const std::vector<Candidate>& candidates = answerer.answer(query, goal);
+    const Ids known = targets.known_of(query);
+    for (std::int64_t at = targets.offsets[query]; at < targets.offsets[query + 1]; ++at) {
+      answerer.steps.take(1 + std::ssize(candidates) + std::ssize(known));
+      TargetRank rank(answerer, relation_query.habit, targets.entities[at]);
+      rank.compare(candidates, known);
+      standing.score[at] = rank.score;
+      standing.better[at] = rank.better;
+      standing.equal[at] = rank.equal;
+      standing.earlier[at] = rank.earlier;
+    }
+  };
+  for_each_query(relation_query, queries, workspaces, threads, progress, compare);
+  return standing;
+}
+
+EvidenceOfEach evidence_of_each(const RelationQuery& relation_query, const Queries& queries,
+                                Workspaces& workspaces, Ids answers, Progress& progress) {
+  const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
+  std::unique_ptr<Workspace> workspace = workspaces.take(entities);
+  EvidenceRecord record(answers, entities);
+  Answerer answerer(relation_query, queries, *workspace, progress);
+  answerer.record(record);
+  answerer.answer(0);
+  workspaces.give_back(std::move(workspace));
+  return record.of_each();
+}
+
+}  // namespace casegraph

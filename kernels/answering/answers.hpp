@@ -1,0 +1,110 @@
+// Answering: walk the path types of each query, ask its precedents, combine what they say, and rank
+// the candidates (§2.2.1, equation 1).
+//
+// Evidence for a candidate comes in pieces, each worth a number from 0 to 1: a path type that leads
+// there, a fact that the query entity shares with entities that answer so, and the habit of all
+// entities. Pieces are added up, or combined as a discounted noisy-or (candidates.hpp).
+#pragma once
+
+#include "common/parallel.hpp"
+#include "common/path_type.hpp"
+#include "graph/graph.hpp"
+
+namespace casegraph {
+
+// How evidence is gathered and combined: the part of Python's `Settings` that the kernels know.
+struct QueryOptions {
+  int max_length = 3;
+  bool loop_free = true;    // paths; or walks, which may pass an entity twice
+  int walked = 0;           // how many path types that lead anywhere are walked; 0 for all
+  bool precedents = false;  // also ask what entities that share a fact, and all entities, answer
+  double doubt = 5;         // added to the denominator of a precedent
+  Count support = 2;        // a shared fact counts for an answer that at least so many others gave
+  double habit = 0.1;       // the weight of what all entities answer
+  bool sum = false;         // add the evidence up, or combine it as a discounted noisy-or
+  double discount = 0.05;   // the weight of each next best piece of evidence
+  int best = 5;             // how many pieces count
+  Count budget = 20'000'000;  // edges that a query may look at; what would cost more is not
+                              // followed, and the answer says so
+};
+
+// The path types that the queries of one relation walk.
+struct WalkLists {
+  std::span<const PathType> types;        // path types of the relation
+  std::span<const std::int64_t> offsets;  // list i walks walked[offsets[i] .. offsets[i + 1])
+  std::span<const std::int32_t> walked;   // places in `types`, in the order they are walked
+  std::span<const double> weights;        // parallel to `walked`; they fall along a list
+};
+
+// Parallel arrays, one entry for each query.
+struct Queries {
+  Ids entities;  // -1 for an unknown entity, which has no answers
+  Ids lists;     // which list is walked
+  Ids hidden;    // a known answer that is treated as unknown, or -1
+};
+
+// For each query: the answers to rank, and the known answers that do not compete with them. Sorted
+// sets, one after the other.
+struct Targets {
+  std::span<const std::int64_t> offsets;
+  Ids entities;
+  std::span<const std::int64_t> known_offsets;
+  Ids known;
+
+  Ids of(std::size_t query) const {
+    return entities.subspan(offsets[query], offsets[query + 1] - offsets[query]);
+  }
+  Ids known_of(std::size_t query) const {
+    return known.subspan(known_offsets[query], known_offsets[query + 1] - known_offsets[query]);
+  }
+};
+
+// How each target compares with the candidates that compete with it.
+struct Standing {
+  std::vector<double> score;   // 0 where it was not reached
+  std::vector<Count> better;   // candidates with a higher score
+  std::vector<Count> equal;    // others with the same score
+  std::vector<Count> earlier;  // of these, how many were found before it
+};
+
+struct Answers {
+  std::vector<std::int64_t> offsets;  // (queries + 1)
+  std::vector<Id> entities;
+  std::vector<double> scores;
+  std::vector<std::uint8_t> exact;  // (queries)  whether the budget was enough
+  Count followed = 0;               // edges looked at
+};
+
+// One piece of evidence for an answer.
+struct Evidence {
+  enum Kind : int { path, shared_fact, habit } kind;
+  Id relation, tail;    // the shared fact
+  std::int32_t walked;  // the path type, as a place in the list
+  Count count, of;      // how many of how many others gave the answer
+  double value;         // what it is worth, before combination
+};
+
+// The evidence of several answers: pieces[offsets[i] .. offsets[i + 1]) for the i-th.
+struct EvidenceOfEach {
+  std::vector<std::int64_t> offsets;
+  std::vector<Evidence> pieces;
+};
+
+struct RelationQuery;
+class Workspaces;
+
+// The best `top` answers of every query, best first, equal scores in the order of `rank`. All
+// answers if `top` is negative.
+Answers answers(const RelationQuery& relation_query, const Queries& queries, Workspaces& workspaces,
+                Count top, int threads, Progress& progress);
+
+// How the targets of every query compare with its other candidates.
+Standing standings(const RelationQuery& relation_query, const Queries& queries,
+                   Workspaces& workspaces, const Targets& targets, int threads, Progress& progress);
+
+// All evidence for some answers of the only query given, in the order it is found. One pass over
+// the query gathers it for all answers; it is the same as for each answer alone.
+EvidenceOfEach evidence_of_each(const RelationQuery& relation_query, const Queries& queries,
+                                Workspaces& workspaces, Ids answers, Progress& progress);
+
+}  // namespace casegraph

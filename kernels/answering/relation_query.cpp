@@ -1,0 +1,41 @@
+#include "answering/relation_query.hpp"
+
+namespace casegraph {
+
+RelationQuery::RelationQuery(const Graph& graph_, Id relation_, const WalkLists& lists_,
+                             const QueryOptions& options_, Ids rank_, Progress& progress)
+    : graph(graph_),
+      relation(relation_),
+      lists(lists_),
+      options(options_),
+      rank(rank_),
+      trie(lists.types, options.max_length),
+      habit(graph, relation, options, rank, progress),
+      may_stop_early(options.loop_free && !options.sum) {
+  pieces.reserve(lists.weights.size());
+  for (double weight : lists.weights) pieces.emplace_back(weight);
+  if (may_stop_early) find_costs(progress);
+}
+
+// From the last path type of each list to the first: the edges of all relations on the way to it
+// that no later path type has taken. A step looks at each edge of its relation at most once.
+void RelationQuery::find_costs(Progress& progress) {
+  Steps steps(progress);
+  cost_from.resize(lists.walked.size());
+  const std::size_t never = lists.offsets.size();
+  std::vector<std::size_t> counted_for(trie.nodes.size(), never);  // the last list, by node
+  for (std::size_t list = 0; list + 1 < lists.offsets.size(); ++list) {
+    Count cost = 0;
+    for (std::int64_t at = lists.offsets[list + 1] - 1; at >= lists.offsets[list]; --at) {
+      steps.take();
+      std::int32_t node = trie.node_of_type[lists.walked[at]];
+      for (; node > 0 && counted_for[node] != list; node = trie.nodes[node].parent) {
+        counted_for[node] = list;
+        cost += static_cast<Count>(graph.edges(trie.nodes[node].relation).tails.size());
+      }
+      cost_from[at] = cost;
+    }
+  }
+}
+
+}  // namespace casegraph

@@ -1,0 +1,69 @@
+// The arrays that queries work with, kept from one query to the next.
+//
+// Making arrays as long as there are entities would take longer than most queries.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "answering/candidates.hpp"
+#include "counting/frontier.hpp"
+
+namespace casegraph {
+
+// A count for each entity, all set to zero at once in constant time.
+//
+// Counts are offset by a base that rises from one use to the next: values up to the base count as
+// zero, so the array need not be cleared.
+struct EpochCounts {
+  std::vector<std::uint32_t> of;
+  std::uint32_t next_base = 0;
+
+  // The base for the next use, in which no count will exceed `most`.
+  std::uint32_t renew(std::size_t most) {
+    if (next_base > UINT32_MAX - 2 * most) {
+      std::fill(of.begin(), of.end(), 0);
+      next_base = 0;
+    }
+    const std::uint32_t base = next_base;
+    next_base += static_cast<std::uint32_t>(most);
+    return base;
+  }
+};
+
+// What one query at a time needs; it leaves nothing there that the next could use.
+struct Workspace {
+  explicit Workspace(std::size_t entities)
+      : candidates(entities), stamps(entities), counts{std::vector<std::uint32_t>(entities)} {}
+
+  // Whether a node of the trie was walked in the query at hand, and where that led.
+  struct Visit {
+    std::uint32_t epoch = 0;
+    std::int32_t frontier = -1;  // in `frontiers`; -1 if nowhere
+  };
+
+  Candidates candidates;
+  Stamps stamps;
+  EpochCounts counts;
+  std::vector<Count> walks;  // by entity
+  std::vector<Visit> visits;
+  std::uint32_t epoch = 0;  // of the query at hand
+  std::deque<Frontier> frontiers;
+};
+
+// The workspaces of one graph that wait for the next queries: as many as ever worked at once.
+class Workspaces {
+ public:
+  std::unique_ptr<Workspace> take(std::size_t entities);
+  void give_back(std::unique_ptr<Workspace> used);
+
+ private:
+  // Paths that a waiting workspace may hold: 16 megabytes. Few queries need more.
+  static constexpr std::size_t most_held = 1 << 20;
+
+  std::mutex guard_;
+  std::vector<std::unique_ptr<Workspace>> waiting_;  // all for the same number of entities
+};
+
+}  // namespace casegraph

@@ -1,0 +1,134 @@
+#include "bench/bare_loops.hpp"
+
+#include "counting/degree_order.hpp"
+#include "counting/frontier.hpp"
+#include "counting/reach_plan.hpp"
+
+namespace casegraph {
+namespace {
+
+// Add up `each(thread, item)` over all items.
+template <class Each>
+Count sum_over(std::size_t items, int threads, Progress& progress, const Each& each) {
+  const Chunks chunks(items, 8);
+  std::vector<Count> sums(chunks.workers(threads));
+  chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
+    for (std::size_t item = begin; item < end; ++item) sums[thread] += each(thread, item);
+  });
+  return std::accumulate(sums.begin(), sums.end(), Count{0});
+}
+
+Count walk_below(const DegreeOrder& order, Id top, Id at, int length, Steps& steps) {
+  steps.take();
+  std::int64_t edge = order.offsets[at];
+  Count edges = 0;
+  for (; edge < order.offsets[at + 1] && order.tails[edge] < top; ++edge)
+    if (length > 1) edges += walk_below(order, top, order.tails[edge], length - 1, steps);
+  return edges + edge - order.offsets[at] + 1;
+}
+
+class BareWalker {
+ public:
+  BareWalker(const Graph& graph, const ReachPlan& plan, int max_length, Progress& progress)
+      : graph_(graph),
+        plan_(plan),
+        steps_(progress),
+        frontiers_(max_length + 1),
+        stamps_(max_length + 1, Stamps(graph.entities)) {}
+
+  Count walk(Id entity) {
+    signature_ = {};
+    for (Id relation = 0; relation < static_cast<Id>(graph_.relations.size()); ++relation)
+      if (!graph_.tails(entity, relation).empty()) add_to(signature_, relation);
+    frontiers_[0].ends.assign(1, entity);
+    return walk_below(0);
+  }
+
+ private:
+  Count walk_below(std::int32_t parent) {
+    const auto& nodes = plan_.trie.nodes;
+    Count edges = 0;
+    for (std::int32_t node = parent + 1; node < nodes[parent].after; node = nodes[node].after)
+      if (have_common_bits(plan_.below[node], signature_)) edges += walk_to(node);
+    return edges;
+  }
+
+  Count walk_to(std::int32_t node) {
+    const Trie::Node& at = plan_.trie.nodes[node];
+    const int before = at.length - 1;
+    const Stamps* where = before == 0 ? nullptr : &stamps_[before];
+    const Edges& along = graph_.edges(at.relation);
+    const bool is_last = at.ahead == 0;
+    Frontier& into = frontiers_[at.length];
+    Stamps& stamps = stamps_[at.length];
+    stamps.renew();
+    into.ends.clear();
+
+    Count edges = 0;
+    each_end(along, frontiers_[before], where, steps_, [&](std::size_t, std::size_t row) {
+      const Ids tails = along.row(row);
+      edges += static_cast<Count>(tails.size());
+      if (is_last) {
+        for (Id tail : tails) stamps.set(tail);
+        return;
+      }
+      for (Id tail : tails) {
+        if (stamps.has(tail)) continue;
+        stamps.set(tail, into.ends.size());
+        into.ends.push_back(tail);
+      }
+    });
+    if (!is_last && !into.ends.empty()) edges += walk_below(node);
+    return edges;
+  }
+
+  const Graph& graph_;
+  const ReachPlan& plan_;
+  Steps steps_;
+  std::vector<Frontier> frontiers_;
+  std::vector<Stamps> stamps_;
+  Signature signature_{};
+};
+
+}  // namespace
+
+Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count additions, Count kinds,
+                  int threads, Progress& progress) {
+  const auto workers = static_cast<std::size_t>(std::max(threads, 1));
+  Steps steps(progress);
+  const DegreeOrder order(graph, rank, steps);
+  std::vector<Steps> taken(workers, steps);
+  const auto walk = [&](std::size_t thread, std::size_t item) {
+    const auto top = static_cast<Id>(item);
+    return walk_below(order, top, top, max_length / 2 + 1, taken[thread]);
+  };
+  const auto entities = static_cast<std::size_t>(graph.entities);
+  const Count edges = sum_over(entities, threads, progress, walk);
+
+  constexpr Count additions_a_part = 1 << 16;
+  const Count parts = (additions + additions_a_part - 1) / additions_a_part;
+  std::vector<std::vector<Count>> counts(workers,
+                                         std::vector<Count>(static_cast<std::size_t>(kinds)));
+  const auto add = [&](std::size_t thread, std::size_t part) {
+    std::uint64_t random = part;  // a linear congruential generator, with Knuth's constants
+    for (Count addition = 0; addition < additions_a_part; ++addition) {
+      random = random * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+      ++counts[thread][(random >> 32) * static_cast<std::uint64_t>(kinds) >> 32];
+    }
+    return Count{0};
+  };
+  sum_over(static_cast<std::size_t>(parts), threads, progress, add);
+  return edges;
+}
+
+Count bare_reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
+                 int max_length, int threads, Progress& progress) {
+  const ReachPlan plan(pairs, {}, max_length);
+  std::vector<BareWalker> walkers(std::max(threads, 1),
+                                  BareWalker(graph, plan, max_length, progress));
+  return sum_over(entities.size(), threads, progress, [&](std::size_t thread, std::size_t at) {
+    return walkers[thread].walk(entities[at]);
+  });
+}
+
+}  // namespace casegraph

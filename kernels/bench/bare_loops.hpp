@@ -1,0 +1,22 @@
+// Bare loops over the edges that counting cannot avoid: the limit that benchmarks compare it with.
+//
+// No part of the shipped module.
+#pragma once
+
+#include "counting/reach.hpp"
+
+namespace casegraph {
+
+// What `cycles` must do at least: walk two steps (for paths of four and more, three) from every
+// entity over entities with fewer edges, and make so many additions to an array of so many counts,
+// at random. Returns the edges looked at.
+Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count additions, Count kinds,
+                  int threads, Progress& progress);
+
+// What `reach` must do at least: walk every path type in use from every entity that has its
+// relation, and mark where that leads. Paths may have loops, and nothing is compared with answers.
+// Returns the edges looked at.
+Count bare_reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
+                 int max_length, int threads, Progress& progress);
+
+}  // namespace casegraph

@@ -1,0 +1,145 @@
+// Python's view of kernels/answering.
+#include <nanobind/stl/tuple.h>
+
+#include "answering/relation_query.hpp"
+#include "answering/workspace.hpp"
+#include "bindings/answering_checks.hpp"
+#include "bindings/arrays.hpp"
+
+namespace casegraph::bindings {
+namespace {
+
+using namespace nb::literals;
+
+// Path types, offsets, places of path types, weights: the parts of `WalkLists`.
+using WalkArrays = std::tuple<In<PathType>, In<std::int64_t>, In<std::int32_t>, In<double>>;
+
+WalkLists lists_of(const WalkArrays& given) {
+  const auto& [types, offsets, walked, weights] = given;
+  return {span(types), span(offsets), span(walked), span(weights)};
+}
+
+// A `RelationQuery` with the arrays it looks into; Python keeps the graph alive.
+struct OwnedRelationQuery {
+  OwnedRelationQuery(const Graph& graph, Id relation, const WalkArrays& walk_,
+                     const QueryOptions& options, const In<Id>& rank_, Progress& progress)
+      : walk(walk_),
+        rank(rank_),
+        query(graph, relation, lists_of(walk), options, span(rank), progress) {}
+
+  const WalkArrays walk;
+  const In<Id> rank;
+  const RelationQuery query;
+};
+
+void make_relation_query(OwnedRelationQuery* into, const Graph& graph, Id relation,
+                         const WalkArrays& walk, const QueryOptions& options, const In<Id>& rank) {
+  run(nullptr, [&](Progress& running) {
+    checks::relation_query(graph, relation, lists_of(walk), options, span(rank));
+    return new (into) OwnedRelationQuery(graph, relation, walk, options, rank, running);
+  });
+}
+
+Queries queries_of(const OwnedRelationQuery& with, const In<Id>& entities, const In<Id>& lists,
+                   const In<Id>& hidden) {
+  const Queries queries{span(entities), span(lists), span(hidden)};
+  checks::queries(queries, with.query);
+  return queries;
+}
+
+nb::tuple answers_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists, In<Id> hidden,
+                   Workspaces& workspaces, Count top, int threads) {
+  Answers found = run(nullptr, [&](Progress& running) {
+    const Queries queries = queries_of(with, entities, lists, hidden);
+    return answers(with.query, queries, workspaces, top, checks::threads(threads), running);
+  });
+  return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.entities)),
+                        array(std::move(found.scores)), array(std::move(found.exact)),
+                        found.followed);
+}
+
+nb::tuple standings_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists, In<Id> hidden,
+                     Workspaces& workspaces, In<std::int64_t> target_offsets, In<Id> targets,
+                     In<std::int64_t> known_offsets, In<Id> known, int threads) {
+  Standing standing = run(nullptr, [&](Progress& running) {
+    const Queries queries = queries_of(with, entities, lists, hidden);
+    const Targets ranked{span(target_offsets), span(targets), span(known_offsets), span(known)};
+    checks::targets(ranked, queries.entities.size());
+    return standings(with.query, queries, workspaces, ranked, checks::threads(threads), running);
+  });
+  return nb::make_tuple(array(std::move(standing.score)), array(std::move(standing.better)),
+                        array(std::move(standing.equal)), array(std::move(standing.earlier)));
+}
+
+EvidenceOfEach gathered(const OwnedRelationQuery& with, const In<Id>& entities, const In<Id>& lists,
+                        const In<Id>& hidden, Workspaces& workspaces, Ids answers) {
+  return run(nullptr, [&](Progress& running) {
+    const Queries queries = queries_of(with, entities, lists, hidden);
+    checks::lengths("entities", queries.entities.size(), "one query", 1);
+    checks::entities("answers", answers, with.query.graph);
+    return evidence_of_each(with.query, queries, workspaces, answers, running);
+  });
+}
+
+nb::tuple columns_of(const std::vector<Evidence>& pieces) {
+  return nb::make_tuple(
+      column<Id>(pieces, &Evidence::kind), column<Id>(pieces, &Evidence::relation),
+      column<Id>(pieces, &Evidence::tail), column<Id>(pieces, &Evidence::walked),
+      column<Count>(pieces, &Evidence::count), column<Count>(pieces, &Evidence::of),
+      column<double>(pieces, &Evidence::value));
+}
+
+nb::tuple evidence_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists, In<Id> hidden,
+                    Workspaces& workspaces, Id answer) {
+  checks::entity("answer", answer, with.query.graph);
+  return columns_of(gathered(with, entities, lists, hidden, workspaces, {&answer, 1}).pieces);
+}
+
+nb::tuple evidence_of_each_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists,
+                            In<Id> hidden, Workspaces& workspaces, In<Id> answers) {
+  EvidenceOfEach found = gathered(with, entities, lists, hidden, workspaces, span(answers));
+  return nb::make_tuple(array(std::move(found.offsets)), columns_of(found.pieces));
+}
+
+}  // namespace
+
+void bind_answering(nb::module_& m) {
+  nb::class_<QueryOptions>(m, "QueryOptions", "How evidence is gathered and combined.")
+      .def(nb::init<>())
+      .def_rw("max_length", &QueryOptions::max_length)
+      .def_rw("loop_free", &QueryOptions::loop_free)
+      .def_rw("walked", &QueryOptions::walked)
+      .def_rw("precedents", &QueryOptions::precedents)
+      .def_rw("doubt", &QueryOptions::doubt)
+      .def_rw("support", &QueryOptions::support)
+      .def_rw("habit", &QueryOptions::habit)
+      .def_rw("sum", &QueryOptions::sum)
+      .def_rw("discount", &QueryOptions::discount)
+      .def_rw("best", &QueryOptions::best)
+      .def_rw("budget", &QueryOptions::budget);
+
+  nb::class_<Workspaces>(m, "Workspaces",
+                         "The arrays that queries of one graph work with, kept for the next.")
+      .def(nb::init<>());
+
+  nb::class_<OwnedRelationQuery>(m, "RelationQuery", "What all queries of one relation share.")
+      .def("__init__", &make_relation_query, nb::keep_alive<1, 2>(), "graph"_a, "relation"_a,
+           "walk"_a, "options"_a, "rank"_a);
+
+  m.def("answers", &answers_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
+        "top"_a, "threads"_a,
+        "The best answers of each query: offsets, entities, scores, whether exact; and the edges "
+        "looked at.");
+  m.def("standings", &standings_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
+        "target_offsets"_a, "targets"_a, "known_offsets"_a, "known"_a, "threads"_a,
+        "Of each target its score, and how many candidates are better, equal, and equal but "
+        "earlier.");
+  m.def("evidence", &evidence_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
+        "answer"_a, "All evidence for one answer of one query, as columns.");
+  m.def("evidence_of_each", &evidence_of_each_, "query"_a, "entities"_a, "lists"_a, "hidden"_a,
+        "workspaces"_a, "answers"_a,
+        "All evidence for some answers of one query, gathered in one pass: offsets by answer, and "
+        "columns.");
+}
+
+}  // namespace casegraph::bindings

@@ -1,0 +1,206 @@
+// Python's view of kernels/counting.
+#include <nanobind/stl/tuple.h>
+
+#include "bindings/arrays.hpp"
+#include "bindings/counting_checks.hpp"
+#include "bindings/pairs.hpp"
+#include "counting/affected_endpoints.hpp"
+#include "counting/closed_paths.hpp"
+#include "counting/cycles.hpp"
+#include "counting/reach.hpp"
+#include "counting/reach_cost.hpp"
+#include "counting/walks.hpp"
+
+namespace casegraph::bindings {
+namespace {
+
+using namespace nb::literals;
+
+nb::tuple closed_paths_(const Graph& graph, In<Id> entities, In<Id> clusters, In<bool> wanted,
+                        int max_length, int longest, int threads, Counters progress) {
+  const std::vector<Hits> rows = run(progress.data(), [&](Progress& running) {
+    checks::entities("entities", span(entities), graph);
+    checks::clusters(span(clusters), graph);
+    if (wanted.shape(0) != 0)
+      checks::lengths("wanted", wanted.shape(0), "the relations", graph.relations.size());
+    checks::max_length(max_length, graph);
+    checks::in_range("longest", longest, 0, max_length);
+    const std::vector<bool> chosen(wanted.data(), wanted.data() + wanted.shape(0));
+    return closed_paths(graph, span(entities), span(clusters), chosen, max_length, longest,
+                        checks::threads(threads), running);
+  });
+  return nb::make_tuple(column<Id>(rows, &Hits::cluster), column<Id>(rows, &Hits::relation),
+                        column<PathType>(rows, &Hits::type), column<Count>(rows, &Hits::hits));
+}
+
+nb::tuple cycles_(const Graph& graph, In<Id> tops, In<Id> rank, int max_length,
+                  std::tuple<Count, Count> limit, int threads, Counters progress) {
+  CountedCycles counted = run(progress.data(), [&](Progress& running) {
+    checks::entities("tops", span(tops), graph);
+    checks::one_for_each_entity("rank", rank.shape(0), graph);
+    checks::max_length(max_length, graph);
+    const Limit most{std::get<0>(limit), std::get<1>(limit)};
+    checks::in_range("the limit of work", most.work, 0, INT64_MAX);
+    checks::in_range("the limit of kinds", most.kinds, 0, INT64_MAX);
+    return cycles(graph, span(tops), span(rank), max_length, most, checks::threads(threads),
+                  running);
+  });
+  const std::vector<Hits>& rows = counted.rows;
+  return nb::make_tuple(column<Id>(rows, &Hits::relation), column<PathType>(rows, &Hits::type),
+                        column<Count>(rows, &Hits::hits), array(std::move(counted.work)));
+}
+
+nb::tuple cycles_through_(const Graph& graph, Id head, Id relation, Id tail, int max_length,
+                          int longest) {
+  CyclesThrough found = run(nullptr, [&](Progress& running) {
+    checks::entity("head", head, graph);
+    checks::entity("tail", tail, graph);
+    checks::relation("relation", relation, graph);
+    checks::max_length(max_length, graph);
+    checks::in_range("longest", longest, 0, max_length);
+    return cycles_through(graph, {head, relation, tail}, max_length, longest, running);
+  });
+  const std::vector<Hits>& rows = found.rows;
+  return nb::make_tuple(column<Id>(rows, &Hits::relation), column<PathType>(rows, &Hits::type),
+                        column<Count>(rows, &Hits::hits), array(std::move(found.entities)),
+                        found.cycles);
+}
+
+Out<Count> walks_(const Graph& graph, In<Id> question_clusters, In<Id> relations,
+                  In<PathType> types, In<Id> clusters, int max_length, int threads,
+                  Counters progress) {
+  return array(run(progress.data(), [&](Progress& running) {
+    checks::relation_path_types(graph, span(relations), span(types), max_length);
+    checks::lengths("question_clusters", question_clusters.shape(0), "types", types.shape(0));
+    checks::ids("question_clusters", span(question_clusters), -1);
+    checks::clusters(span(clusters), graph);
+    std::vector<WalkQuestion> questions(types.shape(0));
+    for (std::size_t at = 0; at < questions.size(); ++at)
+      questions[at] = {question_clusters.data()[at], relations.data()[at], types.data()[at]};
+    return walks(graph, questions, span(clusters), max_length, checks::threads(threads), running);
+  }));
+}
+
+using Places = std::tuple<In<std::int64_t>, In<std::int32_t>>;  // offsets, and places of path types
+
+Selection selection_of(const Places& given, std::size_t entities, std::size_t types) {
+  const Selection selected{span(std::get<0>(given)), span(std::get<1>(given))};
+  checks::selection(selected, entities, types);
+  return selected;
+}
+
+// An entity that came after this state of the graph reaches nothing, and may be asked about.
+nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types,
+                 const Places& selected, In<Count> widest, int max_length, int threads,
+                 Counters progress) {
+  Reach sums = run(progress.data(), [&](Progress& running) {
+    const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
+    checks::ids("entities", span(entities), 0);
+    const Selection chosen = selection_of(selected, entities.shape(0), types.shape(0));
+    if (widest.shape(0) != 0) checks::lengths("widest", widest.shape(0), "types", types.shape(0));
+    for (Count most : span(widest)) checks::in_range("widest", most, 0, INT64_MAX);
+    return reach(graph, span(entities), pairs, chosen, span(widest), max_length,
+                 checks::threads(threads), running);
+  });
+  return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)),
+                        array(std::move(sums.skipped)));
+}
+
+using Starts = std::tuple<In<Id>, In<std::int32_t>>;  // entities, and places of path types
+
+std::vector<Endpoint> endpoints_of(const Starts& given, std::size_t types) {
+  const auto& [starts, places] = given;
+  checks::ids("starts", span(starts), 0);
+  checks::lengths("places of starts", places.shape(0), "starts", starts.shape(0));
+  checks::ids("places of starts", span(places), 0, static_cast<std::int64_t>(types));
+  std::vector<Endpoint> endpoints(starts.shape(0));
+  for (std::size_t at = 0; at < endpoints.size(); ++at)
+    endpoints[at] = {starts.data()[at], places.data()[at]};
+  checks::require(std::is_sorted(endpoints.begin(), endpoints.end()), "starts are not sorted");
+  return endpoints;
+}
+
+nb::tuple reach_back_(const Graph& graph, In<Id> ends, Id relation, In<PathType> types,
+                      const Places& selected, const Starts& excluded, int max_length, int threads,
+                      Counters progress) {
+  Reach sums = run(progress.data(), [&](Progress& running) {
+    checks::path_types(span(types), max_length, graph);
+    checks::relation("relation", relation, graph);
+    checks::ids("ends", span(ends), 0);
+    const Selection chosen = selection_of(selected, ends.shape(0), types.shape(0));
+    const bool each_end_has_places = ends.shape(0) == 0 || !chosen.is_everything();
+    checks::require(each_end_has_places, "ends have no places of path types");
+    const std::vector<Endpoint> endpoints = endpoints_of(excluded, types.shape(0));
+    return reach_back(graph, span(ends), relation, span(types), chosen, endpoints, max_length,
+                      checks::threads(threads), running);
+  });
+  return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)));
+}
+
+nb::tuple reach_cost_(const Graph& graph, Id relation, In<PathType> types, int max_length,
+                      Count most, int threads) {
+  ReachCost cost = run(nullptr, [&](Progress& running) {
+    checks::path_types(span(types), max_length, graph);
+    checks::relation("relation", relation, graph);
+    checks::in_range("most", most, 0, INT64_MAX);
+    return reach_cost(graph, relation, span(types), max_length, most, checks::threads(threads),
+                      running);
+  });
+  return nb::make_tuple(array(std::move(cost.of_step)), array(std::move(cost.visits)),
+                        array(std::move(cost.dearest)), array(std::move(cost.visits_of_type)));
+}
+
+nb::tuple affected_endpoints_(const Graph& graph, In<Id> heads, In<Id> relations, In<Id> tails,
+                              Id relation, In<PathType> types, int max_length) {
+  const AffectedEndpoints found = run(nullptr, [&](Progress& running) {
+    checks::path_types(span(types), max_length, graph);
+    checks::relation("relation", relation, graph);
+    checks::entities("heads", span(heads), graph);
+    checks::lengths("relations", relations.shape(0), "heads", heads.shape(0));
+    checks::relations("relations", span(relations), graph);
+    checks::lengths("tails", tails.shape(0), "heads", heads.shape(0));
+    checks::entities("tails", span(tails), graph);
+    std::vector<Edge> edges(heads.shape(0));
+    for (std::size_t at = 0; at < edges.size(); ++at)
+      edges[at] = {heads.data()[at], relations.data()[at], tails.data()[at]};
+    return affected_endpoints(graph, edges, relation, span(types), max_length, running);
+  });
+  return nb::make_tuple(
+      column<Id>(found.starts, &Endpoint::entity), column<Id>(found.starts, &Endpoint::place),
+      column<Id>(found.ends, &Endpoint::entity), column<Id>(found.ends, &Endpoint::place));
+}
+
+}  // namespace
+
+void bind_counting(nb::module_& m) {
+  m.def("closed_paths", &closed_paths_, "graph"_a, "entities"_a, "clusters"_a, "wanted"_a,
+        "max_length"_a, "longest"_a, "threads"_a, "progress"_a,
+        "Hits of clusters: cluster, relation, path type and hits of each row.");
+  m.def("cycles", &cycles_, "graph"_a, "tops"_a, "rank"_a, "max_length"_a, "limit"_a, "threads"_a,
+        "progress"_a,
+        "Hits of all entities: relation, path type and hits of each row; and the work up to each "
+        "length.");
+  m.def("cycles_through", &cycles_through_, "graph"_a, "head"_a, "relation"_a, "tail"_a,
+        "max_length"_a, "longest"_a,
+        "Hits that an edge contributes: relation, path type and hits of each row; the entities on "
+        "its cycles; how many cycles.");
+  m.def("walks", &walks_, "graph"_a, "question_clusters"_a, "relations"_a, "types"_a, "clusters"_a,
+        "max_length"_a, "threads"_a, "progress"_a,
+        "Tries: walks of each path type from the entities of a cluster that have a relation.");
+  m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "selected"_a,
+        "widest"_a, "max_length"_a, "threads"_a, "progress"_a,
+        "Reached, right and skipped of each relation and path type, summed over the entities.");
+  m.def("reach_back", &reach_back_, "graph"_a, "ends"_a, "relation"_a, "types"_a, "selected"_a,
+        "excluded"_a, "max_length"_a, "threads"_a, "progress"_a,
+        "Reached and right of each path type, counted from where paths end.");
+  m.def("reach_cost", &reach_cost_, "graph"_a, "relation"_a, "types"_a, "max_length"_a, "most"_a,
+        "threads"_a,
+        "What `reach` would cost: of each step its cost and visits, of each path type its dearest "
+        "step and visits.");
+  m.def("affected_endpoints", &affected_endpoints_, "graph"_a, "heads"_a, "relations"_a, "tails"_a,
+        "relation"_a, "types"_a, "max_length"_a,
+        "Where paths that use some edges begin or end: entities and path types of starts, and of "
+        "ends.");
+}
+
+}  // namespace casegraph::bindings

@@ -1,0 +1,29 @@
+// Whether the arrays that counting takes fit the graph.
+#pragma once
+
+#include "bindings/checks.hpp"
+#include "counting/reach.hpp"
+
+namespace casegraph::checks {
+
+inline void clusters(Ids clusters, const Graph& graph) {
+  one_for_each_entity("clusters", clusters.size(), graph);
+  ids("clusters", clusters, -1);
+}
+
+// Relations and path types, parallel.
+inline void relation_path_types(const Graph& graph, Ids relations_, std::span<const PathType> types,
+                                int max_length) {
+  path_types(types, max_length, graph);
+  lengths("relations", relations_.size(), "types", types.size());
+  relations("relations", relations_, graph);
+}
+
+// For each of so many entities, places below `end`; nothing at all stands for all places.
+inline void selection(const Selection& selected, std::size_t entities, std::size_t end) {
+  if (selected.is_everything()) return lengths("places", selected.places.size(), "no offsets", 0);
+  offsets("offsets of places", selected.offsets, entities, selected.places.size());
+  ids("places", selected.places, 0, static_cast<std::int64_t>(end));
+}
+
+}  // namespace casegraph::checks

@@ -1,0 +1,69 @@
+// Python's view of kernels/graph.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrays.hpp"
+#include "bindings/graph_checks.hpp"
+
+namespace casegraph::bindings {
+namespace {
+
+using namespace nb::literals;
+using Relations = std::vector<std::shared_ptr<const Edges>>;
+
+std::shared_ptr<const Edges> edges_of(In<Id> heads, In<Id> offsets, In<Id> tails) {
+  const auto owner = std::make_shared<std::tuple<In<Id>, In<Id>, In<Id>>>(heads, offsets, tails);
+  const auto make = [&] {
+    checks::edges(span(heads), span(offsets), span(tails));
+    return std::make_shared<const Edges>(span(heads), span(offsets), span(tails), owner);
+  };
+  // Most updates touch few edges. Getting the interpreter back could take longer than this.
+  constexpr std::size_t few = 1 << 15;
+  if (tails.shape(0) < few) return make();
+  return run(nullptr, [&](Progress&) { return make(); });
+}
+
+void make_graph(Graph* into, Id entities, const Relations& relations) {
+  checks::graph(entities, relations);
+  new (into) Graph(entities, relations);
+}
+
+std::size_t index_bytes(const Graph& graph) {
+  std::size_t bytes = 0;
+  for (const auto& edges : graph.relations) bytes += edges->index_bytes();
+  return bytes;
+}
+
+nb::tuple profiles_(const Graph& graph, In<Id> entities) {
+  Profiles found = run(nullptr, [&](Progress& progress) {
+    checks::entities("entities", span(entities), graph);
+    return profiles(graph, span(entities), progress);
+  });
+  return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.relations)));
+}
+
+Out<Count> walks_from_each_(const Graph& graph, int steps) {
+  checks::in_range("steps", steps, 0, checks::longest_path);
+  return array(
+      run(nullptr, [&](Progress& progress) { return walks_from_each(graph, steps, progress); }));
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& m) {
+  nb::class_<Edges>(m, "Edges", "The edges of one relation, indexed by head.")
+      .def_static("of", &edges_of, "heads"_a, "offsets"_a, "tails"_a,
+                  "Edges from sorted heads, where the tails of each begin, and the tails.");
+
+  nb::class_<Graph>(m, "Graph", "All relations, each with its inverse after it.")
+      .def("__init__", &make_graph, "entities"_a, "relations"_a)
+      .def_ro("entities", &Graph::entities, "How many entities there are.")
+      .def("index_bytes", &index_bytes, "The memory of all indexes of heads.");
+
+  m.def("profiles", &profiles_, "graph"_a, "entities"_a,
+        "The relations of each entity: offsets, and relations.");
+  m.def("walks_from_each", &walks_from_each_, "graph"_a, "steps"_a,
+        "How many walks of up to so many steps leave each entity.");
+}
+
+}  // namespace casegraph::bindings

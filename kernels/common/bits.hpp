@@ -1,0 +1,45 @@
+// A set of small numbers as a bitset: one bit for each number that could be in it.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <vector>
+
+#include "common/ids.hpp"
+
+namespace casegraph {
+
+class Bits {
+ public:
+  explicit Bits(std::size_t size = 0) : words_(size / 64 + 1) {}
+
+  // Make it empty, with room for the numbers below `size`.
+  void reset(std::size_t size) { words_.assign(size / 64 + 1, 0); }
+
+  bool has(std::size_t number) const { return words_[number >> 6] >> (number & 63) & 1; }
+
+  // Returns whether the number is new.
+  bool insert(std::size_t number) {
+    std::uint64_t& word = words_[number >> 6];
+    const std::uint64_t before = word;
+    word |= std::uint64_t{1} << (number & 63);
+    return word != before;
+  }
+
+  void erase(std::size_t number) { words_[number >> 6] &= ~(std::uint64_t{1} << (number & 63)); }
+
+  // Insert a whole set, given as words. Returns how many of its numbers are new.
+  Count insert(std::span<const std::uint64_t> set) {
+    Count added = 0;
+    for (std::size_t word = 0; word < set.size(); ++word) {
+      added += std::popcount(set[word] & ~words_[word]);
+      words_[word] |= set[word];
+    }
+    return added;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace casegraph

@@ -1,0 +1,229 @@
+// Counts the distinct ends of the last step of a path type, and tells whether an entity is an end.
+//
+// Problem: most edges that counting looks at belong to last steps. After a last step nothing has to
+// be remembered but the number of ends and which answers are among them. So it pays to choose, for
+// each step, the cheapest of three ways to count:
+//
+//   bitsets   Many edges, of a relation whose tails have been numbered (`TailBitsets`): the ends
+//   are
+//             a bitset.
+//   marks     Otherwise each tail is marked in `Stamps`, and new marks are counted.
+//   aside     A variant of marks. If one of few visited ends has far more edges than all others
+//             together, its row is not scanned: the row is sorted and distinct, so its length is
+//             its number of ends, less the few entities that its paths have passed. The tails of
+//             the other rows count only if they are not in it, which is a bisection each.
+//
+// Invariant, whichever way: an end counts once, and only if a loop-free path leads there. A tail is
+// not allowed where it is the start, where it is the end that the step leaves (a loop), or where
+// all kept paths have passed it (see frontier.hpp).
+#pragma once
+
+#include "counting/frontier.hpp"
+#include "counting/tail_bitsets.hpp"
+
+namespace casegraph {
+
+class LastStepCounter {
+ public:
+  // bitsets  null if so little is counted that numbering tails would not pay
+  LastStepCounter(const Graph& graph, AllTailBitsets* bitsets, Progress& progress)
+      : graph_(graph), all_bitsets_(bitsets), followed_(graph.relations.size()), steps_(progress) {}
+
+  // Find the rows that a step along `relation` visits, from `from`, where paths from `start` have
+  // come. Returns how many edges they have.
+  std::size_t look(Id start, Id relation, const Frontier& from, const Stamps* where) {
+    start_ = start;
+    relation_ = relation;
+    from_ = &from;
+    may_loop_ = all_bitsets_ == nullptr || all_bitsets_->has_loops(relation);
+    visits_.clear();
+    width_ = 0;
+    widest_ = 0;
+    const Edges& edges = graph_.edges(relation);
+    each_end(edges, from, where, steps_, [&](std::size_t end, std::size_t row) {
+      const Ids tails = edges.row(row);
+      const bool is_widest = !visits_.empty() && tails.size() > visits_[widest_].tails.size();
+      if (is_widest) widest_ = visits_.size();
+      visits_.push_back({end, row, tails});
+      width_ += tails.size();
+    });
+    return width_;
+  }
+
+  // Count the distinct ends of the step that was looked at.
+  Count count(Stamps& stamps) {
+    if (visits_.empty()) return 0;
+    bitsets_ = bitsets_pay() ? &all_bitsets_->of(relation_, steps_) : nullptr;
+    if (bitsets_ != nullptr) return count_bits();
+    aside_ = leaving_one_aside_pays() ? &visits_[widest_] : nullptr;
+    return count_marks(stamps);
+  }
+
+  // Whether an entity is one of the ends that were counted, with the same stamps.
+  bool reaches(Id entity, const Stamps& stamps) const {
+    if (entity == start_) return false;
+    if (bitsets_ == nullptr)
+      return stamps.has(entity) || (aside_ != nullptr && leads(*aside_, entity));
+    const std::size_t number = bitsets_->number(entity);
+    return number != bitsets_->size() && reached_.has(number);
+  }
+
+ private:
+  struct Visit {
+    std::size_t end;  // its place in the frontier
+    std::size_t row;  // its row in the relation
+    Ids tails;
+  };
+
+  // Rows shorter than this are handled tail by tail; for longer ones it pays to look first whether
+  // any tail needs care.
+  static constexpr std::size_t short_row = 8;
+
+  // A bitset must be cleared before it is used: a word for every 64 tails of the relation. Clearing
+  // goes through memory in order, so up to eight words are allowed for each edge to follow. And
+  // numbering the tails looks at every edge of the relation, so it waits until as many edges have
+  // been followed.
+  bool bitsets_pay() {
+    if (all_bitsets_ == nullptr) return false;
+    const std::size_t tails = graph_.edges(inverse(relation_)).heads.size();
+    if (8 * 64 * width_ < tails) return false;
+    followed_[relation_] += width_;
+    return followed_[relation_] > graph_.edges(relation_).tails.size();
+  }
+
+  // A bisection is taken to cost as much as eight marks. So the widest row must have eight times as
+  // many edges as all others together, and 64 more for what else there is to do.
+  bool leaving_one_aside_pays() const {
+    const std::size_t widest = visits_[widest_].tails.size();
+    return visits_.size() <= 8 && widest >= 64 + 8 * (width_ - widest);
+  }
+
+  Count count_bits() {
+    reached_.reset(bitsets_->size() + 1);
+    reached_.insert(bitsets_->number(start_));  // so that it never counts; bit `size()` is free
+    Count ends = 0;
+    for (const Visit& visit : visits_) ends += insert_bits(visit);
+    return ends;
+  }
+
+  // Returns how many ends of the row are new.
+  Count insert_bits(const Visit& visit) {
+    const Ids numbers = bitsets_->numbers(visit.tails);
+    Count ends = 0;
+    if (numbers.size() < short_row) {
+      for (std::size_t at = 0; at < numbers.size(); ++at)
+        if (is_allowed(visit, visit.tails[at]))
+          ends += reached_.insert(static_cast<std::size_t>(numbers[at]));
+      return ends;
+    }
+
+    // At most four entities are not allowed. Insert the whole row, then take those out again that
+    // no other row had put in.
+    const Inner& inner = from_->paths[visit.end].inner;
+    const Id self = may_loop_ ? from_->ends[visit.end] : -1;
+    std::array<std::size_t, 4> barred;
+    std::size_t barred_count = 0;
+    for (Id entity : {self, inner[0], inner[1], inner[2]}) {
+      if (entity < 0 || is_allowed(visit, entity)) continue;
+      const std::size_t number = bitsets_->number(entity);
+      const bool is_tail = number != bitsets_->size();
+      if (is_tail && !reached_.has(number)) barred[barred_count++] = number;
+    }
+
+    const auto bitset = bitsets_->bitset(visit.row);
+    if (!bitset.empty())
+      ends += reached_.insert(bitset);
+    else
+      for (Id number : numbers) ends += reached_.insert(static_cast<std::size_t>(number));
+
+    for (std::size_t at = 0; at < barred_count; ++at) {
+      if (!reached_.has(barred[at])) continue;
+      reached_.erase(barred[at]);
+      --ends;
+    }
+    return ends;
+  }
+
+  Count count_marks(Stamps& stamps) {
+    stamps.renew();
+    stamps.set(start_);  // so that it never counts
+    Count ends = aside_ == nullptr ? 0 : ends_of_row(*aside_);
+    for (const Visit& visit : visits_)
+      if (&visit != aside_) ends += insert_marks(visit, stamps);
+    return ends;
+  }
+
+  // Returns how many ends of the row are new.
+  Count insert_marks(const Visit& visit, Stamps& stamps) {
+    Count ends = 0;
+    const bool is_long = visit.tails.size() >= short_row;
+    if (aside_ == nullptr && is_long && !meets_its_paths(visit)) {
+      for (Id tail : visit.tails) ends += stamps.insert(tail);  // nothing to decide on the way
+      return ends;
+    }
+    for (Id tail : visit.tails) {
+      if (!is_allowed(visit, tail) || !stamps.insert(tail)) continue;
+      ends += aside_ == nullptr || !leads(*aside_, tail);
+    }
+    return ends;
+  }
+
+  // Whether a tail of the row is the end itself or an inner entity of its first path.
+  bool meets_its_paths(const Visit& visit) const {
+    const auto is_tail = [&](Id entity) { return entity >= 0 && is_among(visit.tails, entity); };
+    if (may_loop_ && is_tail(from_->ends[visit.end])) return true;
+    const Inner& inner = from_->paths[visit.end].inner;
+    return std::any_of(inner.begin(), inner.end(), is_tail);
+  }
+
+  // How many ends a row has by itself: its tails, less the distinct ones that are not allowed.
+  Count ends_of_row(const Visit& visit) const {
+    const Inner& inner = from_->paths[visit.end].inner;
+    std::array<Id, 5> passed{start_, from_->ends[visit.end], inner[0], inner[1], inner[2]};
+    std::sort(passed.begin(), passed.end());
+    auto ends = static_cast<Count>(visit.tails.size());
+    for (std::size_t at = 0; at < passed.size(); ++at) {
+      const bool is_repeated = at > 0 && passed[at] == passed[at - 1];
+      if (passed[at] < 0 || is_repeated) continue;
+      ends -= is_among(visit.tails, passed[at]) && !is_allowed(visit, passed[at]);
+    }
+    return ends;
+  }
+
+  // Whether a loop-free path may go on from the visited end to a tail.
+  bool is_allowed(const Visit& visit, Id tail) const {
+    if (tail == start_ || tail == from_->ends[visit.end]) return false;
+    const Frontier::Path& path = from_->paths[visit.end];
+    return !passes(path.inner, tail) || from_->other_path_avoids(path, tail);
+  }
+
+  bool leads(const Visit& visit, Id tail) const {
+    return is_among(visit.tails, tail) && is_allowed(visit, tail);
+  }
+
+  static bool is_among(Ids sorted, Id entity) {
+    return std::binary_search(sorted.begin(), sorted.end(), entity);
+  }
+
+  const Graph& graph_;
+  AllTailBitsets* const all_bitsets_;
+  std::vector<std::size_t> followed_;  // edges that bitsets could have served so far, by relation
+
+  // The step at hand.
+  Id start_ = -1;
+  Id relation_ = -1;
+  const Frontier* from_ = nullptr;
+  bool may_loop_ = true;  // whether the relation leads any entity to itself
+  std::vector<Visit> visits_;
+  std::size_t width_ = 0;   // edges of all visits
+  std::size_t widest_ = 0;  // the visit with most edges
+
+  // How its ends were counted.
+  const TailBitsets* bitsets_ = nullptr;
+  const Visit* aside_ = nullptr;
+  Bits reached_;  // if with bitsets: the numbers of the ends, and of the start
+
+  Steps steps_;
+};
+
+}  // namespace casegraph

@@ -1,0 +1,320 @@
+#include "counting/reach.hpp"
+
+#include <optional>
+
+#include "counting/last_step_counter.hpp"
+#include "counting/reach_plan.hpp"
+
+namespace casegraph {
+namespace {
+
+constexpr int longest_path = 5;
+
+// Counting from the ends: who has the relation, and whose paths do not count.
+struct Backwards {
+  Id relation;
+  std::span<const Endpoint> excluded;
+};
+
+// Counts for one entity after the other, and adds up.
+class ReachCounter {
+ public:
+  // bitsets    null if little is counted
+  // backwards  null if paths are walked from their starts
+  ReachCounter(const Graph& graph, const ReachPlan& plan, int max_length, AllTailBitsets* bitsets,
+               const Backwards* backwards, Progress& progress)
+      : graph_(graph),
+        plan_(plan),
+        backwards_(backwards),
+        is_much_(bitsets != nullptr),
+        frontiers_(max_length + 1),
+        stamps_(max_length + 1, Stamps(graph.entities)),
+        answers_(graph.relations.size()),
+        is_selected_(plan.pairs.size()),
+        leads_to_selected_(plan.trie.nodes.size()),
+        last_step_(graph, bitsets, progress),
+        steps_(progress) {
+    sums.reached.resize(plan.pairs.size());
+    sums.right.resize(plan.pairs.size());
+    sums.skipped.resize(plan.pairs.size());
+    if (backwards_ == nullptr) return;
+    has_relation_.resize(graph.entities);
+    for (Id head : graph.edges(backwards_->relation).heads) has_relation_[head] = true;
+  }
+
+  // Count one entity for the selected pairs, or for all if `selected` is null.
+  void count(Id entity, const std::span<const std::int32_t>* selected) {
+    if (entity >= graph_.entities) return;  // it came after this state of the graph
+    entity_ = entity;
+    select(selected);
+    if (backwards_ == nullptr) find_answers();
+    frontiers_[0].start(entity);
+    walk_below(0);
+    if (backwards_ == nullptr) forget_answers();
+  }
+
+  Reach sums;
+
+ private:
+  void find_answers() {
+    if (!is_much_) {
+      const auto relations = static_cast<Id>(graph_.relations.size());
+      steps_.take(relations);
+      for (Id relation = 0; relation < relations; ++relation)
+        add_answers(relation, graph_.tails(entity_, relation));
+      return;
+    }
+    const Adjacency& all = graph_.adjacency(steps_);
+    const std::int64_t end = all.offsets[entity_ + 1];
+    for (std::int64_t begin = all.offsets[entity_], next; begin < end; begin = next) {
+      const Id relation = all.relations[begin];
+      for (next = begin; next < end && all.relations[next] == relation; ++next) {
+      }
+      add_answers(relation, {all.tails.data() + begin, static_cast<std::size_t>(next - begin)});
+    }
+  }
+
+  void add_answers(Id relation, Ids tails) {
+    if (tails.empty()) return;
+    answers_[relation] = tails;
+    answered_.push_back(relation);
+    add_to(signature_, relation);
+    most_answers_ = std::max(most_answers_, tails.size());
+  }
+
+  void forget_answers() {
+    for (Id relation : answered_) answers_[relation] = {};
+    answered_.clear();
+    signature_ = {};
+    most_answers_ = 0;
+  }
+
+  // Mark the selected pairs, and all nodes on the way to them.
+  void select(const std::span<const std::int32_t>* selected) {
+    has_selection_ = selected != nullptr;
+    if (!has_selection_) return;
+    if (++epoch_ == 0) {
+      std::fill(is_selected_.begin(), is_selected_.end(), 0);
+      std::fill(leads_to_selected_.begin(), leads_to_selected_.end(), 0);
+      epoch_ = 1;
+    }
+    for (std::int32_t pair : *selected) {
+      is_selected_[pair] = epoch_;
+      std::int32_t node = plan_.trie.node_of_type[pair];
+      for (; node >= 0 && leads_to_selected_[node] != epoch_; node = plan_.trie.nodes[node].parent)
+        leads_to_selected_[node] = epoch_;
+    }
+  }
+
+  // Take the steps to all children of a node, and to everything below them.
+  void walk_below(std::int32_t parent) {
+    const auto& nodes = plan_.trie.nodes;
+    for (std::int32_t node = parent + 1; node < nodes[parent].after; node = nodes[node].after) {
+      steps_.take();
+      if (is_of_use(node)) walk_to(node);
+    }
+  }
+
+  bool is_of_use(std::int32_t node) const {
+    if (has_selection_) return leads_to_selected_[node] == epoch_;
+    return have_common_bits(plan_.below[node], signature_);
+  }
+
+  void walk_to(std::int32_t node) {
+    const Trie::Node& at = plan_.trie.nodes[node];
+    const int before = at.length - 1;
+    const Frontier& from = frontiers_[before];
+    const Stamps* where = before == 0 ? nullptr : &stamps_[before];
+    const Edges& edges = graph_.edges(at.relation);
+    if (plan_.has_widths() && !check_width(node, edges, from, where)) return;
+
+    // If the step is too wide for every pair that goes on from here, it is a last step.
+    const bool is_too_wide_to_go_on =
+        plan_.has_widths() && width_[at.length] > plan_.allowed_onwards[node];
+    const int ahead = is_too_wide_to_go_on ? 0 : at.ahead;
+
+    Stamps& stamps = stamps_[at.length];
+    Frontier& into = frontiers_[at.length];
+    if (ahead > 0 || backwards_ != nullptr || has_far_fewer_ends(at.relation, from, where)) {
+      step(edges, entity_, from, where, before, ahead, stamps, into, steps_);
+      const auto ends = static_cast<Count>(into.ends.size());
+      add(node, ends, into.ends, [&](Id answer) { return stamps.has(answer); });
+      if (ahead > 0 && !into.ends.empty()) walk_below(node);
+    } else {
+      const Count ends = last_step_.count(stamps);
+      add(node, ends, {}, [&](Id answer) { return last_step_.reaches(answer, stamps); });
+    }
+  }
+
+  // Whether a last step has far fewer ends than the entity has answers. Then ends are listed and
+  // looked up among the answers; else they are only counted, and answers are looked up among them.
+  bool has_far_fewer_ends(Id relation, const Frontier& from, const Stamps* where) {
+    return last_step_.look(entity_, relation, from, where) + 64 < most_answers_;
+  }
+
+  // Find how wide a step is, and skip the entity for all pairs for which this is the first step
+  // that is too wide. Returns whether it is narrow enough for any pair.
+  bool check_width(std::int32_t node, const Edges& edges, const Frontier& from,
+                   const Stamps* where) {
+    const int length = plan_.trie.nodes[node].length;
+    Count width = 0;
+    each_end(edges, from, where, steps_, [&](std::size_t, std::size_t row) {
+      width += static_cast<Count>(edges.row(row).size());
+    });
+    width_[length] = width;
+    widest_so_far_[length] = std::max(widest_so_far_[length - 1], width);
+    if (width <= plan_.least_allowed[node]) return true;
+
+    const auto pairs = plan_.pairs_at_or_below(node);
+    steps_.take(std::ssize(pairs));
+    for (std::int32_t pair : pairs) {
+      const bool is_wide_enough = plan_.allowed_width(pair, node) >= width;
+      const bool was_skipped_before = plan_.widest[pair] < widest_so_far_[length - 1];
+      if (!counts(pair) || is_wide_enough || was_skipped_before) continue;
+      sums.reached[pair] += width;
+      ++sums.skipped[pair];
+    }
+    return width <= plan_.most_allowed[node];
+  }
+
+  // Whether no step to this node, where the pair ends, was too wide for it.
+  bool is_narrow_enough(std::int32_t pair, std::int32_t node) const {
+    const int length = plan_.trie.nodes[node].length;
+    return plan_.widest[pair] >= widest_so_far_[length - 1] &&
+           plan_.allowed_width(pair, node) >= width_[length];
+  }
+
+  // Whether the entity has the relation of the pair, and the pair is selected for it.
+  bool counts(std::int32_t pair) const {
+    if (answers_[plan_.pairs[pair].relation].empty()) return false;
+    return !has_selection_ || is_selected_[pair] == epoch_;
+  }
+
+  // Add what was found at a node to every pair that ends there.
+  //
+  // count  how many ends there are
+  // ends   the same as a list, or empty if they are only counted
+  // has    whether an answer is an end
+  template <class Has>
+  void add(std::int32_t node, Count count, Ids ends, const Has& has) {
+    if (count == 0) return;
+    if (backwards_ != nullptr) return add_starts(node, ends);
+    for (std::int32_t pair : plan_.pairs_at(node)) {
+      if (!counts(pair) || (plan_.has_widths() && !is_narrow_enough(pair, node))) continue;
+      const Ids answers = answers_[plan_.pairs[pair].relation];
+      steps_.take(std::ssize(answers));
+      sums.reached[pair] += count;
+      if (!ends.empty() && ends.size() < answers.size())
+        for (Id end : ends)
+          sums.right[pair] += std::binary_search(answers.begin(), answers.end(), end);
+      else
+        for (Id answer : answers) sums.right[pair] += answer != entity_ && has(answer);
+    }
+  }
+
+  // Walking backwards: the entity is an end, and paths to it begin at `starts`.
+  void add_starts(std::int32_t node, Ids starts) {
+    const Edges& answers = graph_.edges(backwards_->relation);
+    const auto excluded = backwards_->excluded;
+    for (std::int32_t pair : plan_.pairs_at(node)) {
+      if (is_selected_[pair] != epoch_) continue;
+      steps_.take(std::ssize(starts));
+      for (Id start : starts) {
+        if (!has_relation_[start]) continue;
+        if (std::binary_search(excluded.begin(), excluded.end(), Endpoint{start, pair})) continue;
+        ++sums.reached[pair];
+        sums.right[pair] += answers.holds(start, entity_);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const ReachPlan& plan_;
+  const Backwards* backwards_;
+  const bool is_much_;  // then the edges of an entity are read in one piece
+
+  // By length of the path so far.
+  std::vector<Frontier> frontiers_;
+  std::vector<Stamps> stamps_;
+  std::array<Count, longest_path + 1> width_{};          // edges of the step
+  std::array<Count, longest_path + 1> widest_so_far_{};  // of this step and all before it
+
+  // The entity at hand.
+  Id entity_ = -1;
+  std::vector<Ids> answers_;      // by relation
+  std::vector<Id> answered_;      // the relations that it has
+  Signature signature_{};         // of these relations
+  std::size_t most_answers_ = 0;  // of one of them
+
+  // The selection at hand: pairs and nodes stamped with the current epoch.
+  bool has_selection_ = false;
+  std::uint32_t epoch_ = 0;
+  std::vector<std::uint32_t> is_selected_;
+  std::vector<std::uint32_t> leads_to_selected_;
+
+  std::vector<char> has_relation_;  // by entity; only when walking backwards
+  LastStepCounter last_step_;
+  Steps steps_;
+};
+
+// Whether there is so much to count that it pays to look at all edges once.
+bool is_much(const Graph& graph, Ids entities, const ReachPlan& plan) {
+  std::size_t edges = 0;
+  for (const auto& of_relation : graph.relations) edges += of_relation->tails.size();
+  return plan.pairs.size() * entities.size() >= edges;
+}
+
+Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const Selection& selected,
+                const Backwards* backwards, int max_length, int threads, Progress& progress) {
+  Steps steps(progress);
+  const bool all = selected.is_everything();
+  std::optional<AllTailBitsets> bitsets;
+  if (all && is_much(graph, entities, plan)) bitsets.emplace(graph, steps);
+
+  // Entities differ in cost by orders of magnitude, so a chunk has only a few of them.
+  const Chunks chunks(entities.size(), 8);
+  AllTailBitsets* const shared_bitsets = bitsets ? &*bitsets : nullptr;
+  std::vector<ReachCounter> counters(
+      chunks.workers(threads),
+      ReachCounter(graph, plan, max_length, shared_bitsets, backwards, progress));
+  chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
+    for (std::size_t place = begin; place < end; ++place) {
+      const auto some = all ? selected.places : selected.of(place);
+      counters[thread].count(entities[place], all ? nullptr : &some);
+    }
+    progress.done(static_cast<std::int64_t>(end - begin));
+  });
+
+  Reach total = std::move(counters[0].sums);
+  for (std::size_t other = 1; other < counters.size(); ++other) {
+    const Reach& sums = counters[other].sums;
+    for (std::size_t pair = 0; pair < plan.pairs.size(); ++pair) {
+      total.reached[pair] += sums.reached[pair];
+      total.right[pair] += sums.right[pair];
+      total.skipped[pair] += sums.skipped[pair];
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
+            const Selection& selected, std::span<const Count> widest, int max_length, int threads,
+            Progress& progress) {
+  const ReachPlan plan(pairs, widest, max_length);
+  return sums_over(graph, entities, plan, selected, nullptr, max_length, threads, progress);
+}
+
+Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types,
+                 const Selection& selected, std::span<const Endpoint> excluded, int max_length,
+                 int threads, Progress& progress) {
+  const Packing packing(max_length);
+  std::vector<RelationPathType> pairs;
+  for (PathType type : types) pairs.push_back({relation, backwards(type, packing)});
+  const ReachPlan plan(pairs, {}, max_length);
+  const Backwards from_ends{relation, excluded};
+  return sums_over(graph, ends, plan, selected, &from_ends, max_length, threads, progress);
+}
+
+}  // namespace casegraph

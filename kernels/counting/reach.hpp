@@ -1,0 +1,79 @@
+// Reached and right: the distinct ends of loop-free paths, and how many of them are answers.
+//
+// Problem: for a query relation and a path type, sum over all entities that have the relation: how
+// many distinct entities the loop-free paths of the type reach, and how many of these are answers.
+// right / (reached + doubt) is the precision of the default setting.
+//
+// Idea: from each entity, walk all path types at once as a trie (`ReachPlan`), keeping at each node
+// the set of ends (`Frontier`, with Monien's representative families). Branches that hold nothing
+// for the relations of the entity are skipped. Last steps are only counted (`LastStepCounter`).
+//
+// The cost is the number of edges leaving all those ends. `reach_cost` finds it beforehand.
+#pragma once
+
+#include "common/parallel.hpp"
+#include "common/path_type.hpp"
+#include "graph/graph.hpp"
+
+namespace casegraph {
+
+// A query relation, and a path type in use for it.
+struct RelationPathType {
+  Id relation;
+  PathType type;
+};
+
+// Parallel to the pairs of relation and path type that were given.
+struct Reach {
+  std::vector<Count> reached;
+  std::vector<Count> right;
+  std::vector<Count> skipped;  // from how many entities a step was too wide
+};
+
+// Which pairs count for which entity: places[offsets[i] .. offsets[i + 1]) for the i-th entity.
+// Without offsets, all pairs count for all entities.
+struct Selection {
+  std::span<const std::int64_t> offsets;
+  std::span<const std::int32_t> places;
+
+  bool is_everything() const { return offsets.empty(); }
+  std::span<const std::int32_t> of(std::size_t entity) const {
+    return places.subspan(offsets[entity], offsets[entity + 1] - offsets[entity]);
+  }
+};
+
+// How many times wider than other steps a last step may be. An edge that paths go on from takes as
+// long as 32 that are only counted (see the costs in reach_cost.hpp: 8 · 4).
+constexpr Count last_is_wider = 32;
+
+// The sums for all pairs, over those of `entities` that have the relation.
+//
+// pairs     relations and path types
+// selected  which pairs count for which entity
+// widest    (pairs)  how many edges one step may follow, a last step `last_is_wider` times as many;
+//           empty for any number. An entity with a wider step is skipped: the width of that step is
+//           added to `reached`, as if none of its ends were right, and 1 to `skipped`. Each entity
+//           is judged by itself, so the sums do not depend on what else is counted, nor on any
+//           order
+Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
+            const Selection& selected, std::span<const Count> widest, int max_length, int threads,
+            Progress& progress);
+
+// An entity where paths of a type begin or end.
+struct Endpoint {
+  Id entity;
+  std::int32_t place;  // of the path type
+  auto operator<=>(const Endpoint&) const = default;
+};
+
+// The same sums counted from the ends: over entities that have the relation and reach one of
+// `ends`. Path types are walked backwards. (What a change does to `reached` is often easier to find
+// from where paths end than from where they begin.)
+//
+// selected  which path types count for which end
+// excluded  sorted; paths of the type that start at the entity do not count
+Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types,
+                 const Selection& selected, std::span<const Endpoint> excluded, int max_length,
+                 int threads, Progress& progress);
+
+}  // namespace casegraph

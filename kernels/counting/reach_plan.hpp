@@ -1,0 +1,135 @@
+// What `reach` has to walk: one trie of all path types, with the pairs that end at each node.
+//
+// Two things let it skip a branch without walking it:
+//
+//   relations  A branch is of no use to an entity that has none of the query relations below it.
+//              Each node has a signature of these relations (`below`): one bit each, hashed into
+//              512 bits, like a Bloom filter. Where signatures do not meet, the relations do not.
+//   widths     Pairs may allow only so many edges for a step. Each node has the least and the most
+//              that pairs at or below it allow, so that most steps need no look at single pairs.
+#pragma once
+
+#include <array>
+#include <numeric>
+
+#include "counting/reach.hpp"
+#include "counting/trie.hpp"
+
+namespace casegraph {
+
+// 512 bits are one cache line, and tell apart the relations of most benchmark graphs.
+using Signature = std::array<std::uint64_t, 8>;
+
+inline void add_to(Signature& signature, Id relation) {
+  signature[(relation >> 6) & 7] |= std::uint64_t{1} << (relation & 63);
+}
+
+inline bool have_common_bits(const Signature& a, const Signature& b) {
+  std::uint64_t common = 0;
+  for (std::size_t word = 0; word < a.size(); ++word) common |= a[word] & b[word];
+  return common != 0;
+}
+
+class ReachPlan {
+ public:
+  // widest  (pairs)  the width that each allows, as in `reach`; empty for any
+  ReachPlan(std::span<const RelationPathType> pairs_, std::span<const Count> widest_,
+            int max_length)
+      : pairs(pairs_), widest(widest_), trie(types_of(pairs_), max_length) {
+    group_pairs();
+    make_signatures();
+    if (has_widths()) find_widths();
+  }
+
+  bool has_widths() const { return !widest.empty(); }
+
+  // The pairs whose path type ends at a node.
+  std::span<const std::int32_t> pairs_at(std::int32_t node) const {
+    return pairs_between(node, node + 1);
+  }
+  std::span<const std::int32_t> pairs_at_or_below(std::int32_t node) const {
+    return pairs_between(node, trie.nodes[node].after);
+  }
+
+  // How many edges the step that leads to a node may follow for a pair at or below it.
+  Count allowed_width(std::int32_t pair, std::int32_t node) const {
+    const bool is_last_step = trie.node_of_type[pair] == node;
+    if (!is_last_step) return widest[pair];
+    return widest[pair] > INT64_MAX / last_is_wider ? INT64_MAX : last_is_wider * widest[pair];
+  }
+
+  const std::span<const RelationPathType> pairs;
+  const std::span<const Count> widest;
+  const Trie trie;
+  std::vector<Signature> below;  // by node: the relations of the pairs at or below it
+
+  // By node, of what pairs allow for the step that leads there; empty without widths.
+  std::vector<Count> least_allowed;    // by any pair at or below it
+  std::vector<Count> most_allowed;     // by any pair at or below it
+  std::vector<Count> allowed_onwards;  // the most by any pair below it
+
+ private:
+  static std::vector<PathType> types_of(std::span<const RelationPathType> pairs) {
+    std::vector<PathType> types;
+    for (const RelationPathType& pair : pairs) types.push_back(pair.type);
+    return types;
+  }
+
+  std::span<const std::int32_t> pairs_between(std::int32_t node, std::int32_t end) const {
+    return std::span(by_node_).subspan(first_pair_[node], first_pair_[end] - first_pair_[node]);
+  }
+
+  // A counting sort of the pairs by node. Nodes are in preorder, so the pairs below a node follow
+  // its own.
+  void group_pairs() {
+    first_pair_.assign(trie.nodes.size() + 1, 0);
+    for (std::int32_t node : trie.node_of_type) ++first_pair_[node + 1];
+    std::partial_sum(first_pair_.begin(), first_pair_.end(), first_pair_.begin());
+    by_node_.resize(pairs.size());
+    std::vector<std::int32_t> next(first_pair_.begin(), first_pair_.end() - 1);
+    for (std::size_t pair = 0; pair < pairs.size(); ++pair)
+      by_node_[next[trie.node_of_type[pair]]++] = static_cast<std::int32_t>(pair);
+  }
+
+  void make_signatures() {
+    below.resize(trie.nodes.size());
+    for (std::size_t pair = 0; pair < pairs.size(); ++pair)
+      add_to(below[trie.node_of_type[pair]], pairs[pair].relation);
+    for (std::size_t node = trie.nodes.size() - 1; node > 0; --node) {
+      Signature& parent = below[trie.nodes[node].parent];
+      for (std::size_t word = 0; word < parent.size(); ++word) parent[word] |= below[node][word];
+    }
+  }
+
+  // From the leaves up: what pairs allow where they end, and what they allow on the way there.
+  void find_widths() {
+    const std::vector<Count> no_limit(trie.nodes.size(), INT64_MAX), nothing(trie.nodes.size());
+    std::vector<Count> least_on_the_way = no_limit, most_on_the_way = nothing;
+    least_allowed = no_limit;
+    most_allowed = nothing;
+    allowed_onwards = nothing;
+
+    for (std::int32_t pair = 0; pair < std::ssize(widest); ++pair) {
+      const std::int32_t node = trie.node_of_type[pair];
+      const Count at_the_end = allowed_width(pair, node);
+      least_on_the_way[node] = std::min(least_on_the_way[node], widest[pair]);
+      most_on_the_way[node] = std::max(most_on_the_way[node], widest[pair]);
+      least_allowed[node] = std::min(least_allowed[node], at_the_end);
+      most_allowed[node] = std::max(most_allowed[node], at_the_end);
+    }
+    for (std::size_t node = trie.nodes.size() - 1; node > 0; --node) {
+      const std::int32_t parent = trie.nodes[node].parent;
+      const Count least = least_on_the_way[node], most = most_on_the_way[node];
+      least_on_the_way[parent] = std::min(least_on_the_way[parent], least);
+      most_on_the_way[parent] = std::max(most_on_the_way[parent], most);
+      least_allowed[parent] = std::min(least_allowed[parent], least);
+      most_allowed[parent] = std::max(most_allowed[parent], most);
+      allowed_onwards[parent] = std::max(allowed_onwards[parent], most);
+    }
+  }
+
+  std::vector<std::int32_t> first_pair_;  // by node, and the end: where its pairs begin
+  std::vector<std::int32_t> by_node_;     // pairs, grouped by the node where they end
+};
+
+}  // namespace casegraph

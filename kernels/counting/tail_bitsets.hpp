@@ -1,0 +1,125 @@
+// The tails of a relation as bitsets.
+//
+// Problem: counting the distinct ends of a wide last step by marking them goes to memory at random,
+// once for each edge. Idea: number the tails of a relation densely. Then the ends of a step are a
+// bitset that fits into the cache, and a long row of tails is joined 64 at a time by `or`, with a
+// population count of what is new.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "common/bits.hpp"
+#include "graph/graph.hpp"
+
+namespace casegraph {
+
+// The tails of one relation, each numbered by its row among the edges of the inverse relation.
+//
+// A row of tails is also kept as a bitset if that takes no more memory than its numbers do: two
+// numbers of 32 bits are as long as a word. So all of this takes at most twice the tails' memory.
+class TailBitsets {
+ public:
+  TailBitsets(const Edges& edges, const Edges& back, Steps& steps)
+      : edges_(edges),
+        back_(back),
+        words_((back.heads.size() + 63) / 64),
+        bitset_of_row_(edges.heads.size(), -1) {
+    number_tails(steps);
+    make_bitsets(steps);
+  }
+
+  // How many distinct tails there are.
+  std::size_t size() const { return back_.heads.size(); }
+
+  // The number of an entity, or `size()` if it is no tail.
+  std::size_t number(Id entity) const { return back_.row_of(entity); }
+
+  // The numbers of the tails of one row, which must be a part of `edges.tails`.
+  Ids numbers(Ids tails) const {
+    return {numbers_.data() + (tails.data() - edges_.tails.data()), tails.size()};
+  }
+
+  // The same as a bitset; empty where the row is short.
+  std::span<const std::uint64_t> bitset(std::size_t row) const {
+    if (bitset_of_row_[row] < 0) return {};
+    return std::span(bitsets_).subspan(static_cast<std::size_t>(bitset_of_row_[row]), words_);
+  }
+
+ private:
+  void number_tails(Steps& steps) {
+    numbers_.reserve(edges_.tails.size());
+    for (Id tail : edges_.tails) {
+      steps.take();
+      numbers_.push_back(static_cast<Id>(back_.row_of(tail)));
+    }
+  }
+
+  void make_bitsets(Steps& steps) {
+    for (std::size_t row = 0; row < edges_.heads.size(); ++row) {
+      const Ids tails = edges_.row(row);
+      if (tails.size() < 2 * words_) continue;
+      steps.take(static_cast<Count>(tails.size()));
+      const std::size_t begin = bitsets_.size();
+      bitset_of_row_[row] = static_cast<std::int64_t>(begin);
+      bitsets_.resize(begin + words_);
+      for (Id number : numbers(tails)) {
+        std::uint64_t& word = bitsets_[begin + (static_cast<std::size_t>(number) >> 6)];
+        word |= std::uint64_t{1} << (number & 63);
+      }
+    }
+  }
+
+  const Edges& edges_;
+  const Edges& back_;
+  const std::size_t words_;                  // of a bitset
+  std::vector<Id> numbers_;                  // parallel to the tails
+  std::vector<std::int64_t> bitset_of_row_;  // where it begins in `bitsets_`, or -1
+  std::vector<std::uint64_t> bitsets_;
+};
+
+// The bitsets of all relations. Those of a relation are made when first needed, by whichever thread
+// that is; others wait for it.
+class AllTailBitsets {
+ public:
+  AllTailBitsets(const Graph& graph, Steps& steps) : graph_(graph), made_(graph.relations.size()) {
+    for (const auto& edges : graph.relations) has_loops_.push_back(leads_to_itself(*edges, steps));
+  }
+
+  // Whether a relation leads any entity to itself.
+  bool has_loops(Id relation) const { return has_loops_[relation]; }
+
+  const TailBitsets& of(Id relation, Steps& steps) {
+    Made& made = made_[relation];
+    if (const TailBitsets* ready = made.ready.load(std::memory_order_acquire)) return *ready;
+    const std::lock_guard lock(made.guard);
+    if (made.owner == nullptr) {
+      const Edges& back = graph_.edges(inverse(relation));
+      made.owner = std::make_unique<const TailBitsets>(graph_.edges(relation), back, steps);
+    }
+    made.ready.store(made.owner.get(), std::memory_order_release);
+    return *made.owner;
+  }
+
+ private:
+  struct Made {
+    std::mutex guard;
+    std::atomic<const TailBitsets*> ready{nullptr};
+    std::unique_ptr<const TailBitsets> owner;
+  };
+
+  static bool leads_to_itself(const Edges& edges, Steps& steps) {
+    steps.take(static_cast<Count>(edges.heads.size()));
+    for (std::size_t row = 0; row < edges.heads.size(); ++row) {
+      const Ids tails = edges.row(row);
+      if (std::binary_search(tails.begin(), tails.end(), edges.heads[row])) return true;
+    }
+    return false;
+  }
+
+  const Graph& graph_;
+  std::vector<char> has_loops_;
+  std::vector<Made> made_;
+};
+
+}  // namespace casegraph

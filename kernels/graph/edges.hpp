@@ -1,0 +1,98 @@
+// The edges of one relation, grouped by head (compressed sparse rows), with an index of the heads.
+//
+// Row i holds the tails of heads[i], sorted: tails[offsets[i] .. offsets[i + 1]). Only entities
+// with edges have a row.
+//
+// Problem: from an entity to its row in constant time, without an array of all entities for each of
+// maybe thousands of relations. Two indexes, of at most about eight bytes a row:
+//
+//   common relation   one bit for each entity, with the number of bits before each word of 64. The
+//                     row of an entity is the number of bits before its own: a population count
+//                     (a rank structure on a bitset, Jacobson 1989).
+//   rare relation     the ids are cut into about as many stretches as there are rows, and each
+//                     knows where its rows begin. Bisection is left with one stretch.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <vector>
+
+#include "common/ids.hpp"
+
+namespace casegraph {
+
+// A sum of hashes over the heads of all edges, and another over their tails. A relation and its
+// inverse have them the other way round: so both give every entity equally many edges.
+struct EdgeDigest {
+  std::uint64_t heads = 0;
+  std::uint64_t tails = 0;
+};
+
+class Edges {
+ public:
+  // owner  keeps the arrays alive
+  Edges(Ids heads, Ids offsets, Ids tails, std::shared_ptr<const void> owner);
+
+  // The tails of an entity; empty if it has none.
+  Ids of(Id entity) const {
+    const std::size_t row = row_of(entity);
+    return row == heads.size() ? Ids{} : this->row(row);
+  }
+
+  // The row of an entity, or `heads.size()` if it has none.
+  std::size_t row_of(Id entity) const {
+    if (index_.empty()) return bisect(entity);
+    const auto word = static_cast<std::size_t>(entity) >> 6;
+    if (word >= index_.size()) return heads.size();
+    const auto bit = std::uint64_t{1} << (entity & 63);
+    if (!(index_[word].bits & bit)) return heads.size();
+    const int before_in_word = std::popcount(index_[word].bits & (bit - 1));
+    return index_[word].before + static_cast<std::size_t>(before_in_word);
+  }
+
+  Ids row(std::size_t at) const {
+    const auto length = static_cast<std::size_t>(offsets[at + 1] - offsets[at]);
+    return {tails.data() + offsets[at], length};
+  }
+
+  bool holds(Id head, Id tail) const;
+
+  std::size_t index_bytes() const {
+    return index_.size() * sizeof(Word) + stretches_.size() * sizeof(Id);
+  }
+
+  const Ids heads, offsets, tails;
+  const Id largest;  // id of a head or tail; -1 if there are no edges
+  const EdgeDigest digest;
+
+ private:
+  struct Word {
+    std::uint64_t bits = 0;
+    std::uint64_t before = 0;  // bits of all words before this one
+  };
+
+  std::size_t bisect(Id entity) const {
+    auto first = heads.begin(), last = heads.end();
+    if (!stretches_.empty()) {
+      const auto stretch = static_cast<std::size_t>(entity >> shift_);
+      if (stretch + 1 >= stretches_.size()) return heads.size();
+      last = first + stretches_[stretch + 1];
+      first += stretches_[stretch];
+    }
+    const auto at = std::lower_bound(first, last, entity);
+    if (at == last || *at != entity) return heads.size();
+    return static_cast<std::size_t>(at - heads.begin());
+  }
+
+  void index_bits();
+  void index_stretches();
+
+  std::vector<Word> index_;  // of a common relation
+  std::vector<Id>
+      stretches_;  // of a rare relation: the first row of each 2^shift_ ids, and the end
+  int shift_ = 0;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace casegraph

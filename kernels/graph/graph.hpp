@@ -1,0 +1,58 @@
+// The graph as the kernels read it: the edges of each relation, and all edges of each entity.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "common/progress.hpp"
+#include "graph/edges.hpp"
+
+namespace casegraph {
+
+struct Edge {
+  Id head;
+  Id relation;
+  Id tail;
+};
+
+// All edges of every entity in one piece, sorted by (relation, tail): what path counting walks
+// over.
+struct Adjacency {
+  std::vector<std::int64_t> offsets;  // (entities + 1)
+  std::vector<Id> relations;          // (edges)
+  std::vector<Id> tails;              // (edges)
+};
+
+class Graph {
+ public:
+  Graph(Id entities_, std::vector<std::shared_ptr<const Edges>> relations_)
+      : entities(entities_), relations(std::move(relations_)) {}
+
+  const Edges& edges(Id relation) const { return *relations[relation]; }
+  Ids tails(Id entity, Id relation) const { return relations[relation]->of(entity); }
+
+  // Made by the first who asks, from all edges. Others wait, and can be stopped while they do. If
+  // the making is interrupted, the next who asks makes it.
+  const Adjacency& adjacency(Steps& steps) const;
+
+  const Id entities;
+  const std::vector<std::shared_ptr<const Edges>> relations;  // each with its inverse after it
+
+ private:
+  mutable std::timed_mutex guard_;
+  mutable std::atomic<bool> is_made_{false};
+  mutable Adjacency adjacency_;
+};
+
+// The relations of each of `entities`, sorted: relations[offsets[i] .. offsets[i + 1]) of the i-th.
+struct Profiles {
+  std::vector<std::int64_t> offsets;
+  std::vector<Id> relations;
+};
+Profiles profiles(const Graph& graph, Ids entities, Progress& progress);
+
+// How many walks of 1 to `length` edges leave each entity; INT64_MAX where there are more than fit.
+std::vector<Count> walks_from_each(const Graph& graph, int length, Progress& progress);
+
+}  // namespace casegraph

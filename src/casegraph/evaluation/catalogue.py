@@ -1,0 +1,159 @@
+"""
+Published data sets by name: what each holds, where it comes from, and where it is on this machine.
+
+The tables `datasets.tsv` and `dataset_files.tsv` beside this module list the data sets, and for
+each that can be downloaded its files with size, SHA-256 and address. A data set without files has
+no public source that is known to hold just these facts; its `source` says why.
+
+A data set is looked for in this order, and the first folder found is used:
+
+1. the name as a path
+2. the folder that the environment variable CASEGRAPH_DATA names
+3. shared/data beside the checkout of casegraph, if it runs from a checkout
+4. the cache, to which `evaluation.downloads` downloads
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from casegraph.errors import NotABenchmark, UnknownName
+
+DATA_VARIABLE = "CASEGRAPH_DATA"
+_HERE = Path(__file__).parent
+_DATASETS = _HERE / "datasets.tsv"
+_FILES = _HERE / "dataset_files.tsv"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file of a data set as it is published.
+
+    size    in bytes
+    sha256  of its content, in hexadecimal digits
+    """
+
+    name: str
+    size: int
+    sha256: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A published data set; `facts`, `entities` and `relations` are how many, over all splits.
+
+    content  what it is about, and who published it
+    source   where it can be downloaded, or why it cannot
+    files    what to download; none if it cannot be downloaded
+    """
+
+    name: str
+    facts: int
+    entities: int
+    relations: int
+    content: str
+    source: str
+    files: tuple[RemoteFile, ...]
+
+
+@cache
+def catalogue() -> dict[str, Dataset]:
+    """All data sets by name."""
+    files: dict[str, list[RemoteFile]] = {}
+    for name, file, size, sha256, url in _rows(_FILES):
+        files.setdefault(name, []).append(RemoteFile(file, int(size), sha256, url))
+
+    datasets = {}
+    for name, facts, entities, relations, content, source in _rows(_DATASETS):
+        datasets[name] = Dataset(
+            name=name,
+            facts=int(facts),
+            entities=int(entities),
+            relations=int(relations),
+            content=content,
+            source=source,
+            files=tuple(files.get(name, ())),
+        )
+    return datasets
+
+
+def dataset(name: str) -> Dataset:
+    """The data set of this name; `UnknownName` if there is none."""
+    known = catalogue()
+    if name not in known:
+        raise UnknownName("data set", name, known)
+    return known[name]
+
+
+def located(name: str | Path) -> Path:
+    """The folder of a data set, given by name or by path.
+
+    `NotABenchmark` if it is a data set that is not on this machine. Any other path is returned as
+    it is, whether there is a folder or not.
+    """
+    path = Path(name)
+    if path.exists() or str(name) not in catalogue():
+        return path
+    found = find(str(name))
+    if found is not None:
+        return found
+    if catalogue()[str(name)].files:
+        advice = f"fetch it with 'casegraph datasets fetch {name}'"
+    else:
+        advice = f"put it into a folder, and name that in {DATA_VARIABLE}"
+    raise NotABenchmark(str(name), f"the data set is not on this machine; {advice}")
+
+
+def find(name: str) -> Path | None:
+    """The folder of a data set on this machine, given by name; None if there is none."""
+    for folder in data_folders():
+        if (folder / name).is_dir():
+            return folder / name
+    return None
+
+
+def data_folders() -> list[Path]:
+    """The folders that hold data sets, in the order in which they are searched."""
+    folders = [_chosen_folder(), _folder_beside_checkout(), cache_folder()]
+    return [folder for folder in folders if folder is not None]
+
+
+def download_folder() -> Path:
+    """Where downloads go: the folder that CASEGRAPH_DATA names, else the cache."""
+    return _chosen_folder() or cache_folder()
+
+
+def cache_folder() -> Path:
+    """The folder for data that can be downloaded again, as each system has it."""
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "casegraph" / "data"
+
+
+def _chosen_folder() -> Path | None:
+    chosen = os.environ.get(DATA_VARIABLE)
+    return Path(chosen) if chosen else None
+
+
+def _folder_beside_checkout() -> Path | None:
+    """shared/data beside the checkout; None if this package is not part of a checkout."""
+    package = _HERE.parent
+    checkout = package.parents[1]
+    is_checkout = package.parent.name == "src" and (checkout / "pyproject.toml").is_file()
+    return checkout.parent / "shared" / "data" if is_checkout else None
+
+
+def _rows(table: Path) -> Iterator[list[str]]:
+    """The rows of a table after its header."""
+    _, *lines = table.read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        yield line.split("\t")
