@@ -11,7 +11,7 @@ from __future__ import annotations
 from operator import index
 from pathlib import Path
 from threading import Lock, get_ident
-from typing import TYPE_CHECKING, Literal, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -242,13 +242,14 @@ def _wanted(state: State, top: int, known: Known, candidates: Iterable[str] | No
     return Wanted(count, known, allowed)
 
 
-def _checked_count(name: str, value: SupportsIndex, *, all_if_negative: bool = False) -> int:
+def _checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
     """A number that the user gave, as a Python integer; an error unless it is a whole number of up to 64 bits."""
-    count = index(value) if isinstance(value, SupportsIndex) else value
+    has_index = hasattr(value, "__index__")  # NumPy's integers have one, too
+    count: Any = index(value) if has_index else value
     if all_if_negative and isinstance(count, int) and count < 0:
         return ALL
     check_count(name, count, 0)
-    return count
+    return int(count)
 
 
 def _answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted) -> list[Answers]:
