@@ -200,7 +200,7 @@ def test_whoever_writes_to_the_counters_stops_a_kernel_in_another_thread() -> No
 
 def test_a_case_base_answers_as_ever_after_an_interrupt() -> None:
     facts = list(crowd(90, 5).facts())
-    cases, untouched = CaseBase(Settings(counting=10**8)), CaseBase(Settings(counting=10**8))
+    cases, untouched = CaseBase(Settings(counting=10**9)), CaseBase(Settings(counting=10**9))
     cases.update(add=facts)
     untouched.update(add=facts)
     with alarm(0.2), pytest.raises(TooLate):
