@@ -10,6 +10,7 @@ from hypothesis import settings as example_settings
 from tests import oracle
 from tests.strategies import Fact, fact_lists, random_facts, some_settings
 
+from casegraph import world
 from casegraph.answering.explanation import PATHS_SHOWN, Explanation, Reason
 from casegraph.answering.rendering import LEAST_SHOWN
 from casegraph.answering.results import Answer
@@ -259,3 +260,13 @@ def test_every_fact_that_the_same_entities_share_is_a_reason_of_its_own() -> Non
     best = cases.ask("Marie", "field")[0]
     words = [reason.words for reason in cases.explain(best) if reason.kind == "shared fact"]
     assert sorted(words) == ["born in Lyon", "lives in Paris", "works at Sorbonne"]
+
+
+def test_explaining_several_answers_at_once_is_explaining_each() -> None:
+    cases = CaseBase()
+    cases.update(add=world.facts())
+    first = cases.ask("Albert Einstein", "citizen of", top=4)
+    second = cases.ask_head("born in", "Ulm", top=3)
+    answers = [*first, *second, first[0]]
+    assert cases.explain_all(answers) == [cases.explain(answer) for answer in answers]
+    assert cases.explain_all([]) == []

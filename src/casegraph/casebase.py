@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from casegraph.answering.explanation import Explanation, Neighbour, explanation
+from casegraph.answering.explanation import Explanation, Neighbour, explanations
 from casegraph.answering.query import UNKNOWN, Found, answers, standings
 from casegraph.answering.results import Answer, Answers, named_answers
 from casegraph.answering.state import State, Update
@@ -164,16 +164,25 @@ class CaseBase:
 
     def explain(self, answer: Answer) -> Explanation:
         """Why an answer was given: the reasons that add up to its score, and the precedents they rest on."""
+        return self.explain_all([answer])[0]
+
+    def explain_all(self, answers: Sequence[Answer]) -> list[Explanation]:
+        """Why each of several answers was given; those to one question are explained in one pass."""
         state = self._state
-        entity = state.graph.entities.find(answer.asked)
-        found = state.graph.entities.find(answer.entity)
-        relation = state.graph.relations.find(answer.relation)
-        if entity is None or found is None or relation is None:
-            raise CasegraphError(
-                f"this case base did not give the answer {answer.entity!r}; explain it with the one that did"
-            )
-        direction = backward(relation) if answer.inverse else forward(relation)
-        return explanation(state, Query(entity, direction), answer, found)
+        by_query: dict[Query, list[int]] = {}
+        entities = []
+        for place, answer in enumerate(answers):
+            query, entity = _answered(state, answer)
+            by_query.setdefault(query, []).append(place)
+            entities.append(entity)
+
+        explained: dict[int, Explanation] = {}
+        for query, places in by_query.items():
+            its_answers = [answers[place] for place in places]
+            its_entities = ids(entities[place] for place in places)
+            found = explanations(state, query, its_answers, its_entities)
+            explained.update(zip(places, found, strict=True))
+        return [explained[place] for place in range(len(answers))]
 
     def similar(self, entity: str, relation: str | None = None, top: int = 10) -> list[Neighbour]:
         """The entities most like this one, by the relations they have; with a relation, those that have it."""
@@ -334,6 +343,19 @@ def _scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         for place, score in zip(places[relation], standing.score.tolist(), strict=True):
             scores[place] = score
     return scores
+
+
+def _answered(state: State, answer: Answer) -> tuple[Query, int]:
+    """The query that an answer was given to, and the entity that it names."""
+    entity = state.graph.entities.find(answer.asked)
+    found = state.graph.entities.find(answer.entity)
+    relation = state.graph.relations.find(answer.relation)
+    if entity is None or found is None or relation is None:
+        raise CasegraphError(
+            f"this case base did not give the answer {answer.entity!r}; explain it with the one that did"
+        )
+    direction = backward(relation) if answer.inverse else forward(relation)
+    return Query(entity, direction), found
 
 
 def _relation_named(state: State, name: str) -> int:

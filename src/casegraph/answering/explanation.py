@@ -9,9 +9,9 @@ computes them, and in the same order, so they add up to the score to the last bi
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from math import log1p, sqrt
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,9 +35,11 @@ from casegraph.similarity.retrieval import contextual_entities
 from casegraph.statistics.path_types import PathType, in_words, paths_between, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from casegraph.answering.query import WalkLists
     from casegraph.answering.state import State
+    from casegraph.graph.arrays import Ids
     from casegraph.graph.graph import Graph, Query
 
 Kind = Literal["path", "shared fact", "habit"]
@@ -151,14 +153,24 @@ class Explanation:
         ]
 
 
-def explanation(state: State, query: Query, answer: Answer, found: int) -> Explanation:
-    """All reasons for `found` as an answer to `query`, and its contextual entities."""
+def explanations(state: State, query: Query, answers: Sequence[Answer], found: Ids) -> list[Explanation]:
+    """The reasons for each of several answers to one query, and its contextual entities.
+
+    found  (answers,)  the entity of each answer
+
+    The query is walked once: the evidence of all answers is gathered in one pass.
+    """
     k = state.settings.neighbours or NEIGHBOURS_SHOWN
     near = contextual_entities(state.profiles, state.graph, query, k)
     neighbours = tuple(
         Neighbour.of(state, query.entity, other, query.relation) for other in near.tolist()[:NEIGHBOURS_SHOWN]
     )
-    return Explanation(answer, tuple(reasons(state, query, found)), neighbours)
+    evidence = _evidence(state, query, found)
+    explained = []
+    for answer, entity, pieces in zip(answers, found.tolist(), evidence.pieces, strict=True):
+        reasons_given = tuple(_reasons(state, query, entity, evidence.lists, pieces))
+        explained.append(Explanation(answer, reasons_given, neighbours))
+    return explained
 
 
 def reasons(state: State, query: Query, found: int, hidden: int = UNKNOWN) -> Iterator[Reason]:
@@ -166,12 +178,31 @@ def reasons(state: State, query: Query, found: int, hidden: int = UNKNOWN) -> It
 
     hidden  a known answer to be treated as unknown, or -1
     """
-    graph = state.graph
+    evidence = _evidence(state, query, ids([found]), hidden)
+    return _reasons(state, query, found, evidence.lists, evidence.pieces[0])
+
+
+class Evidence(NamedTuple):
+    """What speaks for each of several answers, and the path types that were walked to find it."""
+
+    lists: WalkLists
+    pieces: list[list[Piece]]
+
+
+def _evidence(state: State, query: Query, found: Ids, hidden: int = UNKNOWN) -> Evidence:
+    """The evidence for each of the entities `found`, gathered in one pass."""
     entity = ids([query.entity])
     lists, kernel = relation_query(state, query.relation, entity)
-    columns = kernels.evidence(kernel, entity, lists.of_query, ids([hidden]), state.workspaces, found)
+    offsets, columns = kernels.evidence_of_each(kernel, entity, lists.of_query, ids([hidden]), state.workspaces, found)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     pieces = [Piece(*row) for row in rows]
+    of_each = [pieces[start:end] for start, end in pairwise(offsets.tolist())]
+    return Evidence(lists, of_each)
+
+
+def _reasons(state: State, query: Query, found: int, lists: WalkLists, pieces: list[Piece]) -> Iterator[Reason]:
+    """What pieces of evidence say, as reasons, the most important first."""
+    graph = state.graph
     for piece, share in _shares(state, pieces):
         kind = KINDS[piece.kind]
         if kind == "path":

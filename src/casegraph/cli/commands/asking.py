@@ -53,7 +53,7 @@ def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -
     if answers.note:
         note(answers.note)
     if is_explained:
-        return _with_reasons(answers, map(cases.explain, answers))
+        return _with_reasons(answers, cases.explain_all(answers))
     return _plain(answers)
 
 
