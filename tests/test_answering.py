@@ -8,7 +8,16 @@ from hypothesis import assume, given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 from tests import oracle
-from tests.strategies import Fact, by_name, fact_lists, facts, path_type_in_oracle, random_facts, relation_in_oracle
+from tests.strategies import (
+    Fact,
+    by_name,
+    fact_lists,
+    facts,
+    path_type_in_oracle,
+    random_facts,
+    relation_in_oracle,
+    shuffled,
+)
 
 from casegraph.answering.query import relation_query, standings
 from casegraph.answering.results import Answers
@@ -296,3 +305,18 @@ def test_the_best_few_are_the_first_of_all(added: list[Fact], top: int) -> None:
         cases = case_base(added, settings)
         for head, relation, _ in added[:4]:
             assert cases.ask(head, relation, top=top).found == cases.ask(head, relation, top=-1).found[:top]
+
+
+def test_a_sum_does_not_depend_on_the_order_in_which_facts_came() -> None:
+    random = Random(5)
+    for _ in range(40):
+        facts = random_facts(random, entities=7, relations=3, facts=22)
+        settings = Settings(combination="sum", support=1, max_length=2)
+        questions = sorted({(fact[0], fact[1]) for fact in facts})
+        one = case_base(facts, settings)
+        other = case_base(shuffled(random, facts), settings)
+        assert one.ask_many(questions, top=-1) == other.ask_many(questions, top=-1)
+        answers = [answer for found in one.ask_many(questions, top=2) for answer in found]
+        assert one.explain_all(answers) == other.explain_all(answers)
+        for explanation in one.explain_all(answers):
+            assert sum(reason.share for reason in explanation) == explanation.answer.score

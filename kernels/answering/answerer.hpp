@@ -413,9 +413,22 @@ class Answerer {
       steps.take();
       if (!may_answer(answer)) return;
       const std::size_t place = candidate(answer);
+      if (options_.sum) {
+        waiting_.push_back({place, evidence, piece});
+        return;
+      }
       for (std::size_t time = std::min(times, best); time > 0; --time) add(place, evidence, piece);
     };
+    waiting_.clear();
     followed += shared_.each(largest_class, entity_, own_, one_by_one, use);
+
+    // A sum of floating-point numbers depends on their order, and shared facts come in the order of
+    // ids. Adding the largest first makes the sum depend on the numbers alone.
+    const auto is_worth_more = [](const Waiting& a, const Waiting& b) {
+      return a.piece.worth > b.piece.worth;
+    };
+    std::stable_sort(waiting_.begin(), waiting_.end(), is_worth_more);
+    for (const Waiting& one : waiting_) add(one.place, one.evidence, one.piece);
   }
 
   // Add the habit to all candidates. The entity's own answers become candidates, even without other
@@ -458,6 +471,14 @@ class Answerer {
   Count followed_before_ = 0;         // `followed` when it began
   std::size_t frontiers_in_use_ = 0;  // of the workspace
   bool habit_at_once_ = false;        // added to each new candidate, or to all at the end
+
+  // A piece of evidence that is added when all of its kind are known.
+  struct Waiting {
+    std::size_t place;
+    Evidence evidence;
+    Piece piece;
+  };
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace casegraph

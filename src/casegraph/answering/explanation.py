@@ -244,15 +244,21 @@ def _shares(state: State, pieces: list[Piece]) -> Iterator[tuple[Piece, float]]:
     wⁱ⁻¹ · −log(1 − cᵢ).
     """
     settings = state.settings
-    if settings.combination == "sum":
-        for piece in pieces:
-            yield piece, piece.worth
-        return
+
+    def fact_of(piece: Piece) -> str:
+        has_fact = piece.relation >= 0
+        return _fact_in_words(state.graph, piece.relation, piece.tail) if has_fact else ""
+
+    def as_added(piece: Piece) -> tuple[int, int, float, str]:
+        return piece.kind, piece.place, -piece.worth, fact_of(piece)
 
     def best_first(piece: Piece) -> tuple[float, int, int, str]:
-        has_fact = piece.relation >= 0
-        fact = _fact_in_words(state.graph, piece.relation, piece.tail) if has_fact else ""
-        return -piece.worth, piece.kind, piece.place, fact
+        return -piece.worth, piece.kind, piece.place, fact_of(piece)
+
+    if settings.combination == "sum":
+        for piece in sorted(pieces, key=as_added):
+            yield piece, piece.worth
+        return
 
     weight = 1.0
     for piece in sorted(pieces, key=best_first)[: settings.best]:
