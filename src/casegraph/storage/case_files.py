@@ -222,15 +222,16 @@ def _counts_arrays(state: State) -> Arrays:
     """
     statistics = state.statistics
     longest = joined([])
-    counted: list[int] = []
+    # What is counted now: other threads may count more while this one writes.
+    known = statistics.counted.copy() if statistics.longest is not None else {}
+    counted = sorted(known)
     rows: list[PathCounts] = []
 
     if statistics.longest is not None:
         longest = np.array([statistics.longest, statistics.headroom])
-        counted = sorted(statistics.counted)
         for relation in range(state.graph.directions):
-            if relation in statistics.counted:
-                rows.append(statistics.counted[relation])
+            if relation in known:
+                rows.append(known[relation])
             else:
                 rows.append(PathCounts.of_hits(*statistics.hits_of(relation)))
 
