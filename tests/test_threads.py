@@ -52,11 +52,15 @@ def at_once(*works: Callable[[], Any]) -> list[Any]:
         return [running.result() for running in [pool.submit(work) for work in works]]
 
 
+ENOUGH = 60  # questions that a test asks at least
+
+
 class Timeline:
     """Numbers of the updates that have begun and ended: what is asked between two of them knows one between."""
 
     def __init__(self) -> None:
         self.begun = self.ended = 0
+        self.answers = 0  # that were seen; threads that add at once may miss some, which does no harm
 
     def possible(self, ended_before: int) -> range:
         """The states that a question asked since then may have been answered from."""
@@ -78,7 +82,8 @@ def asking_while_updating(kind: str, chosen: str, folder: str, threads: int, upd
     def update() -> None:
         until = time.monotonic() + seconds
         for number in count(1):
-            if done.is_set() or number > updates or (seconds and time.monotonic() > until):
+            is_enough = number > updates and timeline.answers > ENOUGH  # a slow thread is waited for
+            if done.is_set() or is_enough or (seconds and time.monotonic() > until):
                 break
             before, after = states()[(number - 1) % STATES], states()[number % STATES]
             come = [(f"new {number} {place}", "is new", f"new {number} {place + 1}") for place in range(FRESH)]
@@ -102,6 +107,7 @@ def asking_while_updating(kind: str, chosen: str, folder: str, threads: int, upd
                 done.set()
                 raise AssertionError(f"{questions[place]} between {ended} and {timeline.begun}: {found}")
             asked += 1
+            timeline.answers += 1
         return asked
 
     _, *asked = at_once(update, *(partial(ask, seed) for seed in range(threads)))
