@@ -35,7 +35,8 @@ KINDS = 1 << 22  # pairs of a relation and a path type of one length; more would
 TOO_MANY = np.iinfo(np.int64).max  # stands for a number that exceeds its limit, or 64 bits
 UNLIMITED = np.iinfo(np.int64).max
 
-# What counting what paths reach takes, in steps of some five nanoseconds (kernels/counting/reach_cost.hpp):
+# What counting what paths reach takes, in steps of some five nanoseconds
+# (kernels/counting/reach_cost.hpp):
 STEPS_TO_LOOK = 2  # whether a relation leaves an entity
 STEPS_TO_FOLLOW = 8  # an edge to where the paths go on
 ENDS_PER_STEP = 4  # edges that end a path and are only counted
@@ -101,7 +102,9 @@ class Hits:
     @classmethod
     def sum(cls, parts: Sequence["Hits"]) -> "Hits":
         """What parts of the entities contribute, added up."""
-        relations, types, hits = columns_joined((part.relations, part.types, part.hits) for part in parts)
+        relations, types, hits = columns_joined(
+            (part.relations, part.types, part.hits) for part in parts
+        )
         groups = grouped(relations, types)
         work = np.stack([part.work for part in parts])
         is_too_many = work == TOO_MANY
@@ -185,7 +188,9 @@ class Counting:
         )
         return Hits(*columns)
 
-    def hits(self, relations: list[int], entities: Ids, clusters: Ids, longest: int) -> tuple[Ids, Ids, Counts, Counts]:
+    def hits(
+        self, relations: list[int], entities: Ids, clusters: Ids, longest: int
+    ) -> tuple[Ids, Ids, Counts, Counts]:
         """The hits of these entities, as sorted rows of cluster, relation, type and hits.
 
         entities  (k,)         the entities whose paths are counted
@@ -264,7 +269,10 @@ class Counting:
     def _reach_of_followed(
         self, is_followed: Flags, labels: Ids, types: Counts, entities: Ids, limits: Counts
     ) -> tuple[Counts, Counts, Counts]:
-        """The same as `reach`; path types that are not followed leave out all that have the relation."""
+        """The same as `reach`.
+
+        Path types that are not followed leave out all that have the relation.
+        """
         reached = np.zeros_like(types)
         right = np.zeros_like(types)
         left_out = np.zeros_like(types)
@@ -325,7 +333,9 @@ class Counting:
 
         if STEPS_TO_VISIT * visits_of_step.sum() > budget:
             rising = np.sort(visits)
-            affordable = int(np.searchsorted(rising.cumsum(), budget // STEPS_TO_VISIT, side="right"))
+            affordable = int(
+                np.searchsorted(rising.cumsum(), budget // STEPS_TO_VISIT, side="right")
+            )
             first_too_many = rising[min(affordable, len(rising) - 1)]
             widths[visits >= first_too_many] = 0
         return widths
@@ -354,7 +364,9 @@ class Counting:
         """
         max_length = self.settings.max_length
         budget_of_preview = self.settings.counting // COST_OF_PREVIEW
-        found = kernels.reach_cost(self.graph.kernel, relation, types, max_length, budget_of_preview, threads())
+        found = kernels.reach_cost(
+            self.graph.kernel, relation, types, max_length, budget_of_preview, threads()
+        )
         ran_out_of_budget = not len(found[0])
         if not ran_out_of_budget:
             return found

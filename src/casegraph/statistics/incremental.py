@@ -73,7 +73,9 @@ def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -
     cycles = 0
     more_cycles = 0
     for edge, sign, graph in _edge_by_edge(before, after, change):
-        relations, types, hits, on_cycles, found = kernels.cycles_through(graph.kernel, *edge, max_length, max_length)
+        relations, types, hits, on_cycles, found = kernels.cycles_through(
+            graph.kernel, *edge, max_length, max_length
+        )
         parts.append((relations, types, sign * hits))
         entities.append(on_cycles)
         cycles += found
@@ -118,7 +120,10 @@ def _by_relation(parts: list[tuple[Ids, Counts, Counts]]) -> dict[int, TypeHits]
     groups = grouped(relations)
     _, *rows_of_groups = np.split(groups.order, groups.starts)  # nothing is before the first
     labels = groups.keys(relations).tolist()
-    return {relation: (types[rows], hits[rows]) for relation, rows in zip(labels, rows_of_groups, strict=True)}
+    return {
+        relation: (types[rows], hits[rows])
+        for relation, rows in zip(labels, rows_of_groups, strict=True)
+    }
 
 
 def hits_added_up(parts: Sequence[TypeHits]) -> TypeHits:
@@ -138,7 +143,9 @@ class OutdatedCounts(NamedTuple):
     change: Change
 
 
-def updated_counts(outdated: OutdatedCounts, relation: int, now: Counting, hits_now: TypeHits) -> PathCounts:
+def updated_counts(
+    outdated: OutdatedCounts, relation: int, now: Counting, hits_now: TypeHits
+) -> PathCounts:
     """The counts of a relation on the graph as it is now, from those on the graph before.
 
     hits_now  the path types of the relation and their hits, which are up to date already
@@ -284,7 +291,9 @@ def updated_cluster_counts(
     clusters_before = np.append(outdated.clusters, np.full(new_entities, EVERYONE, dtype=np.int32))
     moved = np.flatnonzero(clusters_before != clusters).astype(np.int32)
 
-    labels, types, hits = _cluster_hits_now(outdated, relation, now, clusters_before, clusters, moved)
+    labels, types, hits = _cluster_hits_now(
+        outdated, relation, now, clusters_before, clusters, moved
+    )
     labels = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), labels])
     types = np.concatenate([everyone.types, types])
     hits = np.concatenate([everyone.hits, hits])
@@ -322,7 +331,9 @@ def _cluster_hits_now(
     for counting, cluster_of, sign in ((then, clusters_before, -1), (now, clusters, 1)):
         heads = counting.graph.edges(relation).heads
         entities = np.intersect1d(recounted, heads, assume_unique=True)
-        labels, _, types, hits = counting.hits([relation], entities, cluster_of, longest=now.settings.max_length)
+        labels, _, types, hits = counting.hits(
+            [relation], entities, cluster_of, longest=now.settings.max_length
+        )
         is_inside = labels != EVERYONE
         parts.append((labels[is_inside], types[is_inside], sign * hits[is_inside]))
 

@@ -1,7 +1,8 @@
 """
 Paths and path types (§2.1).
 
-A *path* visits entities; its *type* is the sequence of relations that it follows, without the entities.
+A *path* visits entities; its *type* is the sequence of relations
+that it follows, without the entities.
 
 A path type is stored as one integer. Each step has a group of bits: step i is in the i-th lowest
 group, which holds the relation plus one, and 0 stands for "no such step". The width of a group
@@ -134,7 +135,9 @@ def in_words(graph: Graph, path_type: Sequence[int]) -> str:
     return " → ".join(graph.relation_name(relation) for relation in path_type)
 
 
-def paths_between(graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool) -> Iterator[Path]:
+def paths_between(
+    graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool
+) -> Iterator[Path]:
     """The paths of a type from `entity` to `goal`, in the order of the names of their entities.
 
     A depth-first search. To take no step in vain, it goes only to entities from which the rest of

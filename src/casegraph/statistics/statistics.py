@@ -263,7 +263,9 @@ class PathStatistics:
         """Take the hits of all relations, to which all entities have contributed."""
         self._hits = KnownHits.of(counted, self.settings)
 
-    def reach_of(self, relations: list[int], entities: Ids, show: Show = quiet) -> dict[int, PathCounts]:
+    def reach_of(
+        self, relations: list[int], entities: Ids, show: Show = quiet
+    ) -> dict[int, PathCounts]:
         """The counts of relations, where only these entities contribute to reached and right.
 
         The path types of all relations are counted in one call: first they are laid side by side,
@@ -303,7 +305,9 @@ class PathStatistics:
             start = own.stop
         return found
 
-    def after(self, change: Change, graph: Graph, clusters: Callable[[], Ids]) -> tuple[PathStatistics, ChangedHits]:
+    def after(
+        self, change: Change, graph: Graph, clusters: Callable[[], Ids]
+    ) -> tuple[PathStatistics, ChangedHits]:
         """The statistics of the graph after a change, and what the change did to hits (§2.3 (c)).
 
         graph     the graph after the change
@@ -350,14 +354,18 @@ class PathStatistics:
             pending_clusters[relation] = PendingClusterCounts(cluster_counts, backlog.newest)
 
         self._backlog = backlog
-        self._pending = {relation: one for relation, one in pending.items() if backlog.holds(one.epoch)}
+        self._pending = {
+            relation: one for relation, one in pending.items() if backlog.holds(one.epoch)
+        }
         self._pending_clusters = {
             relation: one
             for relation, one in pending_clusters.items()
             if backlog.holds(one.epoch) and backlog.baseline(one.epoch) is not None
         }
 
-    def renumbered(self, graph: Graph, new: Renumbering, clusters: Callable[[], Ids]) -> PathStatistics:
+    def renumbered(
+        self, graph: Graph, new: Renumbering, clusters: Callable[[], Ids]
+    ) -> PathStatistics:
         """The same counts under new ids; those of clusters are not kept."""
         later = PathStatistics(graph, clusters, self.settings)
         max_length = self.settings.max_length
@@ -455,7 +463,9 @@ class PathStatistics:
             outdated, relation, counting, self._clusters(), self.counted[relation]
         )
 
-    def _count_clusters_from_scratch(self, relations: list[int], counting: Counting, longest: int) -> None:
+    def _count_clusters_from_scratch(
+        self, relations: list[int], counting: Counting, longest: int
+    ) -> None:
         """Count hits and tries of these relations in every cluster, `EVERYONE` included."""
         entities = having(self.graph, relations)
         columns = counting.hits(relations, entities, self._clusters(), longest)
