@@ -28,7 +28,8 @@ from casegraph import kernels, kernels_bench
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.catalogue import located
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.graph.facts import Fact, read_facts
+from casegraph.formats.registry import read_facts
+from casegraph.graph.facts import Fact
 from casegraph.running import peak_memory, threads
 from casegraph.settings import Settings
 from casegraph.statistics.counts import TOO_MANY, Counting, having, in_use

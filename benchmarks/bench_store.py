@@ -18,7 +18,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from casegraph.graph.facts import Fact, read_facts, write_facts
+from casegraph.formats.registry import read_facts
+from casegraph.formats.writing import write_facts
+from casegraph.graph.facts import Fact
 from casegraph.storage.store.store import CaseStore
 
 T = TypeVar("T")

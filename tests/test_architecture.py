@@ -21,11 +21,15 @@ LAYERS = [
     "running",
     "graph.directions",
     "graph.names",
+    "graph.descriptions",
     "graph.facts",
     "graph.edges",
     "graph.change",
     "graph.graph",
+    "graph.lookup",
     "graph.digest",
+    "storage.disk",
+    "formats",
     "similarity.profiles",
     "similarity.retrieval",
     "similarity.clusters",
@@ -41,7 +45,6 @@ LAYERS = [
     "answering.rendering",
     "answering.results",
     "answering.explanation",
-    "storage.disk",
     "storage.array_files",
     "storage.count_columns",
     "storage.case_files",
@@ -55,6 +58,7 @@ LAYERS = [
     "evaluation",
     "cli.output",
     "cli.progress",
+    "cli.reading",
     "cli.sources",
     "cli.group",
     "cli.commands",
@@ -63,9 +67,20 @@ LAYERS = [
 DATA = {"world"}  # a graph that comes with the package, not a layer
 ROOT = Path(casegraph.__file__).parent
 FILES = sorted(file for file in ROOT.rglob("*.py") if not DATA & set(file.relative_to(ROOT).parts))
-EXTRAS = ["click", "rich", "fastapi", "pyarrow", "rdflib", "dask", "distributed", "scipy"]
+EXTRAS = [
+    "click",
+    "rich",
+    "fastapi",
+    "pyarrow",
+    "pyoxigraph",
+    "rdflib",
+    "dask",
+    "distributed",
+    "scipy",
+]
 PUBLIC = """
-    Answer Answers CaseBase CaseStore CasegraphError DamagedStore Event Explanation Fact
+    AmbiguousName Answer Answers CaseBase CaseStore CasegraphError DamagedStore Description Event
+    Explanation Fact
     IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
     Settings StoreInUse UnknownName UnreadableFile Update read_facts write_facts
 """.split()  # noqa: SIM905

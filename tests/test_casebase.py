@@ -278,7 +278,7 @@ def test_after_any_history_the_answers_are_those_of_the_facts_that_survive(
 ) -> None:
     cases, left = CaseBase(settings), sorted(surviving(history))
     for doing, named in history:
-        cases.update(**{doing: named})
+        cases.update(**{doing: named})  # type: ignore[arg-type]
         for head, relation, _ in named[:1] if doing == "add" else []:
             # What this counts must not be what a later question is answered from.
             cases.ask(head, relation)

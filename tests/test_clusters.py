@@ -186,7 +186,7 @@ def test_clusters_that_do_not_depend_on_history_are_those_made_at_once(
     cases = CaseBase(Settings(clustering=clustering, threshold=0.5))
     for doing, named in history:
         before = cases.state
-        cases.update(**{doing: named})
+        cases.update(**{doing: named})  # type: ignore[arg-type]
         now = cases.state
         later, moved = before.clusters.after(now.graph, now.profiles, ids())
         assert later.entities.tolist() == now.clusters.entities.tolist()

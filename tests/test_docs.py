@@ -51,7 +51,7 @@ MODULES = modules()
 def printed_help(name: str) -> str:
     arguments = [*name.split(), "--help"]
     return (
-        CliRunner().invoke(cli, arguments, prog_name="casegraph", terminal_width=88).stdout.rstrip()
+        CliRunner().invoke(cli, arguments, prog_name="casegraph", terminal_width=80).stdout.rstrip()
     )
 
 

@@ -10,9 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casegraph.errors import CasegraphError, InvalidSettings, MalformedFact, UnreadableFile
-from casegraph.graph.facts import HEADERS, Fact, columns_of, read_facts, write_facts
+from casegraph.formats.registry import read_facts
+from casegraph.formats.writing import write_facts
+from casegraph.graph.facts import Fact, columns_of
 
 FACT = Fact("durham", "located_in", "north_carolina")
+HEADERS = [
+    "head relation tail",
+    "Subject Predicate OBJECT",
+    "source relation target",
+    "source type target",
+    "source metaedge target",
+    "from rel to",
+    "h r t",
+    "?s ?p ?o",
+    ":START_ID :TYPE :END_ID",
+    "subject_id predicate_id object_id",
+    "node1 label node2",
+]
+COLUMNS = "expected three different names that are in the header, or three numbers"
 LINE = b"durham\tlocated_in\tnorth_carolina\n"
 
 names = st.text(
@@ -236,7 +252,7 @@ def test_a_stream_stays_open_and_a_source_is_opened_late(tmp_path: Path) -> None
     assert list(late) == [FACT]
 
 
-@pytest.mark.parametrize("header", [*HEADERS, "Subject Predicate OBJECT"])
+@pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("separator", ["\t", ","])
 def test_a_usual_header_is_no_fact_unless_it_is_said_to_be(header: str, separator: str) -> None:
     content = (separator.join(header.split()) + "\n" + separator.join(FACT) + "\n").encode()
@@ -283,7 +299,7 @@ def test_columns_are_found_by_their_names(separator: bytes) -> None:
 def test_columns_that_the_header_has_not_once_are_refused(
     header: str, on_error: Literal["stop", "skip"]
 ) -> None:
-    with pytest.raises(InvalidSettings) as raised:
+    with pytest.raises(MalformedFact) as raised:
         list(
             read_facts(
                 io.BytesIO(header.encode() + b"\n1\t2\t3\n"),
@@ -291,29 +307,33 @@ def test_columns_that_the_header_has_not_once_are_refused(
                 on_error=on_error,
             )
         )
-    found = (header or "1\t2\t3").replace("\t", ", ")
-    assert (
-        str(raised.value)
-        == f"columns is ['s', 'p', 'o']; expected three names of the header, '{found}'"
-    )
+    found = header or "1\t2\t3"
+    line = 1 if header else 2
+    expected = f"expected the columns s, p, o once each, found {found!r}"
+    assert str(raised.value) == f"<stream>:{line}: {expected}"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "rdf"}, "format is 'rdf'; expected 'tsv' or 'csv'"),
+        (
+            {"format": "rdf"},
+            "format is 'rdf'; expected 'tsv', 'csv', 'jsonl', 'nt', 'nq', 'ttl', 'trig', 'rdfxml', "
+            "'parquet' or 'arrow'",
+        ),
+        ({"literals": "drop"}, "literals is 'drop'; expected 'leave out' or 'keep'"),
         ({"on_error": "ignore"}, "on_error is 'ignore'; expected 'stop' or 'skip'"),
         (
             {"columns": ["a", "b"]},
-            "columns is ['a', 'b']; expected three different names that are in the header",
+            f"columns is ['a', 'b']; {COLUMNS}",
         ),
         (
             {"columns": "aba"},
-            "columns is 'aba'; expected three different names that are in the header",
+            f"columns is 'aba'; {COLUMNS}",
         ),
         (
             {"columns": ["a", "b", "c"], "header": False},
-            "columns is ['a', 'b', 'c']; expected three different names that are in the header",
+            f"columns is ['a', 'b', 'c']; {COLUMNS}",
         ),
     ],
 )
@@ -327,9 +347,9 @@ def test_a_setting_that_makes_no_sense_is_refused_at_once(
 
 @pytest.mark.parametrize("name", ["facts.csv", "facts.CSV", "facts.csv.gz"])
 def test_a_file_named_csv_is_read_as_csv(tmp_path: Path, name: str) -> None:
-    content = b'durham,"located_in",north_carolina\r\n"a ""b"", c",r,"d\ne"\r\n'
+    content = b'durham,"located_in",north_carolina\r\n"a ""b"", c",r,"d, e"\r\n'
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    assert list(read_facts(tmp_path / name)) == [FACT, ('a "b", c', "r", "d\ne")]
+    assert list(read_facts(tmp_path / name)) == [FACT, ('a "b", c', "r", "d, e")]
     with pytest.raises(MalformedFact):
         list(read_facts(tmp_path / name, format="tsv"))
 

@@ -190,7 +190,7 @@ def played_clusters(history: list[Step], first: list[Fact]) -> list[list[set[fro
     cases.update(retract=first)
     found = []
     for doing, named in history:
-        cases.update(**{doing: named})
+        cases.update(**{doing: named})  # type: ignore[arg-type]
         graph, profiles, tree = cases.graph, cases.state.profiles, tree_of(cases.state.clusters)
         found.append(
             [

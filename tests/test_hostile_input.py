@@ -13,11 +13,13 @@ from typing import Any, Literal
 import pytest
 
 from casegraph.errors import MalformedFact, UnreadableFile
-from casegraph.graph.facts import MAX_RECORD_BYTES, Fact, read_facts
+from casegraph.formats.registry import read_facts
+from casegraph.formats.sources import MAX_RECORD_BYTES
+from casegraph.graph.facts import Fact
 
 GOOD = b"a\tr\tb\n"
 TSV = "expected 'head<TAB>relation<TAB>tail'"
-HINT = "(name the three to read with columns= or --columns)"
+HINT = "(name the three to read, or give their numbers, with columns= or --columns)"
 CR = "found a carriage return out of place"
 QUOTE = "found a carriage return or a quote out of place"
 BLANK = "is empty or only white space"
@@ -220,9 +222,17 @@ def test_a_record_of_csv_is_skipped_alone(content: bytes, expected: str) -> None
 
 
 def test_lines_within_quotes_are_counted() -> None:
+    reading = read_facts(io.BytesIO(b'"a\n\nb",r,c\n\nbad\n'), format="csv")
     with pytest.raises(MalformedFact) as raised:
-        list(read_facts(io.BytesIO(b'"a\n\nb",r,c\n\nbad\n'), format="csv"))
-    assert str(raised.value) == "<stream>:5: expected 'head,relation,tail', found 1 field: 'bad'"
+        list(reading)
+    problem = "the head has a tab or the end of a line in it"
+    assert str(raised.value) == f"<stream>:1: {problem}: '\"a\\n\\nb\",r,c'"
+
+    extra = b'e,subject,predicate,object\n"a\n\nb",c,r,d\n\nbad\n'
+    with pytest.raises(MalformedFact) as raised:
+        list(read_facts(io.BytesIO(extra), format="csv"))
+    expected = "expected 4 fields, as in the header, found 1 field: 'bad'"
+    assert str(raised.value) == f"<stream>:6: {expected}"
 
 
 def test_a_quote_that_is_not_closed_takes_the_rest_with_it() -> None:
@@ -362,7 +372,7 @@ def peak(statement: str, content: str) -> int:
     if not Path("/proc/self/status").exists():
         pytest.skip("the memory of a process is read from /proc")
     reader = (
-        "from casegraph.graph.facts import read_facts\n"
+        "from casegraph.formats.registry import read_facts\n"
         f"{statement}\n"
         "print(open('/proc/self/status').read())"
     )
@@ -378,7 +388,10 @@ def peak(statement: str, content: str) -> int:
 @pytest.mark.parametrize(
     ("count", "content"),
     [
-        (2_000_000, "for _ in range(200): sys.stdout.write('head\\trelation\\ttail_\\n' * 10_000)"),
+        (
+            2_000_000,
+            "for _ in range(200): sys.stdout.write('durham\\trelation\\ttown\\n' * 10_000)",
+        ),
         (
             1,
             "for _ in range(200): sys.stdout.write('x' * 1_000_000)\n"

@@ -80,7 +80,7 @@ def test_shards_counted_under_any_ids_add_up_to_what_one_process_counts(
     facts = sorted(surviving(history))
     lived = CaseBase(settings)
     for doing, named in history:
-        lived.update(**{doing: named})
+        lived.update(**{doing: named})  # type: ignore[arg-type]
     hosts = [lived.state, *(cases_of(shuffled(random, facts), settings) for _ in range(2))]
 
     def somewhere() -> State:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from casegraph.answering.state import Update
     from casegraph.casebase import CaseBase
     from casegraph.errors import (
+        AmbiguousName,
         CasegraphError,
         DamagedStore,
         IncompatibleFile,
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
         UnknownName,
         UnreadableFile,
     )
-    from casegraph.graph.facts import Fact, read_facts, write_facts
+    from casegraph.formats.registry import read_facts
+    from casegraph.formats.writing import write_facts
+    from casegraph.graph.descriptions import Description
+    from casegraph.graph.facts import Fact
     from casegraph.settings import Settings
     from casegraph.storage.store.store import CaseStore, Event
 else:
@@ -46,16 +50,20 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted([*globals(), *__all__])
+        hidden = {"TYPE_CHECKING"}
+        return sorted({*globals(), *__all__} - hidden)
 
 
 _PUBLIC = {
     "answering.results": "Answer Answers",
     "casebase": "CaseBase",
-    "errors": "CasegraphError DamagedStore IncompatibleFile InvalidSettings MalformedFact "
-    "NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
+    "errors": "AmbiguousName CasegraphError DamagedStore IncompatibleFile InvalidSettings "
+    "MalformedFact NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
     "answering.explanation": "Explanation Neighbour Reason",
-    "graph.facts": "Fact read_facts write_facts",
+    "formats.registry": "read_facts",
+    "formats.writing": "write_facts",
+    "graph.descriptions": "Description",
+    "graph.facts": "Fact",
     "settings": "Settings",
     "answering.state": "Update",
     "storage.store.store": "CaseStore Event",
@@ -63,12 +71,14 @@ _PUBLIC = {
 
 __version__ = "0.1.0"
 __all__ = [
+    "AmbiguousName",
     "Answer",
     "Answers",
     "CaseBase",
     "CaseStore",
     "CasegraphError",
     "DamagedStore",
+    "Description",
     "Event",
     "Explanation",
     "Fact",

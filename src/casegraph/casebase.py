@@ -8,6 +8,7 @@ or from the other, never from a mixture. Every question is a function of one sta
 
 from __future__ import annotations
 
+from itertools import chain
 from operator import index
 from pathlib import Path
 from threading import Lock, get_ident
@@ -20,24 +21,29 @@ from casegraph.answering.query import UNKNOWN, Found, answers, standings
 from casegraph.answering.results import Answer, Answers, named_answers
 from casegraph.answering.state import State, Update
 from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
+from casegraph.formats.python_objects import descriptions_in, facts_in
 from casegraph.graph.arrays import ids
 from casegraph.graph.directions import (
     backward,
     directions_of,
     forward,
+    inverse,
     is_inverse,
     relation_of,
 )
 from casegraph.graph.graph import Graph, Query
+from casegraph.graph.lookup import entities_of_type, entity_named, relation_named
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings, check_count
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import contextual_entities, similar_entities
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from casegraph.answering.state import Retracted
+    from casegraph.formats.python_objects import Rows
+    from casegraph.graph.descriptions import Description, Descriptions
 
 Known = Literal["mark", "exclude"]
 ALL = -1  # as a number of answers
@@ -79,6 +85,11 @@ class CaseBase:
         return self._state.settings
 
     @property
+    def descriptions(self) -> Descriptions:
+        """The labels and types of entities; they are given with `update`, and change no answer."""
+        return self._state.descriptions
+
+    @property
     def state(self) -> State:
         """What queries are answered from now.
 
@@ -87,18 +98,29 @@ class CaseBase:
         return self._state
 
     def update(
-        self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()
+        self,
+        add: Rows = (),
+        retract: Iterable[Retracted] = (),
+        describe: Iterable[Description] = (),
     ) -> Update:
         """Retract facts, then add facts, and bring everything up to date
         with them (§2.3); all or nothing.
 
-        To retract an entity, name it alone: all its facts go.
+        add       facts to take in: rows of three names, a frame of pandas or Polars or another
+                  Arrow table, a NumPy array, a PyKEEN `TriplesFactory`, or what `read_facts` reads
+        retract   facts to retract; to retract an entity, name it alone: all its facts go
+        describe  labels and types of entities; those that `read_facts` finds need not be given
+
+        A name that is missing, no text, blank, or has a tab or line end in it is a `MalformedFact`.
         """
+        added = facts_in(add)
+        retracted = facts_in(retract)
+        described = chain(describe, descriptions_in(added))
         self._refuse_update_in_update()
         with self._turn:
             self._updating = get_ident()
             try:
-                step = self._state.updated(add, retract)
+                step = self._state.updated(added, retracted, described)
                 self._state = step.state
             finally:
                 self._updating = None
@@ -122,6 +144,18 @@ class CaseBase:
             chosen = [_relation_named(state, name) for name in relations]
         state.statistics.prepare(directions_of(chosen), show)
 
+    def entity(self, text: str) -> str:
+        """The name of the entity that has this name or label; an error if none or several do."""
+        state = self._state
+        name = entity_named(state.graph, state.descriptions, text)
+        if name not in state.graph.entities:
+            raise UnknownName("entity", text, _names_and_labels(state))
+        return name
+
+    def relation(self, text: str) -> str:
+        """The name of the relation that has this name or label; an error if none or several do."""
+        return relation_named(self._state.graph, self._state.descriptions, text)
+
     def ask(
         self,
         head: str,
@@ -130,17 +164,21 @@ class CaseBase:
         *,
         known: Known = "mark",
         candidates: Iterable[str] | None = None,
+        of_type: str | None = None,
     ) -> Answers:
         """The best answers to (head, relation, ?).
 
         top         how many; all if it is negative
         known       "mark" facts that are in the graph already, or "exclude" them
         candidates  the only answers to consider
+        of_type     consider only entities of this type
 
-        An unknown relation is an error;
-        an entity never seen gets an empty answer whose `note` says so.
+        Entities and relations may be called by their labels. An unknown relation is an error; an
+        entity never seen gets an empty answer whose `note` says so.
         """
-        return self.ask_many([(head, relation)], top, known=known, candidates=candidates)[0]
+        return self.ask_many(
+            [(head, relation)], top, known=known, candidates=candidates, of_type=of_type
+        )[0]
 
     def ask_head(
         self,
@@ -150,11 +188,13 @@ class CaseBase:
         *,
         known: Known = "mark",
         candidates: Iterable[str] | None = None,
+        of_type: str | None = None,
     ) -> Answers:
         """The best answers to (?, relation, tail)."""
         state = self._state
-        question = Question(tail, backward(_relation_named(state, relation)))
-        wanted = _wanted(state, top, known, candidates)
+        direction = backward(_relation_named(state, relation))
+        question = Question(entity_named(state.graph, state.descriptions, tail), direction)
+        wanted = _wanted(state, top, known, candidates, of_type)
         return _answers_to_all(state, [question], wanted)[0]
 
     def ask_many(
@@ -164,13 +204,15 @@ class CaseBase:
         *,
         known: Known = "mark",
         candidates: Iterable[str] | None = None,
+        of_type: str | None = None,
     ) -> list[Answers]:
         """Several questions (head, relation, ?) at once, answered in parallel."""
         state = self._state
         asked = []
         for head, relation in questions:
-            asked.append(Question(head, forward(_relation_named(state, relation))))
-        wanted = _wanted(state, top, known, candidates)
+            name = entity_named(state.graph, state.descriptions, head)
+            asked.append(Question(name, forward(_relation_named(state, relation))))
+        wanted = _wanted(state, top, known, candidates, of_type)
         return _answers_to_all(state, asked, wanted)
 
     def explain(self, answer: Answer) -> Explanation:
@@ -207,9 +249,9 @@ class CaseBase:
         """
         count = _checked_count("top", top)
         state = self._state
-        own = state.graph.entities.find(entity)
+        own = state.graph.entities.find(entity_named(state.graph, state.descriptions, entity))
         if own is None:
-            raise UnknownName("entity", entity, state.graph.entities.names)
+            raise UnknownName("entity", entity, _names_and_labels(state))
         if relation is None:
             near = similar_entities(state.profiles, state.graph, own, count)
         else:
@@ -261,14 +303,43 @@ class Wanted(NamedTuple):
     candidates: set[int | None] | None
 
 
-def _wanted(state: State, top: int, known: Known, candidates: Iterable[str] | None) -> Wanted:
+def _wanted(
+    state: State,
+    top: int,
+    known: Known,
+    candidates: Iterable[str] | None,
+    of_type: str | None = None,
+) -> Wanted:
     count = _checked_count("top", top, all_if_negative=True)
     if known not in ("mark", "exclude"):
         raise InvalidSettings("known", known, "'mark' or 'exclude'")
     allowed = None
+    if isinstance(candidates, str | bytes):
+        raise InvalidSettings("candidates", candidates, "several names, such as a list of them")
     if candidates is not None:
-        allowed = {state.graph.entities.find(name) for name in candidates}
+        allowed = set(_ids_of(state, candidates))
+    if of_type is not None:
+        of_this_type = set(_ids_of(state, _entities_of_type(state, of_type)))
+        allowed = of_this_type if allowed is None else allowed & of_this_type
     return Wanted(count, known, allowed)
+
+
+def _ids_of(state: State, names: Iterable[str]) -> Iterator[int | None]:
+    for name in names:
+        yield state.graph.entities.find(entity_named(state.graph, state.descriptions, name))
+
+
+def _entities_of_type(state: State, of_type: str) -> list[str]:
+    def found() -> list[str]:
+        return entities_of_type(state.graph, state.descriptions, of_type)
+
+    return state.derived(("entities of type", of_type), found)
+
+
+def _names_and_labels(state: State) -> list[str]:
+    """What an entity can be called by."""
+    labels = [said.label for said in state.descriptions if said.label]
+    return [*state.graph.entities.names, *labels]
 
 
 def _checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
@@ -333,14 +404,15 @@ def _named(
     exclude = wanted.known == "exclude"
     named = named_answers(state.graph, question, scored, known, exclude=exclude)
 
-    only_other_candidates = candidates is not None and len(found.entities) > 0
-    needs_note = not named and not only_other_candidates
+    note = ""
+    if wanted.top != 0:
+        note = _wrong_way_round(state, question) if named else _why_nothing(state, question, found)
     return Answers(
         asked=question.name,
         relation=state.graph.relations[relation_of(question.direction)],
         inverse=bool(is_inverse(question.direction)),
         found=named if wanted.top == ALL else named[: wanted.top],
-        note=_why_nothing(state, question) if needs_note else "",
+        note=note,
         exact=found.exact,
     )
 
@@ -390,10 +462,10 @@ def _answered(state: State, answer: Answer) -> tuple[Query, int]:
 
 def _relation_named(state: State, name: str) -> int:
     """The number of a relation; an error if it is unknown."""
-    relation = state.graph.relations.find(name)
-    if relation is None:
+    found = state.graph.relations.find(relation_named(state.graph, state.descriptions, name))
+    if found is None:
         raise UnknownName("relation", name, state.graph.relations.names)
-    return relation
+    return found
 
 
 def _entity_with_facts(state: State, name: str) -> int:
@@ -404,8 +476,8 @@ def _entity_with_facts(state: State, name: str) -> int:
     return entity
 
 
-def _why_nothing(state: State, question: Question) -> str:
-    """Why there is no answer."""
+def _why_nothing(state: State, question: Question, found: Found) -> str:
+    """Why there is no answer, and what to do about it."""
     name = question.name
     if name not in state.graph.entities:
         return f"{name!r} has never been seen; add facts about it first"
@@ -414,4 +486,36 @@ def _why_nothing(state: State, question: Question) -> str:
     if not len(state.graph.edges(question.direction).heads):
         relation = state.graph.relation_name(question.direction)
         return f"no entity has {relation!r} any more, so there is no precedent"
+    wrong_way = _wrong_way_round(state, question)
+    if wrong_way:
+        return wrong_way
+    if len(found.entities):
+        return (
+            f"{len(found.entities):,} answers were found, but none that is wanted; "
+            "allow more candidates, another type, or answers that are known"
+        )
     return "no path type and no precedent leads to an answer"
+
+
+def _wrong_way_round(state: State, question: Question) -> str:
+    """What to say if a question was probably meant the other way round; else nothing.
+
+    That is where the entity has the relation in the other direction only, and no entity at all has
+    it in both.
+    """
+    graph = state.graph
+    entity = graph.entities.find(question.name)
+    other_way = inverse(question.direction)
+    if entity is None or len(graph.answers(entity, question.direction)):
+        return ""
+    if not len(graph.answers(entity, other_way)):
+        return ""
+    heads = graph.edges(question.direction).heads
+    if len(np.intersect1d(heads, graph.edges(other_way).heads, assume_unique=True)):
+        return ""
+    relation = graph.relations[relation_of(question.direction)]
+    if is_inverse(question.direction):
+        return f"{question.name!r} is never the tail of {relation!r}; ask for its tails (ask)"
+    return (
+        f"{question.name!r} is never the head of {relation!r}; ask for its heads (ask_head, --head)"
+    )

@@ -3,6 +3,7 @@ What can go wrong, in one place.
 
 CasegraphError        base class of every error raised on purpose
 ├─ UnknownName       a query names an entity or relation the graph has never seen
+├─ AmbiguousName     several entities or relations have the label that a query names
 ├─ MalformedFact     a line of input is not head TAB relation TAB tail, or a fact is not three names
 ├─ UnreadableFile    a file cannot be opened, or cannot be read to its end
 ├─ IncompatibleFile  a saved case base or a file of counts has another format version, or is damaged
@@ -15,7 +16,7 @@ CasegraphError        base class of every error raised on purpose
 A message is one sentence in lower case: what happened, where, and what to do next.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import chain, islice
@@ -26,6 +27,7 @@ MAX_SEARCHED_NAMES = 200_000
 MAX_SEARCHED_LENGTH = 200
 
 MAX_COMPARED_NAMES = 500  # letter by letter, which takes some 40 µs each
+MAX_LISTED_NAMES = 5  # of several that are meant by one label
 MAX_QUOTED_LENGTH = 80  # characters of what was given that a message repeats
 
 
@@ -49,6 +51,20 @@ class UnknownName(CasegraphError):
         super().__init__(message)
         self.kind = kind
         self.name = name
+
+
+class AmbiguousName(CasegraphError):
+    """Several entities or relations have the label that a query names."""
+
+    def __init__(self, kind: str, label: str, names: Sequence[str]) -> None:
+        kinds = "entities" if kind == "entity" else f"{kind}s"
+        shown = ", ".join(map(quoted, names[:MAX_LISTED_NAMES]))
+        more = f" and {len(names) - MAX_LISTED_NAMES:,} more" if names[MAX_LISTED_NAMES:] else ""
+        count = f"{len(names):,} {kinds} are called {quoted(label)}"
+        super().__init__(f"{count}: {shown}{more}; ask for one of them by its name")
+        self.kind = kind
+        self.label = label
+        self.names = list(names)
 
 
 class MalformedFact(CasegraphError):

@@ -10,7 +10,7 @@ needed, and belongs to the state. Several threads may ask for it at the same tim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -20,6 +20,7 @@ import numpy as np
 from casegraph import kernels
 from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.change import Change
+from casegraph.graph.descriptions import NO_DESCRIPTIONS, Description, Descriptions
 from casegraph.graph.digest import digest
 from casegraph.graph.directions import forward
 from casegraph.similarity.clusters.assignment import Clusters, depends_on_history
@@ -54,6 +55,7 @@ class Update:
     moved          entities whose cluster changed, if the clusters follow every change ("grinch")
     recounted      entities on a cycle that a changed fact closes or opens: their hits change
     cycles         how many such cycles there are: the work done
+    described      names whose label or types changed
     anew           whether so much changed that counts were dropped,
                    to be made from scratch when needed
     """
@@ -68,6 +70,7 @@ class Update:
     moved: int = 0
     recounted: int = 0
     cycles: int = 0
+    described: int = 0
     anew: bool = False
 
 
@@ -78,12 +81,14 @@ class Step(NamedTuple):
     change  the facts that came and went
     graph   the graph after it, under the ids that `change` has; the state may have given up names
     update  the change in numbers
+    described  the descriptions that became different
     """
 
     state: State
     change: Change
     graph: Graph
     update: Update
+    described: tuple[Description, ...] = ()
 
 
 class LazyClusters:
@@ -114,8 +119,11 @@ class LazyClusters:
 class State:
     """One state of a case base; made by `of`, or from an earlier state by `updated` or `after`.
 
-    sequence  how many updates have led to it
+    sequence      how many updates have led to it
+    descriptions  what entities are called, and what they are; no answer depends on it
     """
+
+    descriptions: Descriptions = NO_DESCRIPTIONS
 
     def __init__(
         self,
@@ -171,15 +179,36 @@ class State:
 
     def numbered(self, sequence: int) -> State:
         """The same state under another number."""
-        return State(self.statistics, self.profiles, self._clusters, sequence)
+        return self.described(self.descriptions, sequence)
+
+    def described(self, descriptions: Descriptions, sequence: int | None = None) -> State:
+        """The same state with other descriptions, and perhaps under another number."""
+        if sequence is None:
+            sequence = self.sequence
+        same = State(self.statistics, self.profiles, self._clusters, sequence)
+        same.descriptions = descriptions
+        return same
 
     def updated(
-        self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()
+        self,
+        add: Iterable[tuple[str, str, str]] = (),
+        retract: Iterable[Retracted] = (),
+        describe: Iterable[Description] = (),
     ) -> Step:
-        """The state after some facts are retracted and then others added."""
+        """The state after some facts are retracted, others added, and entities described.
+
+        Descriptions are taken last: a source of facts may give them while its facts are taken.
+        """
         graph = self.graph.copy()
         change = graph.retract(retract).then(graph.add(add))
-        return self.after(change, graph)
+        step = self.after(change, graph)
+        described = self.descriptions.changes(describe)
+        if not described:
+            return step
+        sequence = self.sequence + 1
+        state = step.state.described(self.descriptions.updated(described), sequence)
+        update = replace(step.update, described=len(described))
+        return step._replace(state=state, update=update, described=tuple(described))
 
     def after(self, change: Change, graph: Graph, sequence: int | None = None) -> Step:
         """The state after a change (§2.3); if nothing changed, the same state.
@@ -235,6 +264,7 @@ class State:
             )
         else:
             later = State(statistics, profiles, lazy_clusters, sequence)
+        later.descriptions = self.descriptions
         return Step(later, change, graph, update)
 
 

@@ -11,23 +11,27 @@ from __future__ import annotations
 import errno
 import os
 from functools import wraps
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 import click
 
 from casegraph import __version__
 from casegraph.cli.output import choice, note
+from casegraph.cli.reading import Read
 from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from casegraph.graph.facts import Facts
     from casegraph.settings import Settings
 
     Chosen = Callable[[str], Settings | None]
-    Read = Callable[[str], Facts]
 
+FORMAT_NAMES = ("tsv", "csv", "jsonl", "nt", "nq", "ttl", "trig", "rdfxml", "parquet", "arrow")
+FROM = "The format of a file; else by its ending."
+COLUMNS = "Head, relation and tail, by name or number; else by the header."
+NAMES = "What entities are called: a name, its label and perhaps its types a line."
+HEADER = "Whether the first line is a header; else by its words."
 SETTINGS = ("default", "paper", "cbr", "no-clusters", "one-cluster")
 DATASETS = ("WN18RR", "FB122", "NELL-995")
 
@@ -83,18 +87,11 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say how to read files of facts,
-    as a function of the source.
+    """Give a command the options that say how to read files of facts, as a function of the source.
+
+    They are those of `with_columns`, and what to do with lines that are no facts.
     """
 
-    @click.option(
-        "--columns", metavar="A,B,C", help="The names in the header of the columns to read."
-    )
-    @click.option(
-        "--header/--no-header",
-        default=None,
-        help="Whether the first line is a header; else by its words.",
-    )
     @choice("--on-error", ("stop", "skip"), "At a line that is no fact.")
     @click.option(
         "--refused",
@@ -102,25 +99,39 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
         metavar="FILE",
         help="Where to write the lines that are skipped.",
     )
+    @click.option("--literals", is_flag=True, help="Keep the literals of RDF, as entities.")
+    @with_columns
     @wraps(command)
     def reading(
-        columns: str | None,
-        header: bool | None,
-        on_error: Any,  # noqa: ANN401
-        refused: Any,  # noqa: ANN401
-        **options: object,
+        read: Read, on_error: str, refused: BinaryIO | None, literals: bool, **options: object
     ) -> None:
-        def read(source: str) -> Facts:
-            from casegraph.graph.facts import read_facts
-
-            named = None if columns is None else columns.split(",")
-            return read_facts(
-                source, columns=named, header=header, on_error=on_error, refused=refused
-            )
-
+        kept = "keep" if literals else "leave out"
+        read.options |= {"on_error": on_error, "refused": refused, "literals": kept}
         command(read=read, **options)
 
     return reading
+
+
+def with_columns(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say which columns of a file are facts, as a function."""
+
+    @click.option("--from", "form", type=click.Choice(FORMAT_NAMES), help=FROM)
+    @click.option("--columns", metavar="A,B,C", help=COLUMNS)
+    @click.option("--header/--no-header", default=None, help=HEADER)
+    @click.option("--names", metavar="FILE", help=NAMES)
+    @wraps(command)
+    def choosing(
+        form: str | None,
+        columns: str | None,
+        header: bool | None,
+        names: str | None,
+        **options: object,
+    ) -> None:
+        named = None if columns is None else columns.split(",")
+        how = {"format": form, "columns": named, "header": header}
+        command(read=Read(names, how), **options)
+
+    return choosing
 
 
 def with_executor(command: Callable[..., None]) -> Callable[..., None]:
@@ -155,7 +166,7 @@ as_of = click.option("--as-of", type=int, metavar="N", help="Of a store: answer 
 head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, RELATION, ENTITY).")
 
 
-@click.group(cls=Commands, context_settings={"max_content_width": 100})
+@click.group(cls=Commands, context_settings={"max_content_width": 80})
 @click.option(
     "--threads",
     type=click.IntRange(min=1),
@@ -166,9 +177,9 @@ head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, 
 def cli(threads: int | None) -> None:
     """Complete knowledge graphs by precedent: answers with reasons.
 
-    A SOURCE is a file of facts (.tsv or .csv, packed by gzip or not; - for standard input), the
-    folder of a store or of a benchmark, a case base that was saved, or the word world for the
-    bundled graph.
+    A SOURCE is a file of facts (.tsv, .csv, .jsonl, .nt, .ttl, .rdf, .parquet and others, packed
+    by gzip or not; - for standard input), the folder of a store or of a benchmark, a case base that
+    was saved, or the word world for the bundled graph.
 
     \b
     Example:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from casegraph.casebase import CaseBase
 from casegraph.cli.progress import counted, progress
-from casegraph.errors import CasegraphError, UnknownName
-from casegraph.evaluation.datasets import Benchmark
-from casegraph.graph.facts import read_facts
+from casegraph.errors import CasegraphError
+from casegraph.evaluation.datasets import ENDINGS, Benchmark
+from casegraph.formats.names import read_names
+from casegraph.formats.registry import read_facts
 from casegraph.settings import PAPER, Settings
 from casegraph.storage.store.restoring import is_store
 from casegraph.storage.store.store import CaseStore
 from casegraph.world import facts as world_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from casegraph.cli.reading import Read
+    from casegraph.graph.descriptions import Description
     from casegraph.graph.facts import Fact
     from casegraph.running import Show
 
 
+NAMES_FILES = ("entity_names", "relation_names", "entity2text", "relation2text")  # in benchmarks
 ZIP = b"PK\3\4"  # what a saved case base begins with
 
 
@@ -32,16 +37,17 @@ def case_base(
     entities: Sequence[str] = (),
     *,
     as_of: int | None = None,
+    read: Read | None = None,
 ) -> CaseBase:
     """The case base of a source; the entities must be known, and the relation is counted.
 
     as_of  of a store, the update after which to answer
+    read   how to read the source if it is a file of facts
     """
     with progress() as show:
-        cases = _store(source, settings, as_of) or _read(source, settings, show)
+        cases = _store(source, settings, as_of) or _read(source, settings, read, show)
         for name in entities:
-            if cases.graph.entities.find(name) is None:
-                raise UnknownName("entity", name, cases.graph.entities.names)
+            cases.entity(name)
         if relation is not None:
             cases.prepare([relation], show)
     return cases
@@ -68,19 +74,47 @@ def settings_named(
     return named.but(max_length=max_length)
 
 
-def facts_of(source: str, read: Callable[[str], Iterable[Fact]] = read_facts) -> Iterable[Fact]:
-    """The facts of a source; `read` reads it if it is a file of facts."""
+class Content(NamedTuple):
+    """What a source holds: facts, and what it says of entities.
+
+    described  to be taken after the facts, as they may come in the same file
+    """
+
+    facts: Iterable[Fact]
+    described: Iterable[Description]
+
+
+def content_of(source: str, read: Read | None = None) -> Content:
+    """What a source holds; `read` says how to read it if it is a file of facts."""
+    content = _content(source, read)
+    if read is None or read.names is None:
+        return content
+    return content._replace(described=chain(content.described, read_names(read.names)))
+
+
+def _content(source: str, read: Read | None) -> Content:
     path = Path(source)
     if source == "world":
-        return world_facts()
+        return Content(world_facts(), ())
     if is_store(path):
-        return CaseStore.open(path, read_only=True).graph.facts()
+        store = CaseStore.open(path, read_only=True)
+        return Content(store.graph.facts(), store.descriptions)
     if path.is_dir():
         benchmark = Benchmark.open(path)
-        return benchmark.facts(benchmark.graph)
+        return Content(benchmark.facts(benchmark.graph), names_in(path))
     if _is_saved(path):
-        return CaseBase.load(path).graph.facts()
-    return read(source)
+        cases = CaseBase.load(path)
+        return Content(cases.graph.facts(), cases.descriptions)
+    facts = read_facts(source) if read is None else read(source)
+    return Content(facts, facts.described)
+
+
+def names_in(folder: Path) -> Iterator[Description]:
+    """What entities and relations are called, as files in the folder of a benchmark say."""
+    for stem in NAMES_FILES:
+        files = [folder / (stem + ending) for ending in ENDINGS]
+        for file in filter(Path.is_file, files):
+            yield from read_names(file)
 
 
 def _store(source: str, settings: Settings | None, as_of: int | None) -> CaseStore | None:
@@ -93,13 +127,14 @@ def _store(source: str, settings: Settings | None, as_of: int | None) -> CaseSto
     return None
 
 
-def _read(source: str, settings: Settings | None, show: Show) -> CaseBase:
+def _read(source: str, settings: Settings | None, read: Read | None, show: Show) -> CaseBase:
     if source != "world" and _is_saved(Path(source)):
         saved = CaseBase.load(source)
         if settings in (None, saved.settings):
             return saved
     cases = CaseBase(settings)
-    cases.update(add=counted(facts_of(source), show))
+    content = content_of(source, read)
+    cases.update(add=counted(content.facts, show), describe=content.described)
     return cases
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from casegraph.errors import NotABenchmark
-from casegraph.graph.facts import Facts, read_facts
+from casegraph.formats.reading import Facts
+from casegraph.formats.registry import read_facts
 
 SPLITS = ("train", "valid", "test", "dev", "testI", "testII", "graph", "full_graph")
 ENDINGS = ("", ".txt", ".tsv", ".gz", ".txt.gz", ".tsv.gz")

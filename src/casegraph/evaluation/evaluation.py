@@ -34,10 +34,11 @@ from casegraph.evaluation.ranking import (
     metrics,
 )
 from casegraph.execution.executor import HERE, Executor
+from casegraph.formats.registry import read_facts
 from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
-from casegraph.graph.facts import Fact, read_facts
+from casegraph.graph.facts import Fact
 from casegraph.graph.names import Names
 from casegraph.running import Show, peak_memory, quiet
 from casegraph.settings import Settings

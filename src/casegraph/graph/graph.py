@@ -43,7 +43,7 @@ from casegraph.graph.edges import (
     with_keys,
     without_keys,
 )
-from casegraph.graph.facts import Fact, columns_of
+from casegraph.graph.facts import Fact, check_names, columns_of
 from casegraph.graph.names import Names
 from casegraph.running import paused_garbage_collection
 
@@ -359,8 +359,12 @@ class Graph:
     def _batch_rows(self, batch: list[tuple[str, str, str]], first: int) -> Ids:
         """The rows of a batch of facts; `first` is the number of its first fact, for errors."""
         head_names, relation_names, tail_names = columns_of(batch, first)
+        known_entities = len(self.entities)
+        known_relations = len(self.relations)
         self.entities, entities = self.entities.extended(head_names + tail_names)
         self.relations, relations = self.relations.extended(relation_names)
+        check_names(self.entities.names_from(known_entities), batch, first)
+        check_names(self.relations.names_from(known_relations), batch, first)
         heads = entities[: len(batch)]
         tails = entities[len(batch) :]
         return np.stack([heads, forward(relations), tails], axis=1)

@@ -10,12 +10,14 @@ The arrays hold what cannot be computed quickly from something else:
     clusters                       the shape of the cluster tree, only if it depends on history
     counted, longest, offsets      which counts there are (see `_counts_arrays`)
     types, hits, reached, right, left_out   the counts: a row for each path type of a relation
+    descriptions                   what entities are called and are, as JSON; only if there is any
 
 `array_files` writes and reads such arrays and keeps damaged files out; the functions here check
 that the arrays fit together. The generations of a store hold the same arrays and a few more.
 """
 
 import json
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from casegraph.answering.state import State
 from casegraph.errors import CasegraphError
 from casegraph.graph.arrays import Counts, Ids, joined
 from casegraph.graph.change import NO_ROWS
+from casegraph.graph.descriptions import NO_DESCRIPTIONS, Description, Descriptions
 from casegraph.graph.directions import forward, is_inverse
 from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
@@ -51,6 +54,7 @@ from casegraph.storage.count_columns import (
 )
 
 FORMAT = 3
+DESCRIPTIONS = "descriptions"
 COLUMNS = (TYPES, *COUNT_COLUMNS)  # the fields of PathCounts, in their order
 
 
@@ -78,6 +82,7 @@ def arrays_of(state: State) -> Arrays:
         **_graph_arrays(state.graph),
         **_clusters_array(state),
         **_counts_arrays(state),
+        **_descriptions_array(state.descriptions),
     }
 
 
@@ -91,6 +96,7 @@ def check_arrays(arrays: Arrays) -> None:
     relations = len(_name_offsets("relation", arrays)) - 1
     directions = forward(relations)  # the first number that is no direction
     _check_facts(arrays["facts"], entities, directions)
+    descriptions_in(arrays)
     _check_counts(arrays, directions, settings.max_length)
 
 
@@ -119,7 +125,8 @@ def state_from(graph: Graph, arrays: Arrays, settings: Settings) -> State:
     """
     profiles = Profiles.of_graph(graph)
     clusters = _clusters_from(arrays, profiles, settings)
-    return State.of(graph, settings, profiles=profiles, clusters=clusters)
+    state = State.of(graph, settings, profiles=profiles, clusters=clusters)
+    return state.described(descriptions_in(arrays))
 
 
 def restore_counts(state: State, arrays: Arrays) -> None:
@@ -141,6 +148,31 @@ def restore_counts(state: State, arrays: Arrays) -> None:
     state.statistics.restore(longest, headroom, hits, counted)
 
 
+def descriptions_in(arrays: Arrays) -> Descriptions:
+    """The descriptions in arrays of `arrays_of`; none if they have none."""
+    if DESCRIPTIONS not in arrays:
+        return NO_DESCRIPTIONS
+    content = row_of(DESCRIPTIONS, arrays, np.uint8).tobytes()
+    return NO_DESCRIPTIONS.replaced(descriptions_from(content))
+
+
+def encoded_descriptions(described: Iterable[Description]) -> bytes:
+    """Descriptions as JSON: a list of name, label and types for each."""
+    return json.dumps([[name, label, list(types)] for name, label, types in described]).encode()
+
+
+def descriptions_from(content: bytes) -> tuple[Description, ...]:
+    """What `encoded_descriptions` made, or nothing if it is empty; else `ValueError`."""
+    if not content:
+        return ()
+    described = []
+    for name, label, types in json.loads(content):
+        if not all(isinstance(text, str) for text in [name, label, *types]):
+            raise ValueError("descriptions are not texts")
+        described.append(Description(name, label, tuple(types)))
+    return tuple(described)
+
+
 def fact_rows(graph: Graph) -> Ids:
     """Every fact as a row (head, relation, tail) of ids, the relation as its forward direction."""
     directions = range(graph.directions)
@@ -151,6 +183,12 @@ def fact_rows(graph: Graph) -> Ids:
 def _settings_array(settings: Settings) -> Arrays:
     text = json.dumps(settings.as_dict()).encode()
     return {"settings": np.frombuffer(text, dtype=np.uint8)}
+
+
+def _descriptions_array(descriptions: Descriptions) -> Arrays:
+    if not len(descriptions):
+        return {}
+    return {DESCRIPTIONS: np.frombuffer(encoded_descriptions(descriptions), dtype=np.uint8)}
 
 
 def _graph_arrays(graph: Graph) -> Arrays:

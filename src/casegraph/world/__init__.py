@@ -8,7 +8,8 @@ Fact(head='Barbara Liskov', relation='award', tail='Turing Award')
 from importlib.resources import files
 from io import BytesIO
 
-from casegraph.graph.facts import Fact, read_facts
+from casegraph.formats.registry import read_facts
+from casegraph.graph.facts import Fact
 
 
 def facts() -> list[Fact]:

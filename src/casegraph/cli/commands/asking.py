@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import as_of, cli, head, names_of, top, with_settings
+from casegraph.cli.group import as_of, cli, head, names_of, top, with_columns, with_settings
 from casegraph.cli.output import Result, choice, escaped, note, with_format
 from casegraph.errors import CasegraphError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from casegraph.answering.explanation import Explanation
     from casegraph.answering.results import Answers
     from casegraph.cli.group import Chosen
+    from casegraph.cli.reading import Read
 
 
 @cli.command()
@@ -31,9 +32,17 @@ if TYPE_CHECKING:
 )
 @click.option("--explain", is_flag=True, help="Say why, for every answer.")
 @as_of
+@with_columns
 @with_settings
 @with_format
-def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
+def ask(
+    source: str,
+    entity: str,
+    relation: str,
+    read: Read,
+    chosen: Chosen,
+    **asked: Any,  # noqa: ANN401
+) -> Result:
     """Answer the question (ENTITY, RELATION, ?).
 
     \b
@@ -42,7 +51,9 @@ def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -
     """
     from casegraph.cli.sources import case_base
 
-    cases = case_base(source, chosen(source), relation, [entity], as_of=asked.pop("as_of"))
+    cases = case_base(
+        source, chosen(source), relation, [entity], as_of=asked.pop("as_of"), read=read
+    )
     is_explained = asked.pop("explain")
     is_about_heads = asked.pop("head")
     if asked["candidates"]:
@@ -66,6 +77,7 @@ def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -
 @click.argument("answer")
 @head
 @as_of
+@with_columns
 @with_settings
 @with_format
 def explain(
@@ -76,6 +88,7 @@ def explain(
     *,
     head: bool,
     as_of: int | None,
+    read: Read,
     chosen: Chosen,
 ) -> Result:
     """Say why ANSWER is an answer to (ENTITY, RELATION, ?).
@@ -86,7 +99,7 @@ def explain(
     """
     from casegraph.cli.sources import case_base
 
-    cases = case_base(source, chosen(source), relation, [entity, answer], as_of=as_of)
+    cases = case_base(source, chosen(source), relation, [entity, answer], as_of=as_of, read=read)
     if head:
         answers = cases.ask_head(relation, entity, top=-1)
     else:
@@ -106,9 +119,10 @@ def explain(
 @click.argument("relation", required=False)
 @top
 @as_of
+@with_columns
 @with_format
 def similar(
-    source: str, entity: str, relation: str | None, *, top: int, as_of: int | None
+    source: str, entity: str, relation: str | None, *, top: int, as_of: int | None, read: Read
 ) -> Result:
     """List the entities most like ENTITY; with RELATION, of those that have it.
 
@@ -118,7 +132,7 @@ def similar(
     """
     from casegraph.cli.sources import case_base
 
-    near = case_base(source, as_of=as_of).similar(entity, relation, top)
+    near = case_base(source, as_of=as_of, read=read).similar(entity, relation, top)
     rows = [(neighbour.entity, neighbour.similarity, neighbour.shared) for neighbour in near]
     return Result(("entity", "similarity", "shared"), rows)
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from casegraph.cli.group import cli, names_of, relations, with_executor, with_settings
+from casegraph.cli.group import cli, names_of, relations, with_columns, with_executor, with_settings
 from casegraph.cli.output import Result, escaped, with_format
 from casegraph.cli.progress import progress
 
 if TYPE_CHECKING:
     from casegraph.batch.audit import Finding
     from casegraph.cli.group import Chosen
+    from casegraph.cli.reading import Read
     from casegraph.execution.executor import Executor
 
 
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 )
 @click.option("--explain", is_flag=True, help="Give the most important reason of each.")
 @with_executor
+@with_columns
 @with_settings
 @with_format
 def complete(
@@ -58,6 +60,7 @@ def complete(
     out: Path,
     entities: BinaryIO | None,
     executor: Executor,
+    read: Read,
     chosen: Chosen,
     **wanted: Any,  # noqa: ANN401
 ) -> Result:
@@ -73,7 +76,7 @@ def complete(
 
     names = [] if entities is None else names_of(entities)
     what = Wanted(entities=tuple(names), **wanted)
-    cases = case_base(source, chosen(source))
+    cases = case_base(source, chosen(source), read=read)
     with progress() as show:
         done = write(cases, out, what, executor, show)
     return Result(("file", "questions", "proposed"), [(str(out), *done)])
@@ -87,6 +90,7 @@ def complete(
     "--explain", is_flag=True, help="Give the reasons for each fact, and for the other answer."
 )
 @with_executor
+@with_columns
 @with_settings
 @with_format
 def audit(
@@ -96,6 +100,7 @@ def audit(
     top: int,
     explain: bool,
     executor: Executor,
+    read: Read,
     chosen: Chosen,
 ) -> Result:
     """Score the facts as if each were missing, and list the least supported.
@@ -108,7 +113,7 @@ def audit(
     from casegraph.batch.audit import audit as find
     from casegraph.cli.sources import case_base
 
-    cases = case_base(source, chosen(source))
+    cases = case_base(source, chosen(source), read=read)
     with progress() as show:
         found = find(cases, relations=relations, top=top, executor=executor, show=show)
     columns = tuple(field.name for field in fields(Finding))

@@ -4,19 +4,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from casegraph.cli.group import cli, with_executor, with_reading, with_settings
-from casegraph.cli.output import ALL, Result, choice, note, with_format
+from casegraph.cli.group import cli, with_columns, with_executor, with_reading, with_settings
+from casegraph.cli.output import ALL, Result, choice, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
 
 if TYPE_CHECKING:
-    from casegraph.cli.group import Chosen, Read
+    from casegraph.cli.group import Chosen
+    from casegraph.cli.reading import Read
     from casegraph.evaluation.evaluation import Evaluation
     from casegraph.execution.executor import Executor
+    from casegraph.formats.reading import Facts
+    from casegraph.graph.change import Change
+    from casegraph.graph.graph import Graph
 
+LABELS_SHOWN = 3  # of a file
+RELATIONS_SHOWN = 10
 TIES = {"mean": "realistic", "original": "original"}  # our names, and PyKEEN's
 METRICS = {
     "mrr": "inverse_harmonic_mean_rank",
@@ -83,7 +89,7 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
 @with_reading
 @with_format
 def facts(sources: tuple[str, ...], read: Read) -> Result:
-    """Read files of facts and count what each adds to those before it.
+    """Show how files of facts are understood, and what each adds to those before it.
 
     \b
     Example:
@@ -91,32 +97,99 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
     """
     from casegraph.graph.graph import Graph
 
-    columns = ("source", "facts", "duplicates", "skipped", "entities", "relations")
+    columns = ("source", "facts", "duplicates", "skipped", "entities", "relations", "labels")
     graph = Graph()
     rows: list[tuple[Any, ...]] = []
+    previews = []
     for source in sources:
         entities_before = len(graph.entities)
         relations_before = len(graph.relations)
         reading = read(source)
         with progress() as show:
             change = graph.add(counted(reading, show))
-        new_entities = len(graph.entities) - entities_before
-        new_relations = len(graph.relations) - relations_before
-        rows.append(
-            (
-                source,
-                len(change.added),
-                change.repeated,
-                reading.skipped,
-                new_entities,
-                new_relations,
-            )
+        row = (
+            source,
+            len(change.added),
+            change.repeated,
+            reading.skipped,
+            len(graph.entities) - entities_before,
+            len(graph.relations) - relations_before,
+            len(reading.described),
         )
+        rows.append(row)
+        previews.append(_preview(dict(zip(columns, row, strict=True)), reading, graph, change))
 
+    document = [preview.document for preview in previews]
+    text = "\n\n".join(preview.text for preview in previews)
     if len(rows) > 1:
         sums = [sum(row[place] for row in rows) for place in range(1, len(columns))]
         rows.append((ALL, *sums))
-    return Result(columns, rows)
+        text += f"\n\n{ALL}\n  {len(graph):,} facts, {len(graph.entities):,} entities"
+    return Result(columns, rows, document, text=lambda: escaped(text, kept="\n"))
+
+
+class Preview(NamedTuple):
+    """How a file was understood, for JSON and as text."""
+
+    document: dict[str, Any]
+    text: str
+
+
+def _preview(row: dict[str, Any], reading: Facts, graph: Graph, change: Change) -> Preview:
+    """What a file says: its columns, its most frequent relations with an example, some labels."""
+    relations = _most_frequent(graph, change)
+    document = {
+        **row,
+        "columns": reading.columns,
+        "left_out": dict(reading.left_out),
+        "most_frequent": [frequent._asdict() for frequent in relations],
+    }
+
+    counts = f"{row['facts']:,} facts"
+    if row["duplicates"]:
+        counts += f" and {row['duplicates']:,} repeated ones"
+    new = f"{row['entities']:,} new entities, {row['relations']:,} new relations"
+    lines = [row["source"], f"  {counts}; {new}"]
+    if reading.columns:
+        lines.append(f"  {reading.columns}")
+    labels = [said.label for said in reading.described if said.label]
+    if labels:
+        lines.append(f"  {len(labels):,} labels, such as {', '.join(labels[:LABELS_SHOWN])}")
+    if row["skipped"]:
+        lines.append(f"  {row['skipped']:,} lines skipped")
+    lines += [f"  {number:,} {what} left out" for what, number in reading.left_out.items()]
+    for frequent in relations[:RELATIONS_SHOWN]:
+        lines.append(f"  {frequent.facts:9,}  {frequent.relation}: {frequent.example}")
+    if relations[RELATIONS_SHOWN:]:
+        lines.append(f"  and {len(relations) - RELATIONS_SHOWN:,} more relations")
+    return Preview(document, "\n".join(lines))
+
+
+class Frequent(NamedTuple):
+    """A relation of a file, how many facts there have it, and one of them."""
+
+    relation: str
+    facts: int
+    example: str
+
+
+def _most_frequent(graph: Graph, change: Change) -> list[Frequent]:
+    """The relations of facts that were added, the most frequent first."""
+    import numpy as np
+
+    from casegraph.errors import shortened
+    from casegraph.graph.directions import relation_of
+
+    relations = relation_of(change.added[:, 1])
+    found, first, numbers = np.unique(relations, return_index=True, return_counts=True)
+    frequent = []
+    for relation, place, number in zip(
+        found.tolist(), first.tolist(), numbers.tolist(), strict=True
+    ):
+        head, _, tail = change.added[place].tolist()
+        example = shortened(f"{graph.entities[head]} → {graph.entities[tail]}")
+        frequent.append(Frequent(graph.relations[relation], number, example))
+    return sorted(frequent, key=lambda one: (-one.facts, one.relation))
 
 
 @cli.command()
@@ -126,9 +199,17 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
     "--counts", type=Path, metavar="COUNTS", help="What was counted already, by count and merge."
 )
 @with_executor
+@with_columns
 @with_settings
 @with_format
-def save(source: str, file: str, counts: Path | None, executor: Executor, chosen: Chosen) -> Result:
+def save(
+    source: str,
+    file: str,
+    counts: Path | None,
+    executor: Executor,
+    read: Read,
+    chosen: Chosen,
+) -> Result:
     """Count everything that questions need, and write it to FILE as a case base.
 
     \b
@@ -139,7 +220,7 @@ def save(source: str, file: str, counts: Path | None, executor: Executor, chosen
     from casegraph.execution.shard_files import read_part
     from casegraph.execution.shards import keep
 
-    cases = case_base(source, chosen(source))
+    cases = case_base(source, chosen(source), read=read)
     if counts is not None:
         keep(cases.state, read_part(counts))
     with progress() as show:

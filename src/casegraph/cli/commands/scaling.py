@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from casegraph.cli.group import cli, relations, with_settings
+from casegraph.cli.group import cli, relations, with_columns, with_settings
 from casegraph.cli.output import Result, with_format
 from casegraph.cli.progress import progress
 from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
     from casegraph.cli.group import Chosen
+    from casegraph.cli.reading import Read
     from casegraph.execution.shards import Part
 
 out = click.option(
@@ -39,6 +40,7 @@ out = click.option(
     help="The merged hits of all shards: count what paths reach.",
 )
 @relations
+@with_columns
 @with_settings
 @with_format
 def count(
@@ -48,6 +50,7 @@ def count(
     shard: str,
     given: Path | None,
     relations: tuple[str, ...],
+    read: Read,
     chosen: Chosen,
 ) -> Result:
     """Count the hits of one shard; then, given those of all, what its paths reach.
@@ -66,7 +69,7 @@ def count(
             "hits are counted for all relations at once; choose --relations with --given them"
         )
     part = Shard.named(shard)
-    state = case_base(source, chosen(source)).state
+    state = case_base(source, chosen(source), read=read).state
     with progress() as show:
         if given is None:
             counts = count_hits(state, part, show)

@@ -14,12 +14,16 @@ from casegraph.cli.group import as_of, cli, with_reading, with_settings
 from casegraph.cli.output import Result, note, with_format
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, UnreadableFile
+from casegraph.formats.reading import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from casegraph.answering.state import Retracted, Update
-    from casegraph.cli.group import Chosen, Read
+    from casegraph.cli.group import Chosen
+    from casegraph.cli.reading import Read
+    from casegraph.cli.sources import Content
+    from casegraph.graph.descriptions import Description
     from casegraph.graph.facts import Fact
     from casegraph.storage.store.store import CaseStore
 
@@ -37,7 +41,7 @@ def build(sources: tuple[str, ...], folder: str, read: Read, chosen: Chosen) -> 
     Example:
         casegraph build world --into scientists
     """
-    from casegraph.cli.sources import facts_of
+    from casegraph.cli.sources import content_of
     from casegraph.storage.store.store import CaseStore
 
     with CaseStore.open(folder, chosen(folder)) as store, progress() as show:
@@ -45,8 +49,9 @@ def build(sources: tuple[str, ...], folder: str, read: Read, chosen: Chosen) -> 
             raise CasegraphError(
                 f"{folder}: is a store already; give its facts with 'casegraph add'"
             )
-        facts = chain.from_iterable(facts_of(source, read) for source in sources)
-        update = store.update(add=counted(facts, show))
+        described: list[Description] = []
+        facts = _facts_of_all((content_of(source, read) for source in sources), described)
+        update = store.update(add=counted(facts, show), describe=described)
         store.compact(show)
         return _updated(store, update)
 
@@ -63,8 +68,12 @@ def add(folder: str, sources: tuple[str, ...], read: Read) -> Result:
     Example:
         casegraph add store people.tsv
     """
+    from casegraph.cli.sources import content_of
+
     with _opened(folder) as store, progress() as show:
-        update = store.update(add=counted(_facts_of_all(sources, read), show))
+        described: list[Description] = []
+        facts = _facts_of_all((content_of(source, read) for source in sources), described)
+        update = store.update(add=counted(facts, show), describe=described)
         return _updated(store, update)
 
 
@@ -84,7 +93,10 @@ def retract(folder: str, sources: tuple[str, ...], entities: tuple[str, ...], re
     Example:
         casegraph retract store --entity "Marie Curie"
     """
-    retracted: Iterable[Retracted] = chain(entities, _facts_of_all(sources, read))
+    from casegraph.cli.sources import content_of
+
+    contents = (content_of(source, read) for source in sources)
+    retracted: Iterable[Retracted] = chain(entities, _facts_of_all(contents, []))
     with _opened(folder) as store:
         update = store.update(retract=retracted)
         return _updated(store, update)
@@ -138,7 +150,7 @@ def salvage(folder: str, file: str) -> None:
     Example:
         casegraph salvage store
     """
-    from casegraph.graph.facts import write_facts
+    from casegraph.formats.writing import write_facts
     from casegraph.storage.store.checking import salvage as salvaged
 
     saved = salvaged(Path(folder))
@@ -183,7 +195,7 @@ def export(folder: str, file: str, as_of: int | None) -> None:
     Example:
         casegraph export store
     """
-    from casegraph.graph.facts import write_facts
+    from casegraph.formats.writing import write_facts
     from casegraph.storage.store.store import CaseStore
 
     store = CaseStore.open(folder, read_only=True, as_of=as_of)
@@ -228,13 +240,21 @@ def _opened(folder: str) -> CaseStore:
     return CaseStore.open(folder)
 
 
-def _facts_of_all(sources: tuple[str, ...], read: Read) -> Iterator[Fact]:
-    """The facts of all files; says how many lines were skipped."""
-    for source in sources:
-        reading = read(source)
-        yield from reading
-        if reading.skipped:
-            note(f"{source}: {reading.skipped:,} lines skipped")
+def _facts_of_all(contents: Iterable[Content], described: list[Description]) -> Iterator[Fact]:
+    """The facts of all sources; fills `described`, and says what was skipped or left out."""
+    for content in contents:
+        yield from content.facts
+        described += content.described
+        if isinstance(content.facts, Facts):
+            for line in _passed_over(content.facts):
+                note(line)
+
+
+def _passed_over(reading: Facts) -> Iterator[str]:
+    if reading.skipped:
+        yield f"{reading.source}: {reading.skipped:,} lines skipped"
+    for what, number in reading.left_out.items():
+        yield f"{reading.source}: {number:,} {what} left out"
 
 
 def _updated(store: CaseStore, update: Update) -> Result:

@@ -8,7 +8,7 @@ checked by itself, none can be missing between two others, and none can come fro
 
     beginning  magic, format, store, start, size of settings | settings | digest
     record     header (see `_Header`) | length of each name | names
-               | rows of facts that went | rows of facts that came | digest
+               | rows of facts that went | rows of facts that came | descriptions | digest
 
 All numbers are little-endian.
 """
@@ -23,15 +23,17 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.graph.arrays import Ids
+from casegraph.graph.descriptions import Description
 from casegraph.graph.directions import forward, relation_of
 from casegraph.graph.graph import Graph
+from casegraph.storage.case_files import descriptions_from, encoded_descriptions
 
 MAGIC = b"casegraph log\n"
 FORMAT = 1
 DIGEST = 32  # bytes of a digest
 TIMES = range(-62_135_596_800_000_000, 253_402_300_800_000_000)  # microseconds, years 1 to 9999
 _BEGINNING = Struct("<14sH16sQI")  # magic, format, store, start, bytes of settings
-_HEADER = Struct("<16s32sQqIIIIQQQ")  # the fields of _Header
+_HEADER = Struct("<16s32sQqIIIIQIIQ")  # the fields of _Header
 _LENGTH_BYTES = 4  # of the length of a name
 _ROW_BYTES = 12  # of a fact: three numbers of four bytes
 
@@ -84,8 +86,9 @@ class Record:
     Ids of a graph change when unused names are given up; serial numbers never do. So a record calls
     names by their serial numbers, and a relation by the forward direction of its serial number.
 
-    sequence  the number of the update
-    time      microseconds since 1970
+    sequence   the number of the update
+    time       microseconds since 1970
+    described  what is said of entities from now on, where that changed
     """
 
     sequence: int
@@ -94,6 +97,7 @@ class Record:
     relations: NewNames
     retracted: Ids
     added: Ids
+    described: tuple[Description, ...] = ()
 
 
 class LoggedRecord(NamedTuple):
@@ -163,6 +167,7 @@ def encoded_record(record: Record, store: bytes, previous: bytes) -> bytes:
     all_names = record.entities.names + record.relations.names
     names = [name.encode(errors="surrogatepass") for name in all_names]
     lengths = np.array([len(name) for name in names], dtype="<u4")
+    descriptions = encoded_descriptions(record.described) if record.described else b""
     header = _Header(
         store=store,
         previous=previous,
@@ -174,6 +179,7 @@ def encoded_record(record: Record, store: bytes, previous: bytes) -> bytes:
         relations=len(record.relations.names),
         name_bytes=sum(len(name) for name in names),
         retracted=len(record.retracted),
+        description_bytes=len(descriptions),
         added=len(record.added),
     )
     parts = [
@@ -182,6 +188,7 @@ def encoded_record(record: Record, store: bytes, previous: bytes) -> bytes:
         *names,
         record.retracted.astype("<i4", copy=False).tobytes(),
         record.added.astype("<i4", copy=False).tobytes(),
+        descriptions,
     ]
     content = b"".join(parts)
     return content + digest(content)
@@ -224,7 +231,11 @@ def record_at(content: bytes, offset: int, store: bytes) -> LoggedRecord | None:
 
 
 class _Header(NamedTuple):
-    """The first bytes of a record; `entities` to `added`, apart from `first_`, are how many."""
+    """The first bytes of a record; `entities` to `added`, apart from `first_`, are how many.
+
+    Logs from before there were descriptions have 64 bits for `retracted`, of which the upper half,
+    now `description_bytes`, is always 0.
+    """
 
     store: bytes
     previous: bytes
@@ -236,6 +247,7 @@ class _Header(NamedTuple):
     relations: int
     name_bytes: int
     retracted: int
+    description_bytes: int
     added: int
 
     @property
@@ -243,7 +255,8 @@ class _Header(NamedTuple):
         """The size of the record, from its header to its digest."""
         lengths = _LENGTH_BYTES * (self.entities + self.relations)
         rows = _ROW_BYTES * (self.retracted + self.added)
-        return _HEADER.size + lengths + self.name_bytes + rows + DIGEST
+        content = lengths + self.name_bytes + rows + self.description_bytes
+        return _HEADER.size + content + DIGEST
 
 
 def _decoded(content: bytes, offset: int, header: _Header) -> Record:
@@ -263,6 +276,8 @@ def _decoded(content: bytes, offset: int, header: _Header) -> Record:
     row_count = header.retracted + header.added
     numbers = np.frombuffer(content, "<i4", count=3 * row_count, offset=rows_start)
     rows = numbers.reshape(-1, 3).astype(np.int32)
+    descriptions_start = rows_start + _ROW_BYTES * row_count
+    descriptions_end = descriptions_start + header.description_bytes
     return Record(
         sequence=header.sequence,
         time=header.time,
@@ -270,4 +285,5 @@ def _decoded(content: bytes, offset: int, header: _Header) -> Record:
         relations=NewNames(header.first_relation, names[header.entities :]),
         retracted=rows[: header.retracted],
         added=rows[header.retracted :],
+        described=descriptions_from(content[descriptions_start:descriptions_end]),
     )

@@ -28,7 +28,13 @@ from casegraph.graph.names import Names
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import depends_on_history
 from casegraph.storage.array_files import Arrays
-from casegraph.storage.case_files import graph_from, restore_counts, settings_from, state_from
+from casegraph.storage.case_files import (
+    descriptions_in,
+    graph_from,
+    restore_counts,
+    settings_from,
+    state_from,
+)
 from casegraph.storage.disk import is_there
 from casegraph.storage.store.generations import Generation, newest
 from casegraph.storage.store.lock import NAME as LOCK
@@ -150,7 +156,8 @@ def replayed(
     if records and state.sequence != records[-1].sequence:
         # The last records changed nothing, and left the state as it was, with its number.
         state = state.numbered(records[-1].sequence)
-    return state
+    described = [one for record in records for one in record.described]
+    return state.described(state.descriptions.replaced(described)) if described else state
 
 
 def state_of(generation: Generation, settings: Settings) -> State:
@@ -162,7 +169,7 @@ def state_of(generation: Generation, settings: Settings) -> State:
         restore_counts(state, arrays)
     else:
         state = state_from(graph, {}, settings)
-    return state.numbered(generation.sequence)
+    return state.described(descriptions_in(arrays), generation.sequence)
 
 
 def with_serials(graph: Graph, arrays: Arrays) -> Graph:

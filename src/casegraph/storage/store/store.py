@@ -41,6 +41,7 @@ from __future__ import annotations
 import json
 import time
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from secrets import token_bytes
 from threading import get_ident
@@ -49,6 +50,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore, UnreadableFile
+from casegraph.formats.python_objects import descriptions_in, facts_in
 from casegraph.graph.directions import relation_of
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Graph
@@ -66,7 +68,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from casegraph.answering.state import Retracted, Step, Update
+    from casegraph.formats.python_objects import Rows
     from casegraph.graph.arrays import Ids
+    from casegraph.graph.descriptions import Description
     from casegraph.graph.names import Names
     from casegraph.storage.store.restoring import Restored
 
@@ -74,15 +78,16 @@ MOST_REPLAYED = 10_000  # updates; a writer that had to replay more writes a gen
 
 
 class Event(NamedTuple):
-    """A fact that came (+) or went (-).
+    """A fact that came (+) or went (-), or what an entity is called or is from now on (=).
 
+    fact      of a description, the name, "label" or "type", and the label or the type
     sequence  the number of the update
     time      of the update, by the clock of the computer, which may have been set back since
     """
 
     sequence: int
     time: datetime
-    sign: Literal["+", "-"]
+    sign: Literal["+", "-", "="]
     fact: Fact
 
 
@@ -156,21 +161,26 @@ class CaseStore(CaseBase):
 
     def update(
         self,
-        add: Iterable[tuple[str, str, str]] = (),
+        add: Rows = (),
         retract: Iterable[Retracted] = (),
+        describe: Iterable[Description] = (),
     ) -> Update:
         """Retract facts, then take in facts; all or nothing, and on disk when it returns.
 
-        To retract an entity, name it alone: all its facts go.
+        To retract an entity, name it alone: all its facts go. What is given is as in
+        `CaseBase.update`.
         """
+        added = facts_in(add)
+        retracted = facts_in(retract)
+        described = chain(describe, descriptions_in(added))
         self._refuse_update_in_update()
         with self._turn:
             self._updating = get_ident()
             try:
                 writer = self._checked_writer()
                 before = self._state
-                step = before.updated(add, retract)
-                if len(step.change):
+                step = before.updated(added, retracted, described)
+                if len(step.change) or step.described:
                     self._write(writer, _record(before, step), step.state)
             finally:
                 self._updating = None
@@ -205,6 +215,8 @@ class CaseStore(CaseBase):
                     yield Event(record.sequence, when, "-", fact)
                 for fact in named(record.added):
                     yield Event(record.sequence, when, "+", fact)
+                for fact in _as_facts(record.described):
+                    yield Event(record.sequence, when, "=", fact)
 
     def compact(self, show: Show = quiet, *, forget_history: bool = False) -> None:
         """Count everything that questions need, and write that and the facts as a new generation.
@@ -292,7 +304,8 @@ class CaseStore(CaseBase):
         The old log counts until `acknowledged` names the new one, which is a single write.
         """
         empty = State.of(Graph(), self.settings, sequence=self.sequence)
-        step = empty.updated(self.graph.compacted().facts())
+        facts = self.graph.compacted().facts()
+        step = empty.updated(facts, describe=self.state.descriptions)
         # Without facts nothing changed, and the state would keep its number.
         step = step._replace(state=step.state.numbered(self.sequence + 1))
         first = _record(empty, step)
@@ -318,7 +331,16 @@ def _record(before: State, step: Step) -> Record:
         relations=_new_names(before.graph.relations, graph.relations),
         retracted=rows_by_serials(graph, step.change.retracted),
         added=rows_by_serials(graph, step.change.added),
+        described=step.described,
     )
+
+
+def _as_facts(described: Iterable[Description]) -> Iterator[Fact]:
+    for name, label, types in described:
+        if label:
+            yield Fact(name, "label", label)
+        for its_type in types:
+            yield Fact(name, "type", its_type)
 
 
 def _new_names(before: Names, after: Names) -> NewNames:

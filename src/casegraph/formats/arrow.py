@@ -1,0 +1,220 @@
+"""
+Arrow: Parquet files, Arrow files, and every table in memory that speaks Arrow (the extra `arrow`).
+
+pandas, Polars, DuckDB and others hand over their tables through the Arrow C interface, so none of
+them is named here. The columns are found by their names, as in a file with a header; a table of
+three columns whose names say nothing is read in the order of its columns.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from casegraph.errors import CasegraphError, UnreadableFile, quoted
+from casegraph.formats.columns import (
+    Table,
+    fact_or_description,
+    in_words,
+    looks_like_header,
+    table_of,
+)
+from casegraph.formats.sources import Place, pieces_of
+from casegraph.graph.descriptions import Description
+from casegraph.graph.facts import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from casegraph.formats.reading import Batches, Options, Reading
+
+ROWS_AT_ONCE = 1 << 14
+WRITTEN_AT_ONCE = 1 << 17
+COLUMNS = ("head", "relation", "tail")
+
+
+def read_parquet(source: Place, reading: Reading, options: Options) -> Batches:
+    """The facts of a Parquet file, a part of it at a time."""
+    pyarrow(reading.source)
+    from pyarrow import parquet
+
+    with _reported(reading.source), closing(parquet.ParquetFile(_file(source))) as file:
+        table = columns_in(file.schema_arrow.names, reading, options)
+        names = [file.schema_arrow.names[place] for place in sorted(table.places)]
+        batches = file.iter_batches(batch_size=ROWS_AT_ONCE, columns=names)
+        yield from _facts_of(batches, file.schema_arrow.names, table, reading)
+
+
+def read_arrow(source: Place, reading: Reading, options: Options) -> Batches:
+    """The facts of an Arrow file (Feather) or of a stream of Arrow, a part of it at a time."""
+    arrow = pyarrow(reading.source)
+    from pyarrow import ipc
+
+    with _reported(reading.source):
+        file = _file(source)
+        try:
+            opened = ipc.open_file(file)
+            batches = (opened.get_batch(number) for number in range(opened.num_record_batches))
+        except arrow.ArrowInvalid:
+            if not isinstance(file, str):
+                file.seek(0)
+            opened = ipc.open_stream(file)
+            batches = iter(opened)
+        table = columns_in(opened.schema.names, reading, options)
+        yield from _facts_of(batches, opened.schema.names, table, reading)
+
+
+def read_table(table: Any, reading: Reading, options: Options) -> Batches:  # noqa: ANN401
+    """The facts of a table in memory that has the Arrow C interface."""
+    arrow = pyarrow(reading.source)
+    with _reported(reading.source):
+        batches = arrow.RecordBatchReader.from_stream(table)
+        # pandas appends an index that has a name; one without is dropped here.
+        names = [name for name in batches.schema.names if not name.startswith("__index_level_")]
+        columns = columns_in(names, reading, options)
+        yield from _facts_of(batches, batches.schema.names, columns, reading)
+
+
+def columns_in(names: Sequence[str], reading: Reading, options: Options) -> Table:
+    """Which columns to read; `MalformedFact` if their names do not say it."""
+    if options.columns is not None:
+        places = [names.index(name) for name in options.columns if names.count(name) == 1]
+        if len(places) != 3:
+            wanted = ", ".join(options.columns)
+            found = quoted(", ".join(names))
+            reading.stop(0, f"expected the columns {wanted} once each, found {found}")
+        return Table.of_places(len(names), *places)
+    table = table_of(names)
+    if table is not None:
+        reading.columns = in_words(table, names)
+        return table
+    is_unnamed = len(names) == 3 and not looks_like_header(names)
+    if not is_unnamed:
+        found = quoted(", ".join(names))
+        reading.stop(0, f"found the columns {found}; name the three to read with columns=")
+    return Table.of_three(names)
+
+
+def write_parquet(facts: Iterable[tuple[str, str, str]], file: Any, name: str) -> int:  # noqa: ANN401
+    """Write facts as a Parquet table with three columns; returns the number of facts."""
+    arrow = pyarrow(name)
+    from pyarrow import parquet
+
+    # The names of a graph repeat, so each is written once and then called by its number.
+    schema = arrow.schema([(column, arrow.string()) for column in COLUMNS])
+    written = 0
+    with parquet.ParquetWriter(file, schema, use_dictionary=True, compression="zstd") as writer:
+        for rows in _parts(facts):
+            arrays = [arrow.array(column, arrow.string()) for column in zip(*rows, strict=True)]
+            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+            written += len(rows)
+    return written
+
+
+def pyarrow(source: str) -> Any:  # noqa: ANN401
+    """The library, or an error that says how to install it."""
+    try:
+        import pyarrow as arrow
+    except ImportError as error:
+        problem = "this needs pyarrow; install it with \"pip install 'casegraph[arrow]'\""
+        raise CasegraphError(f"{source}: {problem}") from error
+    return arrow
+
+
+class _reported:  # noqa: N801  (used as a function)
+    """Turns what Arrow says is wrong with a file into an error of ours."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        import pyarrow as arrow
+
+        if isinstance(error, arrow.ArrowException | OSError):
+            first_line = str(error).partition("\n")[0]
+            raise UnreadableFile(self._source, f"cannot be read ({first_line})") from error
+
+
+def _file(source: Place) -> Any:  # noqa: ANN401
+    """What Arrow can read from any place: a file as it is, or a stream as a whole."""
+    if isinstance(source, str | PathLike) and source != "-":
+        path = Path(source)
+        if not path.is_file():
+            list(pieces_of(path))  # which says what is wrong with it
+        return str(path)
+    return BytesIO(b"".join(pieces_of(source)))
+
+
+def _facts_of(
+    batches: Iterable[Any], names: Sequence[str], table: Table, reading: Reading
+) -> Batches:
+    """The facts of batches that have the columns of a table, or more."""
+    row = 0
+    for batch in batches:
+        columns = {name: batch.column(place) for place, name in enumerate(batch.schema.names)}
+        read = [names[place] for place in sorted(table.places)]
+        texts: dict[str, list[Any]] = {name: columns[name].to_pylist() for name in read}
+        if table.nodes is None and all(_are_names(texts[name]) for name in read):
+            yield _plain(table, names, texts)
+            row += batch.num_rows
+            continue
+        for place in range(batch.num_rows):
+            row += 1
+            values = [texts[name][place] if name in texts else "" for name in names]
+            yield from _checked(table, values, row, reading)
+
+
+def _plain(table: Table, names: Sequence[str], texts: dict[str, list[Any]]) -> list[Fact]:
+    edges = table.edges
+    if edges is None:
+        return []
+    columns = [texts[names[place]] for place in (edges.head, edges.relation, edges.tail)]
+    return list(map(Fact, *columns))
+
+
+def _checked(table: Table, values: list[Any], row: int, reading: Reading) -> Iterator[list[Fact]]:
+    try:
+        found = fact_or_description(table, [_name(value, table) for value in values])
+    except ValueError as error:
+        raw = "\t".join(map(str, values)).encode(errors="replace") + b"\n"
+        reading.refuse(row, str(error), raw)
+        return
+    if isinstance(found, Description):
+        reading.described.append(found)
+    else:
+        yield [found]
+
+
+def _name(value: object, table: Table) -> str:
+    """A value as text; a value that is missing is empty where that may be, else an error."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return "|".join(value)
+    if value is None and table.nodes is not None:
+        return ""
+    raise ValueError(f"expected a name, found {quoted(repr(value))}")
+
+
+def _are_names(texts: list[Any]) -> bool:
+    """Whether all are names that need no closer look."""
+    if set(map(type, texts)) != {str}:
+        return not texts
+    return all(map(str.strip, texts))
+
+
+def _parts(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:
+    part: list[tuple[str, str, str]] = []
+    for fact in facts:
+        part.append(fact)
+        if len(part) == WRITTEN_AT_ONCE:
+            yield part
+            part = []
+    if part:
+        yield part

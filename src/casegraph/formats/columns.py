@@ -1,0 +1,317 @@
+"""
+Which columns of a table hold facts, or describe entities: decided by the names of the columns.
+
+Tables come from many tools, and each has its own words for the same three columns. The words are
+listed here, in the order in which they are tried. Upper case, spaces, hyphens and signs such as `?`
+and `#` before a name make no difference. A table is one of these:
+
+    edges           subject, predicate, object; head, relation, tail; :START_ID, :TYPE, :END_ID; …
+    nodes           id with a name, a type, or both: KGX, Hetionet, neo4j-admin
+    nodes and edges in one table, where a row is either: the CSV that Neo4j's APOC writes
+
+A table of three columns may have no header at all. `looks_like_header` says whether its first row
+reads like one that we do not understand; it is better to ask than to take a header for a fact.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from casegraph.graph.descriptions import Description
+from casegraph.graph.facts import Fact, problem_of
+
+_ENDS = [
+    ("subject", "object"),
+    ("head", "tail"),
+    ("source", "target"),
+    ("source", "destination"),
+    ("from", "to"),
+    ("start", "end"),
+    ("src", "dst"),
+    ("subj", "obj"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("entity1", "entity2"),
+    ("entity_1", "entity_2"),
+    ("e1", "e2"),
+]
+_RELATIONS = [
+    "predicate",
+    "relation",
+    "relationship",
+    "metaedge",
+    "interaction",
+    "property",
+    "rel",
+    "pred",
+    "edge",
+    "type",
+    "label",
+]
+_LETTERS = [("h", "r", "t"), ("s", "p", "o")]
+_SUFFIXES = ["", "_id", "_iri", "_uri", "_name", "_label", "_type"]
+_IDS = ["id", "curie", "node_id", "entity_id", "entity", "node", "identifier"]
+_NAMES = ["name", "label", "preferred_name", "display_name", "displayname", "title"]
+_TYPES = ["category", "categories", "types", "type", "kind", "node_type", "entity_type", "class"]
+
+# Things that tables are often about. As a name of a column, one of them says little by itself.
+_NOUNS_TEXT = (
+    "compound drug chemical gene protein disease symptom phenotype pathway anatomy tissue species "
+    "person people author paper user item product company organization city country place film "
+    "movie book entity node concept term word"
+)
+_NOUNS = frozenset(_NOUNS_TEXT.split())
+_NEO4J = re.compile(
+    r"(?P<property>[^:]*):(?P<role>START_ID|END_ID|ID|TYPE|LABEL)(\((?P<space>.*)\))?"
+)
+_NEO4J_PROPERTY = re.compile(r"(?P<property>[^:]+):\w+(\[\])?")
+_SIGNS = " \t\"'#?@"
+_GAPS = re.compile(r"[\s.-]+")
+
+
+class Edges(NamedTuple):
+    """The places of head, relation and tail among the columns, and the id spaces of the ends.
+
+    Neo4j may number the nodes of each kind separately. Then an id is unique only together with its
+    id space, and `Movie:7` is another entity than `Person:7`.
+    """
+
+    head: int
+    relation: int
+    tail: int
+    head_space: str = ""
+    tail_space: str = ""
+
+
+class Nodes(NamedTuple):
+    """The places of an entity, of its label and of its types; None for a column that is missing."""
+
+    entity: int
+    label: int | None
+    types: int | None
+    space: str = ""
+
+
+class Table(NamedTuple):
+    """What the columns of a table hold, and how many there are."""
+
+    width: int
+    edges: Edges | None = None
+    nodes: Nodes | None = None
+
+    @property
+    def places(self) -> frozenset[int]:
+        """The places of the columns that are read."""
+        found: list[int | None] = []
+        if self.edges is not None:
+            found += [self.edges.head, self.edges.relation, self.edges.tail]
+        if self.nodes is not None:
+            found += [self.nodes.entity, self.nodes.label, self.nodes.types]
+        return frozenset(place for place in found if place is not None)
+
+    @classmethod
+    def of_three(cls, columns: Sequence[str]) -> "Table":
+        """A table of which three columns are read, as head, relation and tail."""
+        return cls.of_places(len(columns), 0, 1, 2)
+
+    @classmethod
+    def of_places(cls, width: int, head: int, relation: int, tail: int) -> "Table":
+        """A table with head, relation and tail at these places."""
+        return cls(width, Edges(head, relation, tail))
+
+
+def table_of(header: Sequence[str]) -> Table | None:
+    """What columns of these names hold; None if that is not understood."""
+    edges = _neo4j_edges(header) or _apoc_edges(header) or _edges(header)
+    nodes = _neo4j_nodes(header) or _apoc_nodes(header)
+    if nodes is None and edges is None:
+        nodes = _nodes(header)
+    if edges is None and nodes is None:
+        return None
+    return Table(len(header), edges, nodes)
+
+
+def in_words(table: Table, names: Sequence[str]) -> str:
+    """Which columns are read as what."""
+    places: list[tuple[str, int | None]] = []
+    if table.edges is not None:
+        edges = table.edges
+        places += [("head", edges.head), ("relation", edges.relation), ("tail", edges.tail)]
+    if table.nodes is not None:
+        nodes = table.nodes
+        places += [("entity", nodes.entity), ("label", nodes.label), ("types", nodes.types)]
+    return ", ".join(f"{part} from {names[at]}" for part, at in places if at is not None)
+
+
+def looks_like_header(
+    first: Sequence[str], rows: Callable[[], Sequence[Sequence[str]]] = list
+) -> bool:
+    """Whether a first row of three fields reads like a header that is not understood.
+
+    rows  gives some of the rows that follow
+    """
+    if len(first) != 3:
+        return False
+    head, relation, tail = map(plain, first)
+    ends = [head in _HEAD_WORDS, tail in _TAIL_WORDS]
+    words = [*ends, relation in _RELATION_WORDS]
+    if sum(words) >= 2:
+        return True
+
+    nouns = [head in _NOUNS, tail in _NOUNS]
+    if sum(words) + sum(nouns) < 2:
+        return False
+    # A fact shares its relation, or an entity, with others sooner or later; a header does not.
+    following = rows()
+    fields = {field for row in following for field in row}
+    return len(following) > 1 and fields.isdisjoint(first)
+
+
+def plain(name: str) -> str:
+    """The name of a column without what makes no difference."""
+    return _GAPS.sub("_", name.strip(_SIGNS).casefold())
+
+
+def types_in(field: str) -> tuple[str, ...]:
+    """The types in a field: KGX puts | between them, neo4j-admin ; and APOC : before each."""
+    if field.startswith(":"):
+        parts = field.split(":")
+    else:
+        parts = re.split(r"[|;]", field)
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def in_space(space: str, identity: str) -> str:
+    """The name of an entity whose id is unique within an id space only."""
+    return f"{space}:{identity}" if space else identity
+
+
+def fact_or_description(table: Table, row: Sequence[str]) -> Fact | Description:
+    """What a row of a table says; `ValueError` with the reason if it is neither."""
+    nodes = table.nodes
+    edges = table.edges
+    if nodes is not None and (edges is None or row[nodes.entity]):
+        _check("id", row[nodes.entity])
+        label = "" if nodes.label is None else row[nodes.label]
+        types = () if nodes.types is None else types_in(row[nodes.types])
+        return Description(in_space(nodes.space, row[nodes.entity]), label, types)
+
+    if edges is None:
+        raise ValueError("it is no row of nodes")
+    head, relation, tail = row[edges.head], row[edges.relation], row[edges.tail]
+    _check("head", head)
+    _check("relation", relation)
+    _check("tail", tail)
+    return Fact(in_space(edges.head_space, head), relation, in_space(edges.tail_space, tail))
+
+
+def _check(part: str, name: str) -> None:
+    problem = problem_of(name)
+    if problem:
+        raise ValueError(f"the {part} {problem}")
+
+
+def _edges(header: Sequence[str]) -> Edges | None:
+    names = [plain(name) for name in header]
+    for head, relation, tail in _LETTERS:
+        if sorted(names) == sorted([head, relation, tail]):
+            return Edges(names.index(head), names.index(relation), names.index(tail))
+
+    for suffix in _SUFFIXES:
+        for head_word, tail_word in _ENDS:
+            head = head_word + suffix
+            tail = tail_word + suffix
+            relation_place = _relation(names, suffix)
+            if names.count(head) == 1 == names.count(tail) and relation_place is not None:
+                return Edges(names.index(head), relation_place, names.index(tail))
+    return None
+
+
+def _relation(names: Sequence[str], suffix: str) -> int | None:
+    """The place of the relation; its name may end as those of the ends do, or not."""
+    for ending in dict.fromkeys([suffix, *_SUFFIXES]):
+        for word in _RELATIONS:
+            if names.count(word + ending) == 1:
+                return names.index(word + ending)
+    return None
+
+
+def _nodes(header: Sequence[str]) -> Nodes | None:
+    names = [plain(name) for name in header]
+    entity = _first_place(names, _IDS)
+    label = _first_place(names, _NAMES)
+    types = _first_place(names, _TYPES)
+    if entity is None or (label is None and types is None):
+        return None
+    return Nodes(entity, label, types)
+
+
+def _first_place(names: Sequence[str], words: Sequence[str]) -> int | None:
+    for word in words:
+        if names.count(word) == 1:
+            return names.index(word)
+    return None
+
+
+def _neo4j_edges(header: Sequence[str]) -> Edges | None:
+    roles = _neo4j_roles(header)
+    if not {"START_ID", "TYPE", "END_ID"} <= set(roles):
+        return None
+    head, head_space = roles["START_ID"]
+    tail, tail_space = roles["END_ID"]
+    relation, _ = roles["TYPE"]
+    return Edges(head, relation, tail, head_space, tail_space)
+
+
+def _neo4j_nodes(header: Sequence[str]) -> Nodes | None:
+    roles = _neo4j_roles(header)
+    if "ID" not in roles:
+        return None
+    entity, space = roles["ID"]
+    types = roles["LABEL"][0] if "LABEL" in roles else None
+    return Nodes(entity, _first_place(_neo4j_properties(header), _NAMES), types, space)
+
+
+def _neo4j_roles(header: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """The place and the id space of each column with a role, as in `movieId:ID(Movie)`."""
+    roles: dict[str, tuple[int, str]] = {}
+    for place, name in enumerate(header):
+        found = _NEO4J.fullmatch(name.strip(_SIGNS))
+        if found:
+            roles.setdefault(found["role"], (place, found["space"] or ""))
+    return roles
+
+
+def _neo4j_properties(header: Sequence[str]) -> list[str]:
+    """The names of properties, without their types, as in `name:string`."""
+    names = []
+    for name in header:
+        found = _NEO4J_PROPERTY.fullmatch(name.strip(_SIGNS))
+        names.append(plain(found["property"] if found else name))
+    return names
+
+
+def _apoc_edges(header: Sequence[str]) -> Edges | None:
+    if not {"_start", "_type", "_end"} <= set(header):
+        return None
+    return Edges(header.index("_start"), header.index("_type"), header.index("_end"))
+
+
+def _apoc_nodes(header: Sequence[str]) -> Nodes | None:
+    if not {"_id", "_labels"} <= set(header):
+        return None
+    names = [plain(name) for name in header]
+    return Nodes(header.index("_id"), _first_place(names, _NAMES), header.index("_labels"))
+
+
+def _with_suffixes(words: Sequence[str]) -> frozenset[str]:
+    return frozenset(word + suffix for word in words for suffix in _SUFFIXES)
+
+
+_HEAD_WORDS = _with_suffixes(
+    [*(head for head, _ in _ENDS), *(letters[0] for letters in _LETTERS), *_IDS]
+)
+_TAIL_WORDS = _with_suffixes(
+    [*(tail for _, tail in _ENDS), *(letters[2] for letters in _LETTERS), *_NAMES]
+)
+_RELATION_WORDS = _with_suffixes([*_RELATIONS, *(letters[1] for letters in _LETTERS)])

@@ -1,0 +1,209 @@
+"""
+RDF: N-Triples, N-Quads, Turtle, TriG and RDF/XML, by pyoxigraph (the extra `rdf`).
+
+What becomes of each kind of term:
+
+    IRI           a name, in full; `urn:casegraph:` and a name in percent signs is that name
+    blank node    a name such as `_:b0`; those without a label are numbered as they come
+    literal       of rdfs:label and its kin: the label of the subject. Any other is left out and
+                  counted, or becomes a name in the form of N-Triples if literals are kept
+    graph name    left out: the facts of all graphs are read as one graph
+    triple as a term (RDF 1.2)   left out and counted
+
+`rdf:type` is a fact like any other, and also makes its object a type of its subject.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from io import BufferedReader
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+from casegraph.errors import CasegraphError, MalformedFact, quoted
+from casegraph.formats.sources import PIECE_BYTES, PieceReader, Place, pieces_of
+from casegraph.graph.descriptions import Description
+from casegraph.graph.facts import Fact, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from casegraph.formats.reading import Batches, Options, Reading
+
+OURS = "urn:casegraph:"  # before a name that is no IRI
+TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+OUR_TYPE = "urn:casegraph-type"  # says what an entity is without being a fact
+LABELS = {  # the predicates of labels, best first
+    LABEL: 0,
+    "http://www.w3.org/2004/02/skos/core#prefLabel": 1,
+    "http://schema.org/name": 2,
+    "https://schema.org/name": 2,
+    "http://xmlns.com/foaf/0.1/name": 3,
+    "http://purl.org/dc/terms/title": 4,
+    "http://purl.org/dc/elements/1.1/title": 5,
+}
+FACTS_AT_ONCE = 1 << 12
+_FORMATS = {
+    "nt": "N_TRIPLES",
+    "nq": "N_QUADS",
+    "ttl": "TURTLE",
+    "trig": "TRIG",
+    "rdfxml": "RDF_XML",
+}
+_RANDOM_LABEL = re.compile(r"[0-9a-f]{30,32}")  # that pyoxigraph gives a blank node without one
+_BLANK = re.compile(r"_:[A-Za-z0-9_]+([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
+_NOT_A_NAME = ""
+
+
+def read_rdf(format_name: str, source: Place, reading: Reading, options: Options) -> Batches:
+    """The facts of a file of RDF; what its literals say of labels is kept as descriptions."""
+    pyoxigraph = _pyoxigraph(reading.source)
+    terms = _Terms(pyoxigraph, reading, literals=options.literals)
+    rdf_format = getattr(pyoxigraph.RdfFormat, _FORMATS[format_name])
+    pieces = pieces_of(source)
+    with closing(pieces):
+        stream = BufferedReader(PieceReader(pieces), PIECE_BYTES)
+        batch: list[Fact] = []
+        try:
+            for quad in pyoxigraph.parse(stream, rdf_format):
+                fact = terms.fact(quad)
+                if fact is not None:
+                    batch.append(fact)
+                    if len(batch) == FACTS_AT_ONCE:
+                        yield batch
+                        batch = []
+        except SyntaxError as error:
+            yield batch
+            raise MalformedFact(reading.source, error.lineno or 1, error.msg or "") from None
+        yield batch
+    reading.described += terms.descriptions()
+
+
+def n_triples(
+    facts: Iterable[tuple[str, str, str]], descriptions: Iterable[Description], name: str
+) -> Iterator[bytes]:
+    """Facts and descriptions as N-Triples, which `read_rdf` reads back as they are."""
+    for number, (head, relation, tail) in enumerate(facts, start=1):
+        for part in (head, relation, tail):
+            if problem_of(part) or not _is_text(part):
+                problem = "a name that is blank, or has a tab, line end or lone surrogate"
+                raise MalformedFact(name, number, f"{problem}, cannot be written: {quoted(part)}")
+        is_label = relation in LABELS or relation == OUR_TYPE
+        predicate = _encoded(relation) if is_label else term(relation, is_predicate=True)
+        yield f"{term(head)} {predicate} {term(tail)} .\n".encode()
+    for described, label, types in descriptions:
+        if label:
+            text = label.translate(_ESCAPES)
+            yield f'{term(described)} <{LABEL}> "{text}" .\n'.encode(errors="replace")
+        for its_type in types:
+            yield f"{term(described)} <{OUR_TYPE}> {term(its_type)} .\n".encode(errors="replace")
+
+
+def term(name: str, *, is_predicate: bool = False) -> str:
+    """A name as a term of N-Triples: an IRI as it is, any other name as an IRI of ours."""
+    if not is_predicate and _BLANK.fullmatch(name):
+        return name
+    if _IRI.fullmatch(name) and not name.startswith(OURS):
+        return f"<{name}>"
+    return _encoded(name)
+
+
+def _encoded(name: str) -> str:
+    return f"<{OURS}{quote(name, safe='')}>"
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be written in UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class _Terms:
+    """From terms of RDF to names; remembers the labels that it has seen."""
+
+    def __init__(self, pyoxigraph: Any, reading: Reading, *, literals: bool) -> None:  # noqa: ANN401
+        self._named = pyoxigraph.NamedNode
+        self._blank = pyoxigraph.BlankNode
+        self._literal = pyoxigraph.Literal
+        self._reading = reading
+        self._keeps_literals = literals
+        self._anonymous: dict[str, str] = {}
+        self._labels: dict[str, tuple[tuple[int, int, str, str], str]] = {}
+        self._types: dict[str, set[str]] = {}
+
+    def fact(self, quad: Any) -> Fact | None:  # noqa: ANN401
+        """The fact of a triple; None if it says something else, which is then kept or counted."""
+        predicate = quad.predicate.value
+        subject = self._name(quad.subject)
+        if type(quad.object) is self._literal:
+            if predicate in LABELS:
+                self._keep_label(subject, LABELS[predicate], quad.object)
+                return None
+            if not self._keeps_literals:
+                self._reading.left_out["literals"] += 1
+                return None
+        tail = self._name(quad.object)
+        if _NOT_A_NAME in (subject, tail):
+            return None
+        if predicate in (TYPE, OUR_TYPE):
+            self._types.setdefault(subject, set()).add(tail)
+        if predicate == OUR_TYPE:
+            return None
+        return Fact(subject, _decoded(predicate), tail)
+
+    def descriptions(self) -> list[Description]:
+        """What was said of labels and types."""
+        found = []
+        for name in sorted(self._labels.keys() | self._types.keys()):
+            _, label = self._labels.get(name, (None, ""))
+            types = tuple(sorted(self._types.get(name, ())))
+            found.append(Description(name, label, types))
+        return found
+
+    def _name(self, node: Any) -> str:  # noqa: ANN401
+        kind = type(node)
+        if kind is self._named:
+            return _decoded(node.value)
+        if kind is self._blank:
+            return self._blank_name(node.value)
+        if kind is self._literal:
+            return str(node)
+        self._reading.left_out["triples as terms"] += 1
+        return _NOT_A_NAME
+
+    def _blank_name(self, label: str) -> str:
+        if not _RANDOM_LABEL.fullmatch(label):
+            return f"_:{label}"
+        if label not in self._anonymous:
+            self._anonymous[label] = f"_:anonymous{len(self._anonymous) + 1}"
+        return self._anonymous[label]
+
+    def _keep_label(self, subject: str, predicate: int, literal: Any) -> None:  # noqa: ANN401
+        """Of several labels, keep one: by predicate, then without language, English, others."""
+        language = literal.language or ""
+        languages = ["", "en"]
+        place = languages.index(language) if language in languages else len(languages)
+        label = literal.value.strip()
+        rank = (predicate, place, language, label)
+        if label and (subject not in self._labels or rank < self._labels[subject][0]):
+            self._labels[subject] = rank, label
+
+
+def _decoded(iri: str) -> str:
+    return unquote(iri.removeprefix(OURS)) if iri.startswith(OURS) else iri
+
+
+def _pyoxigraph(source: str) -> Any:  # noqa: ANN401
+    try:
+        import pyoxigraph
+    except ImportError as error:
+        problem = "reading RDF needs pyoxigraph; install it with \"pip install 'casegraph[rdf]'\""
+        raise CasegraphError(f"{source}: {problem}") from error
+    return pyoxigraph

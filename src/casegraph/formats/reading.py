@@ -1,0 +1,134 @@
+"""
+A source while it is read: what was taken, what was refused and why, what entities are called.
+
+A format is a function that turns a source into lists of facts, and tells the `Reading` whatever is
+no fact: a description of an entity, a line that it refuses, a thing that it leaves out on purpose.
+"""
+
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from io import TextIOBase
+from operator import length_hint
+from typing import IO, Any, NamedTuple, NoReturn
+
+from casegraph.errors import MalformedFact, quoted
+from casegraph.graph.descriptions import Description
+from casegraph.graph.facts import Fact
+
+Batches = Generator[list[Fact], None, None]
+
+
+class Options(NamedTuple):
+    """How to read a source.
+
+    header    whether the first line names the columns; None if that is to be found out
+    columns   the names, or the numbers from 1, of the columns with head, relation and tail
+    literals  whether the literals of RDF become entities
+    """
+
+    header: bool | None = None
+    columns: Sequence[str] | None = None
+    literals: bool = False
+
+
+@dataclass
+class Reading:
+    """What became of a source so far.
+
+    source     its name
+    is_strict  whether a line that is no fact stops the reading
+    refused    where such lines are written otherwise
+    skipped    how many there were
+    described  what the source says of entities beside facts
+    left_out   what was passed over on purpose, and how often, in words
+    columns    how the columns of a table are understood, in words; empty for other sources
+    """
+
+    source: str
+    is_strict: bool = True
+    refused: IO[Any] | None = None
+    skipped: int = 0
+    described: list[Description] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    columns: str = ""
+
+    def refuse(self, line: int, problem: str, raw: bytes) -> None:
+        """Stop at a line that is no fact, or skip it."""
+        if self.is_strict:
+            shown = raw[:1000].decode(errors="replace").removesuffix("\n").removesuffix("\r")
+            self.stop(line, f"{problem}: {quoted(shown)}")
+        self.skipped += 1
+        self.write_refused(raw)
+
+    def stop(self, line: int, problem: str) -> NoReturn:
+        """Stop at a line, whether or not lines are skipped."""
+        raise MalformedFact(self.source, line, problem) from None
+
+    def write_refused(self, raw: bytes) -> None:
+        """Keep the bytes of a line that was refused."""
+        if self.refused is None:
+            return
+        if isinstance(self.refused, TextIOBase):
+            self.refused.write(raw.decode(errors="surrogateescape"))
+        else:
+            self.refused.write(raw)
+
+
+class Facts(Iterator[Fact]):
+    """The facts of a source, as they are read.
+
+    source     the name of the source
+    read       how many facts were taken so far
+    skipped    how many lines, or records of CSV, were refused so far
+    described  what the source has said of entities so far, beside facts
+    left_out   what was passed over on purpose so far, and how often
+    columns    how the columns of a table are understood, in words
+    """
+
+    def __init__(self, reading: Reading, batches: Batches) -> None:
+        self.source = reading.source
+        self._reading = reading
+        self._parsed = 0  # facts, of which the rest of the batch was not taken yet
+        self._batch = iter(list[Fact]())
+        self._facts = self._each(batches)
+
+    def __iter__(self) -> Iterator[Fact]:
+        return self._facts
+
+    def __next__(self) -> Fact:
+        return next(self._facts)
+
+    @property
+    def read(self) -> int:
+        """The number of facts taken so far."""
+        return self._parsed - length_hint(self._batch)
+
+    @property
+    def skipped(self) -> int:
+        """The number of lines refused so far."""
+        return self._reading.skipped
+
+    @property
+    def described(self) -> list[Description]:
+        """What the source has said of entities so far; it grows while facts are taken."""
+        return self._reading.described
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """What was passed over on purpose so far."""
+        return self._reading.left_out
+
+    @property
+    def columns(self) -> str:
+        """How the columns of a table are understood; empty before it is read."""
+        return self._reading.columns
+
+    def _each(self, batches: Batches) -> Iterator[Fact]:
+        try:
+            for batch in batches:
+                self._parsed += len(batch)
+                self._batch = iter(batch)
+                yield from self._batch
+        finally:
+            batches.close()

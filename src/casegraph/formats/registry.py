@@ -1,0 +1,158 @@
+"""
+The formats by name and by the endings of files, and the two functions that choose among them.
+
+A format that needs a library is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TextIO, get_args
+
+from casegraph.errors import InvalidSettings
+from casegraph.formats.reading import Batches, Facts, Options, Reading
+from casegraph.formats.sources import Place, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+FormatName = Literal["tsv", "csv", "jsonl", "nt", "nq", "ttl", "trig", "rdfxml", "parquet", "arrow"]
+FORMAT_NAMES: tuple[str, ...] = get_args(FormatName)
+FACTS_ONLY = ("tsv", "csv", "parquet", "arrow")  # formats without a place for labels
+NAMES_ENDING = ".names.tsv"  # of the file with labels and types, instead of the ending of the facts
+PACKED = ".gz"
+
+
+class Format(NamedTuple):
+    """A format of files.
+
+    endings  of their names
+    module   of `casegraph.formats` that reads them
+    reader   the name of the function there
+    """
+
+    endings: tuple[str, ...]
+    module: str
+    reader: str
+
+
+FORMATS: dict[str, Format] = {
+    "tsv": Format((".tsv", ".txt", ".tab", ".sif"), "delimited", "read_tsv"),
+    "csv": Format((".csv",), "delimited", "read_csv"),
+    "jsonl": Format((".jsonl", ".ndjson"), "json_lines", "read_json_lines"),
+    "nt": Format((".nt", ".ntriples"), "rdf", "read_rdf"),
+    "nq": Format((".nq", ".nquads"), "rdf", "read_rdf"),
+    "ttl": Format((".ttl", ".turtle"), "rdf", "read_rdf"),
+    "trig": Format((".trig",), "rdf", "read_rdf"),
+    "rdfxml": Format((".rdf", ".owl", ".xml"), "rdf", "read_rdf"),
+    "parquet": Format((".parquet", ".pq"), "arrow", "read_parquet"),
+    "arrow": Format((".arrow", ".feather", ".ipc"), "arrow", "read_arrow"),
+}
+
+
+def read_facts(
+    source: Place,
+    *,
+    format: FormatName | None = None,  # noqa: A002
+    header: bool | None = None,
+    columns: Sequence[str] | None = None,
+    literals: Literal["leave out", "keep"] = "leave out",
+    names: Place | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    refused: BinaryIO | TextIO | None = None,
+) -> Facts:
+    """The facts of a file, of standard input (`"-"`) or of a binary stream, in their order.
+
+    The source may be compressed with gzip. It is opened when the first fact is asked for, and
+    `UnreadableFile` is raised if it cannot be read to its end.
+
+    format    by default as the name of the file ends, else "tsv"
+    header    whether the first line names the columns; by default, whether it is understood so
+    columns   the columns with head, relation and tail, by their names in the header or by their
+              numbers from 1; needed only where the header does not say which they are
+    literals  of RDF, "leave out" (those of rdfs:label become labels), or "keep" as entities
+    names     a file with the labels and types of entities; a file of facts that has one beside it,
+              called like it but with .names.tsv at the end, is read with that
+    on_error  "stop" raises `MalformedFact` at the first line that is no fact, "skip" counts it
+    refused   where "skip" writes such lines, byte for byte
+    """
+    if format is not None and format not in FORMATS:
+        raise InvalidSettings("format", format, _listed(FORMAT_NAMES))
+    if on_error not in ("stop", "skip"):
+        raise InvalidSettings("on_error", on_error, "'stop' or 'skip'")
+    if literals not in ("leave out", "keep"):
+        raise InvalidSettings("literals", literals, "'leave out' or 'keep'")
+    if columns is not None:
+        _check_columns(columns, header)
+
+    reading = Reading(
+        name_of(source),
+        is_strict=on_error == "stop",
+        refused=getattr(refused, "buffer", refused),
+    )
+    options = Options(header, columns, literals=literals == "keep")
+    read = _reader(format or format_of(name_of(source)))
+    batches = read(source, reading, options)
+    names_beside = names_file(source)
+    if names is None and names_beside is not None:
+        names = names_beside
+    return Facts(reading, batches if names is None else _with_names(batches, names, reading))
+
+
+def names_file(source: Place, *, must_exist: bool = True) -> Path | None:
+    """Where the labels and types of the entities in a file of facts are; None if nowhere.
+
+    Only formats that cannot have them in the same file have them there.
+    """
+    if not isinstance(source, str | PathLike) or source == "-":
+        return None
+    path = Path(source)
+    if format_of(path.name) not in FACTS_ONLY:
+        return None
+    stem = Path(path.name.removesuffix(PACKED)).stem
+    beside = path.with_name(stem + NAMES_ENDING)
+    return beside if beside != path and (not must_exist or beside.is_file()) else None
+
+
+def _with_names(batches: Batches, names: Place, reading: Reading) -> Batches:
+    """The same facts; then what a file of names says is known, too."""
+    from casegraph.formats.names import read_names
+
+    try:
+        yield from batches
+    finally:
+        batches.close()
+    reading.described += read_names(names)
+
+
+def format_of(name: str) -> str:
+    """The format of a file of this name; tab-separated lines if its ending says nothing."""
+    ending = Path(name.lower().removesuffix(PACKED)).suffix
+    for format_name, known in FORMATS.items():
+        if ending in known.endings:
+            return format_name
+    return "tsv"
+
+
+def _reader(format_name: str) -> Callable[[Place, Reading, Options], Batches]:
+    known = FORMATS[format_name]
+    read: Any = getattr(import_module(f"casegraph.formats.{known.module}"), known.reader)
+    if known.module == "rdf":
+        return partial(read, format_name)
+    return read  # type: ignore[no-any-return]
+
+
+def _check_columns(columns: Sequence[str], header: bool | None) -> None:
+    are_three = len(columns) == 3 and len(set(columns)) == 3 and not isinstance(columns, str)
+    are_numbers = are_three and all(column.isdecimal() for column in columns)
+    if not are_three or (header is False and not are_numbers):
+        expected = "three different names that are in the header, or three numbers"
+        raise InvalidSettings("columns", columns, expected)
+
+
+def _listed(names: Iterable[str]) -> str:
+    *others, last = map(repr, names)
+    return f"{', '.join(others)} or {last}"

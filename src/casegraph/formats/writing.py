@@ -1,0 +1,254 @@
+"""
+Facts and descriptions on the way out: what is written here reads back as it was.
+
+A file appears when it is complete, under its own name; a failure leaves what was there before. Some
+formats need a second file for what entities are called:
+
+    tsv, csv, parquet   facts.tsv, and beside it facts.names.tsv if anything has a label or a type
+    kgx                 facts_edges.tsv and facts_nodes.tsv
+    neo4j               facts_relationships.csv and facts_nodes.csv, for neo4j-admin
+    nt, ttl, jsonl      one file has both
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from contextlib import contextmanager
+from io import StringIO
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args
+
+from casegraph.errors import InvalidSettings, MalformedFact, UnreadableFile, quoted
+from casegraph.formats.arrow import write_parquet
+from casegraph.formats.delimited import tsv_lines
+from casegraph.formats.json_lines import described_lines, fact_lines
+from casegraph.formats.rdf import n_triples
+from casegraph.formats.registry import format_of, names_file
+from casegraph.formats.sources import Place, name_of, opened
+from casegraph.graph.facts import problem_of
+from casegraph.storage.disk import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from casegraph.graph.descriptions import Description
+
+    Rows = Iterable[tuple[str, str, str]]
+    Lines = Iterator[bytes]
+
+WrittenFormat = Literal["tsv", "csv", "jsonl", "nt", "ttl", "parquet", "kgx", "neo4j"]
+WRITTEN: tuple[str, ...] = get_args(WrittenFormat)
+NAMES_HEADER = ("id", "name", "category")
+_AMBIGUOUS = "|;"  # what may stand between two types
+
+
+def write_facts(
+    facts: Rows,
+    destination: Place,
+    *,
+    format: WrittenFormat | None = None,  # noqa: A002
+    described: Iterable[Description] = (),
+) -> int:
+    """Write facts, and what is said of entities, to a file; returns the number of facts.
+
+    format     by default as the name of the file ends, else tab-separated lines
+    described  the labels and types of entities, as in `CaseBase.descriptions`
+
+    The file is packed if it is named .gz, and is there as a whole or not at all. Raises
+    `MalformedFact` at a fact that would not read back as it is.
+    """
+    name = name_of(destination)
+    form = _chosen(format, name)
+    counted = _Counted(facts)
+    if form in ("kgx", "neo4j"):
+        _write_pair(counted, destination, form, described)
+    elif form == "parquet":
+        with _written(destination) as file:
+            write_parquet(_checked(counted, name), file, name)
+        _write_names(described, destination)
+    elif form in _WITH_NAMES:
+        _write_lines(destination, _WITH_NAMES[form](counted, iter(described), name))
+    else:
+        _write_lines(destination, _FACTS_ONLY[form](counted, name))
+        _write_names(described, destination)
+    return counted.number
+
+
+class _Counted:
+    """Facts, and how many were taken."""
+
+    def __init__(self, facts: Rows) -> None:
+        self._facts = facts
+        self.number = 0
+
+    def __iter__(self) -> Iterator[tuple[str, str, str]]:
+        for fact in self._facts:
+            self.number += 1
+            yield fact
+
+
+def _chosen(given: str | None, name: str) -> str:
+    """The format to write; an error if the name of the file says another one."""
+    by_name = format_of(name)
+    if given is None:
+        if by_name not in WRITTEN:
+            raise InvalidSettings("format", by_name, f"one of {', '.join(WRITTEN)}")
+        return by_name
+    if given not in WRITTEN:
+        raise InvalidSettings("format", given, f"one of {', '.join(WRITTEN)}")
+    return given
+
+
+def _write_lines(destination: Place, lines: Lines) -> None:
+    with _written(destination) as file:
+        for line in lines:
+            file.write(line)
+
+
+@contextmanager
+def _written(destination: Place) -> Iterator[BinaryIO]:
+    """A stream to write to; a file takes its name when all is written."""
+    name = name_of(destination)
+    is_file = isinstance(destination, str | PathLike) and destination != "-"
+    try:
+        if not is_file:
+            with opened(destination, "wb") as stream:
+                yield stream
+            return
+        path = Path(name)
+        if path.exists() and not path.is_file():  # a pipe, or /dev/stdout: nothing to replace
+            with path.open("wb") as stream:
+                yield stream
+            return
+        with atomic_write(path) as file:
+            if name.lower().endswith(".gz"):
+                # Without name and time, to be the same every time.
+                with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                    yield packed  # type: ignore[misc]
+            else:
+                yield file
+    except OSError as error:
+        problem = f"cannot be written: {error.strerror or error}".lower()
+        raise UnreadableFile(name, problem) from error
+
+
+def _csv_lines(facts: Rows, name: str) -> Lines:
+    yield _csv_line(["head", "relation", "tail"])
+    for fact in _checked(facts, name):
+        yield _csv_line(fact)
+
+
+def _csv_line(cells: Iterable[str]) -> bytes:
+    text = StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue().encode()
+
+
+def _json_lines(facts: Rows, described: Iterator[Description], name: str) -> Lines:
+    yield from described_lines(described)
+    yield from fact_lines(_checked(facts, name))
+
+
+def _n_triples(facts: Rows, described: Iterator[Description], name: str) -> Lines:
+    return n_triples(facts, described, name)
+
+
+def _write_names(described: Iterable[Description], destination: Place) -> None:
+    """Write labels and types beside a file of facts, if there are any and it is a file."""
+    path = names_file(destination, must_exist=False)
+    if path is not None:
+        lines = list(_node_lines(described, path.name))
+        if len(lines) > 1:
+            _write_lines(path, iter(lines))
+
+
+def _node_lines(described: Iterable[Description], name: str) -> Lines:
+    yield "\t".join(NAMES_HEADER).encode() + b"\n"
+    for number, (entity, label, types) in enumerate(described, start=2):
+        cells = (entity, label, _joined(types, "|", name, number))
+        if any(cell != " ".join(cell.split("\t")) or "\n" in cell for cell in cells):
+            raise MalformedFact(name, number, f"a tab or line end in {quoted(repr(cells))}")
+        yield "\t".join(cells).encode() + b"\n"
+
+
+def _write_pair(
+    facts: Rows, destination: Place, form: str, described: Iterable[Description]
+) -> None:
+    if not isinstance(destination, str | PathLike) or destination == "-":
+        raise InvalidSettings("format", form, "a file to write to: it makes two of them")
+    path = Path(destination)
+    stem = path.with_name(path.name.removesuffix(".gz")).stem
+    nodes = path.with_name(f"{stem}_nodes.{'tsv' if form == 'kgx' else 'csv'}")
+    if form == "kgx":
+        edges = path.with_name(f"{stem}_edges.tsv")
+        header = b"subject\tpredicate\tobject\n"
+        _write_lines(edges, _after(header, tsv_lines(facts, edges.name)))
+        _write_lines(nodes, _node_lines(described, nodes.name))
+        return
+    edges = path.with_name(f"{stem}_relationships.csv")
+    seen: dict[str, None] = {}
+    _write_lines(edges, _neo4j_relationships(facts, edges.name, seen))
+    _write_lines(nodes, _neo4j_nodes(described, nodes.name, seen))
+
+
+def _after(header: bytes, lines: Lines) -> Lines:
+    yield header
+    yield from lines
+
+
+def _neo4j_relationships(facts: Rows, name: str, seen: dict[str, None]) -> Lines:
+    yield _csv_line([":START_ID", ":END_ID", ":TYPE"])
+    for head, relation, tail in _checked(facts, name):
+        seen[head] = None
+        seen[tail] = None
+        yield _csv_line([head, tail, relation])
+
+
+def _neo4j_nodes(described: Iterable[Description], name: str, seen: dict[str, None]) -> Lines:
+    """A row for every entity of the facts, as the import asks for, and for every other one."""
+    yield _csv_line([":ID", "name", ":LABEL"])
+    for number, (entity, label, types) in enumerate(described, start=2):
+        seen.pop(entity, None)
+        yield _csv_line([entity, label, _joined(types, ";", name, number)])
+    for entity in seen:
+        yield _csv_line([entity, "", ""])
+
+
+def _joined(types: tuple[str, ...], separator: str, name: str, number: int) -> str:
+    for one in types:
+        if any(sign in one for sign in _AMBIGUOUS) or one.startswith(":") or one != one.strip():
+            problem = f"a type with '|', ';' or ':' cannot be written: {quoted(one)}"
+            raise MalformedFact(name, number, problem)
+    return separator.join(types)
+
+
+def _checked(facts: Rows, name: str) -> Iterator[tuple[str, str, str]]:
+    """The same facts; `MalformedFact` at a name that would not read back as it is."""
+    for number, fact in enumerate(facts, start=1):
+        for part in fact:
+            if problem_of(part) or "\0" in part or not _is_text(part):
+                problem = (
+                    "a name that is blank, or has a tab, line end, NUL or lone surrogate, "
+                    "cannot be written"
+                )
+                shown = quoted("\t".join(fact))
+                raise MalformedFact(name, number, f"{problem}: {shown}")
+        yield fact
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_FACTS_ONLY: dict[str, Callable[[Any, str], Lines]] = {"tsv": tsv_lines, "csv": _csv_lines}
+_WITH_NAMES: dict[str, Callable[[Any, Iterator[Any], str], Lines]] = {
+    "jsonl": _json_lines,
+    "nt": _n_triples,
+    "ttl": _n_triples,
+}

@@ -1,0 +1,122 @@
+"""
+Descriptions: the label and the types of entities, for people to read and to choose by.
+
+A description belongs to a name, whether or not any fact has this name. It is never an argument:
+what an entity is called, and what it is said to be, changes no score.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_MARKS = "Mn"  # the category of accents and other marks on a letter
+
+
+class Description(NamedTuple):
+    """What is said of an entity or a relation.
+
+    name   by which facts call it
+    label  what people call it; empty if nothing is said
+    types  what it is, such as "Disease"
+    """
+
+    name: str
+    label: str = ""
+    types: tuple[str, ...] = ()
+
+
+class Descriptions:
+    """The descriptions of names: a value, which `updated` leaves as it is."""
+
+    __slots__ = ("_by_folded_label", "_by_label", "_by_name")
+
+    def __init__(self, by_name: dict[str, Description] | None = None) -> None:
+        self._by_name = by_name or {}
+        self._by_label: dict[str, list[str]] | None = None
+        self._by_folded_label: dict[str, list[str]] | None = None
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __iter__(self) -> Iterator[Description]:
+        """All descriptions, in the order of names."""
+        return iter([self._by_name[name] for name in sorted(self._by_name)])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Descriptions) and self._by_name == other._by_name
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._by_name.items()))
+
+    def of(self, name: str) -> Description:
+        """What is said of a name; an empty description if nothing is."""
+        return self._by_name.get(name) or Description(name)
+
+    def label(self, name: str) -> str:
+        """What people call it: its label, or else its name."""
+        return self.of(name).label or name
+
+    def named(self, label: str) -> list[str]:
+        """The names that have this label, sorted."""
+        if self._by_label is None:
+            by_label: dict[str, list[str]] = {}
+            for name in sorted(self._by_name):
+                its_label = self._by_name[name].label
+                if its_label:
+                    by_label.setdefault(its_label, []).append(name)
+            self._by_label = by_label
+        return self._by_label.get(label, [])
+
+    def named_like(self, folded_label: str) -> list[str]:
+        """The names whose label is this one but for case, accents and spaces, sorted."""
+        if self._by_folded_label is None:
+            by_label: dict[str, list[str]] = {}
+            for name in sorted(self._by_name):
+                label = self._by_name[name].label
+                if label:
+                    by_label.setdefault(folded(label), []).append(name)
+            self._by_folded_label = by_label
+        return self._by_folded_label.get(folded_label, [])
+
+    def updated(self, described: Iterable[Description]) -> Descriptions:
+        """These descriptions with others taken in, as `combined` says."""
+        return self.replaced(self.changes(described))
+
+    def replaced(self, described: Iterable[Description]) -> Descriptions:
+        """These descriptions with others in the place of those of the same names."""
+        new = {one.name: one for one in described}
+        return Descriptions(self._by_name | new) if new else self
+
+    def changes(self, described: Iterable[Description]) -> list[Description]:
+        """The descriptions that become different when others are taken in, by name."""
+        new: dict[str, Description] = {}
+        for one in described:
+            new[one.name] = combined(new.get(one.name) or self.of(one.name), one)
+        return [new[name] for name in sorted(new) if new[name] != self.of(name)]
+
+
+def combined(before: Description, said: Description) -> Description:
+    """A description with what was said later: a label replaces the one before, types add up.
+
+    A label is one line: white space in it, and around it, becomes single spaces.
+    """
+    label = " ".join(said.label.split())
+    types = tuple(sorted({*before.types, *said.types}))
+    return Description(before.name, label or before.label, types)
+
+
+def folded(text: str) -> str:
+    """A text without case, accents and variants of letters, with single spaces for _ and gaps."""
+    if text.isascii():
+        plain = text.lower()
+    else:
+        letters = unicodedata.normalize("NFKD", text.casefold())
+        plain = "".join(sign for sign in letters if unicodedata.category(sign) != _MARKS)
+    return " ".join(plain.replace("_", " ").split())
+
+
+NO_DESCRIPTIONS = Descriptions()

@@ -1,0 +1,90 @@
+"""
+What a person means by a name: the name itself, a label, or what differs from one in spelling only.
+
+Several entities may have the same label. Then nothing is chosen: the error lists them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from casegraph.errors import AmbiguousName, UnknownName
+from casegraph.graph.descriptions import folded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from casegraph.graph.descriptions import Descriptions
+    from casegraph.graph.graph import Graph
+    from casegraph.graph.names import Names
+
+KIND_MARK = "::"  # after the kind of an entity in the names of Hetionet, as in Disease::DOID:1612
+
+
+def entity_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
+    """The name of the entity that is meant; the text itself if no entity has it as a label."""
+    if text in graph.entities:
+        return text
+    found = descriptions.named(text) or descriptions.named_like(folded(text))
+    return _only("entity", text, [name for name in found if name in graph.entities], text)
+
+
+def relation_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
+    """The name of the relation that is meant; `UnknownName` if there is none.
+
+    Labels of relations are often sentences, such as "compound treats disease". A word that is in
+    only one of them is enough.
+    """
+    known = graph.relations
+    if text in known:
+        return text
+    candidates = [
+        [name for name in descriptions.named(text) if name in known],
+        [name for name in known.names if local_name(name) == text],
+        [name for name in known.names if text in descriptions.of(name).label.split()],
+    ]
+    found = next(filter(None, candidates), [])
+    chosen = _only("relation", text, found, "")
+    if not chosen:
+        raise UnknownName("relation", text, _names_and_labels(known, descriptions))
+    return chosen
+
+
+def types_of(descriptions: Descriptions, name: str) -> set[str]:
+    """What an entity is: its types, their labels and short forms, and the kind in its name."""
+    types = set(descriptions.of(name).types)
+    for its_type in tuple(types):
+        types |= {local_name(its_type), descriptions.label(its_type)}
+    kind, mark, _ = name.partition(KIND_MARK)
+    return types | {kind} if mark else types
+
+
+def entities_of_type(graph: Graph, descriptions: Descriptions, wanted: str) -> list[str]:
+    """The entities of a type; `UnknownName` if there is none, with the types that there are."""
+    types: set[str] = set()
+    found = []
+    for name in graph.entities.names:
+        its_types = types_of(descriptions, name)
+        types |= its_types
+        if wanted in its_types:
+            found.append(name)
+    if not found:
+        raise UnknownName("type", wanted, sorted(types))
+    return found
+
+
+def local_name(name: str) -> str:
+    """The end of an IRI or of a CURIE: what comes after the last of / # and :."""
+    return name.replace("#", "/").replace(":", "/").rpartition("/")[2]
+
+
+def _only(kind: str, text: str, found: Iterable[str], otherwise: str) -> str:
+    names = list(found)
+    if len(names) > 1:
+        raise AmbiguousName(kind, text, names)
+    return names[0] if names else otherwise
+
+
+def _names_and_labels(names: Names, descriptions: Descriptions) -> list[str]:
+    labels = [descriptions.of(name).label for name in names.names]
+    return [*names.names, *filter(None, labels)]
