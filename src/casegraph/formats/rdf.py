@@ -54,7 +54,13 @@ _FORMATS = {
 }
 _RANDOM_LABEL = re.compile(r"[0-9a-f]{30,32}")  # that pyoxigraph gives a blank node without one
 _BLANK = re.compile(r"_:[A-Za-z0-9_]+([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
-_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
+_SIGNS = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\W\x00-\x9f]|%[0-9A-Fa-f]{2})"
+# An IRI beyond doubt: fewer than there are, as any other name can be written, too.
+_IRI = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*:"
+    r"(?://[A-Za-z0-9.-]+(?::[0-9]+)?(?=[/?#]|$)|(?!/))"  # a host, or no slash
+    rf"{_SIGNS}*(?:\?{_SIGNS}*)?(?:#{_SIGNS}*)?"
+)
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
 _NOT_A_NAME = ""
 
