@@ -15,6 +15,7 @@ from casegraph import kernels
 # Packages and modules in reading order; one may import only what comes before it.
 LAYERS = [
     "errors",
+    "frames",
     "settings",
     "graph.arrays",
     "kernels",
@@ -27,6 +28,7 @@ LAYERS = [
     "graph.change",
     "graph.graph",
     "graph.lookup",
+    "graph.search",
     "graph.digest",
     "storage.disk",
     "formats",
@@ -59,6 +61,7 @@ LAYERS = [
     "cli.output",
     "cli.progress",
     "cli.reading",
+    "cli.labels",
     "cli.sources",
     "cli.group",
     "cli.commands",

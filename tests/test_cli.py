@@ -150,7 +150,7 @@ def test_facts_counts_what_each_source_adds(tmp_path: Path) -> None:
         ["facts", str(first), str(second), "--on-error", "skip", "--refused", str(refused)]
     )
     counts = [tuple(row.values())[1:] for row in rows]
-    assert counts == [(1, 1, 0, 2, 1), (1, 1, 1, 1, 0), (2, 2, 1, 3, 1)]
+    assert counts == [(1, 1, 0, 2, 1, 0), (1, 1, 1, 1, 0, 0), (2, 2, 1, 3, 1, 0)]
     assert refused.read_text(encoding="utf-8") == "bad\n"
 
 

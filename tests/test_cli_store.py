@@ -159,7 +159,7 @@ ERRORS = {
         "nowhere: is not a store; make one with",
     ),
     "nothing to check": (["check", "empty"], "empty: is not a store"),
-    "nothing to look into": (["info", "empty"], "empty: is not a store"),
+    "nothing to look into": (["info", "empty"], "empty: expected a train file"),
     "built already": (
         ["build", "good.tsv", "--into", "store"],
         "store: is a store already; give its facts with",

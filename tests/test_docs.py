@@ -85,6 +85,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     facts = world.facts()
     write_facts(facts[:100], "people.tsv")
     Path("places.csv").write_text("Ulm,city in,Germany\nBern,capital of\n", encoding="utf-8")
+    Path("questions.tsv").write_text("Marie Curie\tspouse\n?\tborn in\tUlm\n", encoding="utf-8")
     Path("WN18RR").mkdir()
     write_facts(
         [fact for fact in facts if fact.relation in ("borders", "continent", "capital")],

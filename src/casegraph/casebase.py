@@ -20,7 +20,13 @@ from casegraph.answering.explanation import Explanation, Neighbour, explanations
 from casegraph.answering.query import UNKNOWN, Found, answers, standings
 from casegraph.answering.results import Answer, Answers, named_answers
 from casegraph.answering.state import State, Update
-from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
+from casegraph.errors import (
+    CasegraphError,
+    InvalidSettings,
+    UnknownName,
+    close_names,
+    quoted,
+)
 from casegraph.formats.python_objects import descriptions_in, facts_in
 from casegraph.graph.arrays import ids
 from casegraph.graph.directions import (
@@ -296,11 +302,13 @@ class Wanted(NamedTuple):
     known       whether to "mark" or to "exclude" facts that are in the graph already
     candidates  the only answers to consider, if any are named;
                 None stands for a name that is unknown
+    is_only_one whether only one question is asked
     """
 
     top: int
     known: Known
     candidates: set[int | None] | None
+    is_only_one: bool = False
 
 
 def _wanted(
@@ -357,6 +365,7 @@ def _checked_count(name: str, value: int, *, all_if_negative: bool = False) -> i
 
 def _answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted) -> list[Answers]:
     """The answers to each question; the questions of each relation are answered together."""
+    wanted = wanted._replace(is_only_one=len(questions) == 1)
     places: dict[int, list[int]] = {}
     for place, question in enumerate(questions):
         places.setdefault(question.direction, []).append(place)
@@ -406,7 +415,9 @@ def _named(
 
     note = ""
     if wanted.top != 0:
-        note = _wrong_way_round(state, question) if named else _why_nothing(state, question, found)
+        note = _wrong_way_round(state, question)
+        if not named:
+            note = _why_nothing(state, question, found, is_only_one=wanted.is_only_one)
     return Answers(
         asked=question.name,
         relation=state.graph.relations[relation_of(question.direction)],
@@ -476,11 +487,16 @@ def _entity_with_facts(state: State, name: str) -> int:
     return entity
 
 
-def _why_nothing(state: State, question: Question, found: Found) -> str:
-    """Why there is no answer, and what to do about it."""
+def _why_nothing(state: State, question: Question, found: Found, *, is_only_one: bool) -> str:
+    """Why there is no answer, and what to do about it.
+
+    is_only_one  whether it is the only question, so that there is time to look for similar names
+    """
     name = question.name
     if name not in state.graph.entities:
-        return f"{name!r} has never been seen; add facts about it first"
+        suggestions = close_names(name, _names_and_labels(state)) if is_only_one else []
+        meant = f", or did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
+        return f"{name!r} has never been seen; add facts about it first{meant}"
     if _entity_with_facts(state, name) == UNKNOWN:
         return f"nothing is known about {name!r} any more; add facts about it first"
     if not len(state.graph.edges(question.direction).heads):

@@ -29,6 +29,7 @@ from casegraph.answering.rendering import (
 )
 from casegraph.answering.results import Answer, shown
 from casegraph.answering.weights import estimate
+from casegraph.frames import Tabular
 from casegraph.graph.arrays import ids
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.similarity.retrieval import contextual_entities
@@ -127,7 +128,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Tabular):
     """Why an answer was given. Iterating gives the reasons, the most important first."""
 
     answer: Answer
@@ -140,6 +141,15 @@ class Explanation:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; the schema is in docs/explanations.md."""
         return asdict(self)
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each reason, for frames."""
+        rows = []
+        for reason in self.reasons:
+            sentence = reason.sentence(self.answer)
+            paths = reason.drawn()
+            rows.append(asdict(reason) | {"paths": paths, "sentence": sentence})
+        return rows
 
     def text(self) -> str:
         """The explanation for a terminal."""

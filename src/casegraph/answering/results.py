@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from casegraph.answering.rendering import ShownAnswer, answers_as_html, question
+from casegraph.frames import Tabular
 from casegraph.graph.directions import is_inverse, relation_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Sequence[Answer]):
+class Answers(Tabular, Sequence[Answer]):
     """The answers to one question, best first.
 
     note   why there are none, or empty
@@ -67,6 +68,10 @@ class Answers(Sequence[Answer]):
     def question(self) -> str:
         """The question as a person writes it."""
         return question(self.asked, self.relation, inverse=self.inverse)
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each answer, for frames."""
+        return [asdict(answer) for answer in self.found]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

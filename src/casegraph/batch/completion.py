@@ -27,13 +27,14 @@ from casegraph.answering.query import Found, answers
 from casegraph.answering.results import Answer, named_answers
 from casegraph.answering.state import State
 from casegraph.batch.resumption import Resumable
-from casegraph.casebase import CaseBase
+from casegraph.casebase import ALL, CaseBase
 from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.digest import relations_in_use
 from casegraph.graph.directions import backward, directions_of, forward
 from casegraph.graph.graph import Graph, Query
+from casegraph.graph.lookup import entities_of_type
 from casegraph.graph.names import Names
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
@@ -53,6 +54,7 @@ class Wanted:
     min_probability  the least probability of a proposed answer
     top              the most answers to propose for a question
     explain          whether to give the first reason
+    of_type          propose only answers of this type; all if it is empty
     """
 
     relations: tuple[str, ...] = ()
@@ -62,6 +64,7 @@ class Wanted:
     min_probability: float = 0.5
     top: int = 3
     explain: bool = False
+    of_type: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_probability <= 1:
@@ -102,6 +105,8 @@ def complete(
         expected = "0: these settings give no probability"
         raise InvalidSettings("min_probability", wanted.min_probability, expected)
     _check_known("entity", wanted.entities, state.graph.entities)
+    if wanted.of_type:
+        _of_type(state, wanted.of_type)  # an error if there is no such type
     relations = chosen_directions(state.graph, wanted.relations, heads=wanted.heads)
     sizes = [len(batch.entities) for batch in _batches(state, relations, wanted)]
 
@@ -126,8 +131,13 @@ def proposals(state: State, batch: Batch) -> bytes:
     graph = state.graph
     entities = batch.entities.tolist()
     known = [set(graph.answers(entity, batch.relation).tolist()) for entity in entities]
-    most_known = max(map(len, known), default=0)
-    found = answers(state, batch.relation, batch.entities, top=batch.wanted.top + most_known)
+    top = batch.wanted.top + max(map(len, known), default=0)
+    allowed = _of_type(state, batch.wanted.of_type) if batch.wanted.of_type else None
+    if allowed is not None:
+        top = ALL
+    found = answers(state, batch.relation, batch.entities, top=top)
+    if allowed is not None:
+        found = [_only(one, allowed) for one in found]
 
     lines = []
     for entity, its_known, its_found in zip(entities, known, found, strict=True):
@@ -135,6 +145,23 @@ def proposals(state: State, batch: Batch) -> bytes:
             record = _record(state, answer, exact=its_found.exact, explain=batch.wanted.explain)
             lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     return "".join(lines).encode()
+
+
+def _of_type(state: State, of_type: str) -> Ids:
+    """The entities of a type, sorted."""
+
+    def entities() -> Ids:
+        names = entities_of_type(state.graph, state.descriptions, of_type)
+        found = [state.graph.entities.find(name) for name in names]
+        return np.sort(ids(entity for entity in found if entity is not None))
+
+    return state.derived(("ids of type", of_type), entities)
+
+
+def _only(found: Found, allowed: Ids) -> Found:
+    """What was found among the entities that are allowed."""
+    is_allowed = np.isin(found.entities, allowed)
+    return found._replace(entities=found.entities[is_allowed], scores=found.scores[is_allowed])
 
 
 def probability(settings: Settings, score: float) -> float | None:
@@ -266,5 +293,9 @@ def _check_known(kind: str, names: tuple[str, ...], known: Names) -> None:
 
 def _digest(state: State, wanted: Wanted) -> str:
     """A digest of everything that the lines depend on."""
-    content = json.dumps([__version__, state.digest, asdict(wanted)])
+    parts: list[Any] = [__version__, state.digest, asdict(wanted)]
+    if wanted.of_type:
+        names = entities_of_type(state.graph, state.descriptions, wanted.of_type)
+        parts.append(sorted(names))
+    content = json.dumps(parts)
     return sha256(content.encode()).hexdigest()

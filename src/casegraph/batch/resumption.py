@@ -79,6 +79,12 @@ class Resumable:
         self._progress.flush()
 
 
+def remove_finished(path: Path) -> None:
+    """Remove a file that was finished and is not needed any more, and what lies beside it."""
+    path.with_name(path.name + ENDING).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+
+
 def _complete_lines(path: Path) -> list[str]:
     """The lines of a file, without a last line that does not end; none if there is no file."""
     content = path.read_bytes() if path.exists() else b""

@@ -18,7 +18,7 @@ import click
 from casegraph import __version__
 from casegraph.cli.output import choice, note
 from casegraph.cli.reading import Read
-from casegraph.errors import CasegraphError
+from casegraph.errors import CasegraphError, UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,10 @@ class Commands(click.Group):
         except CasegraphError as error:
             if isinstance(error.__cause__, BrokenPipeError):
                 raise error.__cause__ from None
-            _fail(ctx, str(error), 1)
+            hint = ""
+            if isinstance(error, UnknownName) and error.kind == "relation":
+                hint = " ('casegraph relations SOURCE' lists all)"
+            _fail(ctx, f"{error}{hint}", 1)
         except KeyboardInterrupt:
             _fail(ctx, "interrupted", 130)
         except click.FileError as error:
@@ -163,6 +166,9 @@ top = click.option(
     "--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many to print."
 )
 as_of = click.option("--as-of", type=int, metavar="N", help="Of a store: answer as after update N.")
+of_type = click.option(
+    "--type", "of_type", metavar="TYPE", help="Only answers of this type, such as Disease."
+)
 head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, RELATION, ENTITY).")
 
 

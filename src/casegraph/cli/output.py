@@ -1,5 +1,5 @@
 """
-What the commands print: results on standard output in one of four formats, notes on standard error.
+What the commands print: results on standard output in one of five formats, notes on standard error.
 
 A result is columns and rows of plain values, and the document that JSON has instead where there is
 more to say. Names are opaque: what would break a line or steer a terminal is written as an escape,
@@ -19,7 +19,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Format = Literal["table", "json", "jsonl", "tsv"]
+Format = Literal["table", "json", "jsonl", "tsv", "csv"]
 ALL = "(all)"  # the name of a row of sums
 CONTROL_CHARACTERS = (*range(32), *range(127, 160))
 ESCAPES = {code: repr(chr(code))[1:-1] for code in CONTROL_CHARACTERS}
@@ -101,6 +101,12 @@ def _tsv(result: Result) -> list[str]:
     return ["\t".join(map(_exact, row)) for row in (result.columns, *result.rows)]
 
 
+def _csv(result: Result) -> list[str]:
+    from casegraph.formats.tables import csv_lines
+
+    return list(csv_lines(result.columns, result.rows))
+
+
 def _table(result: Result) -> list[str]:
     """Columns as wide as their widest cell.
 
@@ -162,4 +168,5 @@ _LINES: dict[Format, Callable[[Result], list[str]]] = {
     "json": _json,
     "jsonl": _json_lines,
     "tsv": _tsv,
+    "csv": _csv,
 }

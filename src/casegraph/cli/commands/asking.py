@@ -3,33 +3,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from casegraph.cli.group import as_of, cli, head, names_of, top, with_columns, with_settings
+from casegraph.cli.group import (
+    as_of,
+    cli,
+    head,
+    names_of,
+    of_type,
+    top,
+    with_columns,
+    with_settings,
+)
 from casegraph.cli.output import Result, choice, escaped, note, with_format
 from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from casegraph.answering.explanation import Explanation
     from casegraph.answering.results import Answers
+    from casegraph.casebase import CaseBase
     from casegraph.cli.group import Chosen
     from casegraph.cli.reading import Read
+
+QUESTIONS = "Ask all of these: entity and relation a line, or a fact with ? at one end."
 
 
 @cli.command()
 @click.argument("source")
-@click.argument("entity")
-@click.argument("relation")
+@click.argument("entity", required=False)
+@click.argument("relation", required=False)
+@click.option("--questions", "file", metavar="FILE", help=QUESTIONS)
 @top
 @head
 @choice("--known", ("mark", "exclude"), "What to do with answers that are facts already.")
 @click.option(
     "--candidates", type=click.File("rb"), help="The only answers to consider, one a line."
 )
+@of_type
 @click.option("--explain", is_flag=True, help="Say why, for every answer.")
 @as_of
 @with_columns
@@ -37,28 +51,38 @@ if TYPE_CHECKING:
 @with_format
 def ask(
     source: str,
-    entity: str,
-    relation: str,
+    entity: str | None,
+    relation: str | None,
+    file: str | None,
     read: Read,
     chosen: Chosen,
     **asked: Any,  # noqa: ANN401
 ) -> Result:
-    """Answer the question (ENTITY, RELATION, ?).
+    """Answer the question (ENTITY, RELATION, ?), or all questions of a file.
+
+    Entities and relations are called by their names or by their labels.
 
     \b
     Example:
         casegraph ask world "John von Neumann" "died in" --known exclude --top 3
+        casegraph ask world --questions questions.tsv --top 1
     """
     from casegraph.cli.sources import case_base
 
-    cases = case_base(
-        source, chosen(source), relation, [entity], as_of=asked.pop("as_of"), read=read
-    )
     is_explained = asked.pop("explain")
     is_about_heads = asked.pop("head")
+    as_of = asked.pop("as_of")
     if asked["candidates"]:
         asked["candidates"] = names_of(asked["candidates"])
+    if file is not None:
+        if entity is not None or is_explained or is_about_heads:
+            raise click.UsageError("--questions goes without ENTITY, --head and --explain")
+        cases = case_base(source, chosen(source), as_of=as_of, read=read)
+        return _answers_to_file(cases, file, asked)
+    if entity is None or relation is None:
+        raise click.UsageError("give ENTITY and RELATION, or --questions FILE")
 
+    cases = case_base(source, chosen(source), relation, [entity], as_of=as_of, read=read)
     if is_about_heads:
         answers = cases.ask_head(relation, entity, **asked)
     else:
@@ -66,8 +90,8 @@ def ask(
     if answers.note:
         note(answers.note)
     if is_explained:
-        return _with_reasons(answers, cases.explain_all(answers))
-    return _plain(answers)
+        return _with_reasons(cases, answers, cases.explain_all(answers))
+    return _plain(cases, answers)
 
 
 @cli.command()
@@ -104,13 +128,14 @@ def explain(
         answers = cases.ask_head(relation, entity, top=-1)
     else:
         answers = cases.ask(entity, relation, top=-1)
-    found = [given for given in answers if given.entity == answer]
+    wanted = cases.entity(answer)
+    found = [given for given in answers if given.entity == wanted]
     if not found:
         raise CasegraphError(
             f"{answer!r} was not reached by {answers.question}: "
             "no path type or precedent leads there"
         )
-    return _reasons(cases.explain(found[0]))
+    return _reasons(cases, cases.explain(found[0]))
 
 
 @cli.command()
@@ -132,20 +157,88 @@ def similar(
     """
     from casegraph.cli.sources import case_base
 
-    near = case_base(source, as_of=as_of, read=read).similar(entity, relation, top)
-    rows = [(neighbour.entity, neighbour.similarity, neighbour.shared) for neighbour in near]
-    return Result(("entity", "similarity", "shared"), rows)
+    cases = case_base(source, as_of=as_of, read=read)
+    near = cases.similar(entity, relation, top)
+    if not len(cases.descriptions):
+        rows = [(other.entity, other.similarity, other.shared) for other in near]
+        return Result(("entity", "similarity", "shared"), rows)
+    labelled_rows = []
+    for other in near:
+        label = cases.descriptions.label(other.entity)
+        labelled_rows.append((other.entity, label, other.similarity, other.shared))
+    return Result(("entity", "label", "similarity", "shared"), labelled_rows)
 
 
-def _plain(answers: Answers) -> Result:
-    """Answers, best first."""
-    rows = [(answer.rank, answer.entity, answer.score, answer.known) for answer in answers]
-    return Result(("rank", "entity", "score", "known"), rows, answers.as_dict())
+def _plain(cases: CaseBase, answers: Answers) -> Result:
+    """Answers, best first; with labels if there are any."""
+    descriptions = cases.descriptions
+    document = answers.as_dict()
+    if not len(descriptions):
+        rows = [(answer.rank, answer.entity, answer.score, answer.known) for answer in answers]
+        return Result(("rank", "entity", "score", "known"), rows, document)
+
+    labelled_rows = []
+    for answer, said in zip(answers, document["answers"], strict=True):
+        label = descriptions.label(answer.entity)
+        said["label"] = label
+        labelled_rows.append((answer.rank, answer.entity, label, answer.score, answer.known))
+    return Result(("rank", "entity", "label", "score", "known"), labelled_rows, document)
 
 
-def _with_reasons(answers: Answers, explanations: Iterable[Explanation]) -> Result:
+def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Result:
+    """The answers to all questions of a file, question by question."""
+    questions = list(_questions_in(file))
+    about_tails = [
+        (question.entity, question.relation)
+        for question in questions
+        if not question.is_about_heads
+    ]
+    answered = iter(cases.ask_many(about_tails, **asked))
+    rows: list[tuple[Any, ...]] = []
+    for question in questions:
+        if question.is_about_heads:
+            answers = cases.ask_head(question.relation, question.entity, **asked)
+        else:
+            answers = next(answered)
+        for answer in answers:
+            wanted = "head" if answer.inverse else "tail"
+            label = cases.descriptions.label(answer.entity)
+            of_answer = (answer.rank, answer.entity, label, answer.score, answer.known)
+            rows.append((answer.asked, answer.relation, wanted, *of_answer))
+        if not answers:
+            note(f"{answers.question}: {answers.note or 'no answer'}")
+    columns = ("asked", "relation", "wanted", "rank", "entity", "label", "score", "known")
+    return Result(columns, rows)
+
+
+class Asked(NamedTuple):
+    """A question of a file."""
+
+    entity: str
+    relation: str
+    is_about_heads: bool
+
+
+def _questions_in(file: str) -> Iterator[Asked]:
+    """The questions of a file: an entity and a relation a line, or a fact with ? at one end."""
+    from casegraph.formats.delimited import rows_of
+    from casegraph.formats.reading import Reading
+
+    reading = Reading(file)
+    for line, fields, raw in rows_of(file, reading, is_csv=file.lower().endswith(".csv")):
+        match fields:
+            case [entity, relation] | [entity, relation, "?" | ""]:
+                yield Asked(entity, relation, is_about_heads=False)
+            case ["?" | "", relation, entity]:
+                yield Asked(entity, relation, is_about_heads=True)
+            case _:
+                expected = "an entity and a relation, or a fact with ? at one end"
+                reading.refuse(line, f"expected {expected}, found {len(fields)} fields", raw)
+
+
+def _with_reasons(cases: CaseBase, answers: Answers, explanations: Iterable[Explanation]) -> Result:
     """Answers, and why each was given."""
-    plain = _plain(answers)
+    plain = _plain(cases, answers)
     explained = list(explanations)
     rows = []
     for row, explanation in zip(plain.rows, explained, strict=True):
@@ -157,18 +250,25 @@ def _with_reasons(answers: Answers, explanations: Iterable[Explanation]) -> Resu
     }
 
     def text() -> str:
-        return "\n\n".join(escaped(explanation.text(), kept="\n") for explanation in explained)
+        from casegraph.cli.labels import labelled
+
+        named = [labelled(explanation, cases.descriptions) for explanation in explained]
+        return "\n\n".join(escaped(explanation.text(), kept="\n") for explanation in named)
 
     return Result((*plain.columns, "reasons"), rows, document, text)
 
 
-def _reasons(explanation: Explanation) -> Result:
+def _reasons(cases: CaseBase, explanation: Explanation) -> Result:
     """The reasons for one answer."""
     columns = ("share", "kind", "words", "count", "of", "reason")
     rows = []
     for reason in explanation:
         sentence = reason.sentence(explanation.answer)
         rows.append((reason.share, reason.kind, reason.words, reason.count, reason.of, sentence))
-    return Result(
-        columns, rows, explanation.as_dict(), lambda: escaped(explanation.text(), kept="\n")
-    )
+
+    def text() -> str:
+        from casegraph.cli.labels import labelled
+
+        return escaped(labelled(explanation, cases.descriptions).text(), kept="\n")
+
+    return Result(columns, rows, explanation.as_dict(), text)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from casegraph.cli.group import cli, names_of, relations, with_columns, with_executor, with_settings
+from casegraph.cli.group import (
+    cli,
+    names_of,
+    of_type,
+    relations,
+    with_columns,
+    with_executor,
+    with_settings,
+)
 from casegraph.cli.output import Result, escaped, with_format
 from casegraph.cli.progress import progress
 
@@ -19,16 +27,14 @@ if TYPE_CHECKING:
     from casegraph.cli.reading import Read
     from casegraph.execution.executor import Executor
 
+OUT = "Where to write; its ending decides how."
+BEST = "Only the N most probable of all, with reasons and precedents."
+
 
 @cli.command()
 @click.argument("source")
-@click.option(
-    "--out",
-    type=Path,
-    required=True,
-    metavar="FILE",
-    help="Where to write; one fact a line, as JSON.",
-)
+@click.option("--out", type=Path, required=True, metavar="FILE", help=OUT)
+@click.option("--best", type=click.IntRange(min=1), metavar="N", help=BEST)
 @relations
 @click.option(
     "--entities",
@@ -36,15 +42,14 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="The only ones to ask about, one a line.",
 )
+@of_type
 @click.option("--heads", is_flag=True, help="Ask (?, RELATION, ENTITY), too.")
 @click.option("--lacking", is_flag=True, help="Ask only those that do not have the relation yet.")
 @click.option(
     "--min-probability",
     type=float,
-    default=0.5,
-    show_default=True,
     metavar="P",
-    help="What to keep.",
+    help="What to keep; 0.5 by default, and 0 with --best.",
 )
 @click.option(
     "--top", type=int, default=3, show_default=True, help="How many answers to a question to keep."
@@ -58,6 +63,7 @@ def complete(
     source: str,
     *,
     out: Path,
+    best: int | None,
     entities: BinaryIO | None,
     executor: Executor,
     read: Read,
@@ -66,19 +72,45 @@ def complete(
 ) -> Result:
     """Propose facts that are missing; if interrupted, the same command goes on.
 
+    The ending of FILE says what is written: .jsonl, .csv, .tsv or .parquet. With --best, the most
+    probable come first, with the reason and the precedents of each.
+
     \b
     Example:
         casegraph complete world --relations "citizen of" --lacking --out missing.jsonl
+        casegraph complete world --relations "citizen of" --best 100 --out best.csv
     """
-    from casegraph.batch.completion import Wanted
+    from casegraph.batch.completion import Completion, Wanted
     from casegraph.batch.completion import complete as write
+    from casegraph.batch.proposals import write_proposals
+    from casegraph.batch.resumption import remove_finished
     from casegraph.cli.sources import case_base
+    from casegraph.errors import IncompatibleFile
+    from casegraph.formats.tables import table_format
 
-    names = [] if entities is None else names_of(entities)
-    what = Wanted(entities=tuple(names), **wanted)
+    form = table_format(out)
+    is_lines = form == "jsonl" and best is None
+    if not is_lines and out.exists():
+        raise IncompatibleFile(str(out), "is there already; remove it, or choose another file")
+
     cases = case_base(source, chosen(source), read=read)
+    wanted["of_type"] = wanted["of_type"] or ""
+    if wanted["min_probability"] is None:
+        wanted["min_probability"] = 0.5 if best is None else 0.0
+    wanted["relations"] = tuple(cases.relation(name) for name in wanted["relations"])
+    names = [] if entities is None else [cases.entity(name) for name in names_of(entities)]
+    explain = wanted["explain"] or best is not None
+    if not is_lines:
+        wanted["explain"] = False  # only those that are written are explained, at the end
+    what = Wanted(entities=tuple(names), **wanted)
+
+    lines = out if is_lines else out.with_name(f"{out.name}.lines")
     with progress() as show:
-        done = write(cases, out, what, executor, show)
+        done = write(cases, lines, what, executor, show)
+        if not is_lines:
+            written = write_proposals(cases, lines, out, form, best=best, explain=explain)
+            done = Completion(done.asked, written)
+            remove_finished(lines)
     return Result(("file", "questions", "proposed"), [(str(out), *done)])
 
 

@@ -6,15 +6,17 @@ from __future__ import annotations
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import as_of, cli, with_reading, with_settings
+from casegraph.cli.group import as_of, cli, with_columns, with_reading, with_settings
 from casegraph.cli.output import Result, note, with_format
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, UnreadableFile
 from casegraph.formats.reading import Facts
+
+WRITTEN = ("tsv", "csv", "jsonl", "nt", "ttl", "parquet", "kgx", "neo4j")
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -96,27 +98,31 @@ def retract(folder: str, sources: tuple[str, ...], entities: tuple[str, ...], re
     from casegraph.cli.sources import content_of
 
     contents = (content_of(source, read) for source in sources)
-    retracted: Iterable[Retracted] = chain(entities, _facts_of_all(contents, []))
     with _opened(folder) as store:
+        names = [store.entity(name) for name in entities]
+        retracted: Iterable[Retracted] = chain(names, _facts_of_all(contents, []))
         update = store.update(retract=retracted)
+        if update.absent:
+            note(f"{update.absent:,} of what was to be retracted was not there")
         return _updated(store, update)
 
 
 @cli.command()
-@click.argument("folder")
+@click.argument("source")
+@with_columns
 @with_format
-def info(folder: str) -> Result:
-    """Say how much the store in FOLDER holds, what is largest in it, and what it takes on disk.
+def info(source: str, read: Read) -> Result:
+    """Say how much SOURCE holds and what is largest in it; of a store, also what it takes on disk.
 
     \b
     Example:
         casegraph info store
     """
+    from casegraph.cli.sources import case_base
     from casegraph.storage.store.describing import described
-    from casegraph.storage.store.store import CaseStore
 
-    store = CaseStore.open(folder, read_only=True)
-    return Result(("what", "which", "number"), list(described(store)))
+    cases = case_base(source, read=read)
+    return Result(("what", "which", "number"), described(cases))
 
 
 @cli.command()
@@ -187,9 +193,13 @@ def compact(folder: str, *, forget_history: bool) -> Result:
 @cli.command()
 @click.argument("folder")
 @click.argument("file", default="-")
+@click.option("--to", "form", type=click.Choice(WRITTEN), help="The format; else by the ending.")
 @as_of
-def export(folder: str, file: str, as_of: int | None) -> None:
-    """Write the facts of the store in FOLDER to FILE, or to standard output: sorted, tab-separated.
+def export(folder: str, file: str, form: Any, as_of: int | None) -> None:  # noqa: ANN401
+    """Write the facts of the store in FOLDER to FILE, or to standard output: sorted.
+
+    The ending of FILE says how: .tsv, .csv, .jsonl, .nt, .ttl, .parquet. What entities are called
+    goes with them: in the same file, or in one beside it.
 
     \b
     Example:
@@ -199,7 +209,7 @@ def export(folder: str, file: str, as_of: int | None) -> None:
     from casegraph.storage.store.store import CaseStore
 
     store = CaseStore.open(folder, read_only=True, as_of=as_of)
-    write_facts(store.graph.facts(), file)
+    write_facts(store.graph.facts(), file, format=form, described=store.descriptions)
 
 
 @cli.command()
@@ -259,4 +269,23 @@ def _passed_over(reading: Facts) -> Iterator[str]:
 
 def _updated(store: CaseStore, update: Update) -> Result:
     record = {"update": store.sequence, **asdict(update)}
-    return Result(tuple(record), [tuple(record.values())])
+
+    def text() -> str:
+        done = [f"{number:,} {words}" for words, number in _in_words(update) if number]
+        total = f"{len(store.graph):,} facts in all"
+        return f"update {store.sequence:,}: {', '.join(done) or 'nothing changed'}; {total}"
+
+    return Result(tuple(record), [tuple(record.values())], text=text)
+
+
+def _in_words(update: Update) -> list[tuple[str, int]]:
+    """What an update did that concerns the one who gave the facts."""
+    return [
+        ("facts added", update.added),
+        ("facts retracted", update.retracted),
+        ("there already", update.repeated),
+        ("not there", update.absent),
+        ("new entities", update.new_entities),
+        ("new relations", update.new_relations),
+        ("described", update.described),
+    ]

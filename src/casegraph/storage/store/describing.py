@@ -1,10 +1,11 @@
-"""How much a store holds, what is largest in it, and how much space its files take."""
+"""How much a case base holds, what is largest in it, and how much space a store takes."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from casegraph.answering.state import State
+from casegraph.casebase import CaseBase
 from casegraph.graph.directions import is_inverse
 from casegraph.storage.store.checking import size
 from casegraph.storage.store.lock import NAME as LOCK
@@ -15,21 +16,20 @@ LARGEST = 5  # how many entities, sets of relations and clusters to name
 Row = tuple[str, str, int]  # what, which, how many
 
 
-def described(store: CaseStore) -> list[Row]:
+def described(cases: CaseBase) -> list[Row]:
     """Counts, the entities with most facts, the largest groups of entities, and bytes on disk."""
-    state = store.state
+    state = cases.state
     return [
-        *_totals(store),
+        *_totals(state),
         *_entities_with_most_facts(state),
         *_largest_profiles(state),
         *_largest_clusters(state),
         *_inexact_counts(state),
-        *_files(store),
+        *(_files(cases) if isinstance(cases, CaseStore) else ()),
     ]
 
 
-def _totals(store: CaseStore) -> Iterator[Row]:
-    state = store.state
+def _totals(state: State) -> Iterator[Row]:
     graph = state.graph
     profiles = state.profiles
     entities = sum(len(profiles.members(profile)) for profile in profiles.living())
@@ -40,7 +40,9 @@ def _totals(store: CaseStore) -> Iterator[Row]:
     yield "facts", "", len(graph)
     yield "entities", "", entities
     yield "relations", "", relations
-    yield "updates", "", store.sequence
+    if len(state.descriptions):
+        yield "labels and types", "", len(state.descriptions)
+    yield "updates", "", state.sequence
 
 
 def _entities_with_most_facts(state: State) -> Iterator[Row]:

@@ -1,0 +1,104 @@
+"""
+Proposals as a table: the best of all, or all, with labels, reasons and precedents in columns.
+
+Completion writes lines of JSON, in the order of questions, so that it can be continued. This turns
+the complete file into the table that was asked for. Of any number of lines, only the best are held.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from heapq import nsmallest
+from pathlib import Path
+from typing import Any
+
+from casegraph.answering.explanation import Explanation
+from casegraph.answering.results import Answer
+from casegraph.casebase import CaseBase
+from casegraph.formats.tables import write_table
+
+PRECEDENTS = 3  # entities like the one asked about that have an answer to the same question
+EXPLAINED_AT_ONCE = 256
+COLUMNS = ("head", "relation", "tail", "probability", "score", "rank", "asked", "exact")
+LABELS = ("head_label", "relation_label", "tail_label")
+WHY = ("reason", "precedents")
+
+
+def write_proposals(
+    cases: CaseBase, lines: Path, out: Path, form: str, *, best: int | None, explain: bool
+) -> int:
+    """Write the proposals in a file of JSON lines as a table; returns how many there are.
+
+    best  how many, the most probable first; all if it is None, in the order of the lines
+    """
+    proposed: Iterator[dict[str, Any]] = _proposed(lines)
+    if best is not None:
+        proposed = iter(nsmallest(best, proposed, key=_best_first))
+    has_labels = len(cases.descriptions) > 0
+    columns = (*COLUMNS, *(LABELS if has_labels else ()), *(WHY if explain else ()))
+
+    def rows() -> Iterator[Sequence[Any]]:
+        for part in _parts(proposed):
+            why = _why(cases, part) if explain else [()] * len(part)
+            for record, reason in zip(part, why, strict=True):
+                named = [record[column] for column in COLUMNS]
+                labels = [cases.descriptions.label(name) for name in named[:3]]
+                yield (*named, *(labels if has_labels else ()), *reason)
+
+    return write_table(out, form, columns, rows())
+
+
+def _proposed(lines: Path) -> Iterator[dict[str, Any]]:
+    with lines.open("rb") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def _best_first(record: dict[str, Any]) -> tuple[float, str, str, str, str]:
+    """The most probable first; equally probable ones in the order of names."""
+    fact = (record["head"], record["relation"], record["tail"])
+    return (-record["score"], *fact, record["asked"])
+
+
+def _parts(records: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    part: list[dict[str, Any]] = []
+    for record in records:
+        part.append(record)
+        if len(part) == EXPLAINED_AT_ONCE:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _why(cases: CaseBase, records: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """The most important reason for each proposal, and the precedents of its question."""
+    answers = []
+    for record in records:
+        is_about_head = record["asked"] == "head"
+        asked, entity = record["head"], record["tail"]
+        if is_about_head:
+            asked, entity = entity, asked
+        answer = Answer(
+            asked=asked,
+            relation=record["relation"],
+            inverse=is_about_head,
+            entity=entity,
+            score=record["score"],
+            rank=record["rank"],
+            known=False,
+        )
+        answers.append(answer)
+    return [_in_words(cases, explanation) for explanation in cases.explain_all(answers)]
+
+
+def _in_words(cases: CaseBase, explanation: Explanation) -> tuple[str, str]:
+    label = cases.descriptions.label
+    first = next(iter(explanation), None)
+    reason = "" if first is None else first.sentence(explanation.answer)
+    if first is not None and first.paths:
+        reason += f": {first.drawn()[0]}"
+    precedents = []
+    for near in explanation.neighbours[:PRECEDENTS]:
+        answers = ", ".join(map(label, near.answers[:PRECEDENTS]))
+        precedents.append(f"{label(near.entity)}: {answers}")
+    return reason, "; ".join(precedents)

@@ -1,0 +1,162 @@
+"""Commands to find one's way: relations, search, entity."""
+# ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from casegraph.cli.group import as_of, cli, top, with_columns
+from casegraph.cli.output import Result, escaped, with_format
+
+if TYPE_CHECKING:
+    from casegraph.answering.state import State
+    from casegraph.cli.reading import Read
+
+FACTS_SHOWN = 5  # of a direction of a relation
+LIKES_SHOWN = 5
+
+
+@cli.command()
+@click.argument("source")
+@as_of
+@with_columns
+@with_format
+def relations(source: str, *, as_of: int | None, read: Read) -> Result:
+    """List the relations of SOURCE: how many facts, of how many heads and tails, and one of them.
+
+    One answer or many says how many tails a head has on average.
+
+    \b
+    Example:
+        casegraph relations world
+    """
+    from casegraph.cli.sources import case_base
+    from casegraph.graph.directions import backward, forward
+
+    cases = case_base(source, as_of=as_of, read=read)
+    graph = cases.graph
+    label = cases.descriptions.label
+    rows = []
+    for relation, name in enumerate(graph.relations.names):
+        edges = graph.edges(forward(relation))
+        facts = len(edges.tails)
+        if not facts:
+            continue
+        heads = len(edges.heads)
+        tails = len(graph.edges(backward(relation)).heads)
+        head, _, tail = graph.rows(forward(relation))[0].tolist()
+        example = f"{label(graph.entities[head])} → {label(graph.entities[tail])}"
+        rows.append((name, label(name), facts, heads, tails, facts / heads, facts / tails, example))
+    rows.sort(key=lambda row: (-row[2], row[0]))
+    columns = ("relation", "label", "facts", "heads", "tails", "per_head", "per_tail", "example")
+    if not len(cases.descriptions):
+        rows = [(row[0], *row[2:]) for row in rows]  # type: ignore[misc]
+        columns = (columns[0], *columns[2:])  # type: ignore[assignment]
+    return Result(columns, list(rows))
+
+
+@cli.command()
+@click.argument("source")
+@click.argument("words", nargs=-1, required=True)
+@top
+@as_of
+@with_columns
+@with_format
+def search(
+    source: str, words: tuple[str, ...], *, top: int, as_of: int | None, read: Read
+) -> Result:
+    """Find entities of SOURCE whose name or label has all these WORDS in it.
+
+    Case and accents make no difference, and a part of a word is enough.
+
+    \b
+    Example:
+        casegraph search world curie
+    """
+    from casegraph.cli.sources import case_base
+    from casegraph.graph.search import SearchText
+
+    cases = case_base(source, as_of=as_of, read=read)
+    found = SearchText(cases.graph, cases.descriptions).find(" ".join(words), top)
+    if len(cases.descriptions):
+        return Result(("entity", "label", "types", "facts"), [tuple(hit) for hit in found])
+    return Result(("entity", "facts"), [(hit.entity, hit.facts) for hit in found])
+
+
+@cli.command()
+@click.argument("source")
+@click.argument("name")
+@as_of
+@with_columns
+@with_format
+def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
+    """Show what SOURCE says of the entity NAME: its facts both ways, and the entities most like it.
+
+    \b
+    Example:
+        casegraph entity world "Marie Curie"
+    """
+    from casegraph.cli.sources import case_base
+
+    cases = case_base(source, as_of=as_of, read=read)
+    chosen = cases.entity(name)
+    facts = _facts_around(cases.state, chosen)
+    described = cases.descriptions.of(chosen)
+    likes = cases.similar(chosen, top=LIKES_SHOWN)
+    document = {
+        "entity": chosen,
+        "label": described.label,
+        "types": list(described.types),
+        "facts": [dict(zip(("head", "relation", "tail"), fact, strict=True)) for fact in facts],
+        "like": [{"entity": like.entity, "similarity": like.similarity} for like in likes],
+    }
+
+    def text() -> str:
+        label = cases.descriptions.label
+        types = f"  ({', '.join(described.types)})" if described.types else ""
+        title = label(chosen) if label(chosen) == chosen else f"{label(chosen)}  [{chosen}]"
+        lines = [f"{title}{types}"]
+        for relation, others in _grouped(facts, chosen).items():
+            shown = ", ".join(map(label, others[:FACTS_SHOWN]))
+            more = f" and {len(others) - FACTS_SHOWN:,} more" if others[FACTS_SHOWN:] else ""
+            lines.append(f"  {relation}: {shown}{more}")
+        if likes:
+            near = ", ".join(f"{label(like.entity)} ({like.similarity:.2f})" for like in likes)
+            lines.append(f"  most like it: {near}")
+        return escaped("\n".join(lines), kept="\n")
+
+    return Result(("head", "relation", "tail"), list(facts), document, text)
+
+
+def _facts_around(state: State, name: str) -> list[tuple[Any, ...]]:
+    """All facts of an entity, those that it is the head of first, in the order of names."""
+    from casegraph.graph.directions import is_inverse, relation_of
+
+    graph = state.graph
+    own = graph.entities.find(name)
+    facts = []
+    for direction in range(graph.directions):
+        relation = graph.relations[relation_of(direction)]
+        others = [] if own is None else graph.answers(own, direction).tolist()
+        for other in others:
+            other_name = graph.entities[other]
+            if is_inverse(direction):
+                facts.append((other_name, relation, name))
+            else:
+                facts.append((name, relation, other_name))
+    return sorted(set(facts), key=lambda fact: (fact[0] != name, fact[1], fact[0], fact[2]))
+
+
+def _grouped(facts: list[tuple[Any, ...]], name: str) -> dict[str, list[str]]:
+    """The other ends of facts, by relation and direction."""
+    from casegraph.graph.directions import INVERSE
+
+    groups: dict[str, list[str]] = {}
+    for head, relation, tail in facts:
+        if head == name:
+            groups.setdefault(relation, []).append(tail)
+        else:
+            groups.setdefault(relation + INVERSE, []).append(head)
+    return groups

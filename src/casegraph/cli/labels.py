@@ -1,0 +1,81 @@
+"""
+Answers and explanations with labels in the place of names, for people to read.
+
+What a program reads (JSON, tables) keeps the names by which facts call entities, and has the labels
+beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from casegraph.graph.directions import INVERSE
+
+if TYPE_CHECKING:
+    from casegraph.answering.explanation import Explanation, Neighbour, Reason
+    from casegraph.graph.descriptions import Descriptions
+
+
+def labelled(explanation: Explanation, descriptions: Descriptions) -> Explanation:
+    """An explanation in which everything is called by its label, if it has one."""
+    if not len(descriptions):
+        return explanation
+    answer = explanation.answer
+    return replace(
+        explanation,
+        answer=replace(
+            answer,
+            asked=descriptions.label(answer.asked),
+            entity=descriptions.label(answer.entity),
+        ),
+        reasons=tuple(_labelled_reason(reason, descriptions) for reason in explanation),
+        neighbours=tuple(
+            _labelled_neighbour(near, descriptions) for near in explanation.neighbours
+        ),
+    )
+
+
+def relation_label(name: str, descriptions: Descriptions) -> str:
+    """The label of a relation; of its inverse, the label with ⁻¹."""
+    forward = name.removesuffix(INVERSE)
+    if descriptions.label(forward) == forward:
+        return name
+    return descriptions.label(forward) + (INVERSE if name != forward else "")
+
+
+def _labelled_reason(reason: Reason, descriptions: Descriptions) -> Reason:
+    paths = []
+    for path in reason.paths:
+        named = [
+            relation_label(part, descriptions) if place % 2 else descriptions.label(part)
+            for place, part in enumerate(path)
+        ]
+        paths.append(tuple(named))
+    words = reason.words
+    if paths:
+        words = " → ".join(paths[0][1::2])
+    elif reason.kind == "shared fact":
+        words = _labelled_fact(words, descriptions)
+    return replace(reason, words=words, paths=tuple(paths))
+
+
+def _labelled_fact(words: str, descriptions: Descriptions) -> str:
+    """A relation and an entity in words; where one ends and the other begins, labels tell."""
+    parts = words.split(" ")
+    for place in range(1, len(parts)):
+        relation = " ".join(parts[:place])
+        entity = " ".join(parts[place:])
+        label = descriptions.label(entity)
+        if label != entity:
+            return f"{relation_label(relation, descriptions)} {label}"
+    return words
+
+
+def _labelled_neighbour(near: Neighbour, descriptions: Descriptions) -> Neighbour:
+    return replace(
+        near,
+        entity=descriptions.label(near.entity),
+        shared=tuple(relation_label(name, descriptions) for name in near.shared),
+        answers=tuple(descriptions.label(name) for name in near.answers),
+    )

@@ -1,0 +1,39 @@
+"""Frames: what has rows with named columns becomes a table of pandas, pyarrow or Polars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from casegraph.errors import CasegraphError
+
+
+class Tabular:
+    """Something that has rows with named columns, and so can become a frame."""
+
+    __slots__ = ()
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows, each with the names of its columns."""
+        raise NotImplementedError
+
+    def to_df(self) -> Any:  # noqa: ANN401  (a frame of pandas, which may not be installed)
+        """The rows as a frame of pandas."""
+        try:
+            import pandas
+        except ImportError as error:
+            message = "to_df needs pandas; install it, or use to_arrow"
+            raise CasegraphError(message) from error
+        return pandas.DataFrame(self.records())
+
+    def to_arrow(self) -> Any:  # noqa: ANN401
+        """The rows as a table of pyarrow (the extra `arrow`)."""
+        try:
+            import pyarrow
+        except ImportError as error:
+            message = "to_arrow needs pyarrow; install it with \"pip install 'casegraph[arrow]'\""
+            raise CasegraphError(message) from error
+        return pyarrow.Table.from_pylist(self.records())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the rows over to whatever speaks Arrow, such as `polars.DataFrame(answers)`."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)

@@ -1,0 +1,178 @@
+"""Four new users with files as their tools write them: no manual step, the answers expected."""
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.test_formats import KGX_EDGES, KGX_NODES
+
+from casegraph import CaseBase, read_facts
+from casegraph.cli import cli
+from casegraph.graph.search import SearchText
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("pyoxigraph")
+
+
+def run(*arguments: str, given: str | None = None) -> Any:  # noqa: ANN401
+    return CliRunner().invoke(cli, list(arguments), input=given)
+
+
+def records(arguments: Sequence[str]) -> Any:  # noqa: ANN401
+    done = run(*arguments, "--format", "jsonl")
+    assert done.exit_code == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
+
+
+def drugs() -> list[tuple[str, str, str]]:
+    """Ten drugs: those of one class treat the same disease, and it is the class that says so."""
+    facts = []
+    for number in range(10):
+        kind = number % 2
+        facts.append((f"drug {number}", "in class", f"class {kind}"))
+        if number != 4:
+            facts.append((f"drug {number}", "treats", f"disease {kind}"))
+    return facts
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_biologist_completes_a_spreadsheet(here: Path) -> None:
+    rows = [["Evidence", "Object", "Predicate", "Subject"]]
+    for head, relation, tail in drugs():
+        rows.append(["x", f"=1+{tail}é", relation, head])
+    with Path("drugs.csv").open("w", newline="", encoding="utf-8-sig") as file:
+        csv.writer(file, delimiter=";").writerows(rows)
+
+    preview = run("facts", "drugs.csv").stdout
+    assert "head from Subject, relation from Predicate, tail from Object" in preview
+    done = run(
+        "complete", "drugs.csv", "--relations", "treats", "--best", "1000", "--out", "new.csv"
+    )
+    assert done.exit_code == 0, done.stderr
+    with Path("new.csv").open(encoding="utf-8-sig", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert table[0]["head"] == "drug 4"
+    assert table[0]["tail"] == "'=1+disease 0é"  # a text, and no formula, in any spreadsheet
+    assert "in class" in table[0]["reason"]
+    assert table[0]["precedents"]
+    probabilities = [float(row["probability"]) for row in table]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sorted(path.name for path in here.iterdir()) == ["drugs.csv", "new.csv"]
+
+
+@pytest.mark.parametrize("ending", ["tsv", "csv", "parquet", "jsonl"])
+def test_the_ending_of_the_file_decides_what_is_written(here: Path, ending: str) -> None:
+    Path("drugs.tsv").write_text("\n".join("\t".join(fact) for fact in drugs()), encoding="utf-8")
+    out = f"new.{ending}"
+    assert run("complete", "drugs.tsv", "--best", "3", "--out", out).exit_code == 0
+    columns = ["head", "relation", "tail"]
+    facts = list(read_facts(out, columns=columns))
+    assert ("drug 4", "treats", "disease 0") in facts
+    again = run("complete", "drugs.tsv", "--best", "3", "--out", out)
+    assert (again.exit_code, "is there already" in again.stderr) == (1, True)
+
+
+def test_an_rdf_user_asks_by_label(here: Path) -> None:
+    lines = ["@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    for head, relation, tail in drugs():
+        names = [f":{name.replace(' ', '_')}" for name in (head, relation, tail)]
+        lines.append(f"{' '.join(names)} . {names[0]} rdfs:label '{head.title()}'@en .")
+        lines.append(f"{names[2]} a :{tail.split()[0].title()} ; rdfs:label '{tail.title()}' .")
+    Path("drugs.ttl").write_text("\n".join(lines))
+
+    assert run("build", "drugs.ttl", "--into", "store").exit_code == 0
+    (best, *_) = records(["ask", "store", "Drug 4", "treats", "--type", "Disease"])
+    assert (best["entity"], best["label"]) == ("http://e.org/disease_0", "Disease 0")
+    explained = run("ask", "store", "drug 4", "treats", "--type", "Disease", "--explain").stdout
+    assert "Disease 0" in explained
+    assert "http://e.org/drug_4" not in explained
+    found = records(["search", "store", "DISEASE 0"])
+    assert [(hit["entity"], hit["label"]) for hit in found][:1] == [
+        ("http://e.org/disease_0", "Disease 0")
+    ]
+    assert run("export", "store", "again.nt").exit_code == 0
+    assert run("build", "again.nt", "--into", "again").exit_code == 0
+    question = ["Drug 4", "treats"]
+    assert records(["ask", "again", *question]) == records(["ask", "store", *question])
+
+
+def test_a_kgx_user_gives_nodes_and_edges(here: Path) -> None:
+    Path("kg_nodes.tsv").write_text(KGX_NODES)
+    Path("kg_edges.tsv").write_text(KGX_EDGES)
+    assert run("build", "kg_nodes.tsv", "kg_edges.tsv", "--into", "store").exit_code == 0
+    shown = run("entity", "store", "Aspirin").stdout
+    assert "Aspirin  [DRUG:1]" in shown
+    assert "biolink:treats: Headache" in shown
+    assert run("export", "store", "kg.tsv", "--to", "kgx").exit_code == 0
+    assert run("facts", "kg_nodes.tsv", "kg_edges.tsv").exit_code == 0
+    (row,) = [row for row in records(["relations", "store"]) if row["relation"] == "biolink:treats"]
+    assert (row["facts"], row["heads"], row["tails"]) == (1, 1, 1)
+
+
+def test_a_researcher_gives_a_factory_and_gets_a_frame() -> None:
+    import numpy as np
+
+    facts = drugs()
+    names = sorted({name for head, _, tail in facts for name in (head, tail)})
+    relations = sorted({relation for _, relation, _ in facts})
+
+    class Factory:
+        entity_to_id = {name: number for number, name in enumerate(names)}  # noqa: RUF012
+        relation_to_id = {name: number for number, name in enumerate(relations)}  # noqa: RUF012
+        mapped_triples = np.array(
+            [[names.index(h), relations.index(r), names.index(t)] for h, r, t in facts]
+        )
+
+    cases = CaseBase()
+    cases.update(add=Factory())
+    answers = cases.ask("drug 4", "treats")
+    table = answers.to_arrow()
+    assert table.column("entity").to_pylist() == [answer.entity for answer in answers]
+    assert table.column("entity").to_pylist()[0] == "disease 0"
+    why = cases.explain(answers[0]).to_arrow()
+    assert sum(why.column("share").to_pylist()) == pytest.approx(answers[0].score)
+    assert why.column("sentence").to_pylist()[0].startswith("in class")
+
+
+def test_an_operator_asks_many_questions_and_sees_every_typo(here: Path) -> None:
+    Path("drugs.tsv").write_text("\n".join("\t".join(fact) for fact in drugs()), encoding="utf-8")
+    assert run("build", "drugs.tsv", "--into", "store").exit_code == 0
+    Path("questions.csv").write_text("drug 4,treats\n?,treats,disease 1\nnobody,treats\n")
+    done = run("ask", "store", "--questions", "questions.csv", "--top", "1", "--format", "tsv")
+    lines = [line.split("\t")[:5] for line in done.stdout.splitlines()]
+    assert lines[1] == ["drug 4", "treats", "tail", "1", "disease 0"]
+    assert lines[2][2] == "head"
+    assert "'nobody' has never been seen" in done.stderr
+    typo = run("retract", "store", "--entity", "drug 44")
+    assert (typo.exit_code, "did you mean 'drug 4'" in typo.stderr) == (1, True)
+    assert "not there" in run("retract", "store", "-", given="drug 4\ttreats\tdisease 0\n").stderr
+    added = run("add", "store", "-", given="drug 4\ttreats\tdisease 0\n").stdout
+    assert added == "update 2: 1 facts added; 20 facts in all\n"
+    wrong = run("ask", "store", "disease 0", "treats")
+    assert "'disease 0' is never the head of 'treats'" in wrong.stderr
+    unknown = run("ask", "store", "drug 4", "treat")
+    assert "did you mean 'treats'? ('casegraph relations SOURCE' lists all)" in unknown.stderr
+    assert "facts" in run("info", "drugs.tsv").stdout
+
+
+def test_search_folds_case_and_accents_and_ranks_beginnings_first() -> None:
+    cases = CaseBase()
+    names = ["Émile Borel", "borel", "Armand Borel", "x aborel", "Bórelli"]
+    cases.update(add=[(name, "r", "y") for name in names])
+    cases.update(add=[("Armand Borel", "s", "y")])
+    search = SearchText(cases.graph, cases.descriptions)
+    found = [hit.entity for hit in search.find("BOREL", 10)]
+    assert found == ["borel", "Bórelli", "Armand Borel", "Émile Borel", "x aborel"]
+    assert [hit.entity for hit in search.find("borel emile", 10)] == ["Émile Borel"]
+    assert search.find("nothing", 10) == []
+    assert search.find("  ", 10) == []
+    assert len(search.find("e", 2)) == 2
