@@ -16,7 +16,7 @@ from casegraph import (
     UnknownName,
     world,
 )
-from casegraph.graph.descriptions import NO_DESCRIPTIONS, Descriptions, folded
+from casegraph.graph.descriptions import NO_DESCRIPTIONS, Descriptions, folded, folded_all
 from casegraph.graph.lookup import local_name
 from casegraph.storage.store.checking import check
 
@@ -217,6 +217,11 @@ def test_a_description_without_facts_is_an_update(tmp_path: Path) -> None:
 def test_case_accents_and_forms_of_letters_are_folded(text: str, expected: str) -> None:
     assert folded(text) == expected
     assert folded(folded(text)) == expected
+
+
+@given(st.lists(st.text() | st.sampled_from(["a_b", "É", "\n", " x  y ", "ﬁ", "ΣΑΣ", "İ"])))
+def test_many_texts_are_folded_as_each_would_be(texts: list[str]) -> None:
+    assert folded_all(texts) == [folded(text) for text in texts]
 
 
 @pytest.mark.parametrize("name", ["http://e.org/x/Disease", "http://e.org/x#Disease", "b:Disease"])

@@ -12,7 +12,6 @@ from tests.test_formats import KGX_EDGES, KGX_NODES
 
 from casegraph import CaseBase, read_facts
 from casegraph.cli import cli
-from casegraph.graph.search import SearchText
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyoxigraph")
@@ -169,10 +168,9 @@ def test_search_folds_case_and_accents_and_ranks_beginnings_first() -> None:
     names = ["Émile Borel", "borel", "Armand Borel", "x aborel", "Bórelli"]
     cases.update(add=[(name, "r", "y") for name in names])
     cases.update(add=[("Armand Borel", "s", "y")])
-    search = SearchText(cases.graph, cases.descriptions)
-    found = [hit.entity for hit in search.find("BOREL", 10)]
+    found = [hit.entity for hit in cases.search("BOREL")]
     assert found == ["borel", "Bórelli", "Armand Borel", "Émile Borel", "x aborel"]
-    assert [hit.entity for hit in search.find("borel emile", 10)] == ["Émile Borel"]
-    assert search.find("nothing", 10) == []
-    assert search.find("  ", 10) == []
-    assert len(search.find("e", 2)) == 2
+    assert [hit.entity for hit in cases.search("borel emile", 10)] == ["Émile Borel"]
+    assert cases.search("nothing", 10) == []
+    assert cases.search("  ", 10) == []
+    assert len(cases.search("e", 2)) == 2

@@ -39,6 +39,7 @@ from casegraph.graph.directions import (
 )
 from casegraph.graph.graph import Graph, Query
 from casegraph.graph.lookup import entities_of_type, entity_named, relation_named
+from casegraph.graph.search import Hit, SearchText
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings, check_count
 from casegraph.similarity.profiles import NONE
@@ -264,6 +265,18 @@ class CaseBase:
             query = Query(own, forward(_relation_named(state, relation)))
             near = contextual_entities(state.profiles, state.graph, query, count)
         return [Neighbour.of(state, own, other) for other in near.tolist()]
+
+    def search(self, words: str, top: int = 10) -> list[Hit]:
+        """The entities whose name or label has all these words in it, the best first.
+
+        Case, accents and forms of letters make no difference, and a part of a word is enough.
+        """
+        state = self._state
+
+        def text() -> SearchText:
+            return SearchText(state.graph, state.descriptions)
+
+        return state.derived("search", text).find(words, _checked_count("top", top))
 
     def score(self, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         """What each fact would score as an answer to (head, relation, ?), as if it were not known.

@@ -100,6 +100,12 @@ class Table(NamedTuple):
     nodes: Nodes | None = None
 
     @property
+    def has_plain_facts(self) -> bool:
+        """Whether every row is a fact whose names are just what its fields say."""
+        edges = self.edges
+        return edges is not None and self.nodes is None and edges[3:] == ("", "")
+
+    @property
     def places(self) -> frozenset[int]:
         """The places of the columns that are read."""
         found: list[int | None] = []

@@ -49,10 +49,15 @@ TAB = "\t"
 SEPARATORS = (
     ",;\t|"  # of CSV; another one than the comma is known by a header that it makes readable
 )
+HEADLESS = Table(3, Edges(0, 1, 2))
 ROWS_AHEAD = 20  # that are looked at when the first row might be a header
 ROWS_SHOWN = 2  # of them, in the message
 
-_NAME_BYTES = bytes(set(range(256)) - set(b"\t\n\r\0"))
+_NO_NAME_BYTES = b"\t\n\r\0"  # in no name, whatever is between the fields
+_NAME_BYTES = {
+    separator: bytes(set(range(256)) - {*_NO_NAME_BYTES, *separator.encode()})
+    for separator in SEPARATORS
+}
 _EMPTY_LINES = re.compile(rb"\n{2,}")
 _PART_OF_A_FILE = re.compile(r"[-_]?(part[-_]?)?\d*$")  # of the name, as in gene-part000.csv
 
@@ -75,13 +80,12 @@ def read_csv(source: Place, reading: Reading, options: Options) -> Batches:
     pieces = pieces_of(source)
     with closing(pieces):
         blocks = _Opening(blocks_of(pieces, reading.write_refused))
-        lines = chain.from_iterable(map(lines_of, blocks))
-        first_line, empty = _first_line(lines)
+        first_block, first_line, empty = _first_line(blocks)
         separator = header.separator if header else _separator(first_line, options)
         layout = _Layout(options, reading, blocks, separator)
         if header is not None:
             layout.use(header)
-        yield from _facts_of_records(chain([first_line], lines), 1 + empty, layout, reading)
+        yield from _facts_of_csv(chain([first_block], blocks), 1 + empty, layout, reading)
 
 
 def tsv_lines(facts: Iterable[tuple[str, str, str]], name: str) -> Iterator[bytes]:
@@ -112,12 +116,55 @@ def _facts_of_tsv(blocks: Iterator[bytes], layout: "_Layout", reading: Reading) 
     """The facts of each block: at once if the block is plain, else record by record."""
     line_number = 1
     for block in blocks:
-        facts = _plain_facts(block) if layout.is_plain else None
+        facts = layout.plain_facts(block)
         if facts is None:
             yield from _facts_of_records(lines_of(block), line_number, layout, reading)
         else:
             yield facts
         line_number += block.count(b"\n") or 1
+
+
+def _facts_of_csv(
+    blocks: Iterator[bytes], first_line: int, layout: "_Layout", reading: Reading
+) -> Batches:
+    """The facts of each block: at once if the block is plain, else record by record.
+
+    A record in quotes may go on in the next block, which is then taken together with this one.
+    """
+    line_number = first_line
+    for block in blocks:
+        facts = layout.plain_facts(block)
+        if facts is None:
+            lines = _LinesOfCsv(block, blocks)
+            yield from _facts_of_records(lines, line_number, layout, reading)
+            line_number += lines.line_ends or 1
+        else:
+            yield facts
+            line_number += block.count(b"\n") or 1
+
+
+class _LinesOfCsv(Iterator[bytes]):
+    """The lines of a block, and of the next ones as long as a record is not complete.
+
+    line_ends  how many lines have ended so far
+    """
+
+    def __init__(self, block: bytes, blocks: Iterator[bytes]) -> None:
+        self._lines = deque(lines_of(block))
+        self._blocks = blocks
+        self.line_ends = block.count(b"\n")
+
+    def __next__(self) -> bytes:
+        while not self._lines:
+            block = next(self._blocks)
+            self._lines.extend(lines_of(block))
+            self.line_ends += block.count(b"\n")
+        return self._lines.popleft()
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether all lines are taken that were held."""
+        return not self._lines
 
 
 def _facts_of_records(
@@ -212,10 +259,11 @@ class _Layout:
         sign = "<TAB>" if separator == TAB else separator
         self._expected = f"'head{sign}relation{sign}tail'"
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether every record from now on must be a head, a relation and a tail."""
-        return self._is_known and self._table is HEADLESS
+    def plain_facts(self, block: bytes) -> list[Fact] | None:
+        """The facts of a block that needs no closer look; None if it does."""
+        if not self._is_known:
+            return None
+        return _plain_facts(block, self._table, self.separator)
 
     def use(self, header: _Header) -> None:
         """Read all records as a header in another file says."""
@@ -315,40 +363,37 @@ class _Layout:
         return problem
 
 
-HEADLESS = Table(3, Edges(0, 1, 2))
-
-
-def _plain_facts(block: bytes) -> list[Fact] | None:
-    """The facts of a block of TSV; None if a line is neither three names nor empty.
+def _plain_facts(block: bytes, table: Table = HEADLESS, separator: str = TAB) -> list[Fact] | None:
+    """The facts of a block; None if a line is neither empty nor as the table says, or is quoted.
 
     The whole block is checked and cut with a few calls on bytes, without a loop over lines.
     """
+    edges = table.edges
+    is_quoted = separator != TAB and b'"' in block
+    if edges is None or not table.has_plain_facts or is_quoted:
+        return None
     lines = block.replace(b"\r\n", b"\n") if b"\r" in block else block
     if b"\n\n" in lines or lines.startswith(b"\n"):
         lines = _EMPTY_LINES.sub(b"\n", lines).removeprefix(b"\n")
-    if not lines:
-        return []
-    if len(lines) > MAX_RECORD_BYTES:
-        return None
+    if not lines or len(lines) > MAX_RECORD_BYTES:
+        return None if lines else []
 
-    # Without the bytes that names may have, every line must be two tabs and a line end.
-    separators = lines.translate(None, _NAME_BYTES)
+    # Without the bytes that names may have, every line must be separators and a line end.
+    sign = separator.encode()
+    separators = lines.translate(None, _NAME_BYTES[separator])
     number_of_lines = lines.count(b"\n") or 1
-    if separators != b"\t\t\n" * number_of_lines:
+    if separators != (sign * (table.width - 1) + b"\n") * number_of_lines:
         return None
 
-    names_with_tabs = lines[:-1].replace(b"\n", b"\t")
     try:
-        names = names_with_tabs.decode().split("\t")
+        fields = lines[:-1].replace(b"\n", sign).decode().split(separator)
     except UnicodeDecodeError:
         return None
-    if not all(map(str.strip, names)):
+    columns = [fields[place :: table.width] for place in (edges.head, edges.relation, edges.tail)]
+    if not all(all(map(str.strip, column)) for column in columns):
         return None
-
-    next_names = iter(names)
-    triples = zip(next_names, next_names, next_names, strict=True)  # three names in turn
     fact_of_triple = partial(tuple.__new__, Fact)  # unlike `Fact(...)`, runs no Python code
-    return list(map(fact_of_triple, triples))
+    return list(map(fact_of_triple, zip(*columns, strict=True)))
 
 
 def _records(lines: Iterator[bytes], first_line: int, separator: str) -> Iterator[_Record]:
@@ -365,7 +410,7 @@ def _records(lines: Iterator[bytes], first_line: int, separator: str) -> Iterato
         csv_problem = "found a carriage return out of place"
 
     line = first_line
-    while True:
+    while not (isinstance(lines, _LinesOfCsv) and lines.is_taken):
         problem = ""
         try:
             fields = next(reader)
@@ -423,14 +468,15 @@ def _text_problem(raw: bytes) -> str:
     return ""
 
 
-def _first_line(lines: Iterator[bytes]) -> tuple[bytes, int]:
-    """The first line that is not empty, and how many lines are before it."""
+def _first_line(blocks: Iterator[bytes]) -> tuple[bytes, bytes, int]:
+    """The first block that is not empty, its first line that is not, and the lines before both."""
     empty = 0
-    for line in lines:
-        if not _is_empty(line):
-            return line, empty
-        empty += line.count(b"\n")
-    return b"", empty
+    for block in blocks:
+        for line in lines_of(block):
+            if not _is_empty(line):
+                return block, line, empty
+        empty += block.count(b"\n")
+    return b"", b"", empty
 
 
 def _is_empty(line: bytes) -> bool:

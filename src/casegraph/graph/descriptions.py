@@ -7,7 +7,9 @@ what an entity is called, and what it is said to be, changes no score.
 
 from __future__ import annotations
 
+import sys
 import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -74,11 +76,11 @@ class Descriptions:
     def named_like(self, folded_label: str) -> list[str]:
         """The names whose label is this one but for case, accents and spaces, sorted."""
         if self._by_folded_label is None:
+            described = [said for said in self if said.label]
             by_label: dict[str, list[str]] = {}
-            for name in sorted(self._by_name):
-                label = self._by_name[name].label
-                if label:
-                    by_label.setdefault(folded(label), []).append(name)
+            labels = folded_all([said.label for said in described])
+            for said, label in zip(described, labels, strict=True):
+                by_label.setdefault(label, []).append(said.name)
             self._by_folded_label = by_label
         return self._by_folded_label.get(folded_label, [])
 
@@ -117,6 +119,29 @@ def folded(text: str) -> str:
         letters = unicodedata.normalize("NFKD", text.casefold())
         plain = "".join(sign for sign in letters if unicodedata.category(sign) != _MARKS)
     return " ".join(plain.replace("_", " ").split())
+
+
+def folded_all(texts: list[str]) -> list[str]:
+    """Each text as `folded` makes it, many times faster: they are folded as one text of lines."""
+    together = "\n".join(texts)
+    if together.count("\n") != max(0, len(texts) - 1):  # a text has several lines itself
+        return [folded(text) for text in texts]
+    if together.isascii():
+        together = together.lower()
+    else:
+        letters = unicodedata.normalize("NFKD", together.casefold())
+        together = letters.translate(_without_marks())
+    lines = together.replace("_", " ").split("\n")
+    if len(lines) != len(texts):
+        return [folded(text) for text in texts]
+    return [" ".join(line.split()) for line in lines]
+
+
+@cache
+def _without_marks() -> dict[int, None]:
+    """What `str.translate` needs to drop the marks on letters."""
+    every = map(chr, range(sys.maxunicode + 1))
+    return {ord(sign): None for sign in every if unicodedata.category(sign) == _MARKS}
 
 
 NO_DESCRIPTIONS = Descriptions()

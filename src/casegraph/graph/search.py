@@ -9,12 +9,11 @@ a word, then the rest; among equals, entities with more facts.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from casegraph.graph.descriptions import folded
+import numpy as np
+
+from casegraph.graph.descriptions import folded, folded_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from casegraph.graph.descriptions import Descriptions
     from casegraph.graph.graph import Graph
 
-MOST_LOOKED_AT = 10_000  # lines with the rarest word, before they are sorted
+MOST_LOOKED_AT = 2_000  # lines with the rarest word, before they are sorted
 
 
 class Hit(NamedTuple):
@@ -40,19 +39,18 @@ class SearchText:
     def __init__(self, graph: Graph, descriptions: Descriptions) -> None:
         self._graph = graph
         self._descriptions = descriptions
-        lines = []
-        self._entities: list[int] = []  # of each line
-        for entity, name in enumerate(graph.entities.names):
-            lines.append(folded(name))
-            self._entities.append(entity)
-        if len(descriptions):
-            for name, label, _ in descriptions:
-                described = graph.entities.find(name)
-                if label and described is not None:
-                    lines.append(folded(label))
-                    self._entities.append(described)
+        entities = list(range(len(graph.entities)))  # of each line
+        texts = graph.entities.names
+        for name, label, _ in descriptions:
+            described = graph.entities.find(name)
+            if label and described is not None:
+                texts.append(label)
+                entities.append(described)
+        lines = folded_all(texts)
+        self._entities = entities
         self._text = "\n".join(["", *lines, ""])
-        self._starts = list(accumulate((len(line) + 1 for line in lines), initial=1))
+        lengths = np.fromiter(map(len, lines), np.int64, count=len(lines))
+        self._starts = np.concatenate([[1], 1 + np.cumsum(lengths + 1)])
 
     def find(self, words: str, top: int) -> list[Hit]:
         """The best of the entities that have all these words in their name or in their label."""
@@ -70,19 +68,27 @@ class SearchText:
         return [self._hit(entity) for entity in best]
 
     def _lines_with(self, word: str) -> Iterator[tuple[str, int]]:
-        """The lines that have a word, those that begin with it first, and their entities."""
-        seen = set()
-        for pattern in (f"\n{word}", word):
-            for match in re.finditer(re.escape(pattern), self._text):
-                at = max(match.start(), 1) if pattern == word else match.start() + 1
-                place = bisect_right(self._starts, at) - 1
-                if place in seen or place >= len(self._entities):
-                    continue
-                seen.add(place)
-                line = self._text[self._starts[place] : self._starts[place + 1] - 1]
-                yield line, self._entities[place]
-                if len(seen) == MOST_LOOKED_AT:
-                    return
+        """The lines that have a word, and their entities.
+
+        There may be very many. Then only so many are looked at, those that begin with it first.
+        """
+        places = self._places_of(word)
+        if len(places) == MOST_LOOKED_AT:
+            places = list(dict.fromkeys([*self._places_of(f"\n{word}"), *places]))
+        for place in places[:MOST_LOOKED_AT]:
+            line = self._text[self._starts[place] : self._starts[place + 1] - 1]
+            yield line, self._entities[place]
+
+    def _places_of(self, text: str) -> list[int]:
+        """The numbers of the first lines in which a text is found, each once."""
+        places: list[int] = []
+        at = self._text.find(text)
+        while at >= 0 and len(places) < MOST_LOOKED_AT:
+            within = at + text.startswith("\n")
+            place = int(np.searchsorted(self._starts, within, side="right")) - 1
+            places.append(place)
+            at = self._text.find(text, int(self._starts[place + 1]) - 1)
+        return places
 
     def _hit(self, entity: int) -> Hit:
         graph = self._graph

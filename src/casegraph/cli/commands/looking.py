@@ -76,10 +76,9 @@ def search(
         casegraph search world curie
     """
     from casegraph.cli.sources import case_base
-    from casegraph.graph.search import SearchText
 
     cases = case_base(source, as_of=as_of, read=read)
-    found = SearchText(cases.graph, cases.descriptions).find(" ".join(words), top)
+    found = cases.search(" ".join(words), top)
     if len(cases.descriptions):
         return Result(("entity", "label", "types", "facts"), [tuple(hit) for hit in found])
     return Result(("entity", "facts"), [(hit.entity, hit.facts) for hit in found])
