@@ -62,6 +62,7 @@ LAYERS = [
     "cli.progress",
     "cli.reading",
     "cli.labels",
+    "cli.streams",
     "cli.sources",
     "cli.group",
     "cli.commands",

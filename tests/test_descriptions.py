@@ -18,7 +18,7 @@ from casegraph import (
 )
 from casegraph.graph.descriptions import NO_DESCRIPTIONS, Descriptions, folded, folded_all
 from casegraph.graph.lookup import local_name
-from casegraph.storage.store.checking import check
+from casegraph.storage.store.checking import check, salvage
 
 FACTS = [
     ("D:1", "treats", "X:1"),
@@ -173,7 +173,9 @@ def test_descriptions_are_durable_in_history_and_as_of_any_update(tmp_path: Path
 
     with CaseStore.open(tmp_path / "store") as store:
         kept = store.descriptions
+        assert salvage(tmp_path / "store").described == kept
         store.compact()
+        assert salvage(tmp_path / "store").described == kept
     assert CaseStore.open(tmp_path / "store", read_only=True).descriptions == kept
     with CaseStore.open(tmp_path / "store") as store:
         store.compact(forget_history=True)

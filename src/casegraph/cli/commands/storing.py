@@ -1,4 +1,4 @@
-"""Commands for stores: build, add, retract, info, check, salvage, compact, export, log."""
+"""Commands for stores: build, add, retract, watch, info, check, salvage, compact, export, log."""
 # ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from casegraph.cli.group import as_of, cli, with_columns, with_reading, with_settings
-from casegraph.cli.output import Result, note, with_format
+from casegraph.cli.output import Result, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, UnreadableFile
 from casegraph.formats.reading import Facts
 
+EVERY = "Write an update after every N lines of a stream."
+SECONDS = "Write an update at the latest S seconds after a line came."
+POLLING = 0.5  # seconds between two looks at a store
 WRITTEN = ("tsv", "csv", "jsonl", "nt", "ttl", "parquet", "kgx", "neo4j")
 
 if TYPE_CHECKING:
@@ -61,22 +64,98 @@ def build(sources: tuple[str, ...], folder: str, read: Read, chosen: Chosen) -> 
 @cli.command()
 @click.argument("folder")
 @click.argument("sources", nargs=-1, required=True)
+@click.option("--every", type=click.IntRange(min=1), metavar="N", help=EVERY)
+@click.option("--seconds", type=click.FloatRange(min=0), metavar="S", help=SECONDS)
 @with_reading
 @with_format
-def add(folder: str, sources: tuple[str, ...], read: Read) -> Result:
+def add(
+    folder: str,
+    sources: tuple[str, ...],
+    *,
+    every: int | None,
+    seconds: float | None,
+    read: Read,
+) -> Result:
     """Add the facts of SOURCES, files or - for standard input, to the store in FOLDER, all or none.
+
+    With --every or --seconds, SOURCES are streams: what came is written as it comes, and every
+    update is on disk when it is printed. A line may then begin with + to add its fact or with - to
+    retract it. Between two updates others may write.
 
     \b
     Example:
         casegraph add store people.tsv
+        casegraph add store people.tsv --every 1000 --seconds 1
     """
     from casegraph.cli.sources import content_of
 
+    if every is not None or seconds is not None:
+        return _add_streams(folder, sources, every, seconds, read)
     with _opened(folder) as store, progress() as show:
         described: list[Description] = []
         facts = _facts_of_all((content_of(source, read) for source in sources), described)
         update = store.update(add=counted(facts, show), describe=described)
         return _updated(store, update)
+
+
+def _add_streams(
+    folder: str, sources: tuple[str, ...], every: int | None, seconds: float | None, read: Read
+) -> Result:
+    """Write what streams say as it comes; says what each update did, and at the end how many."""
+    from casegraph.cli.streams import batches_of
+    from casegraph.formats.reading import Reading
+
+    store = _opened(folder)
+    store.close()
+    updates = 0
+    lines = 0
+    for source in sources:
+        is_strict = read.options["on_error"] == "stop"
+        reading = Reading(source, is_strict=is_strict, refused=read.options["refused"])
+        for batch in batches_of(source, reading, every, seconds):
+            store.reopen()
+            try:
+                update = store.update(add=batch.added, retract=batch.retracted)
+            finally:
+                store.close()
+            updates += 1
+            lines += batch.lines
+            note(_in_one_line(store, update))
+    return Result(("update", "batches", "lines"), [(store.sequence, updates, lines)])
+
+
+@cli.command()
+@click.argument("folder")
+@click.option(
+    "--since", type=int, metavar="N", help="Begin after update N; else with the next one."
+)
+@click.option("--for", "duration", type=float, metavar="S", help="End after S seconds; else never.")
+def watch(folder: str, since: int | None, duration: float | None) -> None:
+    """Print the facts that come (+) and go (-) in the store in FOLDER, as they do.
+
+    The lines are tab-separated and can be given to casegraph add --every of another store.
+
+    \b
+    Example:
+        casegraph watch store --since 0 --for 0
+    """
+    from time import monotonic, sleep
+
+    from casegraph.storage.store.restoring import read_log
+    from casegraph.storage.store.store import events_in
+
+    log = read_log(Path(folder))
+    seen = log.acknowledged.sequence if since is None else since
+    started = monotonic()
+    while True:
+        until = log.acknowledged.sequence
+        for event in events_in(log, seen, until):
+            click.echo("\t".join([event.sign, *map(escaped, event.fact)]))
+        seen = max(seen, until)
+        if duration is not None and monotonic() - started >= duration:
+            return
+        sleep(POLLING)
+        log = read_log(Path(folder))
 
 
 @cli.command()
@@ -160,7 +239,7 @@ def salvage(folder: str, file: str) -> None:
     from casegraph.storage.store.checking import salvage as salvaged
 
     saved = salvaged(Path(folder))
-    written = write_facts(saved.facts, file)
+    written = write_facts(saved.facts, file, described=saved.described)
     lost = ", ".join(saved.lost) or "nothing"
     note(f"{written:,} facts saved; lost: {lost}")
 
@@ -270,12 +349,13 @@ def _passed_over(reading: Facts) -> Iterator[str]:
 def _updated(store: CaseStore, update: Update) -> Result:
     record = {"update": store.sequence, **asdict(update)}
 
-    def text() -> str:
-        done = [f"{number:,} {words}" for words, number in _in_words(update) if number]
-        total = f"{len(store.graph):,} facts in all"
-        return f"update {store.sequence:,}: {', '.join(done) or 'nothing changed'}; {total}"
+    return Result(tuple(record), [tuple(record.values())], text=lambda: _in_one_line(store, update))
 
-    return Result(tuple(record), [tuple(record.values())], text=text)
+
+def _in_one_line(store: CaseStore, update: Update) -> str:
+    done = [f"{number:,} {words}" for words, number in _in_words(update) if number]
+    total = f"{len(store.graph):,} facts in all"
+    return f"update {store.sequence:,}: {', '.join(done) or 'nothing changed'}; {total}"
 
 
 def _in_words(update: Update) -> list[tuple[str, int]]:

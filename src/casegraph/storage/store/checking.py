@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from casegraph.errors import DamagedStore, IncompatibleFile, UnreadableFile
 from casegraph.graph.change import NO_ROWS
+from casegraph.graph.descriptions import NO_DESCRIPTIONS, Descriptions
 from casegraph.graph.directions import relation_of
 from casegraph.graph.facts import Fact
 from casegraph.graph.names import Names
 from casegraph.settings import Settings
 from casegraph.storage.array_files import CONTENT_ERRORS
-from casegraph.storage.case_files import fact_rows, graph_from
+from casegraph.storage.case_files import descriptions_in, fact_rows, graph_from
 from casegraph.storage.disk import is_folder, is_there, read_file
 from casegraph.storage.store.generations import (
     GENERATION_ERRORS,
@@ -57,10 +58,11 @@ class Finding(NamedTuple):
 
 
 class Salvaged(NamedTuple):
-    """The facts that can be saved, sorted, and what is lost, in words."""
+    """The facts that can be saved, sorted, what is lost, in words, and the labels and types."""
 
     facts: list[Fact]
     lost: list[str]
+    described: Descriptions
 
 
 def check(folder: Path) -> list[Finding]:
@@ -96,7 +98,7 @@ def salvage(folder: Path) -> Salvaged:
     records between them cannot be read.
     """
     identity = _identity(folder)
-    base, names = _readable_base(folder, identity)
+    base, names, descriptions = _readable_base(folder, identity)
     content = _content(log_path(folder, identity.start))
     found = _all_records(content, identity.store)
     records = [base, *(record for record in found if record.sequence > base.sequence)]
@@ -105,7 +107,8 @@ def salvage(folder: Path) -> Salvaged:
     facts, nameless = _named_facts(records, names)
     if nameless:
         lost.append(f"the names of {nameless:,} facts")
-    return Salvaged(sorted(facts), lost)
+    described = [one for record in records for one in record.described]
+    return Salvaged(sorted(facts), lost, descriptions.replaced(described))
 
 
 def size(path: Path) -> int:
@@ -254,7 +257,9 @@ def _readable_generations(folder: Path) -> Iterator[Generation]:
             yield found
 
 
-def _readable_base(folder: Path, identity: _Identity) -> tuple[Record, _NamesBySerial]:
+def _readable_base(
+    folder: Path, identity: _Identity
+) -> tuple[Record, _NamesBySerial, Descriptions]:
     """The newest readable generation as a record that brings all its facts, and its names.
 
     Without one, a record without facts before the first update of the log.
@@ -267,9 +272,9 @@ def _readable_base(folder: Path, identity: _Identity) -> tuple[Record, _NamesByS
             rows = rows_by_serials(graph, fact_rows(graph))
             base = Record(generation.sequence, 0, NO_NAMES, NO_NAMES, retracted=NO_ROWS, added=rows)
             names = _NamesBySerial(_by_serial(graph.entities), _by_serial(graph.relations))
-            return base, names
+            return base, names, descriptions_in(generation.arrays)
     base = Record(identity.start, 0, NO_NAMES, NO_NAMES, retracted=NO_ROWS, added=NO_ROWS)
-    return base, _NamesBySerial({}, {})
+    return base, _NamesBySerial({}, {}), NO_DESCRIPTIONS
 
 
 def _by_serial(names: Names) -> dict[int, str]:

@@ -64,6 +64,11 @@ class WriterLock:
         """Let another process write; may be called again."""
         self._opened.close()
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this process holds it."""
+        return self._opened.is_open and self._process == os.getpid()
+
     def mark(self, store: bytes) -> None:
         """Note that the store with this id was created here; on disk when this returns."""
         line = b"store " + store.hex().encode() + b"\n"
@@ -97,8 +102,7 @@ class WriterLock:
 
     def is_held_on(self, identity: tuple[int, int]) -> bool:
         """Whether this process holds this lock, and its file is the one with this identity."""
-        is_ours = self._opened.is_open and self._process == os.getpid()
-        return is_ours and self._identity == identity
+        return self.is_held and self._identity == identity
 
 
 def _content(folder: Path) -> bytes:

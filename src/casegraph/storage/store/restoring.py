@@ -146,8 +146,12 @@ def replayed(
 
     generation  what to start from; None for an empty graph, after update `start`
     """
-    state = _start(generation, settings, start)
-    if depends_on_history(settings):
+    return caught_up(_start(generation, settings, start), records)
+
+
+def caught_up(state: State, records: Sequence[Record]) -> State:
+    """The state after further updates."""
+    if depends_on_history(state.settings):
         for record in records:
             state = _after_together(state, [record])
     elif records:

@@ -62,7 +62,13 @@ from casegraph.storage.store.generations import logger
 from casegraph.storage.store.lock import WriterLock
 from casegraph.storage.store.log import ACKNOWLEDGED, LogWriter, start_log, start_store
 from casegraph.storage.store.records import NewNames, Record, rows_by_serials
-from casegraph.storage.store.restoring import is_store, is_unfinished, read_log, restored
+from casegraph.storage.store.restoring import (
+    caught_up,
+    is_store,
+    is_unfinished,
+    read_log,
+    restored,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,6 +78,7 @@ if TYPE_CHECKING:
     from casegraph.graph.arrays import Ids
     from casegraph.graph.descriptions import Description
     from casegraph.graph.names import Names
+    from casegraph.storage.store.log import Log
     from casegraph.storage.store.restoring import Restored
 
 MOST_REPLAYED = 10_000  # updates; a writer that had to replay more writes a generation
@@ -101,11 +108,14 @@ class CaseStore(CaseBase):
     effect is on disk. If it is interrupted, memory and disk agree: both have all of it, or nothing.
     """
 
-    def __init__(self, folder: Path, found: Restored, lock: WriterLock | None) -> None:
+    def __init__(
+        self, folder: Path, found: Restored, lock: WriterLock | None, as_of: int | None = None
+    ) -> None:
         self._start_with(found.state)
         self.folder = folder
         self.torn = found.torn
-        self._log_start = found.end.start
+        self._end = found.end
+        self._as_of = as_of
         self._lock = lock
         self._writer = None if lock is None else LogWriter(folder, found.end)
 
@@ -131,7 +141,7 @@ class CaseStore(CaseBase):
         """
         folder = Path(folder)
         if read_only or as_of is not None:
-            return cls(folder, restored(folder, settings, as_of), lock=None)
+            return cls(folder, restored(folder, settings, as_of), lock=None, as_of=as_of)
 
         lock = _locked(folder)
         try:
@@ -153,11 +163,66 @@ class CaseStore(CaseBase):
         self.close()
 
     def close(self) -> None:
-        """Let another process write; may be called again. Nothing is lost if it is never called."""
+        """Let another process write; may be called again. Nothing is lost if it is never called.
+
+        The store can still be asked; `reopen` makes it writable again.
+        """
         if self._writer is not None:
+            if self._can_write:
+                self._end = self._writer.position
             self._writer.close()
         if self._lock is not None:
             self._lock.release()
+
+    def refresh(self) -> int:
+        """Take in what another process wrote since this store was opened for reading, or closed.
+
+        Returns the number of updates. A store that is open for writing is up to date, and one that
+        was opened as of an earlier update stays as it is.
+        """
+        if self._as_of is not None or self._can_write:
+            return 0
+        with self._turn:
+            return self._catch_up(read_log(self.folder))
+
+    def reopen(self) -> None:
+        """Write again after `close`: take the lock, and what other processes wrote meanwhile.
+
+        This takes as long as those updates do, and not as long as opening the store.
+        """
+        if self._can_write:
+            return
+        lock = _locked(self.folder)
+        try:
+            with self._turn:
+                log = read_log(self.folder)
+                self._catch_up(log)
+                lock.mark(self._end.store)
+                writer = LogWriter(self.folder, self._end)
+                writer.recover(len(log.content))
+        except BaseException:
+            lock.release()
+            raise
+        self._lock = lock
+        self._writer = writer
+
+    @property
+    def _can_write(self) -> bool:
+        return self._lock is not None and self._lock.is_held
+
+    def _catch_up(self, log: Log) -> int:
+        """Bring the state up to date with a log; returns how many updates that were."""
+        before = self.sequence
+        if log.beginning.start != self._end.start:  # its history was forgotten meanwhile
+            found = restored(self.folder, self.settings, as_of=None)
+            self._state = found.state
+            self._end = found.end
+            return self.sequence - before
+        logged = log.after(self._end)
+        if logged:
+            self._state = caught_up(self._state, [one.record for one in logged])
+            self._end = logged[-1].position_after(self._end)
+        return len(logged)
 
     def update(
         self,
@@ -192,31 +257,10 @@ class CaseStore(CaseBase):
         Of one update, what went comes before what came, and both are sorted by name.
         """
         log = read_log(self.folder)
-        if log.beginning.start != self._log_start:
+        if log.beginning.start != self._end.start:
             problem = "its history was forgotten since it was opened; open it again"
             raise UnreadableFile(str(self.folder), problem)
-
-        entities: list[str] = []  # by serial number
-        relations: list[str] = []
-
-        def named(rows: Ids) -> list[Fact]:
-            return sorted(
-                Fact(entities[head], relations[relation_of(direction)], entities[tail])
-                for head, direction, tail in rows.tolist()
-            )
-
-        for logged in log.after(log.first):
-            record = logged.record
-            entities += record.entities.names
-            relations += record.relations.names
-            if since < record.sequence <= self.sequence:
-                when = datetime.fromtimestamp(record.time / 1e6, tz=UTC)
-                for fact in named(record.retracted):
-                    yield Event(record.sequence, when, "-", fact)
-                for fact in named(record.added):
-                    yield Event(record.sequence, when, "+", fact)
-                for fact in _as_facts(record.described):
-                    yield Event(record.sequence, when, "=", fact)
+        yield from events_in(log, since, self.sequence)
 
     def compact(self, show: Show = quiet, *, forget_history: bool = False) -> None:
         """Count everything that questions need, and write that and the facts as a new generation.
@@ -316,9 +360,34 @@ class CaseStore(CaseBase):
             new_writer.recover(end.size)
         writer.close()
         self._writer = new_writer
-        self._log_start = end.start
+        self._end = end
         self._state = step.state
         return new_writer
+
+
+def events_in(log: Log, since: int, until: int) -> Iterator[Event]:
+    """What came and went in the updates of a log after `since`, up to `until`."""
+    entities: list[str] = []  # by serial number
+    relations: list[str] = []
+
+    def named(rows: Ids) -> list[Fact]:
+        return sorted(
+            Fact(entities[head], relations[relation_of(direction)], entities[tail])
+            for head, direction, tail in rows.tolist()
+        )
+
+    for logged in log.after(log.first):
+        record = logged.record
+        entities += record.entities.names
+        relations += record.relations.names
+        if since < record.sequence <= until:
+            when = datetime.fromtimestamp(record.time / 1e6, tz=UTC)
+            for fact in named(record.retracted):
+                yield Event(record.sequence, when, "-", fact)
+            for fact in named(record.added):
+                yield Event(record.sequence, when, "+", fact)
+            for fact in _as_facts(record.described):
+                yield Event(record.sequence, when, "=", fact)
 
 
 def _record(before: State, step: Step) -> Record:

@@ -1,0 +1,127 @@
+"""
+Streams of changes: lines that come one by one become updates, of so many lines or after so long.
+
+A line is a fact, to be added, or a sign and a fact: `+` adds it, `-` retracts it. Of several lines
+about one fact in a batch, the last counts, as if each had been an update of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from queue import Empty, Queue
+from threading import Thread
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from casegraph.formats.delimited import rows_of
+from casegraph.formats.sources import name_of
+from casegraph.graph.facts import Fact, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from casegraph.formats.reading import Reading
+    from casegraph.formats.sources import Place
+
+SIGNS = ("+", "-")
+LINES_AHEAD = 10_000  # that are read before the batch is written
+
+
+@dataclass
+class Batch:
+    """Facts to add and to retract, each once; of both, what came last."""
+
+    changes: dict[Fact, str] = field(default_factory=dict)
+    lines: int = 0
+
+    @property
+    def added(self) -> list[Fact]:
+        """The facts to add."""
+        return [fact for fact, sign in self.changes.items() if sign == "+"]
+
+    @property
+    def retracted(self) -> list[Fact]:
+        """The facts to retract."""
+        return [fact for fact, sign in self.changes.items() if sign == "-"]
+
+
+class _End:
+    """What the reading thread says last: that the stream ended, or why."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+def batches_of(
+    source: Place, reading: Reading, every: int | None, seconds: float | None
+) -> Iterator[Batch]:
+    """The changes of a stream in batches.
+
+    every    the most lines of a batch; None for as many as come
+    seconds  the longest that a line waits for others
+
+    A line that is no change stops the stream, after what came before it was given.
+    """
+    arrived: Queue[tuple[str, Fact] | _End] = Queue(LINES_AHEAD)
+    place = _standard_input() if source == "-" else source
+    Thread(target=_read, args=(place, reading, arrived), daemon=True).start()
+    batch = Batch()
+    until: float | None = None
+    while True:
+        try:
+            waiting = None if until is None else max(0.0, until - monotonic())
+            found = arrived.get(timeout=waiting)
+        except Empty:
+            yield batch
+            batch, until = Batch(), None
+            continue
+        if isinstance(found, _End):
+            if batch.lines:
+                yield batch
+            if found.error is not None:
+                raise found.error
+            return
+        sign, fact = found
+        batch.changes[fact] = sign
+        batch.lines += 1
+        if until is None and seconds is not None:
+            until = monotonic() + seconds
+        if every is not None and batch.lines >= every:
+            yield batch
+            batch, until = Batch(), None
+
+
+def _standard_input() -> Place:
+    """Standard input without Python's buffer.
+
+    A thread that waits for the buffer would have to be waited for when the program is interrupted.
+    """
+    try:
+        return open(os.dup(sys.stdin.fileno()), "rb", buffering=0)  # noqa: PTH123
+    except (OSError, ValueError):  # standard input is no file
+        return "-"
+
+
+def _read(source: Place, reading: Reading, arrived: Queue[tuple[str, Fact] | _End]) -> None:
+    """Read lines in a thread of its own, so that a batch can end while nothing comes."""
+    is_csv = name_of(source).lower().endswith(".csv")
+    try:
+        for line, fields, raw in rows_of(source, reading, is_csv=is_csv):
+            sign, *names = fields if len(fields) == 4 else ["+", *fields]
+            problem = _problem(sign, names)
+            if problem:
+                reading.refuse(line, problem, raw)
+            else:
+                arrived.put((sign, Fact(*names)))
+    except BaseException as error:
+        arrived.put(_End(error))
+    else:
+        arrived.put(_End())
+
+
+def _problem(sign: str, names: list[str]) -> str:
+    if sign not in SIGNS or len(names) != 3:
+        return "expected head, relation and tail, with + or - before them or not"
+    return next((f"a name {problem_of(name)}" for name in names if problem_of(name)), "")
