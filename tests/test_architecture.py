@@ -45,6 +45,7 @@ LAYERS = [
     "answering.weights",
     "answering.query",
     "answering.rendering",
+    "answering.notebook",
     "answering.results",
     "answering.explanation",
     "storage.array_files",
@@ -67,6 +68,7 @@ LAYERS = [
     "cli.group",
     "cli.commands",
     "cli",
+    "__main__",
 ]
 DATA = {"world"}  # a graph that comes with the package, not a layer
 ROOT = Path(casegraph.__file__).parent

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from tests.test_formats import KGX_EDGES, KGX_NODES
 
-from casegraph import CaseBase, read_facts
+from casegraph import CaseBase, CaseStore, read_facts
 from casegraph.cli import cli
 
 pytest.importorskip("pyarrow")
@@ -161,6 +161,41 @@ def test_an_operator_asks_many_questions_and_sees_every_typo(here: Path) -> None
     unknown = run("ask", "store", "drug 4", "treat")
     assert "did you mean 'treats'? ('casegraph relations SOURCE' lists all)" in unknown.stderr
     assert "facts" in run("info", "drugs.tsv").stdout
+
+
+def test_every_object_says_what_it_is_in_one_line(here: Path) -> None:
+    cases = CaseBase()
+    cases.update(add=drugs())
+    answers = cases.ask("drug 4", "treats")
+    assert repr(cases) == "<CaseBase: 19 facts, 14 entities, 2 relations>"
+    assert repr(cases.graph) == "<Graph: 19 facts, 14 entities, 2 relations>"
+    assert repr(answers).startswith("<Answers to (drug 4, treats, ?): disease 0 ")
+    assert repr(cases.ask("nobody", "treats")).startswith(
+        "<Answers to (nobody, treats, ?): 'nobody'"
+    )
+    assert repr(cases.explain(answers[0])).startswith("<Explanation of disease 0 for drug 4: in cl")
+    with CaseStore.open("store") as store:
+        assert repr(store) == "<CaseStore 'store': 0 facts after update 0>"
+    for thing in (cases, cases.graph, answers, cases.explain(answers[0]), cases.descriptions):
+        assert "\n" not in repr(thing)
+
+
+def test_likes_are_printed_once_however_many_answers_are_explained(here: Path) -> None:
+    Path("drugs.tsv").write_text("\n".join("\t".join(fact) for fact in drugs()), encoding="utf-8")
+    explained = run("ask", "drugs.tsv", "drug 4", "treats", "--explain").stdout
+    assert explained.count("(score ") == 2
+    assert explained.count("entities like drug 4") == 1
+
+
+def test_html_shows_shares_as_bars_and_escapes_every_name() -> None:
+    cases = CaseBase()
+    cases.update(add=[tuple(f"<{name}>" for name in fact) for fact in drugs()])  # type: ignore[misc]
+    answers = cases.ask("<drug 4>", "<treats>")
+    page = answers._repr_html_() + cases.explain(answers[0])._repr_html_()
+    assert 'style="width:100.0%"' in page
+    assert "&lt;disease 0&gt;" in page
+    assert "<drug" not in page
+    assert "<disease" not in page
 
 
 def test_search_folds_case_and_accents_and_ranks_beginnings_first() -> None:

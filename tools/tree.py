@@ -37,6 +37,7 @@ class Module:
 def modules() -> dict[str, Module]:
     """All modules by name, in the order of names; of the kernels, the stub that describes them."""
     files = sorted([*SOURCE.rglob("*.py"), SOURCE / "kernels.pyi"])
+    files.remove(SOURCE / "__main__.py")  # two lines, which only start the command
     names = {file: _name(file) for file in files}
     known = set(names.values())
     found = {}

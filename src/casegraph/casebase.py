@@ -81,6 +81,11 @@ class CaseBase:
         self._turn = Lock()  # held by the update under way
         self._updating: int | None = None  # the thread of this update
 
+    def __repr__(self) -> str:
+        graph = self.graph
+        sizes = f"{len(graph):,} facts, {len(graph.entities):,} entities"
+        return f"<{type(self).__name__}: {sizes}, {len(graph.relations):,} relations>"
+
     @property
     def graph(self) -> Graph:
         """The facts; change them only by `update`."""

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from casegraph import kernels
+from casegraph.answering.notebook import explanation_as_html
 from casegraph.answering.query import UNKNOWN, relation_query
 from casegraph.answering.rendering import (
     ShownNeighbour,
     ShownReason,
-    explanation_as_html,
     explanation_as_text,
     habit_sentence,
     path_sentence,
@@ -156,6 +156,12 @@ class Explanation(Tabular):
         return explanation_as_text(
             shown(self.answer), self._shown_reasons(), self._shown_neighbours()
         )
+
+    def __repr__(self) -> str:
+        answer = self.answer
+        first = self.reasons[0].sentence(answer) if self.reasons else "no reason"
+        others = f" and {len(self.reasons) - 1:,} more reasons" if len(self.reasons) > 1 else ""
+        return f"<Explanation of {answer.entity} for {answer.asked}: {first}{others}>"
 
     def _repr_html_(self) -> str:
         return explanation_as_html(

@@ -1,12 +1,11 @@
 """
-Answers and explanations as people read them: text for a terminal, HTML for a notebook.
+Answers and explanations as people read them, in words; `notebook` makes HTML of them.
 
 The functions take what is to be shown as plain values;
 the classes of `results` and `explanation` call them for their public methods.
 """
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from casegraph.graph.directions import INVERSE
@@ -45,16 +44,6 @@ def question(asked: str, relation: str, *, inverse: bool) -> str:
     return f"(?, {relation}, {asked})" if inverse else f"({asked}, {relation}, ?)"
 
 
-def answers_as_html(question: str, note: str, answers: Iterable[ShownAnswer]) -> str:
-    """A question with its answers, as a table."""
-    rows = []
-    for answer in answers:
-        known = "known" if answer.known else ""
-        rows.append((str(answer.rank), answer.entity, f"{answer.score:.4f}", known))
-    heading = f"<p>{escape(question)} {escape(note)}</p>"
-    return heading + html_table(("", "answer", "score", ""), rows)
-
-
 def explanation_as_text(
     answer: ShownAnswer, reasons: Sequence[ShownReason], neighbours: Sequence[ShownNeighbour]
 ) -> str:
@@ -77,26 +66,6 @@ def explanation_as_text(
         answers = ", ".join(neighbour.answers)
         lines.append(f"          {neighbour.entity} ({neighbour.similarity:.2f}): {answers}")
     return "\n".join(lines)
-
-
-def explanation_as_html(
-    answer: ShownAnswer, reasons: Sequence[ShownReason], neighbours: Sequence[ShownNeighbour]
-) -> str:
-    """An answer with its reasons and neighbours, as two tables."""
-    heading = f"<p><b>{escape(answer.entity)}</b> {answer.score:.4f}</p>"
-    reason_rows = []
-    for reason in reasons:
-        paths = "\n".join(reason.paths)
-        reason_rows.append((f"{reason.share:.3f}", reason.sentence, paths))
-    neighbour_rows = []
-    for neighbour in neighbours:
-        answers = ", ".join(neighbour.answers)
-        neighbour_rows.append((neighbour.entity, f"{neighbour.similarity:.2f}", answers))
-    return (
-        heading
-        + html_table(("share", "reason", "paths"), reason_rows)
-        + html_table((f"like {answer.asked}", "similarity", "answers"), neighbour_rows)
-    )
 
 
 def path_sentence(words: str, *, right: int, reached: int, hits: int, tries: int) -> str:
@@ -123,18 +92,6 @@ def path_with_arrows(path: Sequence[str]) -> str:
         is_entity = place % 2 == 0
         parts.append(name if is_entity else _arrow(name))
     return " ".join(parts)
-
-
-def html_table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table of plain text."""
-    first_row = _html_row(header, "th")
-    other_rows = "".join(_html_row(row, "td") for row in rows)
-    return f"<table>{first_row}{other_rows}</table>"
-
-
-def _html_row(cells: tuple[str, ...], tag: str) -> str:
-    content = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-    return f"<tr>{content}</tr>"
 
 
 def _arrow(relation: str) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from casegraph.answering.rendering import ShownAnswer, answers_as_html, question
+from casegraph.answering.notebook import answers_as_html
+from casegraph.answering.rendering import ShownAnswer, question
 from casegraph.frames import Tabular
 from casegraph.graph.directions import is_inverse, relation_of
 
@@ -92,6 +93,11 @@ class Answers(Tabular, Sequence[Answer]):
             "exact": self.exact,
             "answers": answers,
         }
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{answer.entity} {answer.score:.3f}" for answer in self.found[:3])
+        more = f" and {len(self) - 3:,} more" if len(self) > 3 else ""
+        return f"<Answers to {self.question}: {best or self.note or 'none'}{more}>"
 
     def _repr_html_(self) -> str:
         return answers_as_html(self.question, self.note, [shown(answer) for answer in self.found])

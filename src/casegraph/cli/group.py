@@ -75,14 +75,25 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         help="Whose settings in the paper; else by the folder.",
     )
     @click.option("--max-length", type=int, metavar="N", help="The longest path, from 1 to 5.")
+    @click.option(
+        "--set",
+        "changed",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Any setting, such as doubt=10; may be given repeatedly.",
+    )
     @wraps(command)
     def choosing(
-        settings: str | None, dataset: str | None, max_length: int | None, **options: object
+        settings: str | None,
+        dataset: str | None,
+        max_length: int | None,
+        changed: tuple[str, ...],
+        **options: object,
     ) -> None:
         def chosen(source: str) -> Settings | None:
             from casegraph.cli.sources import settings_named
 
-            return settings_named(settings, dataset, max_length, source)
+            return settings_named(settings, dataset, max_length, source, changed)
 
         command(chosen=chosen, **options)
 

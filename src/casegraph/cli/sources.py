@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import fields
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from casegraph.casebase import CaseBase
 from casegraph.cli.progress import counted, progress
-from casegraph.errors import CasegraphError
+from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.evaluation.datasets import ENDINGS, Benchmark
 from casegraph.formats.names import read_names
 from casegraph.formats.registry import read_facts
@@ -54,24 +56,54 @@ def case_base(
 
 
 def settings_named(
-    name: str | None, dataset: str | None, max_length: int | None, source: str
+    name: str | None,
+    dataset: str | None,
+    max_length: int | None,
+    source: str,
+    changed: Sequence[str] = (),
 ) -> Settings | None:
-    """The settings that were chosen for a source; None if none were."""
-    if name is None and max_length is None:
+    """The settings that were chosen for a source; None if none were.
+
+    changed  single settings, each as NAME=VALUE
+    """
+    if name is None and max_length is None and not changed:
         return None
-    dataset = dataset or _dataset(source)
-    paper = Settings.paper(dataset)
+    named = Settings() if name in (None, "default") else _of_the_paper(name, dataset, source)
+    values = dict(_setting(text) for text in changed)
+    if max_length is not None:
+        values["max_length"] = max_length
+    return named.but(**values) if values else named
+
+
+def _of_the_paper(name: str, dataset: str | None, source: str) -> Settings:
+    """The settings of an experiment in the paper, which differ from data set to data set."""
+    chosen = dataset or _dataset(source)
+    if chosen is None:
+        known = ", ".join(PAPER)
+        raise CasegraphError(
+            f"{source}: is not one of the paper's data sets; say whose settings are meant "
+            f"with --dataset (one of {known})"
+        )
+    paper = Settings.paper(chosen)
     by_name = {
-        "default": Settings(),
         "paper": paper,
-        "cbr": Settings.cbr(dataset),
+        "cbr": Settings.cbr(chosen),
         "no-clusters": paper.but(clustering="entity"),
         "one-cluster": paper.but(clustering="everyone"),
     }
-    named = by_name[name or "default"]
-    if max_length is None:
-        return named
-    return named.but(max_length=max_length)
+    return by_name[name]
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """A setting that was given as NAME=VALUE."""
+    name, mark, value = text.partition("=")
+    known = [field.name for field in fields(Settings)]
+    if not mark or name not in known:
+        raise InvalidSettings("set", text, f"NAME=VALUE, where NAME is one of {', '.join(known)}")
+    try:
+        return name, json.loads(value.lower())  # a number, true, false or null
+    except ValueError:
+        return name, None if value.lower() == "none" else value
 
 
 class Content(NamedTuple):
@@ -148,13 +180,11 @@ def _is_saved(path: Path) -> bool:
         return file.read(len(ZIP)) == ZIP
 
 
-def _dataset(source: str) -> str:
-    """The data set of the paper that a folder or its parent is named for;
-    else one with short paths.
-    """
+def _dataset(source: str) -> str | None:
+    """The data set of the paper that a folder or its parent is named for; None if it is none."""
     path = Path(source).resolve()
     for part in (path.name, path.parent.name):
         for name in PAPER:
             if part.startswith(name):
                 return name
-    return "FB122"
+    return None

@@ -35,6 +35,7 @@ from casegraph.evaluation.ranking import (
 )
 from casegraph.execution.executor import HERE, Executor
 from casegraph.formats.registry import read_facts
+from casegraph.frames import Tabular
 from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
@@ -150,7 +151,7 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Tabular):
     """How well the questions of a benchmark were answered.
 
     graph   the split or file that was answered from
@@ -187,6 +188,24 @@ class Evaluation:
     def of(self, chosen: Flags) -> dict[str, float]:
         """The metrics of some of the questions."""
         return metrics(self.ranks[chosen], self.questions.is_head[chosen])
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each question: what was asked, and where the target ranked."""
+        questions = self.questions
+        columns = [self.ranks.realistic, self.ranks.optimistic, self.ranks.pessimistic]
+        rows = zip(questions.rows.tolist(), *(column.tolist() for column in columns), strict=True)
+        return [
+            {
+                "asked": questions.entities[entity],
+                "relation": questions.relations[relation_of(direction)],
+                "side": "head" if is_inverse(direction) else "tail",
+                "target": questions.entities[target],
+                "rank": rank,
+                "optimistic": optimistic,
+                "pessimistic": pessimistic,
+            }
+            for (direction, entity, target), rank, optimistic, pessimistic in rows
+        ]
 
     @property
     def queries_per_second(self) -> float:

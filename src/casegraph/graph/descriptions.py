@@ -41,6 +41,9 @@ class Descriptions:
         self._by_label: dict[str, list[str]] | None = None
         self._by_folded_label: dict[str, list[str]] | None = None
 
+    def __repr__(self) -> str:
+        return f"<Descriptions of {len(self):,} names>"
+
     def __len__(self) -> int:
         return len(self._by_name)
 

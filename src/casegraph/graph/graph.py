@@ -117,6 +117,10 @@ class Graph:
         graph.apply(rows.astype(np.int32), add=True)
         return graph
 
+    def __repr__(self) -> str:
+        entities = f"{len(self.entities):,} entities"
+        return f"<Graph: {len(self):,} facts, {entities}, {len(self.relations):,} relations>"
+
     def __len__(self) -> int:
         return sum(len(self._edges[direction].tails) for direction in self._forward_directions())
 

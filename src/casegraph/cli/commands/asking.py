@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -253,6 +254,8 @@ def _with_reasons(cases: CaseBase, answers: Answers, explanations: Iterable[Expl
         from casegraph.cli.labels import labelled
 
         named = [labelled(explanation, cases.descriptions) for explanation in explained]
+        # All answers have the same question, and so the same entities like the one asked about.
+        named[:-1] = [replace(explanation, neighbours=()) for explanation in named[:-1]]
         return "\n\n".join(escaped(explanation.text(), kept="\n") for explanation in named)
 
     return Result((*plain.columns, "reasons"), rows, document, text)

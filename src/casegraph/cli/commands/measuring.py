@@ -1,4 +1,4 @@
-"""Commands that measure and prepare: evaluate, facts, save."""
+"""Commands that measure and prepare: evaluate, facts, split, save."""
 # ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from casegraph.graph.change import Change
     from casegraph.graph.graph import Graph
 
+INTO = "Where to write train.txt, valid.txt and test.txt."
+RANKS = "Where to write the rank of every question: .csv, .tsv, .jsonl, .parquet."
 LABELS_SHOWN = 3  # of a file
 RELATIONS_SHOWN = 10
 TIES = {"mean": "realistic", "original": "original"}  # our names, and PyKEEN's
@@ -51,6 +53,7 @@ METRICS = {
     metavar="N",
     help="Ask for so many facts only, spread evenly over the split.",
 )
+@click.option("--ranks", type=Path, metavar="FILE", help=RANKS)
 @click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
 @with_executor
 @with_settings
@@ -68,9 +71,12 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     from casegraph.evaluation.catalogue import located
     from casegraph.evaluation.datasets import SPLITS, Benchmark
     from casegraph.evaluation.evaluation import evaluate as experiment
+    from casegraph.formats.tables import table_format, write_table
     from casegraph.settings import Settings
 
     per_relation = asked.pop("per_relation")
+    ranks = asked.pop("ranks")
+    form = "" if ranks is None else table_format(ranks)
     source: str | Path | None = graph
     if graph is not None and graph not in SPLITS:
         source = Path(graph)
@@ -81,6 +87,9 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     took = ", ".join(f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items())
     memory = done.phases["rank"].peak_memory / 1e6
     note(f"{took}; {done.queries_per_second:,.0f} queries/s; {memory:,.0f} MB at most")
+    if ranks is not None:
+        rows = done.records()
+        write_table(ranks, form, tuple(rows[0]), [tuple(row.values()) for row in rows])
     return _metrics(done, ties, by_relation=per_relation)
 
 
@@ -190,6 +199,43 @@ def _most_frequent(graph: Graph, change: Change) -> list[Frequent]:
         example = shortened(f"{graph.entities[head]} → {graph.entities[tail]}")
         frequent.append(Frequent(graph.relations[relation], number, example))
     return sorted(frequent, key=lambda one: (-one.facts, one.relation))
+
+
+@cli.command()
+@click.argument("source")
+@click.option("--into", "folder", type=Path, required=True, metavar="FOLDER", help=INTO)
+@click.option("--valid", type=float, default=0.1, show_default=True, metavar="P", help="Its part.")
+@click.option("--test", type=float, default=0.1, show_default=True, metavar="P", help="Its part.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
+@with_columns
+@with_format
+def split(source: str, *, folder: Path, valid: float, test: float, seed: int, read: Read) -> Result:
+    """Divide the facts of SOURCE into train, valid and test, as a benchmark for evaluate.
+
+    Every entity and relation of valid and test is in train. The same facts and seed give the same
+    files.
+
+    \b
+    Example:
+        casegraph split world --into benchmark --test 0.05
+    """
+    from casegraph.cli.sources import content_of
+    from casegraph.errors import IncompatibleFile
+    from casegraph.evaluation.splitting import split as divided
+    from casegraph.formats.writing import write_facts
+    from casegraph.graph.facts import Fact
+
+    if folder.exists() and any(folder.iterdir()):
+        raise IncompatibleFile(str(folder), "is not empty; choose another folder")
+    with progress() as show:
+        facts = counted(content_of(source, read).facts, show)
+        parts = divided(map(Fact._make, facts), valid=valid, test=test, seed=seed)
+    folder.mkdir(exist_ok=True)
+    rows = []
+    for name, part in parts._asdict().items():
+        write_facts(part, folder / f"{name}.txt")
+        rows.append((str(folder / f"{name}.txt"), len(part)))
+    return Result(("file", "facts"), rows)
 
 
 @cli.command()

@@ -119,6 +119,10 @@ class CaseStore(CaseBase):
         self._lock = lock
         self._writer = None if lock is None else LogWriter(folder, found.end)
 
+    def __repr__(self) -> str:
+        size = f"{len(self.graph):,} facts after update {self.sequence:,}"
+        return f"<CaseStore {str(self.folder)!r}: {size}>"
+
     @property
     def sequence(self) -> int:
         """The number of the last update."""

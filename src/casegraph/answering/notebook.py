@@ -1,0 +1,86 @@
+"""
+Answers and explanations for a notebook: HTML that needs nothing but itself.
+
+Shares are bars, paths are chains, and every colour is transparent or the notebook's own, so that
+light and dark both read well. Names are opaque: each is escaped wherever it is put.
+"""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from casegraph.answering.rendering import (
+    LEAST_SHOWN,
+    ShownAnswer,
+    ShownNeighbour,
+    ShownReason,
+)
+
+STYLE = (
+    "<style>"
+    ".casegraph{max-width:60em}"
+    ".casegraph table{border-collapse:collapse;margin:.3em 0}"
+    ".casegraph td{padding:.15em .6em;text-align:left;vertical-align:top;border:0}"
+    ".casegraph .bar{background:rgba(70,130,220,.45);height:.8em;display:inline-block}"
+    ".casegraph .room{width:10em;min-width:10em}"
+    ".casegraph .path{opacity:.75;font-size:.9em}"
+    ".casegraph .tag{opacity:.6;font-size:.85em}"
+    "</style>"
+)
+
+
+def answers_as_html(question: str, note: str, answers: Iterable[ShownAnswer]) -> str:
+    """A question with its answers, each with its score as a bar."""
+    listed = list(answers)
+    best = max((answer.score for answer in listed), default=0.0)
+    rows = []
+    for answer in listed:
+        known = '<span class="tag">known</span>' if answer.known else ""
+        score = f"{answer.score:.4f}"
+        rows.append([str(answer.rank), f"<b>{escape(answer.entity)}</b>", score, known])
+        rows[-1].insert(2, _bar(answer.score, best))
+    said = f' <span class="tag">{escape(note)}</span>' if note else ""
+    return _page(f"<p><b>{escape(question)}</b>{said}</p>" + _table(rows))
+
+
+def explanation_as_html(
+    answer: ShownAnswer, reasons: Sequence[ShownReason], neighbours: Sequence[ShownNeighbour]
+) -> str:
+    """An answer, its reasons with their shares as bars, and the precedents by name."""
+    known = ", known" if answer.known else ""
+    heading = f"<p><b>{escape(answer.entity)}</b> <span class='tag'>score {answer.score:.4f}{known}"
+    rows = []
+    shown = [reason for reason in reasons if reason.share >= LEAST_SHOWN * answer.score]
+    for reason in shown:
+        part = f"{reason.share / answer.score:.0%}" if answer.score else ""
+        paths = "".join(f'<br><span class="path">{escape(path)}</span>' for path in reason.paths)
+        rows.append([_bar(reason.share, answer.score), part, escape(reason.sentence) + paths])
+    more = len(reasons) - len(shown)
+    if more:
+        rows.append(["", "", f'<span class="tag">and {more} smaller reasons</span>'])
+
+    near = []
+    for neighbour in neighbours:
+        answers = ", ".join(neighbour.answers)
+        name = f"<b>{escape(neighbour.entity)}</b>"
+        near.append([_bar(neighbour.similarity, 1.0), f"{neighbour.similarity:.2f}", name])
+        near[-1].append(escape(answers))
+    precedents = ""
+    if near:
+        precedents = f"<p>Entities like {escape(answer.asked)}, and what they answer:</p>"
+    return _page(f"{heading}</span></p>{_table(rows)}{precedents}{_table(near)}")
+
+
+def _bar(value: float, most: float) -> str:
+    """A bar as long as a part of the most there is."""
+    part = 0.0 if most <= 0 else min(1.0, max(0.0, value / most))
+    return f'<div class="room"><span class="bar" style="width:{part:.1%}"></span></div>'
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are HTML already."""
+    lines = ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]
+    return f"<table>{''.join(lines)}</table>" if lines else ""
+
+
+def _page(content: str) -> str:
+    return f'<div class="casegraph">{STYLE}{content}</div>'

@@ -1,0 +1,52 @@
+"""
+Splitting facts into a benchmark: train, valid and test, the same for the same facts and seed.
+
+What is asked for must be answerable: every entity and every relation of valid and test is in train.
+A fact that is the first, in random order, to have an entity or a relation stays in train; of the
+others, as many as wanted are drawn.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from casegraph.errors import InvalidSettings
+from casegraph.graph.facts import Fact
+
+
+class Split(NamedTuple):
+    """The facts of each file of a benchmark, each sorted."""
+
+    train: list[Fact]
+    valid: list[Fact]
+    test: list[Fact]
+
+
+def split(facts: Iterable[Fact], *, valid: float, test: float, seed: int = 0) -> Split:
+    """Facts divided at random; `valid` and `test` are the parts of all that these are to have.
+
+    They get fewer if too many facts are needed in train.
+    """
+    for name, part in (("valid", valid), ("test", test)):
+        if not 0 <= part < 1 or valid + test >= 1:
+            raise InvalidSettings(name, part, "at least 0, and less than 1 together")
+
+    in_order = sorted(set(facts))
+    order = np.random.default_rng(seed).permutation(len(in_order))
+    shuffled = [in_order[place] for place in order.tolist()]
+    needed: list[Fact] = []
+    free: list[Fact] = []
+    seen: set[tuple[str, str]] = set()
+    for fact in shuffled:
+        names = {("entity", fact.head), ("relation", fact.relation), ("entity", fact.tail)}
+        (free if names <= seen else needed).append(fact)
+        seen |= names
+
+    for_test = min(round(test * len(in_order)), len(free))
+    for_valid = min(round(valid * len(in_order)), len(free) - for_test)
+    return Split(
+        train=sorted([*needed, *free[for_test + for_valid :]]),
+        valid=sorted(free[for_test : for_test + for_valid]),
+        test=sorted(free[:for_test]),
+    )
