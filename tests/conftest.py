@@ -31,6 +31,8 @@ if folder := os.environ.get("CASEGRAPH_PACKAGE"):
         f"{kernels.__file__} is tested instead of the build in {folder}"
     )
 
+os.environ["CASEGRAPH_CACHE"] = ""  # a test neither finds nor leaves anything in the user's cache
+
 Tally: TypeAlias = Callable[[str, int], None]
 MEMORY = Path("/dev/shm")
 

@@ -98,6 +98,13 @@ def test_an_rdf_user_asks_by_label(here: Path) -> None:
     assert [(hit["entity"], hit["label"]) for hit in found][:1] == [
         ("http://e.org/disease_0", "Disease 0")
     ]
+    proposing = ["complete", "store", "--relations", "treats", "--type", "Disease", "--best", "9"]
+    assert run(*proposing, "--out", "new.csv").exit_code == 0
+    with Path("new.csv").open(encoding="utf-8-sig", newline="") as file:
+        (proposed, *_) = csv.DictReader(file)
+    assert (proposed["head_label"], proposed["tail_label"]) == ("Drug 4", "Disease 0")
+    assert "Drug 4" in proposed["reason"]
+    assert "http://e.org/drug" not in proposed["reason"] + proposed["precedents"]
     assert run("export", "store", "again.nt").exit_code == 0
     assert run("build", "again.nt", "--into", "again").exit_code == 0
     question = ["Drug 4", "treats"]

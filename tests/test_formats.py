@@ -149,7 +149,13 @@ def test_the_separator_of_csv_is_known_by_its_header(tmp_path: Path, separator: 
 
 @pytest.mark.parametrize(
     "header",
-    ["gene,relationship,disease", "head,link,tail", "subject,verb,object", "Drug,Effect,Disease"],
+    [
+        "gene,relationship,disease",
+        "head,link,tail",
+        "subject,verb,object",
+        "Drug,Effect,Disease",
+        "drug,indication,weight",
+    ],
 )
 def test_a_header_that_is_not_understood_is_shown(tmp_path: Path, header: str) -> None:
     rows = "aspirin,treats,pain\naspirin,causes,ulcer\nibuprofen,treats,fever\n"
@@ -172,6 +178,15 @@ def test_a_header_that_is_not_understood_is_shown(tmp_path: Path, header: str) -
 def test_a_fact_of_common_words_is_no_header(tmp_path: Path, first: str) -> None:
     text = f"{first}\nx,treats,y\nx,type,disease\ngenome,part of,cell\n"
     assert len(read(tmp_path, "facts.csv", text)[0]) == 4
+
+
+@pytest.mark.parametrize("name", ["facts.xlsx", "facts.json", "facts.ODS"])
+def test_a_format_that_is_not_ours_is_refused_by_its_ending(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"a\tr\tb\n")
+    with pytest.raises(UnreadableFile, match="neither read nor written; use"):
+        read_facts(tmp_path / name)
+    with pytest.raises(UnreadableFile, match="neither read nor written; use"):
+        write_facts([("a", "r", "b")], tmp_path / name)
 
 
 def test_columns_may_be_given_by_number(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from casegraph.graph.facts import Fact
 GOOD = b"a\tr\tb\n"
 TSV = "expected 'head<TAB>relation<TAB>tail'"
 HINT = "(name the three to read, or give their numbers, with columns= or --columns)"
+COMMAS = "(if commas are between them, say format='csv' or --from csv)"
 CR = "found a carriage return out of place"
 QUOTE = "found a carriage return or a quote out of place"
 BLANK = "is empty or only white space"
@@ -31,7 +32,7 @@ REFUSED_LINES = {
     "trailing tab": (b"a\tr\tb\t\n", f"{TSV}, found 4 fields {HINT}: 'a\\tr\\tb\\t'"),
     "leading tab": (b"\ta\tr\tb\n", f"{TSV}, found 4 fields {HINT}: '\\ta\\tr\\tb'"),
     "spaces for tabs": (b"a r b\n", f"{TSV}, found 1 field: 'a r b'"),
-    "commas for tabs": (b"a,r,b\n", f"{TSV}, found 1 field: 'a,r,b'"),
+    "commas for tabs": (b"a,r,b\n", f"{TSV}, found 1 field {COMMAS}: 'a,r,b'"),
     "n-triples": (b"<a> <r> <b> .\n", f"{TSV}, found 1 field: '<a> <r> <b> .'"),
     "comment": (b"# facts\n", f"{TSV}, found 1 field: '# facts'"),
     "only spaces": (b"   \n", f"{TSV}, found 1 field: '   '"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from casegraph.answering.explanation import Explanation
+from casegraph.answering.labels import labelled
 from casegraph.answering.results import Answer
 from casegraph.casebase import CaseBase
 from casegraph.formats.tables import write_table
@@ -88,17 +89,18 @@ def _why(cases: CaseBase, records: list[dict[str, Any]]) -> list[tuple[str, str]
             known=False,
         )
         answers.append(answer)
-    return [_in_words(cases, explanation) for explanation in cases.explain_all(answers)]
+    explained = cases.explain_all(answers)
+    return [_in_words(labelled(explanation, cases.descriptions)) for explanation in explained]
 
 
-def _in_words(cases: CaseBase, explanation: Explanation) -> tuple[str, str]:
-    label = cases.descriptions.label
+def _in_words(explanation: Explanation) -> tuple[str, str]:
+    """The first reason with one of its paths, and what the most similar entities answer."""
     first = next(iter(explanation), None)
     reason = "" if first is None else first.sentence(explanation.answer)
     if first is not None and first.paths:
         reason += f": {first.drawn()[0]}"
     precedents = []
     for near in explanation.neighbours[:PRECEDENTS]:
-        answers = ", ".join(map(label, near.answers[:PRECEDENTS]))
-        precedents.append(f"{label(near.entity)}: {answers}")
+        answers = ", ".join(near.answers[:PRECEDENTS])
+        precedents.append(f"{near.entity}: {answers}")
     return reason, "; ".join(precedents)

@@ -6,9 +6,11 @@ import json
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from casegraph.casebase import CaseBase
+from casegraph.cli.counted_files import WORTH_KEEPING, keep, kept_case, load_kept
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.evaluation.datasets import ENDINGS, Benchmark
@@ -47,11 +49,29 @@ def case_base(
     read   how to read the source if it is a file of facts
     """
     with progress() as show:
-        cases = _store(source, settings, as_of) or _read(source, settings, read, show)
-        for name in entities:
-            cases.entity(name)
-        if relation is not None:
-            cases.prepare([relation], show)
+        stored = _store(source, settings, as_of)
+        if stored is not None:
+            return _prepared(stored, relation, entities, show)
+        started = monotonic()
+        is_given_ready = source == "world" or _is_saved(Path(source))
+        kept = None if is_given_ready else kept_case(source, settings, read)
+        cases = load_kept(kept) or _read(source, settings, read, show)
+        before = cases.state.statistics.counted.keys() | set()
+        prepared = _prepared(cases, relation, entities, show)
+        is_more = prepared.state.statistics.counted.keys() != before
+        if is_more and monotonic() - started >= WORTH_KEEPING:
+            keep(prepared, kept)
+    return prepared
+
+
+def _prepared(
+    cases: CaseBase, relation: str | None, entities: Sequence[str], show: Show
+) -> CaseBase:
+    """The same case base, with what a question needs: names that are known, and counts."""
+    for name in entities:
+        cases.entity(name)
+    if relation is not None:
+        cases.prepare([relation], show)
     return cases
 
 

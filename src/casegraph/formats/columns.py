@@ -54,11 +54,12 @@ _IDS = ["id", "curie", "node_id", "entity_id", "entity", "node", "identifier"]
 _NAMES = ["name", "label", "preferred_name", "display_name", "displayname", "title"]
 _TYPES = ["category", "categories", "types", "type", "kind", "node_type", "entity_type", "class"]
 
-# Things that tables are often about. As a name of a column, one of them says little by itself.
+# What tables are often about, or say of it. One such word as a name says little by itself.
 _NOUNS_TEXT = (
     "compound drug chemical gene protein disease symptom phenotype pathway anatomy tissue species "
     "person people author paper user item product company organization city country place film "
-    "movie book entity node concept term word"
+    "movie book entity node concept term word weight score probability confidence count value "
+    "year date source_id reference evidence indication"
 )
 _NOUNS = frozenset(_NOUNS_TEXT.split())
 _NEO4J = re.compile(
@@ -170,7 +171,7 @@ def looks_like_header(
     # A fact shares its relation, or an entity, with others sooner or later; a header does not.
     following = rows()
     fields = {field for row in following for field in row}
-    return len(following) > 1 and fields.isdisjoint(first)
+    return bool(following) and fields.isdisjoint(first)
 
 
 def plain(name: str) -> str:

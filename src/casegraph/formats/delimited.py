@@ -287,7 +287,7 @@ class _Layout:
         if record.problem:
             raise _NotAFact(record.problem)
         if len(fields) != self._table.width:
-            raise _NotAFact(self._width_problem(len(fields)))
+            raise _NotAFact(self._width_problem(fields))
         try:
             found = fact_or_description(self._table, fields)
         except ValueError as error:
@@ -353,9 +353,12 @@ class _Layout:
             f"columns= or --columns, or say header=False or --no-header if it is a fact"
         )
 
-    def _width_problem(self, width: int) -> str:
-        fields = "1 field" if width == 1 else f"{width} fields"
-        problem = f"expected {self._expected}, found {fields}"
+    def _width_problem(self, fields: list[str]) -> str:
+        width = len(fields)
+        found = "1 field" if width == 1 else f"{width} fields"
+        problem = f"expected {self._expected}, found {found}"
+        if width == 1 and self.separator == TAB and fields[0].count(",") > 1:
+            problem += " (if commas are between them, say format='csv' or --from csv)"
         if width > 3 and self._table is HEADLESS:
             problem += (
                 " (name the three to read, or give their numbers, with columns= or --columns)"

@@ -62,6 +62,7 @@ _IRI = re.compile(
     rf"{_SIGNS}*(?:\?{_SIGNS}*)?(?:#{_SIGNS}*)?"
 )
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
+_PLACE = re.compile(r"^Parser error at line \d+ (column \d+|between columns \d+ and \d+): ?")
 _NOT_A_NAME = ""
 
 
@@ -84,7 +85,8 @@ def read_rdf(format_name: str, source: Place, reading: Reading, options: Options
                         batch = []
         except SyntaxError as error:
             yield batch
-            raise MalformedFact(reading.source, error.lineno or 1, error.msg or "") from None
+            problem = _PLACE.sub("", error.msg or "it is no RDF of this kind")
+            raise MalformedFact(reading.source, error.lineno or 1, problem) from None
         yield batch
     reading.described += terms.descriptions()
 

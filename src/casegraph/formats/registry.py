@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TextIO, get_args
 
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidSettings, UnreadableFile
 from casegraph.formats.reading import Batches, Facts, Options, Reading
 from casegraph.formats.sources import Place, name_of
 
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 FormatName = Literal["tsv", "csv", "jsonl", "nt", "nq", "ttl", "trig", "rdfxml", "parquet", "arrow"]
 FORMAT_NAMES: tuple[str, ...] = get_args(FormatName)
+_SPREADSHEET = "is a spreadsheet, which is neither read nor written; use CSV (.csv)"
+FOREIGN = {
+    ".xlsx": _SPREADSHEET,
+    ".xls": _SPREADSHEET,
+    ".ods": _SPREADSHEET,
+    ".json": "is neither read nor written; use JSON lines (.jsonl), an object a line",
+    ".jsonld": "is neither read nor written; use N-Triples (.nt) or Turtle (.ttl)",
+}
 FACTS_ONLY = ("tsv", "csv", "parquet", "arrow")  # formats without a place for labels
 NAMES_ENDING = ".names.tsv"  # of the file with labels and types, instead of the ending of the facts
 PACKED = ".gz"
@@ -129,8 +137,13 @@ def _with_names(batches: Batches, names: Place, reading: Reading) -> Batches:
 
 
 def format_of(name: str) -> str:
-    """The format of a file of this name; tab-separated lines if its ending says nothing."""
+    """The format of a file of this name; tab-separated lines if its ending says nothing.
+
+    `UnreadableFile` if the ending says that it is none of ours.
+    """
     ending = Path(name.lower().removesuffix(PACKED)).suffix
+    if ending in FOREIGN:
+        raise UnreadableFile(name, FOREIGN[ending])
     for format_name, known in FORMATS.items():
         if ending in known.endings:
             return format_name

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from casegraph.errors import InvalidSettings
 from casegraph.formats.arrow import pyarrow
+from casegraph.formats.registry import format_of
 from casegraph.formats.sources import BYTE_ORDER_MARK
 from casegraph.storage.disk import atomic_write
 
@@ -27,6 +28,7 @@ _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 def table_format(path: Path, given: str | None = None) -> str:
     """The format of a table by the ending of its file; an error if another one was given."""
+    format_of(path.name)  # an error if the ending is that of a format which we do not write
     by_name = ENDINGS.get(path.suffix.lower())
     if given is not None and by_name is not None and given != by_name:
         raise InvalidSettings("format", given, f"{by_name!r}, since the file is called {path.name}")

@@ -251,7 +251,7 @@ def _with_reasons(cases: CaseBase, answers: Answers, explanations: Iterable[Expl
     }
 
     def text() -> str:
-        from casegraph.cli.labels import labelled
+        from casegraph.answering.labels import labelled
 
         named = [labelled(explanation, cases.descriptions) for explanation in explained]
         # All answers have the same question, and so the same entities like the one asked about.
@@ -270,7 +270,7 @@ def _reasons(cases: CaseBase, explanation: Explanation) -> Result:
         rows.append((reason.share, reason.kind, reason.words, reason.count, reason.of, sentence))
 
     def text() -> str:
-        from casegraph.cli.labels import labelled
+        from casegraph.answering.labels import labelled
 
         return escaped(labelled(explanation, cases.descriptions).text(), kept="\n")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from casegraph.cli.group import as_of, cli, top, with_columns
-from casegraph.cli.output import Result, escaped, with_format
+from casegraph.cli.output import Result, escaped, note, with_format
 
 if TYPE_CHECKING:
     from casegraph.answering.state import State
@@ -79,6 +79,8 @@ def search(
 
     cases = case_base(source, as_of=as_of, read=read)
     found = cases.search(" ".join(words), top)
+    if not found:
+        note(f"no entity has {' '.join(words)!r} in its name or label")
     if len(cases.descriptions):
         return Result(("entity", "label", "types", "facts"), [tuple(hit) for hit in found])
     return Result(("entity", "facts"), [(hit.entity, hit.facts) for hit in found])
