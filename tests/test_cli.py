@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,22 @@ def folder(tmp_path: Path) -> Path:
         [fact for fact in world.questions() if fact.relation in relations], countries / "test.txt"
     )
     return countries
+
+
+def test_a_shell_can_complete_commands_and_options() -> None:
+    words = {"COMP_WORDS": "casegraph ask --ty", "COMP_CWORD": "2"}
+    asked = {**os.environ, **words, "_CASEGRAPH_COMPLETE": "bash_complete"}
+    program = "from casegraph.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=asked, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["plain,--type"]
+
+
+def test_the_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "casegraph", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("casegraph, version")
 
 
 def test_every_public_name_is_there_and_no_other() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from casegraph.casebase import CaseBase
 from casegraph.cli.counted_files import WORTH_KEEPING, keep, kept_case, load_kept
+from casegraph.cli.output import note
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.evaluation.datasets import ENDINGS, Benchmark
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 
 NAMES_FILES = ("entity_names", "relation_names", "entity2text", "relation2text")  # in benchmarks
+TOO_LONG = 3.0  # seconds of counting for a question to a store
 ZIP = b"PK\3\4"  # what a saved case base begins with
 
 
@@ -50,9 +52,12 @@ def case_base(
     """
     with progress() as show:
         stored = _store(source, settings, as_of)
-        if stored is not None:
-            return _prepared(stored, relation, entities, show)
         started = monotonic()
+        if stored is not None:
+            prepared = _prepared(stored, relation, entities, show)
+            if monotonic() - started >= TOO_LONG:
+                note(f"{source}: had to count; 'casegraph compact {source}' does so once for all")
+            return prepared
         is_given_ready = source == "world" or _is_saved(Path(source))
         kept = None if is_given_ready else kept_case(source, settings, read)
         cases = load_kept(kept) or _read(source, settings, read, show)

@@ -47,13 +47,15 @@ def build(sources: tuple[str, ...], folder: str, read: Read, chosen: Chosen) -> 
         casegraph build world --into scientists
     """
     from casegraph.cli.sources import content_of
+    from casegraph.storage.store.generations import generation_paths
     from casegraph.storage.store.store import CaseStore
 
     with CaseStore.open(folder, chosen(folder)) as store, progress() as show:
         if store.sequence:
-            raise CasegraphError(
-                f"{folder}: is a store already; give its facts with 'casegraph add'"
-            )
+            problem = "is a store already; give its facts with 'casegraph add'"
+            if not generation_paths(Path(folder)):
+                problem += ", and count what it has with 'casegraph compact'"
+            raise CasegraphError(f"{folder}: {problem}")
         described: list[Description] = []
         facts = _facts_of_all((content_of(source, read) for source in sources), described)
         update = store.update(add=counted(facts, show), describe=described)
