@@ -1,4 +1,5 @@
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -178,21 +179,32 @@ def random_question(random: Random, **sizes: int) -> tuple[list[Fact], str, str]
     return added, random.choice([fact[0], fact[2]]), random.choice(added)[1]
 
 
+def assert_all_agree(
+    assert_answers: Callable[[list[Fact], str, str, Settings], int],
+    settings: Settings,
+    random: Random,
+    questions: int,
+    **sizes: int,
+) -> int:
+    """Compare the answers to random questions; returns how many answers there were."""
+    found = 0
+    for _ in range(questions):
+        added, entity, relation = random_question(random, **sizes)
+        found += assert_answers(added, entity, relation, settings)
+    return found
+
+
 def test_answers_under_the_default_settings_are_those_of_the_plain_version() -> None:
-    random, found = Random(21), 0
-    for _ in range(150):
-        found += assert_default_answers(
-            *random_question(random, entities=7, relations=3, facts=14), Settings()
-        )
+    sizes = {"entities": 7, "relations": 3, "facts": 14}
+    found = assert_all_agree(assert_default_answers, Settings(), Random(21), 150, **sizes)
     assert found > 600
 
 
 @pytest.mark.parametrize("change", DEFAULTS, ids=str)
 def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, float]) -> None:
-    random = Random(str(change))
-    for _ in range(30):
-        question = random_question(random, entities=6, relations=2, facts=12)
-        assert_default_answers(*question, Settings(path_types=None).but(**change))
+    settings = Settings(path_types=None).but(**change)
+    sizes = {"entities": 6, "relations": 2, "facts": 12}
+    assert_all_agree(assert_default_answers, settings, Random(str(change)), 30, **sizes)
 
 
 @example_settings(max_examples=40)
@@ -206,21 +218,16 @@ def test_any_question_is_answered_as_in_the_plain_version(
 
 
 def test_answers_under_the_papers_settings_are_those_of_equation_1() -> None:
-    random, found = Random(22), 0
-    for _ in range(100):
-        found += assert_paper_answers(
-            *random_question(random, entities=7, relations=3, facts=13), PAPER
-        )
+    sizes = {"entities": 7, "relations": 3, "facts": 13}
+    found = assert_all_agree(assert_paper_answers, PAPER, Random(22), 100, **sizes)
     assert found > 150
 
 
 @pytest.mark.parametrize("change", LETTERS, ids=str)
 def test_equation_1_holds_for_every_choice_of_the_papers_letters(change: dict[str, Any]) -> None:
-    random = Random(str(change))
-    for _ in range(25):
-        assert_paper_answers(
-            *random_question(random, entities=7, relations=2, facts=12), PAPER.but(**change)
-        )
+    settings = PAPER.but(**change)
+    sizes = {"entities": 7, "relations": 2, "facts": 12}
+    assert_all_agree(assert_paper_answers, settings, Random(str(change)), 25, **sizes)
 
 
 def test_a_path_type_without_a_count_in_the_cluster_is_worth_as_to_everyone_or_nothing() -> None:

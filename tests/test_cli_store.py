@@ -8,25 +8,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from tests.commands import assert_refused, process, records, run
 
 from casegraph import CaseStore, world, write_facts
-from casegraph.cli import cli
 
 ADA = "Ada Lovelace\tfield\tComputer science\n"
-
-
-def run(*arguments: str | Path, given: str | None = None) -> Result:
-    return CliRunner().invoke(cli, list(map(str, arguments)), input=given)
-
-
-def records(*arguments: str | Path, given: str | None = None) -> list[dict[str, Any]]:
-    done = run(*arguments, "--format", "jsonl", given=given)
-    assert done.exit_code == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.fixture
@@ -189,10 +177,7 @@ def test_bad_input_is_one_line_and_exit_code_1(
             made.update(add=[("a", "r", "b")])
     Path("damaged/log-000000").write_bytes(Path("damaged/log-000000").read_bytes()[:-1])
     arguments, message = ERRORS[kind]
-    done = run(*arguments, given="a\tr\tb\n")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"casegraph: {message}")
-    assert done.stderr.count("\n") == 1
+    assert_refused(run(*arguments, given="a\tr\tb\n"), message)
 
 
 def test_a_second_writer_is_told_which_command_writes(store: Path) -> None:
@@ -214,8 +199,9 @@ def test_a_second_writer_is_told_which_command_writes(store: Path) -> None:
 
 
 def test_an_export_into_a_pipe_that_is_closed_is_silent(store: Path) -> None:
-    command = [sys.executable, "-c", "from casegraph.cli import main; main()", "export", str(store)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    with subprocess.Popen(
+        process("export", store), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         running.stdout.close()

@@ -34,6 +34,7 @@ if os.name == "posix":
 # At how many points one kind of work is interrupted around its writes, after them
 # and anywhere, by settings.
 POINTS = {"default": 1_000_000, "paper": 60} if DEEP else {"default": 6}
+SECONDS = 1500 if DEEP else 90  # a process may take, until it is taken to hang
 SHOWN = 5  # failures
 START = set(random_facts(Random(17), entities=7, relations=3, facts=30))
 COME = [("alice", "knows", "bob"), ("alice", "r0", "e1"), ("e2", "r1", "carol")]
@@ -387,6 +388,14 @@ def _status(name: str) -> int:
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
+def interrupted_apart(
+    work: Callable[[str, str, str, int], list[Any]], name: str, chosen: str, folder: Path
+) -> int:
+    """Interrupt some work in a process of its own; returns how many interrupts there were."""
+    found = apart(work, name, chosen, str(folder), POINTS[chosen], seconds=SECONDS)
+    return assert_none(found)
+
+
 def assert_none(found: list[Any]) -> int:
     """No failure; returns how many interrupts there were."""
     tried, failures = found
@@ -403,15 +412,8 @@ settings_chosen = pytest.mark.parametrize("chosen", list(POINTS))
 def test_a_case_base_interrupted_at_any_chance_has_done_all_or_nothing(
     name: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(
-        memory_interrupted,
-        name,
-        chosen,
-        str(memory_folder),
-        POINTS[chosen],
-        seconds=1500 if DEEP else 90,
-    )
-    tally("interrupts at a chance, CaseBase", assert_none(found))
+    interrupts = interrupted_apart(memory_interrupted, name, chosen, memory_folder)
+    tally("interrupts at a chance, CaseBase", interrupts)
 
 
 @settings_chosen
@@ -419,15 +421,8 @@ def test_a_case_base_interrupted_at_any_chance_has_done_all_or_nothing(
 def test_a_store_interrupted_at_any_chance_equals_its_disk_or_says_to_open_it_again(
     name: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(
-        store_interrupted,
-        name,
-        chosen,
-        str(memory_folder),
-        POINTS[chosen],
-        seconds=1500 if DEEP else 90,
-    )
-    tally("interrupts at a chance, CaseStore", assert_none(found))
+    interrupts = interrupted_apart(store_interrupted, name, chosen, memory_folder)
+    tally("interrupts at a chance, CaseStore", interrupts)
 
 
 @settings_chosen
@@ -435,15 +430,8 @@ def test_a_store_interrupted_at_any_chance_equals_its_disk_or_says_to_open_it_ag
 def test_opening_a_store_that_was_interrupted_at_any_chance_lets_it_be_opened_again(
     name: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(
-        opening_interrupted,
-        name,
-        chosen,
-        str(memory_folder),
-        POINTS[chosen],
-        seconds=1500 if DEEP else 90,
-    )
-    tally("interrupts at a chance, opening a CaseStore", assert_none(found))
+    interrupts = interrupted_apart(opening_interrupted, name, chosen, memory_folder)
+    tally("interrupts at a chance, opening a CaseStore", interrupts)
 
 
 @needs_signals
@@ -452,9 +440,7 @@ def test_signals_at_random_moments_lose_nothing(
     kind: str, memory_folder: Path, tally: Tally
 ) -> None:
     times = 5000 if DEEP else 100
-    hits, _ = apart(
-        living_under_signals, kind, str(memory_folder), times, seconds=1500 if DEEP else 90
-    )
+    hits, _ = apart(living_under_signals, kind, str(memory_folder), times, seconds=SECONDS)
     assert hits == times
     tally(f"signals at random moments, {kind}", hits)
 

@@ -128,7 +128,8 @@ def test_a_process_killed_at_any_call_loses_nothing(
         if DEEP
         else {*range(1, calls + 1, 15), *range(forgetting, forgetting + 15, 3)}
     )
-    acknowledged = run_killed(memory_folder, list(map(str, sorted(points)))[part :: len(PARTS)])
+    mine = [str(point) for point in sorted(points)][part :: len(PARTS)]
+    acknowledged = run_killed(memory_folder, mine)
     assert len(set(acknowledged.values())) > BATCHES / 2
     for point, number in acknowledged.items():
         assert_survived(memory_folder / point, number, caplog)

@@ -10,10 +10,10 @@ batch. So it ends up the same as without the interruption.
 import os
 from itertools import takewhile
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-from casegraph.errors import IncompatibleFile, UnreadableFile
+from casegraph.errors import IncompatibleFile
+from casegraph.storage.disk import reporting_write_errors
 
 ENDING = ".progress"
 
@@ -41,12 +41,9 @@ class Resumable:
         size_now = path.stat().st_size if path.exists() else 0
         kept_sizes = list(takewhile(lambda size: int(size) <= size_now, sizes))
         self.done = len(kept_sizes)
-        try:
+        with reporting_write_errors(path):
             self._lines = path.open("ab")
             self._progress = progress.open("ab")
-        except OSError as error:
-            problem = f"cannot be written ({error.strerror}); choose another place"
-            raise UnreadableFile(str(path), problem) from error
 
         end = int(kept_sizes[-1]) if kept_sizes else 0
         self._lines.truncate(end)
@@ -57,12 +54,7 @@ class Resumable:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._lines.close()
         self._progress.close()
 

@@ -219,18 +219,26 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """
     beside = path.with_name(f".{path.name}.{token_hex(4)}")
     try:
-        with os.fdopen(create_file(beside), "wb") as file:
-            yield file
-            file.flush()
-            flush(file.fileno())
-        beside.replace(path)
-        flush_folder(path.parent)
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror}); choose another place"
-        raise UnreadableFile(str(path), problem) from error
+        with reporting_write_errors(path):
+            with os.fdopen(create_file(beside), "wb") as file:
+                yield file
+                file.flush()
+                flush(file.fileno())
+            beside.replace(path)
+            flush_folder(path.parent)
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def reporting_write_errors(path: Path) -> Iterator[None]:
+    """Errors of the operating system become `UnreadableFile`: `path` cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror}); choose another place"
+        raise UnreadableFile(str(path), problem) from error
 
 
 def remove(path: Path) -> None:
