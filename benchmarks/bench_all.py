@@ -47,7 +47,9 @@ HUBS = {
     "steep": 3,
 }  # the power of what entities are drawn by: the kth of a kind has k^(1 / power - 1) of the facts
 UPDATES = 100
-KINDS, RELATIONS = 20, 100  # of entities, and between them, in synthetic graphs
+# Of synthetic graphs: kinds of entities, and relations between them.
+KINDS = 20
+RELATIONS = 100
 
 LARGE = 50_000_000
 KEY = ("graph", "n")
@@ -82,7 +84,8 @@ def synthetic(count: int, seed: int = 0, hubs: str = "steep") -> Iterator[Fact]:
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
     """What work gives, and the seconds it takes by the clock and by the processor."""
-    wall, processor = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    processor = time.process_time()
     done = work()
     return done, time.perf_counter() - wall, time.process_time() - processor
 
@@ -96,18 +99,18 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     """A case base with everything counted, what each phase took, and what its limit takes."""
     cases = CaseBase(Settings(max_length=n))
     _, load, load_cpu = timed(lambda: cases.update(add=facts))
-    graph, statistics = cases.graph, cases.state.statistics
-    everyone, ranks = np.arange(len(graph.entities), dtype=np.int32), graph.entities.ranks()
+    graph = cases.graph
+    statistics = cases.state.statistics
+    everyone = np.arange(len(graph.entities), dtype=np.int32)
+    ranks = graph.entities.ranks()
     kernels.walks_from_each(graph.kernel, 1)  # gathers the edges, which both loops need
     found, hits, hits_cpu = timed(lambda: Counting(graph, cases.settings).cycles(everyone))
     statistics.restore_hits(found)
     edges, _, walking = timed(
         lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, 0, 1, threads())
     )
-    added, kinds = (
-        max(0, int(found.work[found.work < TOO_MANY].sum()) - edges),
-        max(1, len(found.types)),
-    )
+    added = max(0, int(found.work[found.work < TOO_MANY].sum()) - edges)
+    kinds = max(1, len(found.types))
     _, _, bare_hits = timed(
         lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, added, kinds, threads())
     )
@@ -140,8 +143,11 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
 
 def bare_reach(cases: CaseBase) -> int:
     """Walk what `prepare` walks, and nothing else."""
-    graph, statistics, n = cases.graph, cases.state.statistics, cases.settings.max_length
-    relations, types = list(range(graph.directions)), []
+    graph = cases.graph
+    statistics = cases.state.statistics
+    n = cases.settings.max_length
+    relations = list(range(graph.directions))
+    types = []
     for relation in relations:
         known, hits = statistics.hits_of(relation)
         types.append(known[in_use(cases.settings, relation, known, hits)])
@@ -227,11 +233,11 @@ def hub_row(leaves: int) -> Row:
     more = ((f"e{k}", "near", f"e{k * 7919 % leaves}") for k in range(leaves // 10))
     cases.update(add=(Fact(*fact) for part in (some, more) for fact in part))
     _, build, _ = timed(cases.prepare)
-    idle, questions = (
-        peak(),
+    idle = peak()
+    questions = (
         [("hub", f"r{k}") for k in range(5)]
         + [(f"e{k}", f"r{k % 5}") for k in range(50)]
-        + [("hub", "near")],
+        + [("hub", "near")]
     )
     asked = [timed(partial(cases.ask, *question)) for question in questions]
     asked += [timed(partial(cases.ask_head, f"r{k}", "hub")) for k in range(5)]
@@ -279,7 +285,8 @@ def exponent(rows: list[Row], column: str) -> float:
     """How a column grows from the first to the last row, as a power of the number of facts."""
     if len(rows) < 2:
         return math.nan
-    first, last = rows[0], rows[-1]
+    first = rows[0]
+    last = rows[-1]
     return math.log(last[column] / first[column]) / math.log(last["facts"] / first["facts"])
 
 

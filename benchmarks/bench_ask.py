@@ -57,11 +57,14 @@ def prepared(benchmark: Benchmark) -> CaseBase:
 def batch(cases: CaseBase, benchmark: Benchmark, sides: Sides) -> dict[str, Any]:
     """Rank every target of the test split, as `casegraph evaluate` does."""
     files = read_files(benchmark, "test", benchmark.graph, quiet)
-    questions, known = questions_of(files, "test", sides, None), directed(files.known, sides)
+    questions = questions_of(files, "test", sides, None)
+    known = directed(files.known, sides)
     tasks = tasks_of(cases.state, questions, known)
-    wall, processor = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    processor = time.process_time()
     ranks = ranked(cases.state, tasks, HERE, quiet)
-    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    wall = time.perf_counter() - wall
+    processor = time.process_time() - processor
     digest = sha256(
         b"".join(part.tobytes() for part in (ranks.optimistic, ranks.pessimistic, ranks.original))
     )

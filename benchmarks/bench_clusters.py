@@ -60,9 +60,12 @@ def compare(benchmark: Benchmark, settings: Settings, updates: int) -> None:
 
 def follow(clusters: Clusters, graph: Graph, facts: Iterator[Fact], updates: int) -> None:
     """Add one fact at a time, until so many have given an entity another profile."""
-    profiles, seconds, moves = clusters.profiles, list[float](), list[int]()
+    profiles = clusters.profiles
+    seconds = list[float]()
+    moves = list[int]()
     while len(seconds) < updates:
-        graph, profiles = graph.copy(), profiles.copy()
+        graph = graph.copy()
+        profiles = profiles.copy()
         reshaped = profiles.refresh(graph, graph.add([next(facts)]).entities)
         started = time.process_time()
         clusters, moved = clusters.after(graph, profiles, reshaped)

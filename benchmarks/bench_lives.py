@@ -23,7 +23,8 @@ from casegraph import CaseBase, CaseStore, Settings
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 
-FB122, ITS_UPDATES = "FB122, asked once", 10_000
+FB122 = "FB122, asked once"
+ITS_UPDATES = 10_000
 BLOCKS = 3  # lines of a curve for each power of ten
 PAPER = Settings.paper("WN18RR").but(max_length=3, neighbours=5)
 SETTINGS = {"hac": PAPER, "grinch": PAPER.but(clustering="grinch")}
@@ -90,7 +91,8 @@ def curve(name: str, life: Life, cases: CaseBase, updates: int) -> None:
     what is held, what the last tenth of the updates took.
     """
     life.begin(cases)
-    facts, (head, relation, _) = len(cases.graph), life.start()[0]
+    facts = len(cases.graph)
+    head, relation, _ = life.start()[0]
     taken: list[float] = []
     print(line(name, 0, [], seconds_of(lambda: cases.ask(head, relation))), flush=True)
     for update in islice(life.updates(cases), updates):

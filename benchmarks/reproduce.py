@@ -40,7 +40,8 @@ class Report:
     """The page, section by section."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.parts = path, [PREFACE.format(machine=machine())]
+        self.path = path
+        self.parts = [PREFACE.format(machine=machine())]
 
     def add(self, title: str, text: str) -> None:
         """Put a section on the page."""
@@ -324,7 +325,8 @@ def high_scoring_paths(report: Report) -> None:
     """Table 6."""
     base = CaseBase(Settings.paper("NELL-995").but(threshold=0.6))
     base.update(add=Benchmark.open(located(NELL)).facts("graph"))
-    state, graph = base.state, base.graph
+    state = base.state
+    graph = base.graph
     name = next(name for name in graph.relations.names if "agentbelongstoorganization" in name)
     found = graph.relations.find(name)
     relation = 2 * (0 if found is None else found)

@@ -77,7 +77,8 @@ class SampledStatistics(PathStatistics):
 @contextmanager
 def sampling(walks: int, seed: int = 0) -> Iterator[None]:
     """Within this, case bases use sampled statistics."""
-    SampledStatistics.walks, SampledStatistics.seed = walks, seed
+    SampledStatistics.walks = walks
+    SampledStatistics.seed = seed
     _use(SampledStatistics)
     try:
         yield
@@ -115,7 +116,9 @@ def sampled_closed_paths(
 def _walk(rows: Counts, starts: Counts, n: int, random: np.random.Generator) -> Counts:
     """The edges (places in `rows`) that each walk takes; -1 after it has ended."""
     offsets = np.searchsorted(rows[:, 0], np.arange(rows[:, [0, 2]].max() + 2))
-    at, visited, edges = starts, [starts], []
+    at = starts
+    visited = [starts]
+    edges = []
     for _ in range(n):
         edge = np.full(len(at), -1)
         for _ in range(TRIES_PER_STEP):
@@ -142,11 +145,13 @@ def _closed(
     shift = int(np.log2(packed((0, 0), n) - 1)) if n > 1 else 0
     for step in range(n):
         alive = walks[:, step + 1] >= 0
-        walks, number = walks[alive], number[alive]
+        walks = walks[alive]
+        number = number[alive]
         edge = walks[:, step + 1]
         number = number | ((rows[edge, 1] + 1) << (shift * step))
         key = (walks[:, 0] << 32) | rows[edge, 2]
-        first, last = np.searchsorted(pairs, key), np.searchsorted(pairs, key, side="right")
+        first = np.searchsorted(pairs, key)
+        last = np.searchsorted(pairs, key, side="right")
         size = last - first
         which = np.repeat(np.arange(len(walks)), size)
         answers = np.repeat(first - (size.cumsum() - size), size) + np.arange(size.sum())

@@ -48,11 +48,9 @@ class Life:
     def __init__(
         self, settings: Settings, entities: Sequence[str], relations: Sequence[str]
     ) -> None:
-        self.cases, self.facts, self.kept = (
-            with_names(settings, entities, relations),
-            set[Fact](),
-            0,
-        )
+        self.cases = with_names(settings, entities, relations)
+        self.facts = set[Fact]()
+        self.kept = 0
         self._names = list(entities), list(relations)
 
     def change(self, add: Sequence[Fact] = (), retract: Sequence[Fact | str] = ()) -> None:
@@ -74,12 +72,10 @@ class Life:
     def branch(self) -> "Life":
         """The same life so far, to go on in another way; updates leave earlier states alone."""
         other = Life.__new__(Life)
-        other.cases, other.facts, other.kept, other._names = (
-            CaseBase(),
-            self.facts,
-            self.kept,
-            self._names,
-        )
+        other.cases = CaseBase()
+        other.facts = self.facts
+        other.kept = self.kept
+        other._names = self._names
         other.cases._start_with(self.cases.state)
         return other
 
@@ -100,7 +96,8 @@ class Life:
 
     def differences(self, expected: Portrait | None = None) -> list[str]:
         """What is not as in a rebuild."""
-        mine, theirs = portrait(self.cases.state), expected or portrait(self.anew())
+        mine = portrait(self.cases.state)
+        theirs = expected or portrait(self.anew())
         return sorted(
             name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)
         )
@@ -115,7 +112,9 @@ def _all_counted(cases: State) -> list[int]:
 
 def portrait(cases: State) -> Portrait:
     """All there is to see of a state, by name; equal for equal states under the same ids."""
-    graph, profiles, statistics = cases.graph, cases.profiles, cases.statistics
+    graph = cases.graph
+    profiles = cases.profiles
+    statistics = cases.statistics
     everyone = np.arange(len(graph.entities), dtype=np.int32)
     relations = [
         relation for relation in range(graph.directions) if len(graph.edges(relation).heads)
@@ -191,13 +190,12 @@ def lived(
         [f"e{number}" for number in range(entities)],
         [f"r{number}" for number in range(relations)],
     )
-    life, mostly_add = Life(settings, *names), random.choice([0.3, 0.5, 0.7])
+    life = Life(settings, *names)
+    mostly_add = random.choice([0.3, 0.5, 0.7])
     for _ in range(steps):
-        some, known, adding = (
-            random.choice([0, 1, 1, 2]),
-            sorted(life.facts),
-            random.random() < mostly_add,
-        )
+        some = random.choice([0, 1, 1, 2])
+        known = sorted(life.facts)
+        adding = random.random() < mostly_add
         come = [_some(random, *names) for _ in range(some if adding else 0)]
         gone: list[Fact | str] = [*random.sample(known, 0 if adding else min(len(known), some))]
         if random.random() < 0.02:

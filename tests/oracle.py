@@ -128,7 +128,8 @@ def profile(facts: Facts, entity: Name) -> frozenset[Any]:
 
 def similarity(facts: Facts, one: Name, other: Name) -> float:
     """The cosine of two profiles (§2.2.1)."""
-    a, b = profile(facts, one), profile(facts, other)
+    a = profile(facts, one)
+    b = profile(facts, other)
     return len(a & b) / sqrt(len(a) * len(b)) if a and b else 0.0
 
 
@@ -157,7 +158,8 @@ def cut(
     """Algorithm 1: the nodes at which a search from the root stops.
     A leaf has no children and is always a stop.
     """
-    frontier, result = [root], set()
+    frontier = [root]
+    result = set()
     while frontier:
         node = frontier.pop()
         if node not in children or linkage[node] > threshold:
@@ -222,7 +224,9 @@ def grow(facts: Facts) -> tuple[list[tuple[frozenset[Any], frozenset[Any], float
     together: dict[frozenset[Any], set[Any]] = {}
     for entity in entities(facts):
         together.setdefault(profile(facts, entity), set()).add(entity)
-    clusters, joins, is_tied = [frozenset(cluster) for cluster in together.values()], [], False
+    clusters = [frozenset(cluster) for cluster in together.values()]
+    joins = []
+    is_tied = False
     while len(clusters) > 1:
         pairs = [(a, b) for place, a in enumerate(clusters) for b in clusters[:place]]
         linked = sorted(
@@ -239,7 +243,8 @@ class Branch:
     """A node of a tree of clusters: entities of one profile, or two branches."""
 
     def __init__(self, *below: "Branch", names: Iterable[Any] = ()) -> None:
-        self.below, self.own = list(below), frozenset(names)
+        self.below = list(below)
+        self.own = frozenset(names)
         self.above: Branch | None = None
         for branch in below:
             branch.above = self
@@ -289,7 +294,10 @@ class Grinch:
     """
 
     def __init__(self, facts: Facts) -> None:
-        self.facts, self.root, self.grafts, self.swaps = facts, Branch(), 0, 0
+        self.facts = facts
+        self.root = Branch()
+        self.grafts = 0
+        self.swaps = 0
 
     def linkage(self, one: Branch, two: Branch) -> float:
         """To as many digits as are certain."""
@@ -307,8 +315,10 @@ class Grinch:
             aunt = joined.sibling
             above = joined.above
             joined.below, above.below = [beside, aunt], [joined, leaf]
-            aunt.above, leaf.above = joined, above
-            beside, joined = joined, above
+            aunt.above = joined
+            leaf.above = above
+            beside = joined
+            joined = above
         self.root = leaf.root
         node: Branch | None = joined
         while node:
@@ -343,13 +353,16 @@ class Grinch:
         """
         if not node.above:
             return None
-        moving, other = node, self.nearest(node)
+        moving = node
+        other = self.nearest(node)
         top = common(moving, other)
         while moving is not top and other is not top and moving.sibling is not other:
             found = self.linkage(moving, other)
-            own, others = self.linkage(moving, moving.sibling), self.linkage(other, other.sibling)
+            own = self.linkage(moving, moving.sibling)
+            others = self.linkage(other, other.sibling)
             if found > max(own, others):
-                left, above = moving.sibling, moving.above
+                left = moving.sibling
+                above = moving.above
                 assert above
                 above.replace(left)
                 self.join(moving, other)
@@ -368,7 +381,8 @@ class Grinch:
             beside = [step.sibling for step in node.path[: node.path.index(top)]]
             best = max(beside, key=lambda branch: self.linkage(node, branch))
             if self.linkage(node, node.sibling) < self.linkage(node, best):
-                sibling, place = node.sibling, Branch()
+                sibling = node.sibling
+                place = Branch()
                 best.replace(place)
                 sibling.replace(best)
                 place.replace(sibling)
@@ -418,11 +432,9 @@ def paper_weights(
     One that never led to an answer there is worth what it is worth to everyone,
     or nothing without the fallback.
     """
-    near, own, everyone = (
-        contextual_entities(facts, entity, relation, k),
-        list(cluster),
-        entities(facts),
-    )
+    near = contextual_entities(facts, entity, relation, k)
+    own = list(cluster)
+    everyone = entities(facts)
     gathered = {
         path_type for other in near for path_type in closed_paths(facts, other, relation, n)
     } - {(relation,)}

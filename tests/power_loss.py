@@ -66,7 +66,8 @@ class Recorder:
         Returns how many updates were acknowledged by then.
         """
         events = self.events[:until]
-        names, contents = dict[Path, int | None](), dict[int, bytearray]()
+        names = dict[Path, int | None]()
+        contents = dict[int, bytearray]()
         lasting = _lasting(events, random)
         for place, event in enumerate(events):
             if event.doing in ("write", "ftruncate"):

@@ -86,18 +86,16 @@ def default_scores(
         counted, relation, settings.max_length, settings.support, settings.doubt
     )
     reflexive = any((name, relation, name) in counted for name in oracle.entities(counted))
-    pieces, walked = (
-        oracle.precedents(
-            seen,
-            entity,
-            relation,
-            settings.support,
-            settings.doubt,
-            settings.habit,
-            reflexive=reflexive,
-        ),
-        0,
+    pieces = oracle.precedents(
+        seen,
+        entity,
+        relation,
+        settings.support,
+        settings.doubt,
+        settings.habit,
+        reflexive=reflexive,
     )
+    walked = 0
     for path_type, weight in best_first(weights):
         ends = oracle.ends(seen, entity, path_type)
         walked += bool(ends)
@@ -115,11 +113,13 @@ def paper_scores(
     seen: oracle.Facts, entity: str, relation: oracle.Name, cluster: list[str], settings: Settings
 ) -> dict[str, float]:
     """Equation 1: the sum over path types of prior × precision, for every end of a walk."""
-    k, n = settings.neighbours or 0, settings.max_length
+    k = settings.neighbours or 0
+    n = settings.max_length
     weights = oracle.paper_weights(
         seen, entity, relation, k, n, cluster, fallback=settings.fallback
     )
-    scores, walked = Counter[str](), 0
+    scores = Counter[str]()
+    walked = 0
     for path_type, weight in best_first(weights):
         ends = {walk[-1] for walk in oracle.walks(seen, entity, path_type)}
         walked += bool(ends)
@@ -152,7 +152,9 @@ def asked_both_ways(cases: CaseBase, entity: str, relation: str) -> list[tuple[A
 def assert_default_answers(
     added: list[Fact], entity: str, relation: str, settings: Settings
 ) -> int:
-    cases, seen, found = case_base(added, settings), oracle.both_ways(added), 0
+    cases = case_base(added, settings)
+    seen = oracle.both_ways(added)
+    found = 0
     for label, answers in asked_both_ways(cases, entity, relation):
         assert_ranked(answers, default_scores(seen, seen, entity, label, settings))
         assert all(
@@ -164,7 +166,9 @@ def assert_default_answers(
 
 
 def assert_paper_answers(added: list[Fact], entity: str, relation: str, settings: Settings) -> int:
-    cases, seen, found = case_base(added, settings), oracle.both_ways(added), 0
+    cases = case_base(added, settings)
+    seen = oracle.both_ways(added)
+    found = 0
     of = dict(zip(cases.graph.entities.names, cases.state.clusters.entities.tolist(), strict=True))
     cluster = [name for name, node in of.items() if node == of[entity]]
     for label, answers in asked_both_ways(cases, entity, relation):
@@ -212,7 +216,8 @@ def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, 
 def test_any_question_is_answered_as_in_the_plain_version(
     added: list[Fact], asked: int, about: int
 ) -> None:
-    entity, relation = added[asked % len(added)][0], added[about % len(added)][1]
+    entity = added[asked % len(added)][0]
+    relation = added[about % len(added)][1]
     assert_default_answers(added, entity, relation, Settings())
     assert_paper_answers(added, entity, relation, PAPER)
 

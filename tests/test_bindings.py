@@ -367,7 +367,9 @@ def test_edges_that_are_not_in_order_are_refused(
 
 
 def test_a_graph_whose_relations_do_not_fit_is_refused() -> None:
-    there, back, other = edges([0], [0, 1], [1]), edges([1], [0, 1], [0]), edges([1], [0, 1], [1])
+    there = edges([0], [0, 1], [1])
+    back = edges([1], [0, 1], [0])
+    other = edges([1], [0, 1], [1])
     kernels.Graph(2, [there, back])
     for entities, relations, message in (
         (1, [there, back], "an entity of the edges is 1; expected from -1 to 0"),
@@ -475,7 +477,8 @@ def test_evidence_of_several_answers_is_that_of_each(entity: int, changes: dict[
 
 
 def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:
-    workspaces, small = kernels.Workspaces(), Graph.of(FACTS[:2])
+    workspaces = kernels.Workspaces()
+    small = Graph.of(FACTS[:2])
     for _ in range(2):
         for graph in (GRAPH, small):
             rank = np.arange(len(graph.entities), dtype=np.int32)

@@ -112,7 +112,8 @@ def test_known_answers_are_marked_or_excluded() -> None:
 
 @pytest.mark.parametrize("known", ["all", "", None, True])
 def test_what_to_do_with_known_answers_is_one_of_two_things(known: object) -> None:
-    cases, chosen = case_base(FAMILY), cast("Known", known)
+    cases = case_base(FAMILY)
+    chosen = cast("Known", known)
     for ask in (
         lambda: cases.ask("ann", "parent of", known=chosen),
         lambda: cases.ask_head("parent of", "bob", known=chosen),
@@ -173,7 +174,8 @@ def test_a_question_about_heads_is_the_question_about_tails_of_the_reversed_fact
     cases = case_base(added)
     turned = case_base([(tail, relation, head) for head, relation, tail in added])
     for _, relation, tail in added[:5]:
-        heads, tails = cases.ask_head(relation, tail, top=-1), turned.ask(tail, relation, top=-1)
+        heads = cases.ask_head(relation, tail, top=-1)
+        tails = turned.ask(tail, relation, top=-1)
         assert [(a.entity, a.score, a.rank, a.known) for a in heads] == [
             (a.entity, a.score, a.rank, a.known) for a in tails
         ]
@@ -184,7 +186,10 @@ def test_a_question_about_heads_is_the_question_about_tails_of_the_reversed_fact
 
 @given(histories())
 def test_an_update_tells_what_it_did(history: list[Step]) -> None:
-    cases, known, entities, relations = CaseBase(), set[Fact](), set[str](), set[str]()
+    cases = CaseBase()
+    known = set[Fact]()
+    entities = set[str]()
+    relations = set[str]()
     for doing, named in history:
         new = set(named) - known if doing == "add" else set()
         gone = set(named) & known if doing == "retract" else set()
@@ -276,7 +281,8 @@ def test_an_update_retracts_before_it_adds() -> None:
 def test_after_any_history_the_answers_are_those_of_the_facts_that_survive(
     history: list[Step], settings: Settings
 ) -> None:
-    cases, left = CaseBase(settings), sorted(surviving(history))
+    cases = CaseBase(settings)
+    left = sorted(surviving(history))
     for doing, named in history:
         cases.update(**{doing: named})
         for head, relation, _ in named[:1] if doing == "add" else []:

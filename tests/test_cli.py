@@ -67,7 +67,8 @@ def test_the_demo_finds_most_of_what_was_held_back() -> None:
 
 
 def test_the_demo_tells_the_same_story_every_time() -> None:
-    first, again = run("demo"), run("demo")
+    first = run("demo")
+    again = run("demo")
     assert first.exit_code == 0
     assert first.stdout == again.stdout
     assert first.stdout.count("← true, held back") >= 5
@@ -128,7 +129,9 @@ def test_facts_come_from_standard_input_too() -> None:
 
 
 def test_facts_counts_what_each_source_adds(tmp_path: Path) -> None:
-    first, second, refused = tmp_path / "a.tsv", tmp_path / "b.csv", tmp_path / "refused"
+    first = tmp_path / "a.tsv"
+    second = tmp_path / "b.csv"
+    refused = tmp_path / "refused"
     first.write_text("a\tr\tb\na\tr\tb\n", encoding="utf-8")
     second.write_text("a,r,b\nb,r,c\nbad\n", encoding="utf-8")
     rows = records("facts", first, second, "--on-error", "skip", "--refused", refused)

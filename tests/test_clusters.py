@@ -47,7 +47,9 @@ def scipy_partition(facts: oracle.Facts, distance: float) -> set[frozenset[str]]
 
 
 def test_without_ties_the_clusters_are_those_of_scipys_average_linkage() -> None:
-    random, compared, joined = Random(3), 0, 0
+    random = Random(3)
+    compared = 0
+    joined = 0
     for _ in range(1_500):
         added = random_facts(random, entities=7, relations=5, facts=12)
         facts = oracle.both_ways(added)
@@ -60,14 +62,16 @@ def test_without_ties_the_clusters_are_those_of_scipys_average_linkage() -> None
         ]
         for threshold in thresholds:
             assert partition(Graph.of(added), threshold) == scipy_partition(facts, 1 - threshold)
-        compared, joined = compared + 1, joined + len(joins)
+        compared += 1
+        joined += len(joins)
     assert compared > 50
     assert joined > 2 * compared
 
 
 @given(fact_lists(least=1), st.randoms(use_true_random=False))
 def test_clusters_do_not_depend_on_the_order_of_facts(added: list[Fact], random: Random) -> None:
-    graph, other = Graph.of(added), Graph.of(shuffled(random, added))
+    graph = Graph.of(added)
+    other = Graph.of(shuffled(random, added))
     for threshold in THRESHOLDS:
         assert partition(graph, threshold) == partition(other, threshold)
 
@@ -76,7 +80,8 @@ def test_clusters_of_larger_graphs_full_of_ties_do_not_depend_on_the_order_of_fa
     random = Random(5)
     for _ in range(15):
         facts = random_facts(random, entities=40, relations=4, facts=70)
-        graph, other = Graph.of(facts), Graph.of(shuffled(random, facts))
+        graph = Graph.of(facts)
+        other = Graph.of(shuffled(random, facts))
         assert all(
             partition(graph, threshold) == partition(other, threshold) for threshold in THRESHOLDS
         )
@@ -84,7 +89,8 @@ def test_clusters_of_larger_graphs_full_of_ties_do_not_depend_on_the_order_of_fa
 
 @given(fact_lists(least=1))
 def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(added: list[Fact]) -> None:
-    graph, facts = Graph.of(added), oracle.both_ways(added)
+    graph = Graph.of(added)
+    facts = oracle.both_ways(added)
     tree = grow(graph, profiles := profiles_of(graph))
     for node in joins_of(tree).values():
         one, two = (
@@ -95,7 +101,8 @@ def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(added: 
 
 @given(fact_lists(least=1))
 def test_every_node_joins_two_that_are_nearest_to_each_other(added: list[Fact]) -> None:
-    graph, facts = Graph.of(added), oracle.both_ways(added)
+    graph = Graph.of(added)
+    facts = oracle.both_ways(added)
     tree = grow(graph, profiles := profiles_of(graph))
     standing = {
         place: members(graph, profiles, [node.profile])

@@ -70,10 +70,8 @@ def test_the_lines_are_the_new_answers_to_every_question_but_habits(
     settings: Settings,
     random: Random,
 ) -> None:
-    cases, found = (
-        case_base(facts, settings),
-        dict[tuple[str, str, str], list[tuple[str, float, int]]](),
-    )
+    cases = case_base(facts, settings)
+    found = dict[tuple[str, str, str], list[tuple[str, float, int]]]()
     lived = case_base(shuffled(random, {*facts, *gone}), settings)
     lived.update(retract=set(gone) - set(facts))
     folder = tmp_path_factory.mktemp("complete")
@@ -133,13 +131,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_file_cut_short_anywhere_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
-    file, cases, wanted = (
-        tmp_path / "out.jsonl",
-        case_base(FACTS),
-        Wanted(min_probability=0.3, top=1, relations=("r1", "r2")),
-    )
+    file = tmp_path / "out.jsonl"
+    cases = case_base(FACTS)
+    wanted = Wanted(min_probability=0.3, top=1, relations=("r1", "r2"))
     done = complete(cases, file, wanted)
-    whole, noted = file.read_bytes(), beside(file).read_bytes()
+    whole = file.read_bytes()
+    noted = beside(file).read_bytes()
     assert whole.count(b"\n") > 3
     for size in range(len(whole) + 1):
         file.write_bytes(whole[:size])
@@ -155,7 +152,8 @@ class Interrupted(Here):
     """Breaks off after so many batches."""
 
     def __init__(self, after: int) -> None:
-        self.after, self.asked = after, 0
+        self.after = after
+        self.asked = 0
 
     def each(
         self, cases: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]
@@ -169,9 +167,11 @@ class Interrupted(Here):
 
 @pytest.mark.usefixtures("small")
 def test_no_question_is_asked_twice_after_an_interruption(tmp_path: Path) -> None:
-    cases, counted = case_base(FACTS), Interrupted(10_000)
+    cases = case_base(FACTS)
+    counted = Interrupted(10_000)
     done = complete(cases, tmp_path / "whole", ALL, counted)
-    first, second = Interrupted(3), Interrupted(10_000)
+    first = Interrupted(3)
+    second = Interrupted(10_000)
     with pytest.raises(KeyboardInterrupt):
         complete(cases, tmp_path / "parts", ALL, first)
     assert complete(case_base(shuffled(Random(5), FACTS)), tmp_path / "parts", ALL, second) == done
@@ -293,7 +293,8 @@ def test_an_audit_scores_each_fact_as_if_it_were_missing() -> None:
 
 
 def test_an_audit_asks_as_if_the_fact_were_missing() -> None:
-    cases, differs = case_base(FACTS).state, 0
+    cases = case_base(FACTS).state
+    differs = 0
     for one in audit(case_base(FACTS), top=1_000):
         head, tail = (ids([cases.graph.entities.find(name) or 0]) for name in (one.head, one.tail))
         relation = 2 * (cases.graph.relations.find(one.relation) or 0)

@@ -39,7 +39,8 @@ def ranked(
     evaluation: Evaluation,
 ) -> dict[tuple[tuple[str, str, str], bool], tuple[float, float, float]]:
     """(optimistic, realistic, pessimistic) of each fact and side."""
-    asked, found = evaluation.questions, evaluation.ranks
+    asked = evaluation.questions
+    found = evaluation.ranks
     columns = zip(
         found.optimistic.tolist(), found.realistic.tolist(), found.pessimistic.tolist(), strict=True
     )
@@ -139,7 +140,8 @@ def test_only_the_sides_chosen_are_asked(
 def test_a_limit_asks_for_facts_from_the_whole_split_and_ranks_them_alike(tmp_path: Path) -> None:
     facts = random_facts(seed=3, number=60)
     benchmark = written(tmp_path, train=facts[:40], test=facts[40:])
-    whole, part = ranked(evaluate(benchmark, EAGER)), ranked(evaluate(benchmark, EAGER, limit=5))
+    whole = ranked(evaluate(benchmark, EAGER))
+    part = ranked(evaluate(benchmark, EAGER, limit=5))
     assert len(part) == 10
     assert part.items() <= whole.items()
     assert len({fact[1] for fact, _ in part}) == 3
@@ -234,7 +236,8 @@ def test_ranks_agree_with_asking_for_all_candidates(
         for fact in test
         for is_head in (False, True)
     }
-    original, found = evaluation.ranks.original, evaluation.ranks
+    original = evaluation.ranks.original
+    found = evaluation.ranks
     is_ranked = np.isfinite(original)
     assert (found.optimistic <= original).all()
     assert (original[is_ranked] <= found.pessimistic[is_ranked]).all()

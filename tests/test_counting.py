@@ -25,7 +25,8 @@ def everyone(graph: Graph) -> Ids:
 def closed_paths(graph: Graph, n: int) -> list[list[int]]:
     """Hits by looking at every entity, which test_statistics compares with the oracle."""
     together = np.full(len(graph.entities), -1, dtype=np.int32)
-    wanted, counters = np.zeros(0, dtype=np.bool), np.zeros(2, dtype=np.int64)
+    wanted = np.zeros(0, dtype=np.bool)
+    counters = np.zeros(2, dtype=np.int64)
     columns = kernels.closed_paths(
         graph.kernel, everyone(graph), together, wanted, n, n, 2, counters
     )
@@ -93,7 +94,8 @@ def test_what_is_left_out_does_not_depend_on_order_or_company(
     facts: list[Fact], seed: int, most: int
 ) -> None:
     settings = Settings(counting=most, support=1)
-    together, alone = CaseBase(settings), CaseBase(settings)
+    together = CaseBase(settings)
+    alone = CaseBase(settings)
     together.update(add=facts)
     together.prepare()
     alone.update(add=shuffled(Random(seed), facts))
@@ -109,16 +111,15 @@ def test_what_is_left_out_does_not_depend_on_order_or_company(
 def test_an_update_of_a_graph_that_is_too_much_gives_what_a_rebuild_gives(
     facts: list[Fact], most: int
 ) -> None:
-    lived, rebuilt = (
-        CaseBase(Settings(counting=most, support=1)),
-        CaseBase(Settings(counting=most, support=1)),
-    )
+    lived = CaseBase(Settings(counting=most, support=1))
+    rebuilt = CaseBase(Settings(counting=most, support=1))
     lived.update(add=facts[:-2])
     lived.prepare()
     lived.update(add=facts[-2:], retract=facts[:1])
     rebuilt.update(add=[fact for fact in facts if fact != facts[0] or fact in facts[-2:]])
     for head, relation, _ in rebuilt.graph.facts():
-        one, other = lived.ask(head, relation, top=-1), rebuilt.ask(head, relation, top=-1)
+        one = lived.ask(head, relation, top=-1)
+        other = rebuilt.ask(head, relation, top=-1)
         assert (one.exact, list(one)) == (other.exact, list(other))
 
 
@@ -162,23 +163,24 @@ def test_counting_the_ends_of_wide_steps_in_bits_is_counting_them_one_by_one(
     seed: int, n: int
 ) -> None:
     graph = Graph.of(crowded(seed))
-    counting, entities = Counting(graph, Settings(max_length=n)), everyone(graph)
+    counting = Counting(graph, Settings(max_length=n))
+    entities = everyone(graph)
     found = counting.cycles(entities)
-    labels, types = found.relations[::3].copy(), found.types[::3].copy()
+    labels = found.relations[::3].copy()
+    types = found.types[::3].copy()
     every = (
         np.arange(len(entities) + 1) * len(types),
         np.tile(np.arange(len(types), dtype=np.int32), len(entities)),
     )
-    in_bits, one_by_one = (
-        counting.reach(labels, types, entities),
-        counting.reach(labels, types, entities, every),
-    )
+    in_bits = counting.reach(labels, types, entities)
+    one_by_one = counting.reach(labels, types, entities, every)
     assert [column.tolist() for column in in_bits] == [column.tolist() for column in one_by_one]
 
 
 def test_many_hits_of_clusters_are_sorted_and_those_of_each() -> None:
     graph = Graph.of(crowded(0))
-    clusters, wanted = everyone(graph)[::-1] % 5, np.zeros(0, dtype=np.bool)
+    clusters = everyone(graph)[::-1] % 5
+    wanted = np.zeros(0, dtype=np.bool)
 
     def found(entities: Ids) -> list[tuple[int, ...]]:
         counters = np.zeros(2, dtype=np.int64)
@@ -237,7 +239,8 @@ def test_what_counting_takes_is_known_from_the_walks_that_turn_not_back_at_once(
     graph = Graph.of(
         [*((f"leaf {k}", "knows", "hub") for k in range(3)), ("leaf 0", "asks", "leaf 1")]
     )
-    knows, known_by = 0, 1
+    knows = 0
+    known_by = 1
     asks = graph.relations.find("asks")
     assert (asks, graph.directions) == (1, 4)
     types = np.array([packed([knows, known_by], 3)])
@@ -321,7 +324,8 @@ def test_too_many_kinds_of_paths_are_left_out(monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_entity_that_came_later_reaches_nothing_on_an_earlier_graph() -> None:
     graph = Graph.of(hub(10))
-    counting, types = Counting(graph, Settings()), np.array([1 + (2 << 20)])
+    counting = Counting(graph, Settings())
+    types = np.array([1 + (2 << 20)])
     assert counting.reach(0, types, everyone(graph))[0].sum() > 0
     _, later = graph.entities.extended([f"later {k}" for k in range(100_000)])
     reached, right, left_out = counting.reach(0, types, later)

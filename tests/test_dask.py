@@ -60,8 +60,10 @@ class Killer:
     """
 
     def __init__(self, executor: DaskExecutor, *stages: str) -> None:
-        self.client, self.left = executor._client, pids(executor)
-        self.stages, self.killed = list(stages), list[int]()
+        self.client = executor._client
+        self.left = pids(executor)
+        self.stages = list(stages)
+        self.killed = list[int]()
 
     def __call__(self, doing: str, done: int, total: int) -> None:
         if doing in self.stages and 3 * done >= total:
@@ -141,7 +143,8 @@ def test_a_snapshot_that_was_lost_with_all_workers_is_sent_again(
 ) -> None:
     before = pids(doomed)
     monkeypatch.setattr(doomed._client, "run", lambda *_: {"somewhere": False})
-    cases, numbers = case_base(world.facts()).state, range(8)
+    cases = case_base(world.facts()).state
+    numbers = range(8)
     results = doomed.each(cases, slowly_named_facts, numbers)
     found = [next(results)]
     for pid in before:

@@ -124,7 +124,8 @@ def test_every_path_shown_is_in_the_graph_edge_by_edge_and_of_the_type_named(
         for reason in (reason for reason in explanation if reason.kind == "path"):
             assert reason.paths
             for path in reason.paths:
-                visited, relations = path[::2], [in_oracle(name) for name in path[1::2]]
+                visited = path[::2]
+                relations = [in_oracle(name) for name in path[1::2]]
                 assert tuple(relations) == path_type(reason)
                 assert (visited[0], visited[-1]) == (
                     explanation.answer.asked,
@@ -136,7 +137,8 @@ def test_every_path_shown_is_in_the_graph_edge_by_edge_and_of_the_type_named(
 
 @pytest.mark.parametrize("settings", [Settings(support=1), PAPER], ids=["paths", "walks"])
 def test_the_first_paths_by_name_are_shown_and_whether_there_are_more(settings: Settings) -> None:
-    random, more = Random(31), 0
+    random = Random(31)
+    more = 0
     for _ in range(8):
         added = random_facts(random, entities=7, relations=2, facts=20)
         facts = oracle.both_ways(added)
@@ -158,7 +160,8 @@ def test_the_numbers_of_a_reason_are_those_of_the_oracle(added: list[Fact]) -> N
     facts = oracle.both_ways(added)
     everyone = sorted(oracle.entities(facts))
     for explanation in explained(case_base(added)):
-        answer, relation = explanation.answer, query_relation(explanation.answer)
+        answer = explanation.answer
+        relation = query_relation(explanation.answer)
         for reason in explanation:
             if reason.kind == "path":
                 kind = path_type(reason)
@@ -183,10 +186,12 @@ def test_the_numbers_of_a_reason_are_those_of_the_oracle(added: list[Fact]) -> N
 @example_settings(max_examples=20)
 @given(fact_lists(least=1, most=10))
 def test_the_numbers_of_a_cluster_are_those_that_weighed_the_path_type(added: list[Fact]) -> None:
-    cases, facts = case_base(added, PAPER), oracle.both_ways(added)
+    cases = case_base(added, PAPER)
+    facts = oracle.both_ways(added)
     of = dict(zip(cases.graph.entities.names, cases.state.clusters.entities.tolist(), strict=True))
     for explanation in explained(cases):
-        answer, relation = explanation.answer, query_relation(explanation.answer)
+        answer = explanation.answer
+        relation = query_relation(explanation.answer)
         own = [name for name in of if of[name] == of[answer.asked]]
         for reason in explanation:
             kind = path_type(reason)
@@ -203,7 +208,8 @@ def test_neighbours_have_the_relation_and_their_answers_are_facts(
 ) -> None:
     facts = oracle.both_ways(added)
     for explanation in explained(case_base(added, settings), entities=1):
-        asked, relation = explanation.answer.asked, query_relation(explanation.answer)
+        asked = explanation.answer.asked
+        relation = query_relation(explanation.answer)
         near = oracle.contextual_entities(facts, asked, relation, settings.neighbours or 5)[:5]
         assert [neighbour.entity for neighbour in explanation.neighbours] == near
         for neighbour in explanation.neighbours:
@@ -276,7 +282,8 @@ def test_names_are_escaped_in_html() -> None:
         for who in ("a", "b", "c")
         for how in ("r", "s")
     ]
-    cases, kinds = case_base(added, Settings(best=8, path_types=1)), set()
+    cases = case_base(added, Settings(best=8, path_types=1))
+    kinds = set()
     pages = [cases.ask(f"{bad}a", f"{bad}r")._repr_html_(), cases.ask(bad, f"{bad}r")._repr_html_()]
     for explanation in explained(cases):
         pages.append(explanation._repr_html_())

@@ -68,7 +68,9 @@ def outcome(stream: io.BytesIO, options: dict[str, Any]) -> tuple[list[Fact], in
     """The facts of a stream, the number and the bytes
     of the lines refused, and the error, if any.
     """
-    refused, taken, error = io.BytesIO(), list[Fact](), ""
+    refused = io.BytesIO()
+    taken = list[Fact]()
+    error = ""
     source = read_facts(stream, refused=refused, **options)
     try:
         taken.extend(source)

@@ -62,7 +62,8 @@ def test_a_case_file_of_before_says_the_same_and_is_saved_with_a_digest(tmp_path
 def test_counts_of_before_are_those_of_the_facts() -> None:
     cases = CaseBase(CaseBase.load(FILES / "family.case").settings)
     cases.update(add=FAMILY + AWKWARD)
-    hits, counts = read_part(FILES / "hits.npz"), read_part(FILES / "counts.npz")
+    hits = read_part(FILES / "hits.npz")
+    counts = read_part(FILES / "counts.npz")
     assert with_hits(cases.state, hits).statistics.longest == cases.settings.max_length
     keep(cases.state, counts)
     assert sorted(cases.state.statistics.counted) == list(range(cases.graph.directions))

@@ -58,7 +58,8 @@ def test_any_history_leaves_the_arrays_of_one_add_under_the_same_names(history: 
 def test_any_order_and_any_batches_give_the_same_graph(
     added: list[Fact], cuts: list[int], random: Random
 ) -> None:
-    split, order = Graph(), shuffled(random, added)
+    split = Graph()
+    order = shuffled(random, added)
     for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(order)], strict=True):
         split.add(order[start:end])
     assert_equal(split.compacted(), Graph.of(added).compacted())
@@ -76,7 +77,8 @@ def test_the_canonical_form_is_its_own_canonical_form(history: list[Step]) -> No
 def test_without_is_the_graph_of_the_other_facts_and_leaves_the_original_as_it_is(
     added: list[Fact], left_out: list[Fact]
 ) -> None:
-    graph, untouched = Graph.of(added), Graph.of(added)
+    graph = Graph.of(added)
+    untouched = Graph.of(added)
     view = graph.without(left_out)
     assert_equal(view, with_names_of(graph, sorted(set(added) - set(left_out))))
     assert_equal(graph, untouched)
@@ -97,7 +99,8 @@ def test_a_graph_and_its_view_can_each_go_on(added: list[Fact], more: list[Fact]
 @given(histories(), fact_lists())
 def test_a_graph_and_its_copy_can_each_go_on(history: list[Step], more: list[Fact]) -> None:
     graph = played(history, Graph())
-    copy, left = graph.copy(), surviving(history)
+    copy = graph.copy()
+    left = surviving(history)
     assert_equal(copy, graph)
     assert copy.changed_since(graph) == graph.changed_since(copy) == []
     copy.add(more)
@@ -196,10 +199,12 @@ def test_a_graph_with_living_names_has_the_same_facts_and_no_other_names(
 
 @given(histories())
 def test_a_change_tells_what_came_and_went_and_counts_the_rest(history: list[Step]) -> None:
-    graph, known = Graph(), set[Fact]()
+    graph = Graph()
+    known = set[Fact]()
     for doing, named in history:
         if doing == "add":
-            change, new = graph.add(named), set(named) - known
+            change = graph.add(named)
+            new = set(named) - known
             assert (set(names(graph, change.added)), change.repeated, change.absent) == (
                 new,
                 len(named) - len(new),
@@ -208,7 +213,8 @@ def test_a_change_tells_what_came_and_went_and_counts_the_rest(history: list[Ste
             assert len(change.added) == len(new)
             assert not len(change.retracted)
         else:
-            change, gone = graph.retract(named), set(named) & known
+            change = graph.retract(named)
+            gone = set(named) & known
             assert (set(names(graph, change.retracted)), change.repeated) == (gone, 0)
             assert (len(change.retracted), change.absent) == (len(gone), len(named) - len(gone))
             assert not len(change.added)
@@ -296,7 +302,9 @@ def test_a_hundred_thousand_facts_in_odd_batches_are_the_graph_of_one_bulk_add()
         (f"e{random.randrange(20_000)}", f"r{random.randrange(11)}", f"e{random.randrange(20_000)}")
         for _ in range(100_000)
     ]
-    bulk, batched, start = Graph.of(iter(many)), Graph(), 0
+    bulk = Graph.of(iter(many))
+    batched = Graph()
+    start = 0
     while start < len(many):
         size = random.choice([1, 3, 37, 999, 2_501, 30_011])
         batched.add(many[start : start + size])

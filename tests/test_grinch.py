@@ -39,9 +39,11 @@ THRESHOLDS = [-1.0, 0.0, 0.2, 0.3333333, 0.5, 0.66, 0.75, 0.9, 1.0]
 
 def states(history: list[Step]) -> Iterator[tuple[Graph, Profiles, Ids]]:
     """The graph and its profiles after each step, and who was reshaped by it."""
-    graph, profiles = Graph(), Profiles()
+    graph = Graph()
+    profiles = Profiles()
     for step in history:
-        graph, profiles = played([step], graph.copy()), profiles.copy()
+        graph = played([step], graph.copy())
+        profiles = profiles.copy()
         yield graph, profiles, profiles.refresh(graph, ids(range(len(graph.entities))))
 
 
@@ -100,7 +102,8 @@ def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
-        tree, facts = tree_of(clusters), oracle.both_ways(list(graph.facts()))
+        tree = tree_of(clusters)
+        facts = oracle.both_ways(list(graph.facts()))
         for node in joins_of(tree).values():
             one, two = (
                 members(graph, profiles, leaves(tree, child)) for child in (node.left, node.right)
@@ -151,7 +154,8 @@ def test_a_change_leaves_the_state_before_it_as_it_was(history: list[Step]) -> N
 
 @given(histories())
 def test_a_cluster_whose_profiles_stay_together_keeps_its_id(history: list[Step]) -> None:
-    clusters, before = Clusters.of(Graph(), Profiles(), GRINCH), dict[frozenset[int], int]()
+    clusters = Clusters.of(Graph(), Profiles(), GRINCH)
+    before = dict[frozenset[int], int]()
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
         label_of = {
@@ -191,7 +195,9 @@ def played_clusters(history: list[Step], first: list[Fact]) -> list[list[set[fro
     found = []
     for doing, named in history:
         cases.update(**{doing: named})
-        graph, profiles, tree = cases.graph, cases.state.profiles, tree_of(cases.state.clusters)
+        graph = cases.graph
+        profiles = cases.state.profiles
+        tree = tree_of(cases.state.clusters)
         found.append(
             [
                 {
@@ -230,7 +236,8 @@ def separated(random: Random, kinds: int = 5, entities: int = 60) -> list[Fact]:
     """
     facts = []
     for number in range(entities):
-        kind, lacking = number % kinds, random.randrange(12)
+        kind = number % kinds
+        lacking = random.randrange(12)
         facts += [
             (f"e{number}", f"kind{kind} r{relation}", f"value{kind} {relation}")
             for relation in range(8)
@@ -264,7 +271,8 @@ def test_a_tree_grown_at_once_can_be_continued(added: list[Fact], history: list[
     profiles = profiles_of(graph)
     clusters = Clusters.cut(grow(graph, profiles), profiles, GRINCH)
     for doing, named in history:
-        graph, profiles = played([(doing, named)], graph.copy()), profiles.copy()
+        graph = played([(doing, named)], graph.copy())
+        profiles = profiles.copy()
         reshaped = profiles.refresh(graph, ids(range(len(graph.entities))))
         clusters, _ = clusters.after(graph, profiles, reshaped)
         assert_whole(tree_of(clusters), profiles)
@@ -283,15 +291,19 @@ def test_a_tree_that_was_written_down_is_read_as_it_was(history: list[Step]) -> 
 
 
 def test_every_node_is_that_of_the_algorithm_by_the_book() -> None:
-    random, grafts, swaps = Random(11), 0, 0
+    random = Random(11)
+    grafts = 0
+    swaps = 0
     for _ in range(60):
         added = random_facts(random, entities=14, relations=6, facts=34)
-        graph, by_the_book = Graph.of(added), oracle.Grinch(oracle.both_ways(added))
+        graph = Graph.of(added)
+        by_the_book = oracle.Grinch(oracle.both_ways(added))
         profiles = profiles_of(graph)
         for profile in in_order(graph, profiles, profiles.living()):
             by_the_book.insert(members(graph, profiles, [profile]))
         tree = tree_of(Clusters.of(graph, profiles, GRINCH))
         found = {members(graph, profiles, leaves(tree, place)) for place in nodes_of(tree)}
         assert found == {node.names for node in by_the_book.root.all}
-        grafts, swaps = grafts + by_the_book.grafts, swaps + by_the_book.swaps
+        grafts += by_the_book.grafts
+        swaps += by_the_book.swaps
     assert min(grafts, swaps) > 10

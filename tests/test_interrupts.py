@@ -41,7 +41,8 @@ COME = [("alice", "knows", "bob"), ("alice", "r0", "e1"), ("e2", "r1", "carol")]
 GONE: list[Fact | str] = [*sorted(START)[:2], "e3"]
 AFTER = {fact for fact in START if fact not in GONE and "e3" not in fact} | set(COME)
 NEXT = [("dave", "r0", "e1"), ("erin", "meets", "e2")]
-ENTITIES, RELATIONS = ["e1", "e2", "alice", "dave", "erin"], ["r0", "r1", "knows", "meets"]
+ENTITIES = ["e1", "e2", "alice", "dave", "erin"]
+RELATIONS = ["r0", "r1", "knows", "meets"]
 
 needs_signals = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="no interval timers on this system"
@@ -141,7 +142,8 @@ def assert_store_sound(store: CaseStore, possible: tuple[set[Fact], ...], chosen
 
     Then it opens, and keeps what it acknowledges next.
     """
-    folder, memory = store.folder, facts_of(store)
+    folder = store.folder
+    memory = facts_of(store)
     assert memory in possible, "neither all nor nothing is in memory"
     assert_says_what_a_rebuild_says(store, chosen)
     disk = facts_of(CaseStore.open(folder, read_only=True))
@@ -178,7 +180,8 @@ def each_chance(
     """
     found: list[tuple[int, list[int]]] = []
     act(Path(folder, "counting"), lambda work: found.append(chances(work)))
-    failures, chosen = [], sampled(*found[0], points)
+    failures = []
+    chosen = sampled(*found[0], points)
     for chance in chosen:
         where: list[str] = []
         try:
@@ -206,10 +209,8 @@ def memory_interrupted(name: str, chosen: str, folder: str, points: int) -> list
 
 
 def store_interrupted(name: str, chosen: str, folder: str, points: int) -> list[Any]:
-    work, template = (
-        ON_DISK[name],
-        made(Path(folder, "template"), SETTINGS[chosen], empty=ON_DISK[name].empty),
-    )
+    work = ON_DISK[name]
+    template = made(Path(folder, "template"), SETTINGS[chosen], empty=ON_DISK[name].empty)
 
     def act(trial: Path, through: Callable[[Any], Any]) -> None:
         shutil.copytree(template, trial)
@@ -260,7 +261,10 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
 
     A store forgets its history now and then, under signals, too.
     """
-    random, alarm, hits, reopened = Random(5), Alarm(), 0, 0
+    random = Random(5)
+    alarm = Alarm()
+    hits = 0
+    reopened = 0
     cases = CaseBase() if kind == "CaseBase" else CaseStore.open(Path(folder, "store"))
     cases.update(add=START)
     taken = median(
@@ -272,18 +276,18 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
             break
         before = facts_of(cases)
         if kind == "CaseStore" and number % 50 == 49:
-            after, seconds, work = before, 4 * taken, partial(forgetting, cases)
+            after = before
+            seconds = 4 * taken
+            work = partial(forgetting, cases)
         else:
             come = {
                 *random_facts(random, entities=9, relations=3, facts=4),
                 (f"new {number}", "r0", "e1"),
             }
             gone = {fact for fact in sorted(before) if random.random() < 0.2}
-            after, seconds, work = (
-                (before - gone) | come,
-                taken,
-                partial(changed, cases, come, gone),
-            )
+            after = (before - gone) | come
+            seconds = taken
+            work = partial(changed, cases, come, gone)
         hit = alarm.interrupts(work, random.uniform(1e-5, 1.5 * seconds))
         hits += hit
         possible = (before, after) if hit else (after,)
@@ -302,7 +306,8 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
 
 def as_on_disk(store: CaseStore, possible: tuple[set[Fact], ...], when: str) -> CaseStore:
     """The store, or the one opened in its place if it refuses to write."""
-    disk, memory = facts_of(CaseStore.open(store.folder, read_only=True)), facts_of(store)
+    disk = facts_of(CaseStore.open(store.folder, read_only=True))
+    memory = facts_of(store)
     assert disk in possible, f"{when}: neither all nor nothing is on disk"
     try:
         store.update(add=[("probe", "r0", "e1")])
@@ -346,7 +351,9 @@ def _large_update(kind: str, folder: str, spare: int | None) -> list[Any]:
         if kind == "CaseBase"
         else CaseStore.open(made(place, Settings(), empty=False))
     )
-    before, failed, problems = _status("VmSize"), False, list[str]()
+    before = _status("VmSize")
+    failed = False
+    problems = list[str]()
     resource.setrlimit(resource.RLIMIT_AS, (-1 if spare is None else before + spare, -1))
     try:
         cases.update(add=LARGE)

@@ -34,10 +34,8 @@ def rebuilt(cases: CaseBase, facts: set[Fact]) -> CaseBase:
 
 
 def assert_same_counts(cases: CaseBase, other: CaseBase, relation: int) -> None:
-    mine, theirs = (
-        cases.state.statistics.everyone(relation),
-        other.state.statistics.everyone(relation),
-    )
+    mine = cases.state.statistics.everyone(relation)
+    theirs = other.state.statistics.everyone(relation)
     for column in COLUMNS:
         assert np.array_equal(getattr(mine, column), getattr(theirs, column)), column
 
@@ -47,7 +45,8 @@ def live_through(random: Random, settings: Settings, steps: int) -> int:
 
     Returns how many counts were brought up to date.
     """
-    cases, kept_up = CaseBase(settings), 0
+    cases = CaseBase(settings)
+    kept_up = 0
     facts = {some_fact(random) for _ in range(random.randint(2, 14))}
     cases.update(add=sorted(facts))
     for _ in range(steps):
@@ -83,11 +82,13 @@ def test_answers_after_any_history_are_those_of_a_rebuild() -> None:
     random = Random(7)
     for settings in (Settings(), Settings.paper("WN18RR").but(max_length=3)):
         for _ in range(15):
-            cases, facts = CaseBase(settings), {some_fact(random) for _ in range(14)}
+            cases = CaseBase(settings)
+            facts = {some_fact(random) for _ in range(14)}
             cases.update(add=sorted(facts))
             for _ in range(4):
                 head, relation, _ = some_fact(random)
-                gone, come = random.sample(sorted(facts), 2), [some_fact(random)]
+                gone = random.sample(sorted(facts), 2)
+                come = [some_fact(random)]
                 if relation in cases.graph.relations:
                     cases.ask(head, relation)
                 cases.update(add=come, retract=gone)
@@ -123,20 +124,16 @@ def test_an_update_leaves_who_still_holds_the_old_cases_alone() -> None:
 def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
     random = Random(3)
     for _ in range(200):
-        n, facts = (
-            random.randint(1, 5),
-            sorted({some_fact(random) for _ in range(random.randint(2, 16))}),
-        )
+        n = random.randint(1, 5)
+        facts = sorted({some_fact(random) for _ in range(random.randint(2, 16))})
         fact = random.choice(facts)
         graph = Graph.of(facts)
         lost = hits_of(graph, n)
         for key, hits in hits_of(graph.without([fact]), n).items():
             lost[key] -= hits
-        head, relation, tail = (
-            graph.entities.find(fact[0]),
-            graph.relations.find(fact[1]),
-            graph.entities.find(fact[2]),
-        )
+        head = graph.entities.find(fact[0])
+        relation = graph.relations.find(fact[1])
+        tail = graph.entities.find(fact[2])
         assert head is not None
         assert relation is not None
         assert tail is not None
@@ -148,7 +145,8 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
             for r, t, hits in zip(labels.tolist(), types.tolist(), hits_.tolist(), strict=True)
         }
         assert found == {key: hits for key, hits in lost.items() if hits}
-        before, after = own_hits(graph, n), own_hits(graph.without([fact]), n)
+        before = own_hits(graph, n)
+        after = own_hits(graph.without([fact]), n)
         assert entities.tolist() == sorted({row[0] for row, _ in before.items() ^ after.items()})
 
 

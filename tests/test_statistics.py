@@ -69,7 +69,9 @@ class Expected:
 
     def everyone(self, relation: oracle.Name, support: int) -> Numbers:
         """Hits, and for the path types in use reached and right."""
-        hits, reached, right = Counter[Any](), Counter[Any](), Counter[Any]()
+        hits = Counter[Any]()
+        reached = Counter[Any]()
+        right = Counter[Any]()
         for entity, by_type in self.paths.items():
             goals = oracle.answers(self.facts, entity, relation)
             for path_type, found in by_type.items() if goals else ():
@@ -92,7 +94,8 @@ class Expected:
 
     def clustered(self, members: list[str], relation: oracle.Name) -> Numbers:
         """Hits and tries of a cluster."""
-        hits, tries = Counter[Any](), Counter[Any]()
+        hits = Counter[Any]()
+        tries = Counter[Any]()
         for entity in members:
             goals = oracle.answers(self.facts, entity, relation)
             for path_type, found in self.walks.get(entity, {}).items() if goals else ():
@@ -115,7 +118,8 @@ def assert_counts_agree(added: list[Fact], settings: Settings) -> int:
 
     Returns how many path types were compared.
     """
-    n, compared = settings.max_length, 0
+    n = settings.max_length
+    compared = 0
     expected = Expected(added, n)
     graph, statistics = counted(added, settings)
     named = clusters_in_names(graph, settings)
@@ -161,7 +165,8 @@ def settings_for(random: Random, n: int) -> Settings:
 def test_all_counts_are_the_oracles_on_random_graphs(
     n: int, graphs: int, entities: int, facts: int
 ) -> None:
-    random, compared = Random(1_000 * n + entities), 0
+    random = Random(1_000 * n + entities)
+    compared = 0
     for _ in range(graphs):
         compared += assert_counts_agree(
             random_facts(random, entities, 3, facts), settings_for(random, n)
@@ -255,7 +260,8 @@ def test_what_is_counted_for_all_relations_at_once_is_what_is_counted_for_each(
 
 
 def assert_same(statistics: PathStatistics, others: PathStatistics, relation: int) -> None:
-    one, other = statistics.everyone(relation), others.everyone(relation)
+    one = statistics.everyone(relation)
+    other = others.everyone(relation)
     for column in ("types", "hits", "reached", "right"):
         np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
     for column in ("clusters", "types", "hits", "tries"):
@@ -290,7 +296,8 @@ def knot(entities: int, loops: int) -> kernels.Graph:
     """Entities with so many loops each, as no graph of facts has them:
     the shortest way to too many walks.
     """
-    heads, offsets = ids(range(entities)), ids(range(0, entities * loops + 1, loops))
+    heads = ids(range(entities))
+    offsets = ids(range(0, entities * loops + 1, loops))
     edges = kernels.Edges.of(heads, offsets, np.repeat(heads, loops))
     return kernels.Graph(entities, [edges, edges])
 

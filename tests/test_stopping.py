@@ -56,7 +56,9 @@ def standing(cases: CaseBase, relation: int, entity: int, targets: list[int]) ->
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict[str, Any]) -> None:
-    random, all_work, work = Random(str(changes)), 0, 0
+    random = Random(str(changes))
+    all_work = 0
+    work = 0
     for _ in range(2):
         cases = random_cases(random, **changes)
         everyone = list(range(len(cases.graph.entities)))

@@ -144,7 +144,8 @@ def test_after_any_history_a_store_is_the_case_base_of_the_facts_that_survive(
 def test_a_store_can_be_opened_as_of_any_update(
     tmp_path_factory: pytest.TempPathFactory, history: list[Step]
 ) -> None:
-    place, past = tmp_path_factory.mktemp("past") / "store", [set[Fact]()]
+    place = tmp_path_factory.mktemp("past") / "store"
+    past = [set[Fact]()]
     with CaseStore.open(place) as opened:
         for number, (doing, named) in enumerate(history):
             before = opened.sequence
@@ -527,7 +528,8 @@ def test_forgetting_history_keeps_the_facts_and_no_other_name(folder: Path) -> N
 
 def failing(call: str, number: int, error: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a call of the system fail from the n-th time on."""
-    real, calls = getattr(os, call), 0
+    real = getattr(os, call)
+    calls = 0
 
     def fail(*given: object) -> object:
         nonlocal calls
@@ -717,7 +719,8 @@ class Interrupts:
     """Raises KeyboardInterrupt at the n-th line or step of the interpreter within some files."""
 
     def __init__(self, at: int) -> None:
-        self.at, self.steps = at, 0
+        self.at = at
+        self.steps = 0
 
     def __call__(self, frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401
         if Path(frame.f_code.co_filename).name not in ("log.py", "disk.py", "contextlib.py"):
@@ -746,13 +749,16 @@ def appended(writer: LogWriter, record: Record, interrupts: Interrupts) -> bool:
 def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it(
     folder: Path,
 ) -> None:
-    log, at = folder / "log-000000", 1
+    log = folder / "log-000000"
+    at = 1
     step = 1 if os.environ.get("CASEGRAPH_DEEP") == "1" else 7
     refused = 0
     while True:
         with CaseStore.open(folder) as opened:
-            writer, before = opened._checked_writer(), log.read_bytes()
-            graph, number = opened.graph, opened.sequence + 1
+            writer = opened._checked_writer()
+            before = log.read_bytes()
+            graph = opened.graph
+            number = opened.sequence + 1
             sizes = len(graph.entities), len(graph.relations)
             record = Record(
                 number, 0, NewNames(sizes[0], [f"n{at}"]), NewNames(sizes[1], []), NOTHING, NOTHING

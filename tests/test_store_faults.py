@@ -52,7 +52,9 @@ def states() -> list[set[Fact]]:
 def named_counts(cases: CaseBase) -> dict[Any, dict[Any, list[int]]]:
     """All counts of a case base, by name."""
     cases.prepare()
-    graph, n, named = cases.graph, cases.settings.max_length, dict[Any, dict[Any, list[int]]]()
+    graph = cases.graph
+    n = cases.settings.max_length
+    named = dict[Any, dict[Any, list[int]]]()
     for relation, found in cases.state.statistics.counted.items():
         columns = [getattr(found, column).tolist() for column in COLUMNS]
         rows = {
@@ -100,7 +102,8 @@ def run_killed(folder: Path, points: list[str]) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def recorder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recorder, Path]:
     """All that the work does, and where."""
-    recorder, folder = Recorder(), tmp_path_factory.mktemp("recorded")
+    recorder = Recorder()
+    folder = tmp_path_factory.mktemp("recorded")
     with crashing.calls_through(recorder):
         crashing.work(folder / "store", recorder.acknowledge)
     return recorder, folder
@@ -119,7 +122,8 @@ def test_a_process_killed_at_any_call_loses_nothing(
     caplog: pytest.LogCaptureFixture,
     tally: Tally,
 ) -> None:
-    events, calls = recorder[0].events, recorder[0].calls
+    events = recorder[0].events
+    calls = recorder[0].calls
     forgetting = next(
         event.given[0] for event in events if (event.doing, event.of) == ("acknowledge", FORGOTTEN)
     )
@@ -194,7 +198,9 @@ def killed_at_random(folder: str, times: int) -> int:
     so that there are some on however slow a machine.
     """
     os.environ["CASEGRAPH_THREADS"] = "1"
-    random, place, number = Random(29), Path(folder, "store"), 0
+    random = Random(29)
+    place = Path(folder, "store")
+    number = 0
     told = os.open(Path(folder, "acknowledged"), os.O_RDWR | os.O_CREAT)
 
     def tell(done: int) -> None:
@@ -293,7 +299,8 @@ def test_a_disk_that_fails_at_any_call_loses_nothing_and_is_not_written_again(
     with crashing.calls_through(never):
         assert work_on(memory_folder / "whole", never) == BATCHES
     for point in range(1, never.calls + 1, 1 if DEEP else 60):
-        disk, folder = Failing(point, error, sticky=sticky), memory_folder / str(point)
+        disk = Failing(point, error, sticky=sticky)
+        folder = memory_folder / str(point)
         with crashing.calls_through(disk):
             acknowledged = work_on(folder, disk)
         assert disk.failed
@@ -314,12 +321,11 @@ def test_a_disk_that_fails_while_a_store_recovers_loses_nothing(
 ) -> None:
     random, recording, root = Random(43), *recorder
     for number in range(60 if DEEP else 1):
-        until, seed = (
-            random.randint(len(recording.events) // 8, len(recording.events)),
-            random.random(),
-        )
+        until = random.randint(len(recording.events) // 8, len(recording.events))
+        seed = random.random()
         for point in count(1):
-            folder, disk = memory_folder / f"{number}-{point}", Failing(point, error, sticky=sticky)
+            folder = memory_folder / f"{number}-{point}"
+            disk = Failing(point, error, sticky=sticky)
             folder.mkdir()
             acknowledged = recording.state(root, folder, until, Random(seed))
             with crashing.calls_through(disk), suppress(CasegraphError):
@@ -374,7 +380,9 @@ def damages(folder: Path, flips: int, cuts: int, seed: int) -> Iterator[tuple[Pa
 def test_damage_is_noticed_or_harmless(
     part: int, store: Path, memory_folder: Path, tally: Tally
 ) -> None:
-    expected, noticed, harmless = said(CaseStore.open(store, read_only=True)), 0, 0
+    expected = said(CaseStore.open(store, read_only=True))
+    noticed = 0
+    harmless = 0
     flips, cuts = (1260, 130) if DEEP else (100, 20)
     for number, (path, content) in enumerate(damages(store, flips, cuts, 11 + part)):
         folder = memory_folder / str(number)

@@ -165,7 +165,8 @@ def replaced(
     """A copy of the store with something else under a name, and a folder outside
     of it that may be led to.
     """
-    store, outside = place / "store", place / "outside"
+    store = place / "store"
+    outside = place / "outside"
     copytree(made, store)
     outside.mkdir()
     original = store / name

@@ -20,7 +20,8 @@ class Node(NamedTuple):
 
 def nodes_of(tree: ClusterTree) -> dict[int, Node]:
     """Every node from the root down."""
-    found, stack = {}, [tree.root()]
+    found = {}
+    stack = [tree.root()]
     while stack:
         if (place := stack.pop()) >= 0:
             found[place] = node = Node(*tree.node(place))
