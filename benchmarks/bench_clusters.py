@@ -8,8 +8,10 @@ A folder without settings in the paper takes those of FB122.
 import argparse
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.catalogue import located
@@ -41,7 +43,7 @@ def adjusted_rand_index(one: Ids, two: Ids) -> float:
     return (together_in_both - expected) / (largest - expected)
 
 
-def _pairs(sizes: Ids) -> float:
+def _pairs(sizes: npt.NDArray[np.integer[Any]]) -> float:
     """How many pairs there are within groups of these sizes."""
     return float((sizes * (sizes - 1.0)).sum() / 2)
 

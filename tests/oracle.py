@@ -6,7 +6,7 @@ Entities and relations are any values that can be compared.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from math import log1p, sqrt
 from typing import Any, TypeAlias
 
@@ -31,7 +31,7 @@ def both_ways(facts: Iterable[Fact]) -> Facts:
     return facts | inverses
 
 
-def entities(facts: Facts) -> set[Any]:
+def entities(facts: Collection[Fact]) -> set[Any]:
     heads = {head for head, _, _ in facts}
     tails = {tail for _, _, tail in facts}
     return heads | tails
