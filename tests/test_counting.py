@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.histories import Fact
-from tests.strategies import fact_lists, shuffled
+from tests.strategies import fact_lists, random_fact, shuffled
 
 from casegraph import kernels
 from casegraph.casebase import CaseBase
@@ -26,13 +26,6 @@ def everyone(graph: Graph) -> Ids:
 
 def lists(columns: Iterable[Ids | Counts]) -> list[list[int]]:
     return [column.tolist() for column in columns]
-
-
-def random_fact(random: Random, heads: int, relations: int, tails: int) -> Fact:
-    head = f"e{random.randrange(heads)}"
-    relation = f"r{random.randrange(relations)}"
-    tail = f"e{random.randrange(tails)}"
-    return head, relation, tail
 
 
 def closed_paths(graph: Graph, n: int) -> list[list[int]]:

@@ -17,6 +17,7 @@ from tests.strategies import (
     facts,
     histories,
     played,
+    random_fact,
     shuffled,
     surviving,
 )
@@ -31,7 +32,7 @@ def assert_equal(graph: Graph, other: Graph) -> None:
     """The same names under the same ids, and the same edges, array for array."""
     assert graph.entities.names == other.entities.names
     assert graph.relations.names == other.relations.names
-    for relation in range(2 * len(graph.relations)):
+    for relation in range(graph.directions):
         for array, expected in zip(graph.edges(relation), other.edges(relation), strict=True):
             assert array.dtype == np.int32
             np.testing.assert_array_equal(array, expected)
@@ -265,7 +266,7 @@ def test_the_inverse_of_the_inverse_is_the_relation() -> None:
 @given(fact_lists())
 def test_edges_are_grouped_by_head_and_sorted(added: list[Fact]) -> None:
     graph = Graph.of(added)
-    for relation in range(2 * len(graph.relations)):
+    for relation in range(graph.directions):
         heads, offsets, tails = graph.edges(relation)
         assert heads.tolist() == sorted(set(heads.tolist()))
         assert offsets[0] == 0
@@ -309,12 +310,7 @@ def test_reading_a_graph_changes_nothing_in_it() -> None:
 
 def test_a_hundred_thousand_facts_in_odd_batches_are_the_graph_of_one_bulk_add() -> None:
     random = Random(7)
-    many = []
-    for _ in range(100_000):
-        head = f"e{random.randrange(20_000)}"
-        relation = f"r{random.randrange(11)}"
-        tail = f"e{random.randrange(20_000)}"
-        many.append((head, relation, tail))
+    many = [random_fact(random, 20_000, 11, 20_000) for _ in range(100_000)]
     bulk = Graph.of(iter(many))
     batched = Graph()
     start = 0

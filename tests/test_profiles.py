@@ -136,7 +136,7 @@ def test_what_profiles_have_in_common_is_counted_for_all_at_once(added: list[Fac
     assert profiles.sizes().tolist() == list(map(len, sets))
     for profile in profiles.living():
         assert profiles.common(profile).tolist() == [len(sets[profile] & other) for other in sets]
-    for relation in range(2 * len(graph.relations)):
+    for relation in range(graph.directions):
         assert profiles.having(relation).tolist() == [
             profile for profile, own in enumerate(sets) if relation in own
         ]

@@ -25,7 +25,7 @@ from casegraph.similarity.retrieval import contextual_entities, nearest, similar
 def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int) -> None:
     """The contextual entities of every query are the oracle's, in its order."""
     for entity in sorted(oracle.entities(facts)):
-        for relation in range(2 * len(graph.relations)):
+        for relation in range(graph.directions):
             query = Query(graph.entities.names.index(entity), relation)
             near = [
                 graph.entities[other]
@@ -73,7 +73,7 @@ def in_names(graph: Graph, k: int) -> dict[tuple[str, str], list[str]]:
             for other in contextual_entities(profiles, graph, Query(entity, relation), k).tolist()
         ]
         for entity, name in enumerate(graph.entities.names)
-        for relation in range(2 * len(graph.relations))
+        for relation in range(graph.directions)
     }
 
 
@@ -137,6 +137,6 @@ def test_an_entity_without_facts_has_no_contextual_entities(added: list[Fact]) -
     graph.retract([("lonely", "r0", "e0")])
     lonely = graph.entities.names.index("lonely")
     profiles = profiles_of(graph)
-    for relation in range(2 * len(graph.relations)):
+    for relation in range(graph.directions):
         assert not len(contextual_entities(profiles, graph, Query(lonely, relation), 5))
     assert not len(similar_entities(profiles, graph, lonely, 5))
