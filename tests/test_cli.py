@@ -278,6 +278,18 @@ def test_a_broken_pipe_is_silent() -> None:
         assert running.stderr.read() == b""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [ASK, ["demo"]], ids=["ask", "demo"])
+def test_output_on_a_full_disk_is_an_error_of_one_line(arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            process(*arguments), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    problem = "the output cannot be written (no space left on device); make room for it"
+    assert done.stderr == f"casegraph: {problem}\n"
+
+
 def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CASEGRAPH_THREADS", "1")
     assert run("--threads", "2", *ASK).stdout == run("--threads", "1", *ASK).stdout

@@ -2,12 +2,12 @@
 and audits find wrong facts.
 """
 
+import errno
 import json
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 from time import sleep
@@ -18,6 +18,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
+from tests.commands import process
+from tests.crashing import Failing, calls_through
 from tests.strategies import Fact, fact_lists, random_facts, shuffled, some_settings
 
 from casegraph import world
@@ -35,7 +37,7 @@ from casegraph.errors import (
     UnknownName,
     UnreadableFile,
 )
-from casegraph.execution.executor import Here, Result, Task
+from casegraph.execution.executor import Here, Result, Task, Work
 from casegraph.graph.arrays import ids
 from casegraph.settings import Settings
 
@@ -156,7 +158,7 @@ class Interrupted(Here):
         self.asked = 0
 
     def each(
-        self, cases: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]
+        self, cases: State, work: Work[Task, Result], tasks: Iterable[Task]
     ) -> Iterator[Result]:
         for result in super().each(cases, work, tasks):
             if self.asked == self.after:
@@ -180,12 +182,26 @@ def test_no_question_is_asked_twice_after_an_interruption(tmp_path: Path) -> Non
     assert complete(cases, tmp_path / "parts", ALL, Interrupted(0)) == done
 
 
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("point", range(2, 9))
+def test_a_full_disk_is_an_error_in_one_sentence_and_gone_on_with_when_there_is_room(
+    point: int, tmp_path: Path
+) -> None:
+    cases = case_base(FACTS)
+    done = complete(cases, tmp_path / "whole", ALL)
+    full = Failing(point, errno.ENOSPC, sticky=True)
+    with calls_through(full), pytest.raises(UnreadableFile) as raised:
+        complete(cases, tmp_path / "parts", ALL)
+    problem = f"cannot be written ({os.strerror(errno.ENOSPC)})"
+    advice = "make room, and run the same again to go on"
+    assert str(raised.value) == f"{tmp_path / 'parts'}: {problem}; {advice}"
+    assert complete(cases, tmp_path / "parts", ALL) == done
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
 def test_a_process_that_is_killed_is_gone_on_with(tmp_path: Path) -> None:
     arguments = ["complete", "world", "--min-probability", "0", "--heads", "--out"]
-    program = "from casegraph.cli import main; main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *arguments, "killed"], cwd=tmp_path
-    ) as running:
+    with subprocess.Popen(process(*arguments, "killed"), cwd=tmp_path) as running:
         while not (tmp_path / "killed").exists() or not (tmp_path / "killed").stat().st_size:
             sleep(0.01)
         os.kill(running.pid, signal.SIGKILL)

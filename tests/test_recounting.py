@@ -136,7 +136,8 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
         labels, types, through, entities, _ = kernels.cycles_through(
             graph.kernel, head, forward(relation), tail, n, n
         )
-        assert numbers([labels, types, through]) == {key: hits for key, hits in lost.items() if hits}
+        expected = {key: hits for key, hits in lost.items() if hits}
+        assert numbers([labels, types, through]) == expected
         before = own_hits(graph, n)
         after = own_hits(graph.without([fact]), n)
         changed = {entity for (entity, *_), _ in before.items() ^ after.items()}
