@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from tests.strategies import Fact
 
-from casegraph import Answer, Answers, CaseBase, CasegraphError, Settings
+from casegraph import Answer, Answers, CaseBase, CasegraphError, CaseStore, Settings
 from casegraph.batch.completion import Wanted, complete
 
 DEEP = os.environ.get("CASEGRAPH_DEEP") == "1"
@@ -47,6 +47,11 @@ def held(cases: Held) -> Held:
 def facts_of(cases: CaseBase) -> set[Fact]:
     """The facts, as plain tuples."""
     return {(fact.head, fact.relation, fact.tail) for fact in cases.graph.facts()}
+
+
+def stored_facts(folder: Path) -> set[Fact]:
+    """The facts of a store, as a reader finds them."""
+    return facts_of(CaseStore.open(folder, read_only=True))
 
 
 def said(cases: CaseBase, questions: Sequence[Question]) -> list[str | None]:

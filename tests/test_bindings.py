@@ -466,7 +466,9 @@ def test_evidence_of_several_answers_is_that_of_each(entity: int, changes: dict[
     for unknown in (-1, 1):
         asked = query, ids([entity]), ids([0]), ids([unknown]), kernels.Workspaces()
         offsets, columns = kernels.evidence_of_each(*asked, answers)
-        assert (offsets[0], offsets[-1], len(offsets)) == (0, len(columns[0]), len(answers) + 1)
+        assert offsets[0] == 0
+        assert offsets[-1] == len(columns[0])
+        assert len(offsets) == len(answers) + 1
         for place, answer in enumerate(answers.tolist()):
             alone: tuple[Any, ...] = kernels.evidence(*asked, answer)
             pieces = slice(offsets[place], offsets[place + 1])
@@ -527,4 +529,5 @@ def test_a_system_that_gives_no_more_threads_is_no_failure() -> None:
     done = subprocess.run(
         [sys.executable, "-c", NO_MORE_THREADS], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""

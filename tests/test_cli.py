@@ -247,7 +247,9 @@ def test_an_interrupt_is_one_line_and_exit_code_130(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("casegraph.world.questions", interrupt)
     done = run("demo")
-    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "casegraph: interrupted\n")
+    assert done.exit_code == 130
+    assert done.stdout == ""
+    assert done.stderr == "casegraph: interrupted\n"
 
 
 def test_names_cannot_steer_the_terminal_or_break_a_line(tmp_path: Path) -> None:
@@ -261,10 +263,12 @@ def test_names_cannot_steer_the_terminal_or_break_a_line(tmp_path: Path) -> None
 
 def test_results_and_errors_go_to_their_own_streams() -> None:
     good = subprocess.run(process(*ASK, "--format", "tsv"), capture_output=True, check=False)
-    assert (good.returncode, good.stderr) == (0, b"")
+    assert good.returncode == 0
+    assert good.stderr == b""
     assert [line.split("\t")[1] for line in good.stdout.decode().splitlines()[1:]] == BEST
     bad = subprocess.run(process("facts", "nowhere.tsv"), capture_output=True, check=False)
-    assert (bad.returncode, bad.stdout) == (1, b"")
+    assert bad.returncode == 1
+    assert bad.stdout == b""
     assert bad.stderr.decode() == "casegraph: nowhere.tsv: no such file or directory\n"
 
 

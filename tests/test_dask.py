@@ -23,6 +23,7 @@ from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import evaluate
 from casegraph.execution.dask import DaskExecutor
 from casegraph.execution.executor import HERE, Executor
+from casegraph.graph.directions import directions_of, forward
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
@@ -89,12 +90,14 @@ def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(
 ) -> None:
     facts = list(Benchmark.open(DATA / "FB122").facts("train"))
     graph = case_base(facts).graph
-    fewest = sorted(
-        range(len(graph.relations)), key=lambda k: (len(graph.rows(2 * k)), graph.relations[k])
-    )
-    relations = [direction for k in fewest[:RELATIONS] for direction in (2 * k, 2 * k + 1)]
+
+    def fewest_first(relation: int) -> tuple[int, str]:
+        return len(graph.rows(forward(relation))), graph.relations[relation]
+
+    chosen = sorted(range(len(graph.relations)), key=fewest_first)[:RELATIONS]
+    relations = list(directions_of(chosen))
     asked = Wanted(
-        relations=tuple(graph.relations[k] for k in fewest[RELATIONS - 9 : RELATIONS]),
+        relations=tuple(graph.relations[relation] for relation in chosen[-9:]),
         min_probability=0.1,
         entities=tuple(sorted(graph.entities.names)[::50]),
     )
@@ -123,7 +126,8 @@ def test_evaluations_and_audits_are_those_of_one_process(
             evaluate(Benchmark.open(tmp_path), settings, executor=executor)
             for executor in (HERE, cluster)
         )
-        assert (many.metrics, many.by_relation) == (one.metrics, one.by_relation)
+        assert many.metrics == one.metrics
+        assert many.by_relation == one.by_relation
     found = [audit(case_base(world.facts()), executor=executor) for executor in (HERE, cluster)]
     assert found[0] == found[1]
 

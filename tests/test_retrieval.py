@@ -92,11 +92,12 @@ def closest(facts: oracle.Facts, name: str) -> list[str]:
     with more facts, then by name.
     """
     known = Counter(head for head, _, _ in facts)
-    others = oracle.entities(facts) - {name}
-    return sorted(
-        others,
-        key=lambda other: (-round(oracle.similarity(facts, name, other), 12), -known[other], other),
-    )
+
+    def closest_first(other: str) -> tuple[float, int, str]:
+        similarity = round(oracle.similarity(facts, name, other), 12)
+        return -similarity, -known[other], other
+
+    return sorted(oracle.entities(facts) - {name}, key=closest_first)
 
 
 @given(fact_lists(least=1), st.integers(0, 9))

@@ -61,7 +61,8 @@ def assert_same_counts(cases: State, expected: State) -> None:
         for column in ("types", *COUNT_COLUMNS):
             one = getattr(cases.statistics.counted[relation], column)
             other = getattr(counts, column)
-            assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
+            assert one.dtype == other.dtype
+            assert one.tolist() == other.tolist()
 
 
 @example_settings(max_examples=60)
@@ -190,11 +191,9 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
     for part in (hits_of(cases, 3)[1], counts_of(cases)):
         write_part(part, tmp_path / "part.npz")
         again = read_part(tmp_path / "part.npz")
-        assert (again.shard, again.digest, again.max_length) == (
-            part.shard,
-            part.digest,
-            part.max_length,
-        )
+        assert again.shard == part.shard
+        assert again.digest == part.digest
+        assert again.max_length == part.max_length
         assert again.names == part.names
         assert list(again.columns) == list(part.columns)
         for name in ("counted", "relation", "types"):
