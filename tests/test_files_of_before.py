@@ -67,7 +67,8 @@ def test_counts_of_before_are_those_of_the_facts() -> None:
     cases = CaseBase(saved.settings)
     cases._start_with(state)
     assert not state.statistics.counted
-    hits, counts = read_part(FILES / "hits.npz"), read_part(FILES / "counts.npz")
+    hits = read_part(FILES / "hits.npz")
+    counts = read_part(FILES / "counts.npz")
     assert with_hits(cases.state, hits).statistics.longest == cases.settings.max_length
     keep(cases.state, counts)
     assert sorted(cases.state.statistics.counted) == list(range(cases.graph.directions))

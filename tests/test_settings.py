@@ -78,7 +78,9 @@ def test_a_count_is_a_whole_number_that_64_bits_hold() -> None:
 
 
 def test_the_default_discount_lets_the_best_piece_decide_and_the_next_break_ties() -> None:
-    assert (Settings().discount, Settings().best, Settings().fallback) == (0.05, 5, True)
+    assert Settings().discount == 0.05
+    assert Settings().best == 5
+    assert Settings().fallback
 
 
 @pytest.mark.parametrize("dataset", sorted(PAPER))
