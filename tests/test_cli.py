@@ -48,6 +48,20 @@ def test_a_shell_can_complete_commands_and_options() -> None:
     assert done.stdout.split() == ["plain,--type"]
 
 
+@pytest.mark.parametrize("option", ["--verbose", "--log-json"])
+def test_what_is_done_is_said_if_that_is_wanted(option: str) -> None:
+    program = "from casegraph.cli import main; main()"
+    arguments = [option, "ask", "world", "Marie Curie", "spouse", "--top", "1"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
+    )
+    lines = done.stderr.splitlines()
+    if option == "--log-json":
+        lines = [json.loads(line)["message"] for line in lines]
+    assert "world: <CaseBase: 3,766 facts" in lines[0]
+    assert "counted what 'spouse' needs" in lines[1]
+
+
 def test_the_module_is_the_command() -> None:
     command = [sys.executable, "-m", "casegraph", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -281,6 +281,27 @@ class Frame:
         return self._rows.__arrow_c_stream__(requested_schema)
 
 
+class OldFrame:
+    """What of a frame of pandas is looked at: columns, and rows of anything."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self.columns = list(columns)
+        self._rows = list(zip(*columns.values(), strict=True))
+        self.iloc = self
+
+    def __getitem__(self, places: Any) -> "OldFrame":  # noqa: ANN401
+        _, chosen = places
+        rows = list(zip(*self._rows, strict=True))
+        return OldFrame({self.columns[place]: list(rows[place]) for place in chosen})
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def itertuples(self, *, index: bool, name: None) -> Any:  # noqa: ANN401
+        assert (index, name) == (False, None)
+        return iter(self._rows)
+
+
 GOOD = {
     "tuples": [("a", "r", "b")],
     "lists": [["a", "r", "b"]],
@@ -290,6 +311,7 @@ GOOD = {
     "numpy's strings": [tuple(np.array(["a", "r", "b"]))],
     "arrow": table(head=["a"], relation=["r"], tail=["b"]),
     "frame": Frame(table(t=["b"], r=["r"], h=["a"])),
+    "pandas": OldFrame({"w": [1.0], "tail": ["b"], "head": ["a"], "relation": ["r"]}),
     "unnamed columns": table(x=["a"], y=["r"], z=["b"]),
 }
 
@@ -331,6 +353,18 @@ BAD: dict[str, tuple[Any, str]] = {
     "array of two columns": (np.array([["a", "r"]]), "ndarray:1: expected rows of three names"),
     "missing in a table": (table(h=["a", "b"], r=["r", "r"], t=["b", None]), "Table:2: expected"),
     "numbers in a table": (table(h=["a"], r=["r"], t=[5]), "Table:1: expected a name, found '5'"),
+    "pandas with nan": (
+        OldFrame({"h": ["a", "a"], "r": ["r", "r"], "t": ["b", NAN]}),
+        "OldFrame:2: expected a name, found 'nan'",
+    ),
+    "pandas with a number": (
+        OldFrame({"h": ["a"], "r": ["r"], "t": [5]}),
+        "OldFrame:1: expected a name, found '5'",
+    ),
+    "pandas with other columns": (
+        OldFrame({"drug": ["a"], "x": ["r"], "y": ["b"], "z": ["c"]}),
+        "OldFrame:0: found the columns 'drug, x, y, z'",
+    ),
     "other columns": (table(gene=["a"], link=["r"], p=["b"], q=["c"]), "Table:0: found the colu"),
 }
 

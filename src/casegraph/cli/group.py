@@ -9,6 +9,8 @@ one line and exit code 1 in one place, the group; commands never catch.
 from __future__ import annotations
 
 import errno
+import json
+import logging
 import os
 from functools import wraps
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
@@ -192,8 +194,10 @@ head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, 
     envvar="CASEGRAPH_THREADS",
     help="How many; else all processors.",
 )
+@click.option("--verbose", is_flag=True, help="Say on standard error what is being done.")
+@click.option("--log-json", is_flag=True, help="The same, as a JSON object a line.")
 @click.version_option(__version__)
-def cli(threads: int | None) -> None:
+def cli(threads: int | None, *, verbose: bool, log_json: bool) -> None:
     """Complete knowledge graphs by precedent: answers with reasons.
 
     A SOURCE is a file of facts (.tsv, .csv, .jsonl, .nt, .ttl, .rdf, .parquet and others, packed
@@ -206,6 +210,32 @@ def cli(threads: int | None) -> None:
     """
     if threads is not None:
         os.environ["CASEGRAPH_THREADS"] = str(threads)
+    if verbose or log_json:
+        start_logging(as_json=log_json)
+
+
+def start_logging(*, as_json: bool) -> None:
+    """Write what casegraph says about its work to standard error, from information on."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines() if as_json else logging.Formatter("casegraph: %(message)s"))
+    logger = logging.getLogger("casegraph")
+    logger.handlers = [handler]
+    logger.propagate = False
+    logger.setLevel(logging.INFO)
+
+
+class JsonLines(logging.Formatter):
+    """A record of the log as an object of JSON on one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record with its time in seconds since 1970."""
+        said = {
+            "time": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        return json.dumps(said, ensure_ascii=False)
 
 
 def names_of(file: BinaryIO) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from casegraph.running import Show
 
 
+logger = logging.getLogger(__name__)
 NAMES_FILES = ("entity_names", "relation_names", "entity2text", "relation2text")  # in benchmarks
 TOO_LONG = 3.0  # seconds of counting for a question to a store
 ZIP = b"PK\3\4"  # what a saved case base begins with
@@ -61,6 +63,7 @@ def case_base(
         is_given_ready = source == "world" or _is_saved(Path(source))
         kept = None if is_given_ready else kept_case(source, settings, read)
         cases = load_kept(kept) or _read(source, settings, read, show)
+        logger.info("%s: %s, %.1f s", source, cases, monotonic() - started)
         before = cases.state.statistics.counted.keys() | set()
         prepared = _prepared(cases, relation, entities, show)
         is_more = prepared.state.statistics.counted.keys() != before
@@ -76,7 +79,9 @@ def _prepared(
     for name in entities:
         cases.entity(name)
     if relation is not None:
+        started = monotonic()
         cases.prepare([relation], show)
+        logger.info("counted what %r needs, %.1f s", relation, monotonic() - started)
     return cases
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from casegraph.errors import MalformedFact, quoted
+from casegraph.formats.columns import Edges, looks_like_header, table_of
 from casegraph.formats.reading import Facts, Options, Reading
 from casegraph.graph.facts import Fact
 
@@ -58,15 +59,16 @@ def facts_in(given: Any) -> Iterable[Any]:  # noqa: ANN401  (whatever a program 
         return _named(given, _rows_of_array(given))
     if hasattr(given, "mapped_triples") and hasattr(given, "entity_to_id"):
         return _named(given, _rows_of_factory(given))
+    if _is_frame_of_facts(given):
+        return _named(given, _rows_of_frame(given))
     if hasattr(given, "__arrow_c_stream__") and find_spec("pyarrow") is not None:
         from casegraph.formats.arrow import read_table
 
         reading = Reading(_kind(given))
         return Facts(reading, read_table(given, reading, Options()))
-    if hasattr(given, "itertuples") and hasattr(given, "columns"):
-        return _named(given, _rows_of_frame(given))
     if not isinstance(given, Iterable):
-        raise MalformedFact("facts", 1, f"expected facts, found {quoted(repr(given))}")
+        advice = "; collect it first" if hasattr(given, "collect") else ""
+        raise MalformedFact("facts", 1, f"expected facts, found {quoted(repr(given))}{advice}")
     return given
 
 
@@ -76,6 +78,18 @@ def _named(given: object, batches: Batches) -> Facts:
 
 def _kind(given: object) -> str:
     return type(given).__name__
+
+
+def _is_frame_of_facts(given: Any) -> bool:  # noqa: ANN401
+    """Whether this is a frame of pandas with facts, or without pyarrow to read it otherwise.
+
+    A column of pandas may hold anything. Row by row, what is no name is seen and shown as it is.
+    """
+    if not hasattr(given, "itertuples") or not hasattr(given, "columns"):
+        return False
+    table = table_of([str(name) for name in given.columns])
+    has_nodes = table is not None and table.nodes is not None
+    return not has_nodes or find_spec("pyarrow") is None
 
 
 def _rows_of_array(array: Any) -> Batches:  # noqa: ANN401
@@ -105,25 +119,23 @@ def _rows_of_factory(factory: Any) -> Batches:  # noqa: ANN401
 
 
 def _rows_of_frame(frame: Any) -> Batches:  # noqa: ANN401
-    """The rows of a frame of pandas, where there is no Arrow."""
-    from casegraph.formats.columns import Edges, table_of
-
+    """The rows of a frame of pandas."""
     names = [str(name) for name in frame.columns]
     table = table_of(names)
     edges = table.edges if table is not None else None
-    if edges is None and len(names) == 3:
+    if edges is None and len(names) == 3 and not looks_like_header(names):
         edges = Edges(0, 1, 2)
     if edges is None:
         found = quoted(", ".join(names))
-        raise MalformedFact("DataFrame", 0, f"found the columns {found}, and not which to read")
+        raise MalformedFact(_kind(frame), 0, f"found the columns {found}, and not which to read")
     columns = frame.iloc[:, [edges.head, edges.relation, edges.tail]]
     batch: list[Any] = []
     for number, row in enumerate(columns.itertuples(index=False, name=None)):
         batch.append(row)
         if len(batch) == ROWS_AT_ONCE:
-            yield _checked(batch, "DataFrame", number + 1 - len(batch))
+            yield _checked(batch, _kind(frame), number + 1 - len(batch))
             batch = []
-    yield _checked(batch, "DataFrame", len(columns) - len(batch))
+    yield _checked(batch, _kind(frame), len(columns) - len(batch))
 
 
 def _checked(rows: list[Any], kind: str, before: int) -> list[Fact]:
