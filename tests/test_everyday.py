@@ -216,3 +216,10 @@ def test_search_folds_case_and_accents_and_ranks_beginnings_first() -> None:
     assert cases.search("nothing", 10) == []
     assert cases.search("  ", 10) == []
     assert len(cases.search("e", 2)) == 2
+
+
+def test_a_rare_word_is_found_among_many_lines_with_a_common_one() -> None:
+    cases = CaseBase()
+    cases.update(add=[(f"entity number {n}", "r", "y") for n in range(5_000)])
+    assert cases.search("number 4999")[0].entity == "entity number 4999"
+    assert cases.search("4999 number")[0].entity == "entity number 4999"

@@ -7,7 +7,7 @@ What `casegraph complete` proposes is read back by this, too: other keys are pas
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from typing import Any
+from typing import Any, NamedTuple
 
 from casegraph.errors import shortened
 from casegraph.formats.columns import Table, fact_or_description, table_of
@@ -19,7 +19,7 @@ from casegraph.graph.facts import Fact
 
 def read_json_lines(source: Place, reading: Reading, options: Options) -> Batches:
     """The facts of JSON lines; objects that describe entities are kept as descriptions."""
-    tables: dict[tuple[str, ...], Table | None] = {}
+    tables: dict[tuple[str, ...], _Plan | None] = {}  # by the keys of an object
     pieces = pieces_of(source)
     with closing(pieces):
         line_number = 1
@@ -46,10 +46,22 @@ def fact_lines(facts: Iterator[tuple[str, str, str]]) -> Iterator[bytes]:
         yield json.dumps(edge, ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
 
 
+class _Plan(NamedTuple):
+    """What objects with certain keys say, and the places and names of the keys that are read."""
+
+    table: Table
+    read: list[tuple[int, str]]
+
+    @classmethod
+    def of(cls, table: Table, keys: tuple[str, ...]) -> "_Plan":
+        """How to read objects with these keys."""
+        return cls(table, [(place, keys[place]) for place in sorted(table.places)])
+
+
 def _facts_of(
     line: bytes,
     number: int,
-    tables: dict[tuple[str, ...], Table | None],
+    tables: dict[tuple[str, ...], _Plan | None],
     reading: Reading,
     options: Options,
 ) -> Iterator[list[Fact]]:
@@ -66,7 +78,7 @@ def _facts_of(
 
 
 def _read(
-    line: bytes, tables: dict[tuple[str, ...], Table | None], options: Options
+    line: bytes, tables: dict[tuple[str, ...], _Plan | None], options: Options
 ) -> Fact | Description:
     if len(line) > MAX_RECORD_BYTES:
         raise ValueError("expected one object a line, found more than 16 MiB")
@@ -81,24 +93,26 @@ def _read(
 
     keys = tuple(options.columns or said)
     if keys not in tables:
-        tables[keys] = Table.of_three(keys) if options.columns else table_of(keys)
-    table = tables[keys]
-    if table is None:
+        table = Table.of_three(keys) if options.columns else table_of(keys)
+        tables[keys] = None if table is None else _Plan.of(table, keys)
+    plan = tables[keys]
+    if plan is None:
         raise ValueError("expected the keys of a fact, such as subject, predicate and object")
-    read = table.places
-    row = [_text(said, key) if place in read else "" for place, key in enumerate(keys)]
-    return fact_or_description(table, row)
+    row = [""] * plan.table.width
+    for place, key in plan.read:
+        row[place] = _text(said, key)
+    return fact_or_description(plan.table, row)
 
 
 def _text(said: Mapping[str, Any], key: str) -> str:
     """The text at a key; several texts, as categories of KGX, with | between them."""
     value = said.get(key)
+    if isinstance(value, str):
+        return value
     if value is None:
         return ""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "|".join(value)
-    if isinstance(value, str):
-        return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise ValueError(f"expected a name as {key!r}, found {shortened(json.dumps(value))}")

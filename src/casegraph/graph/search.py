@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from casegraph.graph.descriptions import Descriptions
     from casegraph.graph.graph import Graph
 
+SAMPLE = 200_000  # signs of the text, in which words are counted to find the rarest
 MOST_LOOKED_AT = 2_000  # lines with the rarest word, before they are sorted
 
 
@@ -55,12 +56,17 @@ class SearchText:
     def find(self, words: str, top: int) -> list[Hit]:
         """The best of the entities that have all these words in their name or in their label."""
         wanted = folded(words)
-        parts = sorted(wanted.split(), key=len, reverse=True)
+        parts = wanted.split()
         if not parts:
             return []
+        lines = list(self._lines_with(wanted))
+        if len(lines) < top and len(parts) > 1:  # not all one after the other
+            rarest = min(parts, key=lambda part: self._text.count(part, 0, SAMPLE))
+            lines += self._lines_with(rarest)
+
         prominence = self._graph.prominence()
         found: dict[int, tuple[int, int]] = {}
-        for line, entity in self._lines_with(parts[0]):
+        for line, entity in lines:
             if all(part in line for part in parts):
                 rank = (_how_well(line, wanted), int(prominence[entity]))
                 found[entity] = min(rank, found.get(entity, rank))
