@@ -531,6 +531,17 @@ def _why_nothing(state: State, question: Question, found: Found, *, is_only_one:
     return "no path type and no precedent leads to an answer"
 
 
+def _leads_one_way(state: State, relation: int) -> bool:
+    """Whether no entity is both a head and a tail of a relation."""
+
+    def has_no_entity_in_common() -> bool:
+        heads = state.graph.edges(forward(relation)).heads
+        tails = state.graph.edges(backward(relation)).heads
+        return len(np.intersect1d(heads, tails, assume_unique=True)) == 0
+
+    return state.derived(("leads one way", relation), has_no_entity_in_common)
+
+
 def _wrong_way_round(state: State, question: Question) -> str:
     """What to say if a question was probably meant the other way round; else nothing.
 
@@ -544,8 +555,7 @@ def _wrong_way_round(state: State, question: Question) -> str:
         return ""
     if not len(graph.answers(entity, other_way)):
         return ""
-    heads = graph.edges(question.direction).heads
-    if len(np.intersect1d(heads, graph.edges(other_way).heads, assume_unique=True)):
+    if not _leads_one_way(state, relation_of(question.direction)):
         return ""
     relation = graph.relations[relation_of(question.direction)]
     if is_inverse(question.direction):

@@ -53,9 +53,11 @@ def check_names(new: Iterable[str], facts: Sequence[tuple[str, str, str]], first
     new    the names that these facts bring; only they need to be looked at
     first  the number of the first of these facts
     """
-    refused = {name for name in new if problem_of(name)}
-    if not refused:
+    names = list(new)
+    are_good = all(map(str.strip, names)) and not _TAB_OR_LINE_END.search("\0".join(names))
+    if are_good:  # which is seen without a loop over the names
         return
+    refused = {name for name in names if problem_of(name)}
     for number, fact in enumerate(facts, start=first):
         for part, name in zip(Fact._fields, fact, strict=True):
             if name in refused:
