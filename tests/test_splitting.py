@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -11,6 +12,7 @@ from tests.strategies import fact_lists
 
 from casegraph import InvalidSettings, read_facts, world
 from casegraph.cli import cli
+from casegraph.evaluation.intervals import bootstrap
 from casegraph.evaluation.splitting import split
 from casegraph.graph.facts import Fact
 
@@ -34,6 +36,16 @@ def test_parts_that_make_no_sense_are_refused() -> None:
         split([], valid=0.5, test=0.5)
 
 
+def test_the_bootstrap_covers_the_mean_and_shrinks_with_more_values() -> None:
+    few = bootstrap(np.array([0.0, 1.0] * 10), draws=500)
+    many = bootstrap(np.array([0.0, 1.0] * 1000), draws=500)
+    assert few.mean == many.mean == 0.5
+    assert few.low < many.low < 0.5 < many.high < few.high
+    assert bootstrap(np.array([0.0, 1.0] * 10), draws=500) == few
+    # Of a mean of n coin tosses, 95% lie within 1.96 · 0.5 / √n.
+    assert many.high - many.low == pytest.approx(2 * 1.96 * 0.5 / 2000**0.5, rel=0.15)
+
+
 def run(*arguments: str) -> str:
     done = CliRunner().invoke(cli, list(arguments))
     assert done.exit_code == 0, done.stderr
@@ -48,7 +60,10 @@ def test_a_split_can_be_evaluated_and_every_rank_written(tmp_path: Path) -> None
 
     ranks = str(tmp_path / "ranks.jsonl")
     wanted = ["--set", "doubt=10", "--set", "path_types=none", "--format", "json"]
-    document = json.loads(run("evaluate", folder, "--ranks", ranks, *wanted))
+    more = ["--ranks", ranks, "--bootstrap", "200"]
+    document = json.loads(run("evaluate", folder, *more, *wanted))
+    low, high = document["summary"]["mrr_interval"]
+    assert low < document["summary"]["mrr"] < high
     settings = document["settings"]
     assert (settings["doubt"], settings["path_types"]) == (10, None)
     written = [json.loads(line) for line in Path(ranks).read_text(encoding="utf-8").splitlines()]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from casegraph.graph.graph import Graph
 
 INTO = "Where to write train.txt, valid.txt and test.txt."
+BOOTSTRAP = "Say in which interval the MRR lies, by N draws of the questions."
 RANKS = "Where to write the rank of every question: .csv, .tsv, .jsonl, .parquet."
 LABELS_SHOWN = 3  # of a file
 RELATIONS_SHOWN = 10
@@ -54,6 +55,7 @@ METRICS = {
     help="Ask for so many facts only, spread evenly over the split.",
 )
 @click.option("--ranks", type=Path, metavar="FILE", help=RANKS)
+@click.option("--bootstrap", type=click.IntRange(min=1), metavar="N", help=BOOTSTRAP)
 @click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
 @with_executor
 @with_settings
@@ -71,11 +73,13 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     from casegraph.evaluation.catalogue import located
     from casegraph.evaluation.datasets import SPLITS, Benchmark
     from casegraph.evaluation.evaluation import evaluate as experiment
+    from casegraph.evaluation.intervals import bootstrap
     from casegraph.formats.tables import table_format, write_table
     from casegraph.settings import Settings
 
     per_relation = asked.pop("per_relation")
     ranks = asked.pop("ranks")
+    draws = asked.pop("bootstrap")
     form = "" if ranks is None else table_format(ranks)
     source: str | Path | None = graph
     if graph is not None and graph not in SPLITS:
@@ -90,7 +94,14 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     if ranks is not None:
         rows = done.records()
         write_table(ranks, form, tuple(rows[0]), [tuple(row.values()) for row in rows])
-    return _metrics(done, ties, by_relation=per_relation)
+    result = _metrics(done, ties, by_relation=per_relation)
+    if draws is not None:
+        rank = done.ranks.realistic if ties == "mean" else done.ranks.original
+        interval = bootstrap(1 / rank, draws)
+        result.document["summary"]["mrr_interval"] = [interval.low, interval.high]
+        within = f"{interval.low:.4f} to {interval.high:.4f}"
+        note(f"MRR {interval.mean:.4f}, within {within} in 95% of {draws:,} draws")
+    return result
 
 
 @cli.command()
