@@ -15,9 +15,11 @@ void for_each_query(const RelationQuery& relation_query, const Queries& queries,
   const Chunks chunks(queries.entities.size(), 4);
   std::vector<std::unique_ptr<Workspace>> taken;
   std::deque<Answerer> answerers;
+  const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
+  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options.living);
   for (std::size_t worker = 0; worker < chunks.workers(threads); ++worker) {
-    taken.push_back(workspaces.take(static_cast<std::size_t>(relation_query.graph.entities)));
-    answerers.emplace_back(relation_query, queries, *taken.back(), progress);
+    taken.push_back(workspaces.take(entities));
+    answerers.emplace_back(relation_query, queries, similarity, *taken.back(), progress);
   }
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
     for (std::size_t query = begin; query < end; ++query) use(answerers[thread], query);
@@ -123,7 +125,8 @@ EvidenceOfEach evidence_of_each(const RelationQuery& relation_query, const Queri
   const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
   std::unique_ptr<Workspace> workspace = workspaces.take(entities);
   EvidenceRecord record(answers, entities);
-  Answerer answerer(relation_query, queries, *workspace, progress);
+  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options.living);
+  Answerer answerer(relation_query, queries, similarity, *workspace, progress);
   answerer.record(record);
   answerer.answer(0);
   workspaces.give_back(std::move(workspace));

@@ -28,11 +28,11 @@ struct Goal {
   }
 };
 
-// The candidates that the goal may still depend on, if all evidence to come is worth no more than
-// `next`. The targets must be candidates.
+// The candidates that the goal may still depend on, if all path types to come have no more than the
+// strength `next`. The targets must be candidates.
 class Leaders {
  public:
-  Leaders(const Candidates& candidates, const Goal& goal, const Piece& next)
+  Leaders(const Candidates& candidates, const Goal& goal, double next)
       : candidates_(candidates) {
     for (std::size_t place = 0; place < candidates.list().size(); ++place)
       bounds_.push_back(candidates.bounds(place, next));
@@ -50,7 +50,7 @@ class Leaders {
   double least_score() const { return least_score_; }
 
   // Surely less. A difference of less than a part in 10^12 could be due to rounding, and is not
-  // trusted: sums of at most eight doubles are exact to about 10^-15.
+  // trusted: sums of a few dozen doubles are exact to about 10^-14.
   static bool is_less(double a, double b) { return a * (1 + 1e-12) < b; }
 
  private:

@@ -1,4 +1,5 @@
 // Python's view of kernels/answering.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/tuple.h>
 
 #include "answering/relation_query.hpp"
@@ -11,12 +12,14 @@ namespace {
 
 using namespace nb::literals;
 
-// Path types, offsets, places of path types, weights: the parts of `WalkLists`.
-using WalkArrays = std::tuple<In<PathType>, In<std::int64_t>, In<std::int32_t>, In<double>>;
+// Path types, offsets, places of path types, weights of open and of taken slots: the parts of
+// `WalkLists`.
+using WalkArrays =
+    std::tuple<In<PathType>, In<std::int64_t>, In<std::int32_t>, In<double>, In<double>>;
 
 WalkLists lists_of(const WalkArrays& given) {
-  const auto& [types, offsets, walked, weights] = given;
-  return {span(types), span(offsets), span(walked), span(weights)};
+  const auto& [types, offsets, walked, weights, taken_weights] = given;
+  return {span(types), span(offsets), span(walked), span(weights), span(taken_weights)};
 }
 
 // A `RelationQuery` with the arrays it looks into; Python keeps the graph alive.
@@ -115,7 +118,12 @@ void bind_answering(nb::module_& m) {
       .def_rw("habit", &QueryOptions::habit)
       .def_rw("sum", &QueryOptions::sum)
       .def_rw("discount", &QueryOptions::discount)
+      .def_rw("across", &QueryOptions::across)
+      .def_rw("weights", &QueryOptions::weights)
       .def_rw("best", &QueryOptions::best)
+      .def_rw("nearest", &QueryOptions::nearest)
+      .def_rw("most_sharers", &QueryOptions::most_sharers)
+      .def_rw("living", &QueryOptions::living)
       .def_rw("budget", &QueryOptions::budget);
 
   nb::class_<Workspaces>(m, "Workspaces",

@@ -81,7 +81,9 @@ class CaseBase:
         """What queries are answered from now; an update replaces it, and leaves this one as it is."""
         return self._state
 
-    def update(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()) -> Update:
+    def update(
+        self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()
+    ) -> Update:
         """Retract facts, then add facts, and bring everything up to date with them (§2.3); all or nothing.
 
         To retract an entity, name it alone: all its facts go.
@@ -275,7 +277,9 @@ def _answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted)
     return [found[place] for place in range(len(questions))]
 
 
-def _answers_of_relation(state: State, direction: int, names: list[str], wanted: Wanted) -> list[Answers]:
+def _answers_of_relation(
+    state: State, direction: int, names: list[str], wanted: Wanted
+) -> list[Answers]:
     """The answers to (name, direction, ?) for each name."""
     graph = state.graph
     entities = [_entity_with_facts(state, name) for name in names]
@@ -297,7 +301,9 @@ def _answers_of_relation(state: State, direction: int, names: list[str], wanted:
     ]
 
 
-def _named(state: State, question: Question, found: Found, known: set[int], wanted: Wanted) -> Answers:
+def _named(
+    state: State, question: Question, found: Found, known: set[int], wanted: Wanted
+) -> Answers:
     """The answers that are wanted of those found, by name; if there are none, a note says why."""
     candidates = wanted.candidates
     scored = list(zip(found.entities.tolist(), found.scores.tolist(), strict=True))
@@ -339,7 +345,9 @@ def _scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         targets = ids(tails[relation])
         one_target_each = (np.arange(len(targets) + 1), targets)
         nothing_known = (np.zeros(len(targets) + 1, dtype=np.int64), ids())
-        standing = standings(state, (relation, asked), one_target_each, nothing_known, hidden=targets)
+        standing = standings(
+            state, (relation, asked), one_target_each, nothing_known, hidden=targets
+        )
         for place, score in zip(places[relation], standing.score.tolist(), strict=True):
             scores[place] = score
     return scores

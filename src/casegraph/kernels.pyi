@@ -66,7 +66,13 @@ def closed_paths(
     progress: Counts,
 ) -> tuple[Ids, Ids, Counts, Counts]: ...
 def cycles(
-    graph: Graph, tops: Ids, rank: Ids, max_length: int, limit: tuple[int, int], threads: int, progress: Counts
+    graph: Graph,
+    tops: Ids,
+    rank: Ids,
+    max_length: int,
+    limit: tuple[int, int],
+    threads: int,
+    progress: Counts,
 ) -> tuple[Ids, Counts, Counts, Counts]: ...
 def cycles_through(
     graph: Graph, head: int, relation: int, tail: int, max_length: int, longest: int
@@ -96,7 +102,13 @@ def reach_cost(
     graph: Graph, relation: int, types: Counts, max_length: int, most: int, threads: int
 ) -> tuple[Counts, Counts, Counts, Counts]: ...
 def affected_endpoints(
-    graph: Graph, heads: Ids, relations: Ids, tails: Ids, relation: int, types: Counts, max_length: int
+    graph: Graph,
+    heads: Ids,
+    relations: Ids,
+    tails: Ids,
+    relation: int,
+    types: Counts,
+    max_length: int,
 ) -> tuple[Ids, Ids, Ids, Ids]: ...
 def reach_back(
     graph: Graph,
@@ -115,10 +127,18 @@ class Workspaces:
     def __init__(self) -> None: ...
 
 class RelationQuery:
-    def __init__(self, graph: Graph, relation: int, walk: _WalkLists, options: QueryOptions, rank: Ids) -> None: ...
+    def __init__(
+        self, graph: Graph, relation: int, walk: _WalkLists, options: QueryOptions, rank: Ids
+    ) -> None: ...
 
 def answers(
-    query: RelationQuery, entities: Ids, lists: Ids, hidden: Ids, workspaces: Workspaces, top: int, threads: int
+    query: RelationQuery,
+    entities: Ids,
+    lists: Ids,
+    hidden: Ids,
+    workspaces: Workspaces,
+    top: int,
+    threads: int,
 ) -> tuple[Counts, Ids, Floats, npt.NDArray[np.uint8], int]: ...
 def standings(
     query: RelationQuery,
@@ -133,8 +153,18 @@ def standings(
     threads: int,
 ) -> tuple[Floats, Counts, Counts, Counts]: ...
 def evidence(
-    query: RelationQuery, entities: Ids, lists: Ids, hidden: Ids, workspaces: Workspaces, answer: int
+    query: RelationQuery,
+    entities: Ids,
+    lists: Ids,
+    hidden: Ids,
+    workspaces: Workspaces,
+    answer: int,
 ) -> tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]: ...
 def evidence_of_each(
-    query: RelationQuery, entities: Ids, lists: Ids, hidden: Ids, workspaces: Workspaces, answers: Ids
+    query: RelationQuery,
+    entities: Ids,
+    lists: Ids,
+    hidden: Ids,
+    workspaces: Workspaces,
+    answers: Ids,
 ) -> tuple[Counts, tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]]: ...

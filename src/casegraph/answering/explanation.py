@@ -116,9 +116,13 @@ class Reason:
     def sentence(self, answer: Answer) -> str:
         """The reason as a person reads it."""
         if self.kind == "path":
-            return path_sentence(self.words, right=self.count, reached=self.of, hits=self.hits, tries=self.tries)
+            return path_sentence(
+                self.words, right=self.count, reached=self.of, hits=self.hits, tries=self.tries
+            )
         if self.kind == "shared fact":
-            return shared_fact_sentence(self.words, count=self.count, of=self.of, answer=answer.entity)
+            return shared_fact_sentence(
+                self.words, count=self.count, of=self.of, answer=answer.entity
+            )
         return habit_sentence(self.words, count=self.count, of=self.of, answer=answer.entity)
 
 
@@ -139,21 +143,31 @@ class Explanation:
 
     def text(self) -> str:
         """The explanation for a terminal."""
-        return explanation_as_text(shown(self.answer), self._shown_reasons(), self._shown_neighbours())
+        return explanation_as_text(
+            shown(self.answer), self._shown_reasons(), self._shown_neighbours()
+        )
 
     def _repr_html_(self) -> str:
-        return explanation_as_html(shown(self.answer), self._shown_reasons(), self._shown_neighbours())
+        return explanation_as_html(
+            shown(self.answer), self._shown_reasons(), self._shown_neighbours()
+        )
 
     def _shown_reasons(self) -> list[ShownReason]:
-        return [ShownReason(reason.share, reason.sentence(self.answer), reason.drawn()) for reason in self.reasons]
+        return [
+            ShownReason(reason.share, reason.sentence(self.answer), reason.drawn())
+            for reason in self.reasons
+        ]
 
     def _shown_neighbours(self) -> list[ShownNeighbour]:
         return [
-            ShownNeighbour(neighbour.entity, neighbour.similarity, neighbour.answers) for neighbour in self.neighbours
+            ShownNeighbour(neighbour.entity, neighbour.similarity, neighbour.answers)
+            for neighbour in self.neighbours
         ]
 
 
-def explanations(state: State, query: Query, answers: Sequence[Answer], found: Ids) -> list[Explanation]:
+def explanations(
+    state: State, query: Query, answers: Sequence[Answer], found: Ids
+) -> list[Explanation]:
     """The reasons for each of several answers to one query, and its contextual entities.
 
     found  (answers,)  the entity of each answer
@@ -163,7 +177,8 @@ def explanations(state: State, query: Query, answers: Sequence[Answer], found: I
     k = state.settings.neighbours or NEIGHBOURS_SHOWN
     near = contextual_entities(state.profiles, state.graph, query, k)
     neighbours = tuple(
-        Neighbour.of(state, query.entity, other, query.relation) for other in near.tolist()[:NEIGHBOURS_SHOWN]
+        Neighbour.of(state, query.entity, other, query.relation)
+        for other in near.tolist()[:NEIGHBOURS_SHOWN]
     )
     evidence = _evidence(state, query, found)
     explained = []
@@ -193,14 +208,18 @@ def _evidence(state: State, query: Query, found: Ids, hidden: int = UNKNOWN) -> 
     """The evidence for each of the entities `found`, gathered in one pass."""
     entity = ids([query.entity])
     lists, kernel = relation_query(state, query.relation, entity)
-    offsets, columns = kernels.evidence_of_each(kernel, entity, lists.of_query, ids([hidden]), state.workspaces, found)
+    offsets, columns = kernels.evidence_of_each(
+        kernel, entity, lists.of_query, ids([hidden]), state.workspaces, found
+    )
     rows = zip(*(column.tolist() for column in columns), strict=True)
     pieces = [Piece(*row) for row in rows]
     of_each = [pieces[start:end] for start, end in pairwise(offsets.tolist())]
     return Evidence(lists, of_each)
 
 
-def _reasons(state: State, query: Query, found: int, lists: WalkLists, pieces: list[Piece]) -> Iterator[Reason]:
+def _reasons(
+    state: State, query: Query, found: int, lists: WalkLists, pieces: list[Piece]
+) -> Iterator[Reason]:
     """What pieces of evidence say, as reasons, the most important first."""
     graph = state.graph
     for piece, share in _shares(state, pieces):
@@ -266,7 +285,9 @@ def _shares(state: State, pieces: list[Piece]) -> Iterator[tuple[Piece, float]]:
         weight *= settings.discount
 
 
-def _path_reason(state: State, query: Query, found: int, number: int, *, worth: float, share: float) -> Reason:
+def _path_reason(
+    state: State, query: Query, found: int, number: int, *, worth: float, share: float
+) -> Reason:
     path_type = unpacked(number, state.settings.max_length)
     counts = state.statistics.everyone(query.relation)
     row = int(np.searchsorted(counts.types, number))
@@ -300,7 +321,9 @@ def _cluster_that_weighed(state: State, query: Query, path_type: PathType) -> in
     return own if has_hits else EVERYONE
 
 
-def _named_paths(state: State, entity: int, path_type: PathType, found: int) -> Iterator[tuple[str, ...]]:
+def _named_paths(
+    state: State, entity: int, path_type: PathType, found: int
+) -> Iterator[tuple[str, ...]]:
     """The paths of a type between two entities, each as names of entities and relations in turn."""
     graph = state.graph
     loop_free = state.settings.loop_free

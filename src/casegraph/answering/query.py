@@ -42,7 +42,9 @@ class Found(NamedTuple):
     exact: bool
 
 
-def answers(state: State, relation: int, entities: Ids, *, top: int, hidden: Ids | None = None) -> list[Found]:
+def answers(
+    state: State, relation: int, entities: Ids, *, top: int, hidden: Ids | None = None
+) -> list[Found]:
     """The best `top` answers of each query (entity, relation, ?); all of them if `top` is -1.
 
     entities  (queries,)  the entity of each query; -1 if it was never seen
@@ -273,7 +275,9 @@ def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, 
     return groups.keys(places), groups.sums(counts.hits[rows])
 
 
-def _weights(state: State, relation: int, cluster: int, types: Counts, frequencies: Counts) -> Floats:
+def _weights(
+    state: State, relation: int, cluster: int, types: Counts, frequencies: Counts
+) -> Floats:
     """What the gathered path types are worth, by the settings.
 
     frequencies  (types,)  how often each led a contextual entity to an answer

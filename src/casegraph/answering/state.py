@@ -88,7 +88,9 @@ class Step(NamedTuple):
 class LazyClusters:
     """Which cluster each entity is in: known already, or made when first asked for."""
 
-    def __init__(self, graph: Graph, profiles: Profiles, settings: Settings, known: Clusters | None = None) -> None:
+    def __init__(
+        self, graph: Graph, profiles: Profiles, settings: Settings, known: Clusters | None = None
+    ) -> None:
         self._graph = graph
         self._profiles = profiles
         self._settings = settings
@@ -170,7 +172,9 @@ class State:
         """The same state under another number."""
         return State(self.statistics, self.profiles, self._clusters, sequence)
 
-    def updated(self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()) -> Step:
+    def updated(
+        self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()
+    ) -> Step:
         """The state after some facts are retracted and then others added."""
         graph = self.graph.copy()
         change = graph.retract(retract).then(graph.add(add))
@@ -225,7 +229,9 @@ class State:
         if _has_many_unused_names(graph, profiles) or not has_room_for_relations:
             later = _with_used_names(graph, profiles, clusters, statistics, self.settings, sequence)
         elif statistics is None:
-            later = State.of(graph, self.settings, profiles=profiles, clusters=clusters, sequence=sequence)
+            later = State.of(
+                graph, self.settings, profiles=profiles, clusters=clusters, sequence=sequence
+            )
         else:
             later = State(statistics, profiles, lazy_clusters, sequence)
         return Step(later, change, graph, update)

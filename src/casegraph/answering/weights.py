@@ -93,7 +93,9 @@ class Estimate(NamedTuple):
     precision: float
 
 
-def estimate(statistics: PathStatistics, cluster: int, relation: int, path_type: Sequence[int]) -> Estimate:
+def estimate(
+    statistics: PathStatistics, cluster: int, relation: int, path_type: Sequence[int]
+) -> Estimate:
     """Prior and precision of one path type, as a query of the cluster estimates them."""
     _, all_hits = statistics.hits_in(cluster, relation)
     total = int(all_hits.sum())

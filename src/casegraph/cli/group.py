@@ -57,11 +57,21 @@ class Commands(click.Group):
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that choose settings, as one function of the source."""
 
-    @click.option("--settings", type=click.Choice(SETTINGS), help="Ours (default), the paper's, or a baseline's.")
-    @click.option("--dataset", type=click.Choice(DATASETS), help="Whose settings in the paper; else by the folder.")
+    @click.option(
+        "--settings",
+        type=click.Choice(SETTINGS),
+        help="Ours (default), the paper's, or a baseline's.",
+    )
+    @click.option(
+        "--dataset",
+        type=click.Choice(DATASETS),
+        help="Whose settings in the paper; else by the folder.",
+    )
     @click.option("--max-length", type=int, metavar="N", help="The longest path, from 1 to 5.")
     @wraps(command)
-    def choosing(settings: str | None, dataset: str | None, max_length: int | None, **options: object) -> None:
+    def choosing(
+        settings: str | None, dataset: str | None, max_length: int | None, **options: object
+    ) -> None:
         def chosen(source: str) -> Settings | None:
             from casegraph.cli.sources import settings_named
 
@@ -75,17 +85,32 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say how to read files of facts, as a function of the source."""
 
-    @click.option("--columns", metavar="A,B,C", help="The names in the header of the columns to read.")
-    @click.option("--header/--no-header", default=None, help="Whether the first line is a header; else by its words.")
+    @click.option(
+        "--columns", metavar="A,B,C", help="The names in the header of the columns to read."
+    )
+    @click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line is a header; else by its words.",
+    )
     @choice("--on-error", ("stop", "skip"), "At a line that is no fact.")
-    @click.option("--refused", type=click.File("wb"), metavar="FILE", help="Where to write the lines that are skipped.")
+    @click.option(
+        "--refused",
+        type=click.File("wb"),
+        metavar="FILE",
+        help="Where to write the lines that are skipped.",
+    )
     @wraps(command)
-    def reading(columns: str | None, header: bool | None, on_error: Any, refused: Any, **options: object) -> None:  # noqa: ANN401
+    def reading(
+        columns: str | None, header: bool | None, on_error: Any, refused: Any, **options: object
+    ) -> None:  # noqa: ANN401
         def read(source: str) -> Facts:
             from casegraph.graph.facts import read_facts
 
             named = None if columns is None else columns.split(",")
-            return read_facts(source, columns=named, header=header, on_error=on_error, refused=refused)
+            return read_facts(
+                source, columns=named, header=header, on_error=on_error, refused=refused
+            )
 
         command(read=read, **options)
 
@@ -96,7 +121,9 @@ def with_executor(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that choose where to work, as an executor."""
 
     @choice("--executor", ("here", "dask"), "Where to work: in this process, or on a Dask cluster.")
-    @click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster; else it is started here.")
+    @click.option(
+        "--scheduler", metavar="ADDRESS", help="Of the Dask cluster; else it is started here."
+    )
     @wraps(command)
     def choosing(executor: str, scheduler: str | None, **options: object) -> None:
         from casegraph.execution.executor import HERE
@@ -112,15 +139,22 @@ def with_executor(command: Callable[..., None]) -> Callable[..., None]:
     return choosing
 
 
-relations = click.option("--relations", multiple=True, metavar="NAME", help="Only this one; may be given repeatedly.")
-top = click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many to print.")
+relations = click.option(
+    "--relations", multiple=True, metavar="NAME", help="Only this one; may be given repeatedly."
+)
+top = click.option(
+    "--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many to print."
+)
 as_of = click.option("--as-of", type=int, metavar="N", help="Of a store: answer as after update N.")
 head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, RELATION, ENTITY).")
 
 
 @click.group(cls=Commands, context_settings={"max_content_width": 100})
 @click.option(
-    "--threads", type=click.IntRange(min=1), envvar="CASEGRAPH_THREADS", help="How many; else all processors."
+    "--threads",
+    type=click.IntRange(min=1),
+    envvar="CASEGRAPH_THREADS",
+    help="How many; else all processors.",
 )
 @click.version_option(__version__)
 def cli(threads: int | None) -> None:

@@ -46,9 +46,13 @@ class Result:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
-def choice(name: str, choices: tuple[str, ...], text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def choice(
+    name: str, choices: tuple[str, ...], text: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """An option whose default is the first choice."""
-    return click.option(name, type=click.Choice(choices), default=choices[0], show_default=True, help=text)
+    return click.option(
+        name, type=click.Choice(choices), default=choices[0], show_default=True, help=text
+    )
 
 
 def with_format(command: Callable[..., Result]) -> Callable[..., None]:

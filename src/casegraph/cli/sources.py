@@ -47,7 +47,9 @@ def case_base(
     return cases
 
 
-def settings_named(name: str | None, dataset: str | None, max_length: int | None, source: str) -> Settings | None:
+def settings_named(
+    name: str | None, dataset: str | None, max_length: int | None, source: str
+) -> Settings | None:
     """The settings that were chosen for a source; None if none were."""
     if name is None and max_length is None:
         return None
@@ -85,7 +87,9 @@ def _store(source: str, settings: Settings | None, as_of: int | None) -> CaseSto
     if is_store(Path(source)):
         return CaseStore.open(source, settings, read_only=True, as_of=as_of)
     if as_of is not None:
-        raise CasegraphError(f"{source}: has no past, as only a store has one; make one with 'casegraph build'")
+        raise CasegraphError(
+            f"{source}: has no past, as only a store has one; make one with 'casegraph build'"
+        )
     return None
 
 

@@ -32,8 +32,6 @@ from casegraph.statistics.counts import Counting, Hits, PathCounts, having
 from casegraph.statistics.path_types import renumbered
 from casegraph.storage.count_columns import COUNT_COLUMNS, TYPES
 
-REACH_COLUMNS = ("reached", "right", "left_out")  # what the second pass counts
-
 
 @dataclass(frozen=True, slots=True)
 class Shard:

@@ -162,7 +162,9 @@ class Facts(Iterator[Fact]):
     skipped  how many lines, or records of CSV, were refused so far
     """
 
-    def __init__(self, source: _Place, layout: "_Layout", *, is_strict: bool, refused: IO[Any] | None) -> None:
+    def __init__(
+        self, source: _Place, layout: "_Layout", *, is_strict: bool, refused: IO[Any] | None
+    ) -> None:
         self.source = _name_of(source)
         self.skipped = 0
         self._layout = layout
@@ -534,7 +536,9 @@ def _encoded(fact: tuple[str, str, str], name: str, number: int) -> bytes:
     text = "\t".join(fact)
     line = text.encode(errors="replace") + b"\n"
     if _plain_facts(line) != [tuple(fact)]:
-        problem = "a name that is blank, or has a tab, line end, NUL or lone surrogate, cannot be written"
+        problem = (
+            "a name that is blank, or has a tab, line end, NUL or lone surrogate, cannot be written"
+        )
         raise MalformedFact(name, number, f"{problem}: {quoted(text)}")
     return line
 

@@ -222,7 +222,9 @@ class Graph:
         """
         given = list(facts)
         single_facts = [fact for fact in given if not isinstance(fact, str)]
-        rows_of_entities = {name: self._rows_around(name) for name in given if isinstance(name, str)}
+        rows_of_entities = {
+            name: self._rows_around(name) for name in given if isinstance(name, str)
+        }
 
         retracted = self.apply(self._known_rows(single_facts), add=False)
         around_entities = np.concatenate([NO_ROWS, *rows_of_entities.values()])

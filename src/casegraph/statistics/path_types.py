@@ -134,7 +134,9 @@ def in_words(graph: Graph, path_type: Sequence[int]) -> str:
     return " → ".join(graph.relation_name(relation) for relation in path_type)
 
 
-def paths_between(graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool) -> Iterator[Path]:
+def paths_between(
+    graph: Graph, entity: int, path_type: Sequence[int], goal: int, *, loop_free: bool
+) -> Iterator[Path]:
     """The paths of a type from `entity` to `goal`, in the order of the names of their entities.
 
     A depth-first search. To take no step in vain, it goes only to entities from which the rest of

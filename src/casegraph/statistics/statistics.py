@@ -4,7 +4,7 @@ The counts behind the prior and the precision of path types (§2.2.3, equations 
     hits     loop-free paths of a type from an entity that has the relation to one of its answers
     tries    walks of the type from those entities, wherever they end
     reached  distinct ends of loop-free paths of the type from each of those entities
-    right    those of the ends reached that are answers
+    right    those of the ends reached that are answers; both also for ends with an open slot
 
 Only integers are stored, summed over the entities of a cluster or over everyone; ratios are formed
 when they are needed (see answering/weights). A `PathStatistics` belongs to one state of the graph.
@@ -263,7 +263,9 @@ class PathStatistics:
         """Take the hits of all relations, to which all entities have contributed."""
         self._hits = KnownHits.of(counted, self.settings)
 
-    def reach_of(self, relations: list[int], entities: Ids, show: Show = quiet) -> dict[int, PathCounts]:
+    def reach_of(
+        self, relations: list[int], entities: Ids, show: Show = quiet
+    ) -> dict[int, PathCounts]:
         """The counts of relations, where only these entities contribute to reached and right.
 
         The path types of all relations are counted in one call: first they are laid side by side,
@@ -287,7 +289,7 @@ class PathStatistics:
         labels = np.repeat(np.array(relations, dtype=np.int32), sizes)
         max_widths = joined(limits)
         is_limited = bool((max_widths < UNLIMITED).any())
-        reached, right, left_out = Counting(self.graph, self.settings, show).reach(
+        reach = Counting(self.graph, self.settings, show).reach(
             labels,
             joined(types_in_use),
             entities,
@@ -297,13 +299,13 @@ class PathStatistics:
         start = 0
         for relation, places in zip(relations, places_in_use, strict=True):
             own = slice(start, start + len(places))
-            found[relation].reached[places] = reached[own]
-            found[relation].right[places] = right[own]
-            found[relation].left_out[places] = left_out[own]
+            found[relation].put_reach(places, reach.of(own))
             start = own.stop
         return found
 
-    def after(self, change: Change, graph: Graph, clusters: Callable[[], Ids]) -> tuple[PathStatistics, ChangedHits]:
+    def after(
+        self, change: Change, graph: Graph, clusters: Callable[[], Ids]
+    ) -> tuple[PathStatistics, ChangedHits]:
         """The statistics of the graph after a change, and what the change did to hits (§2.3 (c)).
 
         graph     the graph after the change
@@ -350,14 +352,18 @@ class PathStatistics:
             pending_clusters[relation] = PendingClusterCounts(cluster_counts, backlog.newest)
 
         self._backlog = backlog
-        self._pending = {relation: one for relation, one in pending.items() if backlog.holds(one.epoch)}
+        self._pending = {
+            relation: one for relation, one in pending.items() if backlog.holds(one.epoch)
+        }
         self._pending_clusters = {
             relation: one
             for relation, one in pending_clusters.items()
             if backlog.holds(one.epoch) and backlog.baseline(one.epoch) is not None
         }
 
-    def renumbered(self, graph: Graph, new: Renumbering, clusters: Callable[[], Ids]) -> PathStatistics:
+    def renumbered(
+        self, graph: Graph, new: Renumbering, clusters: Callable[[], Ids]
+    ) -> PathStatistics:
         """The same counts under new ids; those of clusters are not kept."""
         later = PathStatistics(graph, clusters, self.settings)
         max_length = self.settings.max_length
@@ -455,7 +461,9 @@ class PathStatistics:
             outdated, relation, counting, self._clusters(), self.counted[relation]
         )
 
-    def _count_clusters_from_scratch(self, relations: list[int], counting: Counting, longest: int) -> None:
+    def _count_clusters_from_scratch(
+        self, relations: list[int], counting: Counting, longest: int
+    ) -> None:
         """Count hits and tries of these relations in every cluster, `EVERYONE` included."""
         entities = having(self.graph, relations)
         columns = counting.hits(relations, entities, self._clusters(), longest)

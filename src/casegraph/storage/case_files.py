@@ -270,4 +270,4 @@ def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
 
     relations = np.arange(len(offsets) - 1, dtype=np.int32)
     relation_of_row = np.repeat(relations, np.diff(offsets))
-    check_reach(relation_of_row, counted, columns["reached"], columns["right"], columns["left_out"])
+    check_reach(relation_of_row, counted, columns)

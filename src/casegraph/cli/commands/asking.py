@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 @top
 @head
 @choice("--known", ("mark", "exclude"), "What to do with answers that are facts already.")
-@click.option("--candidates", type=click.File("rb"), help="The only answers to consider, one a line.")
+@click.option(
+    "--candidates", type=click.File("rb"), help="The only answers to consider, one a line."
+)
 @click.option("--explain", is_flag=True, help="Say why, for every answer.")
 @as_of
 @with_settings
@@ -67,7 +69,14 @@ def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -
 @with_settings
 @with_format
 def explain(
-    source: str, entity: str, relation: str, answer: str, *, head: bool, as_of: int | None, chosen: Chosen
+    source: str,
+    entity: str,
+    relation: str,
+    answer: str,
+    *,
+    head: bool,
+    as_of: int | None,
+    chosen: Chosen,
 ) -> Result:
     """Say why ANSWER is an answer to (ENTITY, RELATION, ?).
 
@@ -84,7 +93,9 @@ def explain(
         answers = cases.ask(entity, relation, top=-1)
     found = [given for given in answers if given.entity == answer]
     if not found:
-        raise CasegraphError(f"{answer!r} was not reached by {answers.question}: no path type or precedent leads there")
+        raise CasegraphError(
+            f"{answer!r} was not reached by {answers.question}: no path type or precedent leads there"
+        )
     return _reasons(cases.explain(found[0]))
 
 
@@ -95,7 +106,9 @@ def explain(
 @top
 @as_of
 @with_format
-def similar(source: str, entity: str, relation: str | None, *, top: int, as_of: int | None) -> Result:
+def similar(
+    source: str, entity: str, relation: str | None, *, top: int, as_of: int | None
+) -> Result:
     """List the entities most like ENTITY; with RELATION, of those that have it.
 
     \b
@@ -123,7 +136,10 @@ def _with_reasons(answers: Answers, explanations: Iterable[Explanation]) -> Resu
     for row, explanation in zip(plain.rows, explained, strict=True):
         sentences = [reason.sentence(explanation.answer) for reason in explanation]
         rows.append((*row, sentences))
-    document = {**plain.document, "explanations": [explanation.as_dict() for explanation in explained]}
+    document = {
+        **plain.document,
+        "explanations": [explanation.as_dict() for explanation in explained],
+    }
 
     def text() -> str:
         return "\n\n".join(escaped(explanation.text(), kept="\n") for explanation in explained)
@@ -138,4 +154,6 @@ def _reasons(explanation: Explanation) -> Result:
     for reason in explanation:
         sentence = reason.sentence(explanation.answer)
         rows.append((reason.share, reason.kind, reason.words, reason.count, reason.of, sentence))
-    return Result(columns, rows, explanation.as_dict(), lambda: escaped(explanation.text(), kept="\n"))
+    return Result(
+        columns, rows, explanation.as_dict(), lambda: escaped(explanation.text(), kept="\n")
+    )

@@ -21,13 +21,33 @@ if TYPE_CHECKING:
 
 @cli.command()
 @click.argument("source")
-@click.option("--out", type=Path, required=True, metavar="FILE", help="Where to write; one fact a line, as JSON.")
+@click.option(
+    "--out",
+    type=Path,
+    required=True,
+    metavar="FILE",
+    help="Where to write; one fact a line, as JSON.",
+)
 @relations
-@click.option("--entities", type=click.File("rb"), metavar="FILE", help="The only ones to ask about, one a line.")
+@click.option(
+    "--entities",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="The only ones to ask about, one a line.",
+)
 @click.option("--heads", is_flag=True, help="Ask (?, RELATION, ENTITY), too.")
 @click.option("--lacking", is_flag=True, help="Ask only those that do not have the relation yet.")
-@click.option("--min-probability", type=float, default=0.5, show_default=True, metavar="P", help="What to keep.")
-@click.option("--top", type=int, default=3, show_default=True, help="How many answers to a question to keep.")
+@click.option(
+    "--min-probability",
+    type=float,
+    default=0.5,
+    show_default=True,
+    metavar="P",
+    help="What to keep.",
+)
+@click.option(
+    "--top", type=int, default=3, show_default=True, help="How many answers to a question to keep."
+)
 @click.option("--explain", is_flag=True, help="Give the most important reason of each.")
 @with_executor
 @with_settings
@@ -63,12 +83,20 @@ def complete(
 @click.argument("source")
 @relations
 @click.option("--top", type=int, default=20, show_default=True, help="How many facts to list.")
-@click.option("--explain", is_flag=True, help="Give the reasons for each fact, and for the other answer.")
+@click.option(
+    "--explain", is_flag=True, help="Give the reasons for each fact, and for the other answer."
+)
 @with_executor
 @with_settings
 @with_format
 def audit(
-    source: str, *, relations: tuple[str, ...], top: int, explain: bool, executor: Executor, chosen: Chosen
+    source: str,
+    *,
+    relations: tuple[str, ...],
+    top: int,
+    explain: bool,
+    executor: Executor,
+    chosen: Chosen,
 ) -> Result:
     """Score the facts as if each were missing, and list the least supported.
 
@@ -100,7 +128,9 @@ def audit(
 
 def _paragraph(found: Finding, reasons: list[str], instead_reasons: list[str]) -> str:
     """A fact, what speaks for it, and what for the other answer."""
-    lines = [f"{found.head} —{found.relation}→ {found.tail}  (doubt {found.doubt:.3f}, score {found.score:.3f})"]
+    lines = [
+        f"{found.head} —{found.relation}→ {found.tail}  (doubt {found.doubt:.3f}, score {found.score:.3f})"
+    ]
     lines += [f"      {reason}" for reason in reasons or ["nothing speaks for it"]]
     if found.instead is not None:
         known = ", known" if found.instead_known else ""

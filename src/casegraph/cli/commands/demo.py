@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from casegraph.answering.results import Answer
     from casegraph.casebase import CaseBase
 
-AT_LENGTH = ("John von Neumann", "Albert Einstein", "Marie Curie", "Kyoto", "Emmy Noether", "Ernest Rutherford")
+AT_LENGTH = (
+    "John von Neumann",
+    "Albert Einstein",
+    "Marie Curie",
+    "Kyoto",
+    "Emmy Noether",
+    "Ernest Rutherford",
+)
 LEAST_SHARE = 0.01  # of a score: a reason with a smaller share is left out
 NEIGHBOURS_SHOWN = 5
 ANSWERS_SHOWN = 3
@@ -55,7 +62,9 @@ def demo() -> Result:
 
 def _text(cases: CaseBase, questions: list[HeldBack]) -> str:
     """Some questions at length, then how many were answered well."""
-    at_length = [next(question for question in questions if question.asked == name) for name in AT_LENGTH]
+    at_length = [
+        next(question for question in questions if question.asked == name) for name in AT_LENGTH
+    ]
     size = f"{len(cases.graph):,} facts about {len(cases.graph.entities):,} entities"
     lines = [
         f"The bundled graph has {size}. {len(questions)} true facts were held back from it: they are asked for here.",
@@ -76,7 +85,9 @@ def _most_similar(cases: CaseBase, question: HeldBack) -> list[str]:
     relation = question.relation
     near = cases.similar(asked, relation, top=NEIGHBOURS_SHOWN)
     width = max(len(neighbour.entity) for neighbour in near)
-    lines = [_heading(f"Most like {asked}, by the relations they have, of those that have “{relation}”")]
+    lines = [
+        _heading(f"Most like {asked}, by the relations they have, of those that have “{relation}”")
+    ]
     for neighbour in near:
         shared = ", ".join(neighbour.shared)
         lines.append(f"  {neighbour.similarity:.2f}  {neighbour.entity:{width}}  {shared}")

@@ -30,10 +30,21 @@ METRICS = {
 @cli.command()
 @click.argument("folder")
 @click.option("--split", default="test", show_default=True, help="The facts to ask for.")
-@click.option("--graph", metavar="FILE", help="The facts to answer from: a file, store or split; else graph or train.")
+@click.option(
+    "--graph",
+    metavar="FILE",
+    help="The facts to answer from: a file, store or split; else graph or train.",
+)
 @choice("--sides", ("both", "head", "tail"), "Which end of a fact to ask for.")
-@choice("--ties", tuple(TIES), "The rank among equal scores: the mean, or as in the paper's own code.")
-@click.option("--limit", type=int, metavar="N", help="Ask for so many facts only, spread evenly over the split.")
+@choice(
+    "--ties", tuple(TIES), "The rank among equal scores: the mean, or as in the paper's own code."
+)
+@click.option(
+    "--limit",
+    type=int,
+    metavar="N",
+    help="Ask for so many facts only, spread evenly over the split.",
+)
 @click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
 @with_executor
 @with_settings
@@ -90,7 +101,16 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
             change = graph.add(counted(reading, show))
         new_entities = len(graph.entities) - entities_before
         new_relations = len(graph.relations) - relations_before
-        rows.append((source, len(change.added), change.repeated, reading.skipped, new_entities, new_relations))
+        rows.append(
+            (
+                source,
+                len(change.added),
+                change.repeated,
+                reading.skipped,
+                new_entities,
+                new_relations,
+            )
+        )
 
     if len(rows) > 1:
         sums = [sum(row[place] for row in rows) for place in range(1, len(columns))]
@@ -101,7 +121,9 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
 @cli.command()
 @click.argument("source")
 @click.argument("file")
-@click.option("--counts", type=Path, metavar="COUNTS", help="What was counted already, by count and merge.")
+@click.option(
+    "--counts", type=Path, metavar="COUNTS", help="What was counted already, by count and merge."
+)
 @with_executor
 @with_settings
 @with_format

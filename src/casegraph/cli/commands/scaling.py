@@ -18,20 +18,37 @@ if TYPE_CHECKING:
     from casegraph.execution.shards import Part
 
 out = click.option(
-    "--out", type=Path, required=True, metavar="FILE", help="Where to write: .npz, or .parquet for other engines."
+    "--out",
+    type=Path,
+    required=True,
+    metavar="FILE",
+    help="Where to write: .npz, or .parquet for other engines.",
 )
 
 
 @cli.command()
 @click.argument("source")
 @out
-@click.option("--shard", default="1/1", show_default=True, metavar="I/N", help="Which part of the entities.")
-@click.option("--given", type=Path, metavar="HITS", help="The merged hits of all shards: count what paths reach.")
+@click.option(
+    "--shard", default="1/1", show_default=True, metavar="I/N", help="Which part of the entities."
+)
+@click.option(
+    "--given",
+    type=Path,
+    metavar="HITS",
+    help="The merged hits of all shards: count what paths reach.",
+)
 @relations
 @with_settings
 @with_format
 def count(
-    source: str, *, out: Path, shard: str, given: Path | None, relations: tuple[str, ...], chosen: Chosen
+    source: str,
+    *,
+    out: Path,
+    shard: str,
+    given: Path | None,
+    relations: tuple[str, ...],
+    chosen: Chosen,
 ) -> Result:
     """Count the hits of one shard; then, given those of all, what its paths reach.
 
@@ -45,7 +62,9 @@ def count(
     from casegraph.execution.shards import Shard, count_hits, count_reach, with_hits
 
     if relations and given is None:
-        raise CasegraphError("hits are counted for all relations at once; choose --relations with --given them")
+        raise CasegraphError(
+            "hits are counted for all relations at once; choose --relations with --given them"
+        )
     part = Shard.named(shard)
     state = case_base(source, chosen(source)).state
     with progress() as show:

@@ -42,7 +42,9 @@ def build(sources: tuple[str, ...], folder: str, read: Read, chosen: Chosen) -> 
 
     with CaseStore.open(folder, chosen(folder)) as store, progress() as show:
         if store.sequence:
-            raise CasegraphError(f"{folder}: is a store already; give its facts with 'casegraph add'")
+            raise CasegraphError(
+                f"{folder}: is a store already; give its facts with 'casegraph add'"
+            )
         facts = chain.from_iterable(facts_of(source, read) for source in sources)
         update = store.update(add=counted(facts, show))
         store.compact(show)
@@ -69,7 +71,9 @@ def add(folder: str, sources: tuple[str, ...], read: Read) -> Result:
 @cli.command()
 @click.argument("folder")
 @click.argument("sources", nargs=-1)
-@click.option("--entity", "entities", multiple=True, metavar="NAME", help="Retract all facts of an entity.")
+@click.option(
+    "--entity", "entities", multiple=True, metavar="NAME", help="Retract all facts of an entity."
+)
 @with_reading
 @with_format
 def retract(folder: str, sources: tuple[str, ...], entities: tuple[str, ...], read: Read) -> Result:
@@ -145,7 +149,11 @@ def salvage(folder: str, file: str) -> None:
 
 @cli.command()
 @click.argument("folder")
-@click.option("--forget-history", is_flag=True, help="Keep only the present facts, as if they had come at once.")
+@click.option(
+    "--forget-history",
+    is_flag=True,
+    help="Keep only the present facts, as if they had come at once.",
+)
 @with_format
 def compact(folder: str, *, forget_history: bool) -> Result:
     """Count everything that questions need, and write the store in FOLDER anew, so that it opens
@@ -184,7 +192,14 @@ def export(folder: str, file: str, as_of: int | None) -> None:
 
 @cli.command()
 @click.argument("folder")
-@click.option("--since", type=int, default=0, show_default=True, metavar="N", help="Only what came or went after N.")
+@click.option(
+    "--since",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Only what came or went after N.",
+)
 @with_format
 def log(folder: str, since: int) -> Result:
     """List the facts that came (+) and went (-), with the number of the update and its time.
