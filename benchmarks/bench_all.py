@@ -2,9 +2,10 @@
 
 Run: scripts/bench [--only NAME …] [--json FILE]   (some twenty minutes on two cores)
 
-Every graph is measured in a process of its own, so that its peak memory is its own. Beside each count stands its limit:
-a bare loop over the edges that must be looked at, run in the same process. Prints tables in Markdown, as
-docs/benchmarks.md holds them, and writes all figures as JSON if told where.
+Every graph is measured in a process of its own, so that its peak memory is its own.
+Beside each count stands its limit: a bare loop over the edges that must be looked at, run
+in the same process. Prints tables in Markdown, as docs/benchmarks.md holds them,
+and writes all figures as JSON if told where.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,7 +33,14 @@ from casegraph.running import peak_memory, threads
 from casegraph.settings import Settings
 from casegraph.statistics.counts import TOO_MANY, Counting, having, in_use
 
-GRAPHS = [("WN18RR", 3), ("WN18RR", 5), ("FB122", 3), (TAIL_ONLY, 3), ("FB15k-237", 3), ("Hetionet-part", 3)]
+GRAPHS = [
+    ("WN18RR", 3),
+    ("WN18RR", 5),
+    ("FB122", 3),
+    (TAIL_ONLY, 3),
+    ("FB15k-237", 3),
+    ("Hetionet-part", 3),
+]
 SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
 HUBS = {
     "gentle": 2,
@@ -50,7 +59,9 @@ Row = dict[str, Any]
 
 
 def synthetic(count: int, seed: int = 0, hubs: str = "steep") -> Iterator[Fact]:
-    """Facts with a power law of hubs: an entity for ten facts, each of one kind, and relations between two kinds."""
+    """Facts with a power law of hubs: an entity for ten facts, each of one kind,
+    and relations between two kinds.
+    """
     rng = np.random.default_rng(seed)
     each = max(2, count // 10 // KINDS)
     between = rng.integers(KINDS, size=(RELATIONS, 2))
@@ -59,7 +70,11 @@ def synthetic(count: int, seed: int = 0, hubs: str = "steep") -> Iterator[Fact]:
         relations = (RELATIONS * rng.random(size) ** 2).astype(np.int64)
         heads, tails = ((each * rng.random(size) ** HUBS[hubs]).astype(np.int64) for _ in range(2))
         rows = zip(
-            *(a.tolist() for a in (between[relations, 0], heads, relations, between[relations, 1], tails)), strict=True
+            *(
+                a.tolist()
+                for a in (between[relations, 0], heads, relations, between[relations, 1], tails)
+            ),
+            strict=True,
         )
         for kind, head, relation, other, tail in rows:
             yield Fact(f"k{kind} {head}", f"r{relation}", f"k{other} {tail}")
@@ -86,17 +101,33 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     kernels.walks_from_each(graph.kernel, 1)  # gathers the edges, which both loops need
     found, hits, hits_cpu = timed(lambda: Counting(graph, cases.settings).cycles(everyone))
     statistics.restore_hits(found)
-    edges, _, walking = timed(lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, 0, 1, threads()))
-    added, kinds = max(0, int(found.work[found.work < TOO_MANY].sum()) - edges), max(1, len(found.types))
-    _, _, bare_hits = timed(lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, added, kinds, threads()))
+    edges, _, walking = timed(
+        lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, 0, 1, threads())
+    )
+    added, kinds = (
+        max(0, int(found.work[found.work < TOO_MANY].sum()) - edges),
+        max(1, len(found.types)),
+    )
+    _, _, bare_hits = timed(
+        lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, added, kinds, threads())
+    )
     _, reach, reach_cpu = timed(cases.prepare)
     exact = sum(statistics.exact(relation) for relation in range(graph.directions))
     row = {
-        "facts": len(graph), "entities": len(graph.entities), "n": n, "load": load, "hits": hits, "reach": reach,
-        "build": load + hits + reach, "cpu": load_cpu + hits_cpu + reach_cpu, "peak": peak(),
-        "longest": statistics.longest, "exact": f"{exact} of {graph.directions}", "hits / edges": hits_cpu / walking,
+        "facts": len(graph),
+        "entities": len(graph.entities),
+        "n": n,
+        "load": load,
+        "hits": hits,
+        "reach": reach,
+        "build": load + hits + reach,
+        "cpu": load_cpu + hits_cpu + reach_cpu,
+        "peak": peak(),
+        "longest": statistics.longest,
+        "exact": f"{exact} of {graph.directions}",
+        "hits / edges": hits_cpu / walking,
         "hits / limit": hits_cpu / bare_hits,
-    }  # fmt: skip
+    }
     if exact == graph.directions:
         steps, _, reaching = timed(lambda: bare_reach(cases))
         row["steps"] = edges + steps
@@ -115,7 +146,9 @@ def bare_reach(cases: CaseBase) -> int:
         known, hits = statistics.hits_of(relation)
         types.append(known[in_use(cases.settings, relation, known, hits)])
     labels = np.repeat(np.array(relations, dtype=np.int32), list(map(len, types)))
-    return kernels_bench.bare_reach(graph.kernel, having(graph, relations), labels, np.concatenate(types), n, threads())
+    return kernels_bench.bare_reach(
+        graph.kernel, having(graph, relations), labels, np.concatenate(types), n, threads()
+    )
 
 
 def benchmark_row(folder: str, n: int) -> Row:
@@ -128,7 +161,9 @@ def benchmark_row(folder: str, n: int) -> Row:
     )
     row["peak asking"] = peak()
     if n == 3 and few == 1000:  # the path length that stores are kept at
-        row |= updated(cases, sorted(benchmark.facts("valid" if "valid" in benchmark.splits else "dev")))
+        row |= updated(
+            cases, sorted(benchmark.facts("valid" if "valid" in benchmark.splits else "dev"))
+        )
     return {"graph": folder, **row}
 
 
@@ -137,16 +172,24 @@ def updated(cases: CaseBase, held_out: list[Fact]) -> Row:
     took: dict[str, list[float]] = {"update": [], "first question": []}
     for place in np.random.default_rng(0).choice(len(held_out), UPDATES, replace=False).tolist():
         fact = held_out[place]
-        done, wall, _ = timed(lambda fact=fact: cases.update(add=[fact]))  # type: ignore[misc]
+        done, wall, _ = timed(partial(cases.update, add=[fact]))
         assert done.added == 1
         assert not done.anew
         took["update"].append(wall * 1e3)
-        took["first question"].append(timed(lambda fact=fact: cases.ask(fact.head, fact.relation))[1] * 1e3)  # type: ignore[misc]
-    return {f"{name} p{q}": float(np.percentile(times, q)) for name, times in took.items() for q in (50, 99)}
+        _, wall, _ = timed(partial(cases.ask, fact.head, fact.relation))
+        took["first question"].append(wall * 1e3)
+    return {
+        f"{name} p{q}": float(np.percentile(times, q))
+        for name, times in took.items()
+        for q in (50, 99)
+    }
 
 
 def synthetic_row(count: int, hubs: str) -> Row:
-    """A synthetic graph, with paths of up to two steps; read from a file, so that making it up takes no part."""
+    """A synthetic graph, with paths of up to two steps.
+
+    Read from a file, so that making it up takes no part.
+    """
     with TemporaryDirectory() as folder:
         file = Path(folder, "facts.tsv")
         with file.open("w") as lines:
@@ -154,7 +197,7 @@ def synthetic_row(count: int, hubs: str) -> Row:
         cases, row = built(read_facts(file), 2)
     asked = [fact for fact, _ in zip(synthetic(count, seed=1, hubs=hubs), range(200), strict=False)]
     asked = [fact for fact in asked if fact.head in cases.graph.entities]
-    milliseconds = [timed(lambda fact=fact: cases.ask(fact.head, fact.relation))[1] * 1e3 for fact in asked]  # type: ignore[misc]
+    milliseconds = [timed(partial(cases.ask, fact.head, fact.relation))[1] * 1e3 for fact in asked]
     return {
         "graph": f"{hubs}, {count:,}",
         **row,
@@ -164,12 +207,14 @@ def synthetic_row(count: int, hubs: str) -> Row:
 
 
 def large_row(count: int) -> Row:
-    """A graph so large that only what is asked for is counted: loading it, and the first questions."""
+    """A graph so large that only what is asked for is counted:
+    loading it, and the first questions.
+    """
     cases = CaseBase(Settings(max_length=2))
     _, load, _ = timed(lambda: cases.update(add=synthetic(count)))
     row = {"graph": f"{count:,}", "facts": len(cases.graph), "load": load, "peak loading": peak()}
     for name, fact in zip(("first", "second", "third"), synthetic(count), strict=False):
-        found, wall, _ = timed(lambda fact=fact: cases.ask(fact.head, fact.relation))  # type: ignore[misc]
+        found, wall, _ = timed(partial(cases.ask, fact.head, fact.relation))
         row[f"{name} question"] = wall
         assert len(found)
     return row | {"peak asking": peak()}
@@ -184,21 +229,30 @@ def hub_row(leaves: int) -> Row:
     _, build, _ = timed(cases.prepare)
     idle, questions = (
         peak(),
-        [("hub", f"r{k}") for k in range(5)] + [(f"e{k}", f"r{k % 5}") for k in range(50)] + [("hub", "near")],
+        [("hub", f"r{k}") for k in range(5)]
+        + [(f"e{k}", f"r{k % 5}") for k in range(50)]
+        + [("hub", "near")],
     )
-    asked = [timed(lambda q=q: cases.ask(*q)) for q in questions]  # type: ignore[misc]
-    asked += [timed(lambda k=k: cases.ask_head(f"r{k}", "hub")) for k in range(5)]  # type: ignore[misc]
+    asked = [timed(partial(cases.ask, *question)) for question in questions]
+    asked += [timed(partial(cases.ask_head, f"r{k}", "hub")) for k in range(5)]
     worst = max(wall for _, wall, _ in asked)
     return {
-        "graph": f"a hub of {leaves:,}", "facts": len(cases.graph), "build": build, "slowest ask": worst,
-        "MB above idle": peak() - idle, "exact answers": f"{sum(found.exact for found, *_ in asked)} of {len(asked)}",
-    }  # fmt: skip
+        "graph": f"a hub of {leaves:,}",
+        "facts": len(cases.graph),
+        "build": build,
+        "slowest ask": worst,
+        "MB above idle": peak() - idle,
+        "exact answers": f"{sum(found.exact for found, *_ in asked)} of {len(asked)}",
+    }
 
 
 def alone(*arguments: str) -> Row:
     """The row that another process measures."""
     run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.bench_all", "--one", *arguments], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "benchmarks.bench_all", "--one", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     row: Row = json.loads(run.stdout)
     return row
@@ -210,7 +264,9 @@ def table(rows: list[Row], columns: Iterable[str] = ()) -> str:
     rows = [row for row in rows if any(name in row for name in chosen if name not in KEY)]
     lines = [" | ".join(chosen), "|".join(["---"] * len(chosen))]
     lines += [" | ".join(_cell(row.get(name, "")) for name in chosen) for row in rows]
-    return "\n".join(f"| {line} |" if place != 1 else f"|{line}|" for place, line in enumerate(lines))
+    return "\n".join(
+        f"| {line} |" if place != 1 else f"|{line}|" for place, line in enumerate(lines)
+    )
 
 
 def _cell(value: object) -> str:
@@ -232,20 +288,29 @@ def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) 
     text = Path(__file__).with_name("page.md").read_text()
     growth = {hubs: [row for row in sizes if row["graph"].startswith(hubs)][1:] for hubs in HUBS}
     return text.format(
-        machine=platform.machine(), threads=threads(), python=platform.python_version(),
-        build=table(graphs, BUILD_COLUMNS), ask=table(graphs, ASK_COLUMNS), update=table(graphs, UPDATE_COLUMNS),
-        growth=", ".join(f"{exponent(rows, 'cpu'):.2f} ({hubs} hubs)" for hubs, rows in growth.items()),
+        machine=platform.machine(),
+        threads=threads(),
+        python=platform.python_version(),
+        build=table(graphs, BUILD_COLUMNS),
+        ask=table(graphs, ASK_COLUMNS),
+        update=table(graphs, UPDATE_COLUMNS),
+        growth=", ".join(
+            f"{exponent(rows, 'cpu'):.2f} ({hubs} hubs)" for hubs, rows in growth.items()
+        ),
         steps=", ".join(f"{exponent(rows, 'steps'):.2f}" for rows in growth.values()),
-        sizes=table(sizes, [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]), hub=table(hub),
+        sizes=table(sizes, [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]),
+        hub=table(hub),
         large=table(large) if large else "Not run yet.",
-    )  # fmt: skip
+    )
 
 
 def main() -> None:
     """Measure each graph alone, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="graphs, numbers of facts, or hub")
-    parser.add_argument("--json", type=Path, help="where to keep the figures; those it has of other graphs stay")
+    parser.add_argument(
+        "--json", type=Path, help="where to keep the figures; those it has of other graphs stay"
+    )
     parser.add_argument("--page", type=Path, help="where to write the tables, too")
     parser.add_argument("--one", nargs=2)
     arguments = parser.parse_args()
@@ -258,7 +323,11 @@ def main() -> None:
             row = measure(int(value)) if measure else benchmark_row(kind, int(value))
         print(json.dumps(row))
         return
-    chosen = arguments.only or [*(folder for folder, _ in GRAPHS), *map(str, [*SIZES, LARGE]), "hub"]
+    chosen = arguments.only or [
+        *(folder for folder, _ in GRAPHS),
+        *map(str, [*SIZES, LARGE]),
+        "hub",
+    ]
     rows = {
         "graphs": [alone(folder, str(n)) for folder, n in GRAPHS if folder in chosen],
         "sizes": [alone(hubs, str(size)) for hubs in HUBS for size in SIZES if str(size) in chosen],
@@ -266,7 +335,9 @@ def main() -> None:
         "large": [alone("large", str(LARGE))] if str(LARGE) in chosen else [],
     }
     if arguments.json:
-        rows = {kind: joined(known, rows[kind]) for kind, known in _known(arguments.json, rows).items()}
+        rows = {
+            kind: joined(known, rows[kind]) for kind, known in _known(arguments.json, rows).items()
+        }
         arguments.json.write_text(json.dumps(rows, indent=1))
     print(text := page(**rows))
     if arguments.page:
@@ -280,7 +351,9 @@ def _known(path: Path, kinds: Iterable[str]) -> dict[str, list[Row]]:
 
 def joined(known: list[Row], new: list[Row]) -> list[Row]:
     """What was measured before and now; what was measured again stands where it stood."""
-    rows = {(row["graph"], row.get("n")): row for row in known} | {(row["graph"], row.get("n")): row for row in new}
+    rows = {(row["graph"], row.get("n")): row for row in known} | {
+        (row["graph"], row.get("n")): row for row in new
+    }
     return list(rows.values())
 
 

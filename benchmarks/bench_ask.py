@@ -1,9 +1,11 @@
-"""Asking: every question of the test split ranked in one batch, then single questions of the valid split.
+"""Asking: every question of the test split ranked
+in one batch, then single questions of the valid split.
 
 Run: scripts/bench ask WN18RR FB122 NELL-995/minerva FB15k-237
 
-Prints distinct queries a second, by the clock and by the processor, with a digest of the ranks, so that a change can
-be seen to change nothing; and the median and 99th percentile of one `ask` in milliseconds, the counts being prepared.
+Prints distinct queries a second, by the clock and by the processor,
+with a digest of the ranks, so that a change can be seen to change nothing;
+and the median and 99th percentile of one `ask` in milliseconds, the counts being prepared.
 """
 
 import argparse
@@ -60,7 +62,9 @@ def batch(cases: CaseBase, benchmark: Benchmark, sides: Sides) -> dict[str, Any]
     wall, processor = time.perf_counter(), time.process_time()
     ranks = ranked(cases.state, tasks, HERE, quiet)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    digest = sha256(b"".join(part.tobytes() for part in (ranks.optimistic, ranks.pessimistic, ranks.original)))
+    digest = sha256(
+        b"".join(part.tobytes() for part in (ranks.optimistic, ranks.pessimistic, ranks.original))
+    )
     return {
         "queries": questions.distinct,
         "queries/s": questions.distinct / wall,
@@ -72,7 +76,9 @@ def batch(cases: CaseBase, benchmark: Benchmark, sides: Sides) -> dict[str, Any]
 def single(cases: CaseBase, benchmark: Benchmark, questions: int) -> dict[str, Any]:
     """Ask questions of the valid split one at a time."""
     held_out = sorted(benchmark.facts("valid" if "valid" in benchmark.splits else "dev"))
-    chosen = np.random.default_rng(0).choice(len(held_out), min(questions, len(held_out)), replace=False)
+    chosen = np.random.default_rng(0).choice(
+        len(held_out), min(questions, len(held_out)), replace=False
+    )
     seconds = []
     for place in chosen.tolist():
         started = time.perf_counter()

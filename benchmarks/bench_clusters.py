@@ -1,6 +1,8 @@
-"""Clusters of HAC beside those of GRINCH: seconds of processor time, agreement, and what the answers are worth.
+"""Clusters of HAC beside those of GRINCH:
+seconds of processor time, agreement, and what the answers are worth.
 
-Run: scripts/bench clusters WN18RR FB122   (a folder without settings in the paper takes those of FB122)
+Run: scripts/bench clusters WN18RR FB122
+A folder without settings in the paper takes those of FB122.
 """
 
 import argparse
@@ -23,7 +25,9 @@ MRR = "both.realistic.inverse_harmonic_mean_rank"
 
 
 def adjusted_rand_index(one: Ids, two: Ids) -> float:
-    """How far two partitions agree: 1 if they are the same, about 0 if by chance (Hubert and Arabie 1985)."""
+    """How far two partitions agree:
+    1 if they are the same, about 0 if by chance (Hubert and Arabie 1985).
+    """
     rows, columns = (np.unique(labels, return_inverse=True)[1] for labels in (one, two))
     cells = np.unique(np.stack([rows, columns]), axis=1, return_counts=True)[1]
     together, first, second, everyone = map(
@@ -47,7 +51,8 @@ def compare(benchmark: Benchmark, settings: Settings, updates: int) -> None:
         made[way] = Clusters.of(loaded.graph, loaded.state.profiles, settings.but(clustering=way))
         seconds = time.process_time() - started
         print(f"  {way:<7} {seconds:8.2f} s   {len(np.unique(made[way].entities)):,} clusters")
-    print(f"  adjusted Rand index {adjusted_rand_index(made['hac'].entities, made['grinch'].entities):.3f}")
+    agreement = adjusted_rand_index(made["hac"].entities, made["grinch"].entities)
+    print(f"  adjusted Rand index {agreement:.3f}")
     held_out = sorted(benchmark.facts("valid"))
     chosen = np.random.default_rng(0).permutation(len(held_out)).tolist()
     follow(made["grinch"], loaded.graph, (held_out[place] for place in chosen), updates)
@@ -66,9 +71,11 @@ def follow(clusters: Clusters, graph: Graph, facts: Iterator[Fact], updates: int
             moves.append(len(moved))
     middle, late = np.percentile(np.array(seconds) * 1e3, [50, 99])
     moving = f"{np.median(moves):.0f} entities move, {np.mean(moves):.0f} on average"
-    print(f"  {updates} facts that reshape an entity: median {middle:.2f} ms, p99 {late:.2f} ms; {moving}")
+    taking = f"median {middle:.2f} ms, p99 {late:.2f} ms"
+    print(f"  {updates} facts that reshape an entity: {taking}; {moving}")
     anew = Clusters.of(graph, profiles, clusters.settings.but(clustering="hac"))
-    print(f"  adjusted Rand index after them {adjusted_rand_index(anew.entities, clusters.entities):.3f}")
+    agreement = adjusted_rand_index(anew.entities, clusters.entities)
+    print(f"  adjusted Rand index after them {agreement:.3f}")
 
 
 def main() -> None:
@@ -85,7 +92,9 @@ def main() -> None:
         print(f"{name}, threshold {settings.threshold}")
         compare(benchmark, settings, arguments.updates)
         for way in ("hac", "grinch") if arguments.limit != 0 else ():
-            result = evaluate(benchmark, settings.but(clustering=way), split="valid", limit=arguments.limit)
+            result = evaluate(
+                benchmark, settings.but(clustering=way), split="valid", limit=arguments.limit
+            )
             print(f"  {way:<7} MRR on valid {result.metrics[MRR]:.4f}", flush=True)
 
 

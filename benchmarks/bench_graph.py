@@ -1,6 +1,7 @@
 """Loading facts, and what a graph of them holds in memory: three sizes, so that growth is visible.
 
-Run: scripts/bench graph   (prints a table: facts, seconds, facts a second, bytes a fact beside names)
+Run: scripts/bench graph
+Prints a table: facts, seconds, facts a second, bytes a fact beside names.
 """
 
 import argparse
@@ -22,7 +23,9 @@ def facts(count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
     entities = max(10, count // 10)
     for start in range(0, count, 1 << 16):
         size = min(1 << 16, count - start)
-        heads, tails = ((entities * rng.random(size) ** 3).astype(np.int64).tolist() for _ in range(2))
+        heads, tails = (
+            (entities * rng.random(size) ** 3).astype(np.int64).tolist() for _ in range(2)
+        )
         relations = (RELATIONS * rng.random(size) ** 2).astype(np.int64).tolist()
         for head, relation, tail in zip(heads, relations, tails, strict=True):
             yield f"e{head}", f"r{relation}", f"e{tail}"
@@ -40,13 +43,17 @@ def measure(count: int) -> None:
     started = time.perf_counter()
     change = graph.add(facts(count))
     seconds = time.perf_counter() - started
-    arrays = sum(array.nbytes for relation in range(graph.directions) for array in graph.edges(relation))
+    arrays = sum(
+        array.nbytes for relation in range(graph.directions) for array in graph.edges(relation)
+    )
     index = graph.kernel.index_bytes()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     assert len(graph) == len(change.added)
     assert change.repeated == count - len(graph)
-    held_now = (arrays + index) / len(graph), (peak - held) / len(graph)
-    print(f"{len(graph):>12,} {seconds:>9.1f} {count / seconds:>12,.0f} {held_now[0]:>12.1f} {held_now[1]:>12.1f}")
+    bytes_held = (arrays + index) / len(graph)
+    bytes_at_peak = (peak - held) / len(graph)
+    speed = f"{seconds:>9.1f} {count / seconds:>12,.0f}"
+    print(f"{len(graph):>12,} {speed} {bytes_held:>12.1f} {bytes_at_peak:>12.1f}")
 
 
 def main() -> None:
@@ -60,7 +67,9 @@ def main() -> None:
         return
     print(f"{'facts':>12} {'seconds':>9} {'facts/s':>12} {'bytes/fact':>12} {'peak/fact':>12}")
     for size in arguments.sizes:
-        subprocess.run([sys.executable, "-m", "benchmarks.bench_graph", "--one", str(size)], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks.bench_graph", "--one", str(size)], check=True
+        )
 
 
 if __name__ == "__main__":

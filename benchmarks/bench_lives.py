@@ -1,6 +1,7 @@
 """Long lives: what a case base holds, and what an update takes, as the number of updates grows.
 
-Run: scripts/bench lives [NAME …] [--updates 100000]   (prints a curve for each life, as a table in Markdown)
+Run: scripts/bench lives [NAME …] [--updates 100000]
+Prints a curve for each life, as a table in Markdown.
 
 Every life is in a process of its own, so that its memory is its own. FB122 is measured if it is on
 this machine (see `casegraph datasets`).
@@ -29,7 +30,11 @@ SETTINGS = {"hac": PAPER, "grinch": PAPER.but(clustering="grinch")}
 NAMES = [
     *LIVES,
     *(f"{name}, in a store" for name in ("unrelated", "new entities", "new relations")),
-    *(f"{name}, {clustering}" for clustering in SETTINGS for name in ("new entities", "new relations")),
+    *(
+        f"{name}, {clustering}"
+        for clustering in SETTINGS
+        for name in ("new entities", "new relations")
+    ),
     FB122,
 ]
 
@@ -46,10 +51,21 @@ def main() -> None:
     if arguments.here:
         live(arguments.names[0], arguments.updates)
         return
-    print("| life | updates | memory, MB | an update, ms (median / p99) | the first question after, ms |")
+    print(
+        "| life | updates | memory, MB "
+        "| an update, ms (median / p99) | the first question after, ms |"
+    )
     print("|---|---|---|---|---|", flush=True)
     for name in arguments.names or NAMES:
-        command = [sys.executable, "-m", "benchmarks.bench_lives", name, "--updates", str(arguments.updates), "--here"]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.bench_lives",
+            name,
+            "--updates",
+            str(arguments.updates),
+            "--here",
+        ]
         subprocess.run(command, check=True)
 
 
@@ -61,12 +77,18 @@ def live(name: str, updates: int) -> None:
         return
     life = fb122() if name == FB122 else LIVES[kind]
     with TemporaryDirectory() as folder:
-        cases = CaseStore.open(Path(folder, "store")) if how == "in a store" else CaseBase(SETTINGS.get(how))
+        cases = (
+            CaseStore.open(Path(folder, "store"))
+            if how == "in a store"
+            else CaseBase(SETTINGS.get(how))
+        )
         curve(name, life, cases, min(updates, ITS_UPDATES) if name == FB122 else updates)
 
 
 def curve(name: str, life: Life, cases: CaseBase, updates: int) -> None:
-    """Live, and print a line at the end of each block: what is held, what the last tenth of the updates took."""
+    """Live, and print a line at the end of each block:
+    what is held, what the last tenth of the updates took.
+    """
     life.begin(cases)
     facts, (head, relation, _) = len(cases.graph), life.start()[0]
     taken: list[float] = []
@@ -75,14 +97,21 @@ def curve(name: str, life: Life, cases: CaseBase, updates: int) -> None:
         taken.append(seconds_of(update))
         if len(taken) in blocks(updates):
             question = seconds_of(lambda: cases.ask(head, relation))
-            print(line(name, len(taken), taken[-max(100, len(taken) // 10) :], question), flush=True)
+            print(
+                line(name, len(taken), taken[-max(100, len(taken) // 10) :], question), flush=True
+            )
     assert abs(len(cases.graph) - facts) <= 1, "a life leaves as many facts as it found"
 
 
 def blocks(updates: int) -> set[int]:
     """After how many updates to print: evenly in the logarithm, from 100 on."""
     powers = np.log10(updates) - 2
-    return {*np.logspace(2, np.log10(updates), max(2, round(BLOCKS * powers) + 1)).round().astype(int).tolist()}
+    return {
+        *np.logspace(2, np.log10(updates), max(2, round(BLOCKS * powers) + 1))
+        .round()
+        .astype(int)
+        .tolist()
+    }
 
 
 def line(name: str, updates: int, taken: list[float], question: float) -> str:
@@ -111,12 +140,16 @@ def seconds_of(work: Callable[[], object]) -> float:
 def fb122() -> Life:
     """Each relation is asked about once, with an update of an unrelated one between."""
     benchmark = Benchmark.open(located("FB122"))
-    start: list[Fact] = [(fact.head, fact.relation, fact.tail) for fact in benchmark.facts(benchmark.graph)]
+    start: list[Fact] = [
+        (fact.head, fact.relation, fact.tail) for fact in benchmark.facts(benchmark.graph)
+    ]
     heads = {relation: head for head, relation, _ in reversed(start)}
     questions = [(heads[relation], relation) for relation in sorted(heads)]
 
     def steps() -> Iterator[Step]:
-        for (come, gone, _), question in zip(toggled(), chain(questions, repeat(None)), strict=False):
+        for (come, gone, _), question in zip(
+            toggled(), chain(questions, repeat(None)), strict=False
+        ):
             yield come, gone, question
 
     return Life(lambda: start, steps, counted=False)

@@ -1,6 +1,8 @@
-"""What counting costs, in seconds of one processor: digest, hits and reach of paths of up to two steps.
+"""What counting costs, in seconds of one processor:
+digest, hits and reach of paths of up to two steps.
 
-Run: scripts/bench scaling SOURCE …   (prints a table; with --shards N only the first of N shards is counted)
+Run: scripts/bench scaling SOURCE …
+Prints a table; with --shards N only the first of N shards is counted.
 """
 
 import argparse

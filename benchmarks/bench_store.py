@@ -1,6 +1,7 @@
 """A store of a million facts: loading it, opening it, and one durable update after the other.
 
-Run: scripts/bench store   (prints seconds of the clock and of the processor, and what one update takes)
+Run: scripts/bench store
+Prints seconds of the clock and of the processor, and what one update takes.
 
 The facts are synthetic: 100,000 entities of 200 kinds, each kind with its own relations out of 100.
 """
@@ -21,7 +22,11 @@ from casegraph.graph.facts import Fact, read_facts, write_facts
 from casegraph.storage.store.store import CaseStore
 
 T = TypeVar("T")
-OPEN = "import sys; from casegraph import CaseStore; print(len(CaseStore.open(sys.argv[1], read_only=True).graph))"
+OPEN = """
+import sys
+from casegraph import CaseStore
+print(len(CaseStore.open(sys.argv[1], read_only=True).graph))
+"""
 
 
 def main() -> None:
@@ -29,7 +34,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--facts", type=int, default=1_000_000)
     parser.add_argument("--updates", type=int, default=300)
-    parser.add_argument("--folder", help="where to put the store; by default, where temporary files go")
+    parser.add_argument(
+        "--folder", help="where to put the store; by default, where temporary files go"
+    )
     arguments = parser.parse_args()
     with TemporaryDirectory(dir=arguments.folder) as folder:
         file, place = Path(folder, "facts.tsv"), Path(folder, "store")
@@ -41,8 +48,13 @@ def main() -> None:
         update(place, arguments.updates)
         timed("open after the updates", lambda: CaseStore.open(place, read_only=True))
         with CaseStore.open(place) as store:
-            timed("write a generation, nothing counted", lambda: store._write_generation(store._checked_writer()))
-        timed("open with a generation, in this process", lambda: CaseStore.open(place, read_only=True))
+            timed(
+                "write a generation, nothing counted",
+                lambda: store._write_generation(store._checked_writer()),
+            )
+        timed(
+            "open with a generation, in this process", lambda: CaseStore.open(place, read_only=True)
+        )
         timed("open with a generation, in a new process", lambda: in_new_process(place))
 
 
@@ -55,7 +67,10 @@ def synthetic(number: int) -> list[Fact]:
     tails = (100_000 * random.random(number) ** 3).astype(np.int64)
     rows = zip(heads.tolist(), relations.tolist(), tails.tolist(), strict=True)
     return list(
-        dict.fromkeys(Fact(f"entity {head}", f"relation {label}", f"entity {tail}") for head, label, tail in rows)
+        dict.fromkeys(
+            Fact(f"entity {head}", f"relation {label}", f"entity {tail}")
+            for head, label, tail in rows
+        )
     )
 
 
@@ -65,7 +80,8 @@ def load(file: Path, place: Path) -> int:
         clock, processor = time.perf_counter(), time.process_time()
         added = store.update(add=read_facts(file)).added
         clock, processor = time.perf_counter() - clock, time.process_time() - processor
-    print(f"load {added:,} facts from a file: {added / clock:,.0f} facts/s ({added / processor:,.0f} per CPU second)")
+    speed = f"{added / clock:,.0f} facts/s ({added / processor:,.0f} per CPU second)"
+    print(f"load {added:,} facts from a file: {speed}")
     return added
 
 
@@ -79,16 +95,23 @@ def update(place: Path, updates: int) -> None:
             taken.append(1e3 * (time.perf_counter() - started))
         assert store.sequence == updates + 1
     middle, late = np.percentile(taken, [50, 99])
-    print(f"durable updates of one fact: {1e3 / np.mean(taken):,.0f}/s, median {middle:.1f} ms, p99 {late:.1f} ms")
+    speed = f"{1e3 / np.mean(taken):,.0f}/s"
+    print(f"durable updates of one fact: {speed}, median {middle:.1f} ms, p99 {late:.1f} ms")
 
 
 def in_new_process(place: Path) -> int:
     """Open the store in a process that starts for it."""
-    return int(subprocess.run([sys.executable, "-c", OPEN, str(place)], check=True, capture_output=True).stdout)
+    return int(
+        subprocess.run(
+            [sys.executable, "-c", OPEN, str(place)], check=True, capture_output=True
+        ).stdout
+    )
 
 
 def timed(what: str, work: Callable[[], T]) -> T:
-    """Do some work three times, and print what the quickest took, of the clock and of the processor."""
+    """Do some work three times, and print what the quickest took,
+    of the clock and of the processor.
+    """
     clocks, processors = [], []
     for _ in range(3):
         clock, processor = time.perf_counter(), processor_time()

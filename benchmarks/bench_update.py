@@ -1,6 +1,8 @@
-"""One fact more: what an update takes, and the first question after it, which pays for what went stale.
+"""One fact more: what an update takes, and the first question after it,
+which pays for what went stale.
 
-Run: scripts/bench update WN18RR   (prints medians and 99th percentiles in milliseconds, beside the time of a rebuild)
+Run: scripts/bench update WN18RR
+Prints medians and 99th percentiles in milliseconds, beside the time of a rebuild.
 """
 
 import argparse
@@ -39,12 +41,14 @@ def main() -> None:
         cases.ask(head, relation)
         questions.append(time.perf_counter() - started)
     print(
-        f"{arguments.folder}: {len(cases.graph):,} facts; a rebuild takes {rebuild:.1f} s; {arguments.facts} updates:"
+        f"{arguments.folder}: {len(cases.graph):,} facts; a rebuild takes {rebuild:.1f} s; "
+        f"{arguments.facts} updates:"
     )
     for name, seconds in (("update", updates), ("first question", questions)):
         middle, late = np.percentile(np.array(seconds) * 1e3, [50, 99])
         part = rebuild * 1e3 / middle
-        print(f"  {name:<15} median {middle:8.2f} ms (1/{part:,.0f} of a rebuild)   p99 {late:8.2f} ms")
+        median = f"median {middle:8.2f} ms (1/{part:,.0f} of a rebuild)"
+        print(f"  {name:<15} {median}   p99 {late:8.2f} ms")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """
 What the paper's sampling does to its prior: an experiment, not a part of casegraph.
 
-Equation 2 counts paths. The published code counts what it has sampled: from every entity a number of loop-free random
-walks of full length, repeated ones dropped, and for each of them every beginning that ends at an answer. So a path is
-counted in proportion to the chance that a random walk takes it, times the ways it goes on: short path types through few
-edges weigh more, long ones through hubs less, than by counting paths. `SampledStatistics` weighs path types by such
-samples and is otherwise the same machine: precision stays exact, and so does everything after it.
+Equation 2 counts paths. The published code counts what it has sampled: from every entity a number
+of loop-free random walks of full length, repeated ones dropped, and for each of them every
+beginning that ends at an answer. So a path is counted in proportion to the chance that a random
+walk takes it, times the ways it goes on: short path types through few edges weigh more, long ones
+through hubs less, than by counting paths. `SampledStatistics` weighs path types by such samples
+and is otherwise the same machine: precision stays exact, and so does everything after it.
 """
 
 from collections.abc import Callable, Iterator
@@ -47,8 +48,12 @@ class SampledStatistics(PathStatistics):
         if relation not in self._weighed:
             exact = super().clustered(relation)
             entities, types = self._of(relation)
-            clusters = np.concatenate([np.full(len(entities), EVERYONE), self._clusters()[entities]])
-            rows, hits = np.unique(np.stack([clusters, np.tile(types, 2)], axis=1), axis=0, return_counts=True)
+            clusters = np.concatenate(
+                [np.full(len(entities), EVERYONE), self._clusters()[entities]]
+            )
+            rows, hits = np.unique(
+                np.stack([clusters, np.tile(types, 2)], axis=1), axis=0, return_counts=True
+            )
             precision = _looked_up(exact, rows)
             tries = np.divide(hits, precision, out=np.full(len(hits), np.inf), where=precision > 0)
             self._weighed[relation] = _counts(rows, hits.astype(np.float64), tries)
@@ -58,7 +63,9 @@ class SampledStatistics(PathStatistics):
         """The path types that were sampled for each of these entities."""
         whose, types = self._of(relation)
         chosen = np.isin(whose, entities)
-        rows, hits = np.unique(np.stack([whose[chosen], types[chosen]], axis=1), axis=0, return_counts=True)
+        rows, hits = np.unique(
+            np.stack([whose[chosen], types[chosen]], axis=1), axis=0, return_counts=True
+        )
         return _counts(rows, hits, np.zeros_like(hits))
 
     def _of(self, relation: int) -> tuple[Counts, Counts]:
@@ -79,15 +86,20 @@ def sampling(walks: int, seed: int = 0) -> Iterator[None]:
 
 
 def _use(statistics: type[PathStatistics]) -> None:
-    # By name, since the module of states imports the class for itself and does not offer it to others.
+    # By name, since the module of states imports the class for itself
+    # and does not offer it to others.
     setattr(state_module, "PathStatistics", statistics)  # noqa: B010
 
 
 def sampled_closed_paths(
     graph: Graph, n: int, walks: int, random: np.random.Generator
 ) -> tuple[Counts, Counts, Counts]:
-    """Entity, query relation and path type of every beginning of a sampled walk that ends at an answer."""
-    rows = np.concatenate([graph.rows(relation) for relation in range(graph.directions)]).astype(np.int64)
+    """Entity, query relation and path type of every beginning
+    of a sampled walk that ends at an answer.
+    """
+    rows = np.concatenate([graph.rows(relation) for relation in range(graph.directions)]).astype(
+        np.int64
+    )
     rows = rows[np.lexsort((rows[:, 2], rows[:, 0]))]
     pairs = (rows[:, 0] << 32) | rows[:, 2]
     at_once = max(1, AT_ONCE // walks)
@@ -120,8 +132,12 @@ def _walk(rows: Counts, starts: Counts, n: int, random: np.random.Generator) -> 
     return np.stack(edges, axis=1)
 
 
-def _closed(rows: Counts, pairs: Counts, walks: Counts, n: int) -> Iterator[tuple[Counts, Counts, Counts]]:
-    """For every beginning of the walks that ends at an answer: entity, query relation, path type."""
+def _closed(
+    rows: Counts, pairs: Counts, walks: Counts, n: int
+) -> Iterator[tuple[Counts, Counts, Counts]]:
+    """For every beginning of the walks that ends at an answer:
+    entity, query relation, path type.
+    """
     number = np.zeros(len(walks), dtype=np.int64)
     shift = int(np.log2(packed((0, 0), n) - 1)) if n > 1 else 0
     for step in range(n):

@@ -1,5 +1,6 @@
 """
-Functions run in a process of their own: what crashes or hangs there is a failure of one test, and not its end.
+Functions run in a process of their own:
+what crashes or hangs there is a failure of one test, and not its end.
 
     done = apart(function, 3, "words", seconds=60)
 
@@ -24,14 +25,24 @@ GRACE = 5  # seconds in which a process that takes too long says where it is
 
 
 def apart(function: Callable[..., Any], *given: Any, seconds: float = 60) -> Any:  # noqa: ANN401
-    """What a function of a test module returns; fails the test if it fails, crashes, or takes too long."""
+    """What a function of a test module returns.
+
+    Fails the test if it fails, crashes, or takes too long.
+    """
     name = f"tests.{function.__module__.removeprefix('tests.')}:{function.__qualname__}"
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.apart", name, json.dumps(given)]
     command.append(str(seconds - GRACE))
-    environment = {**os.environ, "MALLOC_ARENA_MAX": "1"}  # no memory set aside for threads, beyond any limit
+    # No memory set aside for threads, beyond any limit.
+    environment = {**os.environ, "MALLOC_ARENA_MAX": "1"}
     try:
         done = subprocess.run(
-            command, check=False, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds
+            command,
+            check=False,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired as late:
         pytest.fail(f"{name} has not ended after {late.timeout:.0f} s", pytrace=False)
@@ -41,7 +52,10 @@ def apart(function: Callable[..., Any], *given: Any, seconds: float = 60) -> Any
 
 
 def main(name: str, given: str, seconds: str) -> None:
-    """Call a function, and print what it returns; after so many seconds, print where every thread is."""
+    """Call a function, and print what it returns.
+
+    After so many seconds, print where every thread is.
+    """
     faulthandler.dump_traceback_later(float(seconds), exit=True)
     import_module("tests.conftest")  # which build is tested
     module, _, function = name.partition(":")

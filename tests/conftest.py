@@ -14,15 +14,22 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import settings as example_settings
 
-example_settings.register_profile("coverage", max_examples=10, derandomize=True, deadline=None)  # of scripts/coverage
+# The profile of scripts/coverage.
+example_settings.register_profile("coverage", max_examples=10, derandomize=True, deadline=None)
 
 if folder := os.environ.get("CASEGRAPH_PACKAGE"):
-    sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "ScikitBuildRedirectingFinder"]
+    sys.meta_path[:] = [
+        finder
+        for finder in sys.meta_path
+        if type(finder).__name__ != "ScikitBuildRedirectingFinder"
+    ]
     sys.path.insert(0, folder)
 
     from casegraph import kernels
 
-    assert kernels.__file__.startswith(folder), f"{kernels.__file__} is tested instead of the build in {folder}"
+    assert kernels.__file__.startswith(folder), (
+        f"{kernels.__file__} is tested instead of the build in {folder}"
+    )
 
 Tally: TypeAlias = Callable[[str, int], None]
 MEMORY = Path("/dev/shm")
@@ -44,7 +51,9 @@ def tally(request: pytest.FixtureRequest) -> Tally:
 
 @pytest.fixture
 def memory_folder(tmp_path: Path) -> Iterator[Path]:
-    """An empty folder, in memory where there is such a thing: for thousands of stores that are flushed all the time."""
+    """An empty folder, in memory where there is such a thing:
+    for thousands of stores that are flushed all the time.
+    """
     if not MEMORY.is_dir():
         yield tmp_path
         return
@@ -57,7 +66,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     tried = Counter[str]()
     for report in terminalreporter.getreports("passed"):
         if report.when == "call":
-            for what, number in (value for name, value in report.user_properties if name == "tried"):
+            for what, number in (
+                value for name, value in report.user_properties if name == "tried"
+            ):
                 tried[what] += number
     if tried:
         terminalreporter.section("tried, by tests that passed")

@@ -1,9 +1,10 @@
 """
 A process that writes to a store and is killed at a given call, for `test_store_faults.py`.
 
-Run as a program it is given a folder and the numbers of calls. For each it forks: the child does `work` in a folder of
-its own and kills itself at that call, before it or half way through a write; the numbers of the updates that were
-acknowledged to it by then are in the file beside that folder. Without calls it does the work, and prints these numbers.
+Run as a program it is given a folder and the numbers of calls. For each it forks: the child does
+`work` in a folder of its own and kills itself at that call, before it or half way through a write;
+the numbers of the updates that were acknowledged to it by then are in the file beside that folder.
+Without calls it does the work, and prints these numbers.
 """
 
 import os
@@ -31,7 +32,10 @@ def batches() -> list[tuple[list[Fact], list[Fact]]]:
     random = Random(7)
     sizes = [6] * (BATCHES - 1) + [300]
     return [
-        (random_facts(random, entities=8 + size, facts=size), random_facts(random, entities=8, facts=6))
+        (
+            random_facts(random, entities=8 + size, facts=size),
+            random_facts(random, entities=8, facts=6),
+        )
         for size in sizes
     ]
 
@@ -45,7 +49,9 @@ def states() -> list[set[Fact]]:
 
 
 def work(folder: Path, acknowledge: Callable[[int], object]) -> None:
-    """Update a store in every way: opened again, compacted, and with its history forgotten in between."""
+    """Update a store in every way:
+    opened again, compacted, and with its history forgotten in between.
+    """
     for number, (added, retracted) in enumerate(batches(), start=1):
         with CaseStore.open(folder) as store:
             store.update(add=added, retract=retracted)
@@ -84,7 +90,8 @@ def killed_at(point: int) -> Call:
 
 
 class Failing:
-    """A disk that fails at a call, with some error: that once, or at every call from then on until it is mended.
+    """A disk that fails at a call, with some error:
+    that once, or at every call from then on until it is mended.
 
     Every other time that it fails to write, half is written before.
     """
@@ -117,11 +124,15 @@ def recent(number: int) -> set[Fact]:
 
 
 def update_for_ever(folder: Path, number: int, acknowledge: Callable[[int], object]) -> None:
-    """One update after the other from a number on, compacted and with the history forgotten now and then."""
+    """One update after the other from a number on, compacted
+    and with the history forgotten now and then.
+    """
     with CaseStore.open(folder) as store:
         while True:
             number += 1
-            store.update(add=recent(number) - recent(number - 1), retract=recent(number - 1) - recent(number))
+            store.update(
+                add=recent(number) - recent(number - 1), retract=recent(number - 1) - recent(number)
+            )
             acknowledge(number)
             if number % 10 == 0:
                 store.compact(forget_history=number % 30 == 0)
@@ -151,7 +162,10 @@ def forked(work: Callable[[], object], point: int) -> None:
 
 
 def main(folder: Path, points: list[str]) -> None:
-    """Fork a child for each point, one after the other; after a colon: one more, killed while it recovers the store."""
+    """Fork a child for each point, one after the other.
+
+    After a colon: one more, killed while it recovers the store.
+    """
     for name in points:
         at_work, _, recovering = name.partition(":")
         forked(partial(work, folder / name, teller(folder / f"{name}.acknowledged")), int(at_work))

@@ -1,7 +1,9 @@
-"""A case base that lives through changes, compared after each with one built in one go from the facts that survive.
+"""A case base that lives through changes, compared after each with one built in one go
+from the facts that survive.
 
-Everything is compared: graph, profiles, hits, tries, reached, right, priors, precisions, clusters, answers. Priors and
-precisions are quotients of the integers compared, and are compared as what answers are made of.
+Everything is compared: graph, profiles, hits, tries, reached, right,
+priors, precisions, clusters, answers. Priors and precisions are quotients
+of the integers compared, and are compared as what answers are made of.
 """
 
 from collections.abc import Sequence
@@ -39,26 +41,45 @@ def with_names(settings: Settings, entities: Sequence[str], relations: Sequence[
 
 
 class Life:
-    """A case base, the facts it should hold, and how much of what it counted was kept and not made anew."""
+    """A case base, the facts it should hold, and how much
+    of what it counted was kept and not made anew.
+    """
 
-    def __init__(self, settings: Settings, entities: Sequence[str], relations: Sequence[str]) -> None:
-        self.cases, self.facts, self.kept = with_names(settings, entities, relations), set[Fact](), 0
+    def __init__(
+        self, settings: Settings, entities: Sequence[str], relations: Sequence[str]
+    ) -> None:
+        self.cases, self.facts, self.kept = (
+            with_names(settings, entities, relations),
+            set[Fact](),
+            0,
+        )
         self._names = list(entities), list(relations)
 
     def change(self, add: Sequence[Fact] = (), retract: Sequence[Fact | str] = ()) -> None:
-        """One update; everything counted before it must wait to be brought up to date, and not be dropped."""
+        """One update; everything counted before it must wait to be brought up
+        to date, and not be dropped.
+        """
         counted = _all_counted(self.cases.state)
         assert not self.cases.update(add=add, retract=retract).anew
         kept = [relation for relation in counted if self.cases.state.statistics.is_kept(relation)]
         assert kept == counted, "counts were dropped"
         self.kept += len(kept)
-        gone = {fact for fact in self.facts if fact in retract or fact[0] in retract or fact[2] in retract}
+        gone = {
+            fact
+            for fact in self.facts
+            if fact in retract or fact[0] in retract or fact[2] in retract
+        }
         self.facts = (self.facts - gone) | set(add)
 
     def branch(self) -> "Life":
         """The same life so far, to go on in another way; updates leave earlier states alone."""
         other = Life.__new__(Life)
-        other.cases, other.facts, other.kept, other._names = CaseBase(), self.facts, self.kept, self._names
+        other.cases, other.facts, other.kept, other._names = (
+            CaseBase(),
+            self.facts,
+            self.kept,
+            self._names,
+        )
         other.cases._start_with(self.cases.state)
         return other
 
@@ -69,7 +90,9 @@ class Life:
         return other
 
     def anew(self) -> State:
-        """A state that has never lived: a rebuild, with the clusters of this life if they depend on its history."""
+        """A state that has never lived:
+        a rebuild, with the clusters of this life if they depend on its history.
+        """
         if not depends_on_history(self.cases.settings):
             return self.rebuilt().state
         mine = self.cases.state
@@ -78,7 +101,9 @@ class Life:
     def differences(self, expected: Portrait | None = None) -> list[str]:
         """What is not as in a rebuild."""
         mine, theirs = portrait(self.cases.state), expected or portrait(self.anew())
-        return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
+        return sorted(
+            name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)
+        )
 
 
 def _all_counted(cases: State) -> list[int]:
@@ -92,20 +117,32 @@ def portrait(cases: State) -> Portrait:
     """All there is to see of a state, by name; equal for equal states under the same ids."""
     graph, profiles, statistics = cases.graph, cases.profiles, cases.statistics
     everyone = np.arange(len(graph.entities), dtype=np.int32)
-    relations = [relation for relation in range(graph.directions) if len(graph.edges(relation).heads)]
+    relations = [
+        relation for relation in range(graph.directions) if len(graph.edges(relation).heads)
+    ]
     counts = [statistics.everyone(relation) for relation in relations]
     found = [answers(cases, relation, everyone, top=-1) for relation in relations]
     seen: Portrait = {
-        "graph": [(relation, *(array.tobytes() for array in graph.edges(relation))) for relation in relations],
-        "profiles": [profiles.relations(p).tobytes() if (p := profiles.of(e)) >= 0 else b"" for e in everyone.tolist()],
-        "answers": [(one.entities.tobytes(), one.scores.tobytes()) for asked in found for one in asked],
+        "graph": [
+            (relation, *(array.tobytes() for array in graph.edges(relation)))
+            for relation in relations
+        ],
+        "profiles": [
+            profiles.relations(p).tobytes() if (p := profiles.of(e)) >= 0 else b""
+            for e in everyone.tolist()
+        ],
+        "answers": [
+            (one.entities.tobytes(), one.scores.tobytes()) for asked in found for one in asked
+        ],
     }
     for column in ("types", "hits", "reached", "right"):
         seen[column] = [getattr(one, column).tobytes() for one in counts]
     if cases.settings.weight == "prior":
         together = _together(cases)
         seen["clusters"] = sorted(together.values())
-        seen["counts of clusters"] = [_clustered(statistics.clustered(relation), together) for relation in relations]
+        seen["counts of clusters"] = [
+            _clustered(statistics.clustered(relation), together) for relation in relations
+        ]
     return seen
 
 
@@ -116,9 +153,16 @@ def _together(cases: State) -> dict[int, tuple[int, ...]]:
 
 
 def _clustered(counts: ClusterCounts, together: dict[int, tuple[int, ...]]) -> list[Any]:
-    """Hits and tries by the members of each cluster; priors and precisions are quotients of these."""
-    columns = (column.tolist() for column in (counts.clusters, counts.types, counts.hits, counts.tries))
-    return sorted((together.get(c, ()) if c >= 0 else (), *row) for c, *row in zip(*columns, strict=True))
+    """Hits and tries by the members of each cluster.
+
+    Priors and precisions are quotients of these.
+    """
+    columns = (
+        column.tolist() for column in (counts.clusters, counts.types, counts.hits, counts.tries)
+    )
+    return sorted(
+        (together.get(c, ()) if c >= 0 else (), *row) for c, *row in zip(*columns, strict=True)
+    )
 
 
 def by_name(cases: CaseBase) -> bytes:
@@ -128,15 +172,32 @@ def by_name(cases: CaseBase) -> bytes:
     relations = sorted({fact.relation for fact in graph.facts()})
     found = [cases.ask_many([(name, relation) for name in names], top=-1) for relation in relations]
     found += [[cases.ask_head(relation, name, top=-1) for name in names] for relation in relations]
-    return repr([[(a.asked, [(one.entity, one.score.hex()) for one in a]) for a in asked] for asked in found]).encode()
+    return repr(
+        [
+            [(a.asked, [(one.entity, one.score.hex()) for one in a]) for a in asked]
+            for asked in found
+        ]
+    ).encode()
 
 
-def lived(random: Random, steps: int, settings: Settings, entities: int = 6, relations: int = 2) -> Life:
-    """Add and retract a few facts at a time, checking after every step; small, so that every fact matters to others."""
-    names = [f"e{number}" for number in range(entities)], [f"r{number}" for number in range(relations)]
+def lived(
+    random: Random, steps: int, settings: Settings, entities: int = 6, relations: int = 2
+) -> Life:
+    """Add and retract a few facts at a time, checking after every step.
+
+    Small, so that every fact matters to others.
+    """
+    names = (
+        [f"e{number}" for number in range(entities)],
+        [f"r{number}" for number in range(relations)],
+    )
     life, mostly_add = Life(settings, *names), random.choice([0.3, 0.5, 0.7])
     for _ in range(steps):
-        some, known, adding = random.choice([0, 1, 1, 2]), sorted(life.facts), random.random() < mostly_add
+        some, known, adding = (
+            random.choice([0, 1, 1, 2]),
+            sorted(life.facts),
+            random.random() < mostly_add,
+        )
         come = [_some(random, *names) for _ in range(some if adding else 0)]
         gone: list[Fact | str] = [*random.sample(known, 0 if adding else min(len(known), some))]
         if random.random() < 0.02:

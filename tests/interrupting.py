@@ -1,10 +1,11 @@
 """
 Interrupts at every chance that the interpreter has to raise one, for `test_interrupts.py`.
 
-A signal is looked at when a function begins, when a loop jumps back, and after a call returned. At these places of the
-package, and of `contextlib`, whose frames stand between a `with` and what it guards, an `Interrupter` counts, and
-raises at the one that it was told: `KeyboardInterrupt`, as if Ctrl-C had been pressed just then. At other instructions
-no interrupt can come, not even between the body of a `with lock` and the release of the lock.
+A signal is looked at when a function begins, when a loop jumps back, and after a call returned.
+At these places of the package, and of `contextlib`, whose frames stand between a `with`
+and what it guards, an `Interrupter` counts, and raises at the one that it was told:
+`KeyboardInterrupt`, as if Ctrl-C had been pressed just then. At other instructions no interrupt can
+come, not even between the body of a `with lock` and the release of the lock.
 """
 
 import contextlib
@@ -23,11 +24,22 @@ import casegraph
 
 PLACES = (str(Path(casegraph.__file__).parent), contextlib.__file__)
 CALLS = ("CALL", "CALL_FUNCTION_EX", "CALL_KW", "CALL_METHOD")
-AFTER_CALLS = ("POP_TOP", "STORE_FAST", "STORE_ATTR", "STORE_SUBSCR", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL")
+AFTER_CALLS = (
+    "POP_TOP",
+    "STORE_FAST",
+    "STORE_ATTR",
+    "STORE_SUBSCR",
+    "STORE_NAME",
+    "STORE_DEREF",
+    "STORE_GLOBAL",
+)
 
 
 class Interrupter:
-    """Raises `KeyboardInterrupt` in this thread at one chance, counted from 1; with 0 it only counts."""
+    """Raises `KeyboardInterrupt` in this thread at one chance, counted from 1.
+
+    With 0 it only counts.
+    """
 
     def __init__(self, chance: int = 0) -> None:
         self.chance, self.seen, self.where = chance, 0, ""
@@ -58,7 +70,9 @@ class Interrupter:
     def _came_to(self, frame: FrameType) -> None:
         self.seen += 1
         if self.seen == self.chance:
-            self.where = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"
+            self.where = (
+                f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"
+            )
             raise KeyboardInterrupt
 
 
@@ -66,19 +80,28 @@ _KNOWN: dict[CodeType, frozenset[int]] = {}
 
 
 def _chances(code: CodeType) -> Iterator[int]:
-    """The instructions of a function at which a signal that came is looked at; its beginning is an event of its own."""
+    """The instructions of a function at which a signal that came is looked at.
+
+    Its beginning is an event of its own.
+    """
     previous = ""
     for instruction in dis.get_instructions(code):
         name = instruction.opname
         resumed = name == "RESUME" and instruction.arg == 1  # after a yield
-        if resumed or name.startswith("JUMP_BACKWARD") or (previous in CALLS and name in AFTER_CALLS):
+        if (
+            resumed
+            or name.startswith("JUMP_BACKWARD")
+            or (previous in CALLS and name in AFTER_CALLS)
+        ):
             yield instruction.offset
         if name != "CACHE":
             previous = name
 
 
 def chances(work: Callable[[], object]) -> tuple[int, list[int]]:
-    """How many chances there are to interrupt some work, and how many there were before each call that writes."""
+    """How many chances there are to interrupt some work,
+    and how many there were before each call that writes.
+    """
     interrupter, writes = Interrupter(), list[int]()
 
     def noted(_: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
@@ -91,10 +114,17 @@ def chances(work: Callable[[], object]) -> tuple[int, list[int]]:
 
 
 def sampled(count: int, writes: list[int], points: int) -> list[int]:
-    """Some of the chances: those around every write, those after the last, and some evenly; all, if they are few."""
+    """Some of the chances: those around every write, those after the last, and some evenly.
+
+    All, if they are few.
+    """
     around = {write + near for write in writes for near in range(3)}
     late = range(writes[-1] if writes else count, count + 1)
-    chosen = [*_spread(sorted(around), points), *_spread(late, points), *_spread(range(1, count + 1), points)]
+    chosen = [
+        *_spread(sorted(around), points),
+        *_spread(late, points),
+        *_spread(range(1, count + 1), points),
+    ]
     return sorted({chance for chance in chosen if 1 <= chance <= count})
 
 
@@ -103,7 +133,10 @@ def _spread(of: Sequence[int], points: int) -> Sequence[int]:
 
 
 def interrupted(work: Callable[[], object], chance: int) -> str:
-    """Do some work, interrupted at a chance; says where that was, or nothing if it was never come to."""
+    """Do some work, interrupted at a chance.
+
+    Says where that was, or nothing if it was never come to.
+    """
     interrupter = Interrupter(chance)
     try:
         with interrupter:
@@ -114,14 +147,19 @@ def interrupted(work: Callable[[], object], chance: int) -> str:
 
 
 class Alarm:
-    """Raises `KeyboardInterrupt` some time after it was set, from a real signal, unless it was stopped before."""
+    """Raises `KeyboardInterrupt` some time after it was set,
+    from a real signal, unless it was stopped before.
+    """
 
     def __init__(self) -> None:
         self._armed = False
         signal.signal(signal.SIGALRM, self._ring)
 
     def interrupts(self, work: Callable[[], object], seconds: float) -> bool:
-        """Whether some work was interrupted; an interrupt that comes between its end and ours counts."""
+        """Whether some work was interrupted.
+
+        An interrupt that comes between its end and ours counts.
+        """
         try:
             self._armed = True
             signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,6 +1,8 @@
-"""Long lives: a start, and then one update after the other; for `test_long_lives.py` and `benchmarks/bench_lives.py`.
+"""Long lives: a start, and then one update after the other;
+for `test_long_lives.py` and `benchmarks/bench_lives.py`.
 
-Each life leaves as many facts as it found, so what it holds, and what an update takes, must not grow with its length.
+Each life leaves as many facts as it found, so what it holds,
+and what an update takes, must not grow with its length.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +20,9 @@ RELATIONS = 30  # of a graph that has more of them than are ever asked about at 
 
 @dataclass(frozen=True)
 class Life:
-    """What it starts with, and what each update adds, what it retracts, and which question is asked after it."""
+    """What it starts with, and what each update adds, what it retracts,
+    and which question is asked after it.
+    """
 
     start: Callable[[], list[Fact]]
     steps: Callable[[], Iterator[Step]]
@@ -31,7 +35,10 @@ class Life:
             cases.prepare()
 
     def updates(self, cases: CaseBase) -> Iterator[Callable[[], object]]:
-        """One update after the other, for whoever calls them to measure; questions are asked between them."""
+        """One update after the other, for whoever calls them to measure.
+
+        Questions are asked between them.
+        """
         for come, gone, question in self.steps():
             yield lambda: cases.update(add=come, retract=gone)  # noqa: B023  (called before the next is made)
             if question is not None:
@@ -47,7 +54,10 @@ def _small() -> list[Fact]:
 
 
 def _many_relations() -> list[Fact]:
-    return [(f"e{n % 23}", f"r{n % RELATIONS}", f"e{(7 * n + n // 23) % 29}") for n in range(4 * RELATIONS)]
+    return [
+        (f"e{n % 23}", f"r{n % RELATIONS}", f"e{(7 * n + n // 23) % 29}")
+        for n in range(4 * RELATIONS)
+    ]
 
 
 def toggled() -> Iterator[Step]:

@@ -1,4 +1,6 @@
-"""How much an object holds: a walk over all that can be reached from it. What kernels keep for themselves is unseen."""
+"""How much an object holds: a walk over all that can be reached from it.
+What kernels keep for themselves is unseen.
+"""
 
 import gc
 import sys
@@ -30,8 +32,13 @@ def size_of(held: Any, graph: type, prefix: str) -> Size:  # noqa: ANN401
 
 
 def reachable(held: Any) -> Iterator[Any]:  # noqa: ANN401
-    """All objects that can be reached, each once; an array that is a view of another counts as the other."""
-    modules = {id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, ModuleType)}
+    """All objects that can be reached, each once.
+
+    An array that is a view of another counts as the other.
+    """
+    modules = {
+        id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, ModuleType)
+    }
     waiting, seen = [held], {*modules}
     while waiting:
         one = waiting.pop()

@@ -1,7 +1,8 @@
 """The paper's definitions, transcribed as plainly as possible. Slow on purpose.
 
-A graph is a set of (head, relation, tail); `both_ways` adds the inverse of every fact, which the paper calls r⁻¹ and we
-write as a relation (r, -1). Entities and relations are any values that can be compared.
+A graph is a set of (head, relation, tail); `both_ways` adds the inverse of every fact,
+which the paper calls r⁻¹ and we write as a relation (r, -1).
+Entities and relations are any values that can be compared.
 """
 
 from collections import Counter
@@ -38,7 +39,11 @@ def walks(facts: Facts, entity: Name, path_type: PathType) -> list[tuple[Any, ..
     if not path_type:
         return [(entity,)]
     first, *rest = path_type
-    return [(entity, *walk) for tail in answers(facts, entity, first) for walk in walks(facts, tail, tuple(rest))]
+    return [
+        (entity, *walk)
+        for tail in answers(facts, entity, first)
+        for walk in walks(facts, tail, tuple(rest))
+    ]
 
 
 def paths(facts: Facts, entity: Name, path_type: PathType) -> list[tuple[Any, ...]]:
@@ -47,7 +52,9 @@ def paths(facts: Facts, entity: Name, path_type: PathType) -> list[tuple[Any, ..
 
 
 def closed_paths(facts: Facts, entity: Name, relation: Name, n: int) -> Counter[PathType]:
-    """P_n(e, r): how many loop-free paths of each type, up to length n, lead `entity` to one of its answers (§2.1)."""
+    """P_n(e, r): how many loop-free paths of each type, up to length n, lead `entity`
+    to one of its answers (§2.1).
+    """
     goals = answers(facts, entity, relation)
     found: Counter[PathType] = Counter()
     edges: dict[Any, list[tuple[Any, Any]]] = {}
@@ -75,7 +82,9 @@ def hits(facts: Facts, cluster: Iterable[Any], relation: Name, n: int) -> Counte
     return sum((closed_paths(facts, entity, relation, n) for entity in cluster), Counter())
 
 
-def prior(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType, n: int) -> float:
+def prior(
+    facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType, n: int
+) -> float:
     """Equation 2."""
     found = hits(facts, cluster, relation, n)
     return found[path_type] / found.total() if found else 0.0
@@ -86,7 +95,9 @@ def tries(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathT
     return sum(len(walks(facts, entity, path_type)) for entity in having(facts, cluster, relation))
 
 
-def precision(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType, n: int) -> float:
+def precision(
+    facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType, n: int
+) -> float:
     """Equation 3."""
     cluster = list(cluster)
     tried = tries(facts, cluster, relation, path_type)
@@ -140,8 +151,12 @@ def average_linkage(facts: Facts, a: Iterable[Any], b: Iterable[Any]) -> float:
     return sum(similarity(facts, one, other) for one, other in pairs) / len(pairs)
 
 
-def cut(root: Name, children: dict[Any, tuple[Any, Any]], linkage: dict[Any, float], threshold: float) -> set[Any]:
-    """Algorithm 1: the nodes at which a search from the root stops. A leaf has no children and is always a stop."""
+def cut(
+    root: Name, children: dict[Any, tuple[Any, Any]], linkage: dict[Any, float], threshold: float
+) -> set[Any]:
+    """Algorithm 1: the nodes at which a search from the root stops.
+    A leaf has no children and is always a stop.
+    """
     frontier, result = [root], set()
     while frontier:
         node = frontier.pop()
@@ -153,25 +168,37 @@ def cut(root: Name, children: dict[Any, tuple[Any, Any]], linkage: dict[Any, flo
 
 
 def discounted_noisy_or(pieces: Iterable[float], discount: float, best: int) -> float:
-    """What several pieces of evidence are worth together: the best in full, each further one discounted once more."""
+    """What several pieces of evidence are worth together:
+    the best in full, each further one discounted once more.
+    """
     top = sorted(pieces, reverse=True)[:best]
     return -sum(discount**place * log1p(-piece) for place, piece in enumerate(top))
 
 
-def shared_fact(facts: Facts, entity: Name, relation: Name, fact: tuple[Any, Any]) -> tuple[Counter[Any], int]:
-    """Of the others that have the fact (relation, tail) too and have the query relation: what they answer; how many."""
+def shared_fact(
+    facts: Facts, entity: Name, relation: Name, fact: tuple[Any, Any]
+) -> tuple[Counter[Any], int]:
+    """Of the others that have the fact (relation, tail) too and have the query relation:
+    what they answer; how many.
+    """
     others = having(facts, answers(facts, fact[1], inverse(fact[0])) - {entity}, relation)
-    return Counter(answer for other in others for answer in answers(facts, other, relation)), len(others)
+    return Counter(answer for other in others for answer in answers(facts, other, relation)), len(
+        others
+    )
 
 
 def habit(facts: Facts, entity: Name, relation: Name) -> tuple[Counter[Any], int]:
     """What all others that have the query relation answer, and how many they are."""
     others = having(facts, entities(facts) - {entity}, relation)
-    return Counter(answer for other in others for answer in answers(facts, other, relation)), len(others)
+    return Counter(answer for other in others for answer in answers(facts, other, relation)), len(
+        others
+    )
 
 
 def walks_by_type(facts: Facts, entity: Name, n: int) -> dict[PathType, list[tuple[Any, ...]]]:
-    """Every walk of one to n steps from `entity`, by its type: all that `walks` gives, for all path types at once."""
+    """Every walk of one to n steps from `entity`, by its type:
+    all that `walks` gives, for all path types at once.
+    """
     found: dict[PathType, list[tuple[Any, ...]]] = {}
     longest: list[tuple[PathType, tuple[Any, ...]]] = [((), (entity,))]
     for _ in range(n):
@@ -189,7 +216,8 @@ def walks_by_type(facts: Facts, entity: Name, n: int) -> dict[PathType, list[tup
 def grow(facts: Facts) -> tuple[list[tuple[frozenset[Any], frozenset[Any], float]], bool]:
     """Average linkage by the book: join the two most similar clusters until one is left (A.1).
 
-    Entities of the same profile are together from the start. Returns the joins, and whether ever two pairs were tied.
+    Entities of the same profile are together from the start.
+    Returns the joins, and whether ever two pairs were tied.
     """
     together: dict[frozenset[Any], set[Any]] = {}
     for entity in entities(facts):
@@ -197,7 +225,9 @@ def grow(facts: Facts) -> tuple[list[tuple[frozenset[Any], frozenset[Any], float
     clusters, joins, is_tied = [frozenset(cluster) for cluster in together.values()], [], False
     while len(clusters) > 1:
         pairs = [(a, b) for place, a in enumerate(clusters) for b in clusters[:place]]
-        linked = sorted(((average_linkage(facts, a, b), a, b) for a, b in pairs), key=lambda pair: -pair[0])
+        linked = sorted(
+            ((average_linkage(facts, a, b), a, b) for a, b in pairs), key=lambda pair: -pair[0]
+        )
         similarity_of_best, a, b = linked[0]
         is_tied = is_tied or (len(linked) > 1 and similarity_of_best - linked[1][0] < 1e-9)
         joins.append((a, b, similarity_of_best))
@@ -254,7 +284,9 @@ def common(one: Branch, two: Branch) -> Branch:
 
 
 class Grinch:
-    """Incremental clustering by the book (Monath et al. 2019): insert, rotate, graft, restructure."""
+    """Incremental clustering by the book (Monath et al. 2019):
+    insert, rotate, graft, restructure.
+    """
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.root, self.grafts, self.swaps = facts, Branch(), 0, 0
@@ -284,7 +316,10 @@ class Grinch:
         self.root = leaf.root
 
     def nearest(self, node: Branch) -> Branch:
-        """The leaf with the highest linkage; of several the one whose profile comes first by names."""
+        """The leaf with the highest linkage.
+
+        Of several the one whose profile comes first by names.
+        """
         leaves = [leaf for leaf in self.root.all if leaf.own and not leaf.own <= node.names]
         return min(leaves, key=lambda leaf: (-self.linkage(node, leaf), self.by_name(leaf)))
 
@@ -302,7 +337,10 @@ class Grinch:
         return joined
 
     def graft(self, node: Branch) -> Branch | None:
-        """Move a node, or one above it, to where it is nearer than to its sibling; returns the next to try."""
+        """Move a node, or one above it, to where it is nearer than to its sibling.
+
+        Returns the next to try.
+        """
         if not node.above:
             return None
         moving, other = node, self.nearest(node)
@@ -323,7 +361,9 @@ class Grinch:
         return moving.above if moving is node else moving
 
     def restructure(self, node: Branch, top: Branch) -> None:
-        """Let every node from here to the top have the nearest of the branches beside its path for sibling."""
+        """Let every node from here to the top have the nearest
+        of the branches beside its path for sibling.
+        """
         while node is not top:
             beside = [step.sibling for step in node.path[: node.path.index(top)]]
             best = max(beside, key=lambda branch: self.linkage(node, branch))
@@ -343,40 +383,72 @@ def left_after(facts: Facts, fact: tuple[Any, Any, Any]) -> Facts:
     return facts - {fact, (tail, inverse(relation), head)}
 
 
-def default_weights(facts: Facts, relation: Name, n: int, support: int, doubt: float) -> dict[PathType, float]:
-    """Every path type that led to answers `support` times, not the relation itself: right / (reached + doubt)."""
+def default_weights(
+    facts: Facts, relation: Name, n: int, support: int, doubt: float
+) -> dict[PathType, float]:
+    """Every path type that led to answers `support` times, not the relation itself:
+    right / (reached + doubt).
+    """
     everyone = entities(facts)
-    known = [path_type for path_type, found in hits(facts, everyone, relation, n).items() if found >= support]
+    known = [
+        path_type
+        for path_type, found in hits(facts, everyone, relation, n).items()
+        if found >= support
+    ]
     return {
-        path_type: right(facts, everyone, relation, path_type) / (reached(facts, everyone, relation, path_type) + doubt)
+        path_type: right(facts, everyone, relation, path_type)
+        / (reached(facts, everyone, relation, path_type) + doubt)
         for path_type in known
         if path_type != (relation,)
     }
 
 
 def paper_weights(
-    facts: Facts, entity: Name, relation: Name, k: int, n: int, cluster: Iterable[Any], *, fallback: bool = True
+    facts: Facts,
+    entity: Name,
+    relation: Name,
+    k: int,
+    n: int,
+    cluster: Iterable[Any],
+    *,
+    fallback: bool = True,
 ) -> dict[PathType, float]:
     """The path types of the k contextual entities: prior × precision in the cluster.
 
-    One that never led to an answer there is worth what it is worth to everyone, or nothing without the fallback.
+    One that never led to an answer there is worth what it is worth to everyone,
+    or nothing without the fallback.
     """
-    near, own, everyone = contextual_entities(facts, entity, relation, k), list(cluster), entities(facts)
-    gathered = {path_type for other in near for path_type in closed_paths(facts, other, relation, n)} - {(relation,)}
+    near, own, everyone = (
+        contextual_entities(facts, entity, relation, k),
+        list(cluster),
+        entities(facts),
+    )
+    gathered = {
+        path_type for other in near for path_type in closed_paths(facts, other, relation, n)
+    } - {(relation,)}
     in_cluster = hits(facts, own, relation, n)
     return {
-        path_type: prior(facts, counted, relation, path_type, n) * precision(facts, counted, relation, path_type, n)
+        path_type: prior(facts, counted, relation, path_type, n)
+        * precision(facts, counted, relation, path_type, n)
         for path_type in gathered
         for counted in [everyone if fallback and not in_cluster[path_type] else own]
     }
 
 
 def precedents(
-    facts: Facts, entity: Name, relation: Name, support: int, doubt: float, habit_weight: float, *, reflexive: bool
+    facts: Facts,
+    entity: Name,
+    relation: Name,
+    support: int,
+    doubt: float,
+    habit_weight: float,
+    *,
+    reflexive: bool,
 ) -> dict[Any, list[float]]:
     """What the others that share a fact with `entity` say for each answer, and what everyone does.
 
-    A shared fact does not speak for itself; the entity itself is no answer unless some entity answers itself.
+    A shared fact does not speak for itself;
+    the entity itself is no answer unless some entity answers itself.
     """
     pieces: dict[Any, list[float]] = {}
     for fact in sorted(((label, tail) for head, label, tail in facts if head == entity), key=str):

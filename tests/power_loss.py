@@ -1,9 +1,10 @@
 """
 What a disk may hold after the power fails: all that was flushed, and any part of what was not.
 
-A `Recorder` notes every call that changes what is on disk. `Recorder.state` makes a folder as it may be found when the
-power fails after some of them: of the bytes written to a file since it was last flushed any writes may be missing or
-cut short; of the names changed in a folder since it was last flushed, the last ones may be.
+A `Recorder` notes every call that changes what is on disk.
+`Recorder.state` makes a folder as it may be found when the power fails after some of them:
+of the bytes written to a file since it was last flushed any writes may be missing or cut short;
+of the names changed in a folder since it was last flushed, the last ones may be.
 """
 
 import os
@@ -15,7 +16,9 @@ from typing import Any, NamedTuple
 
 
 class Event(NamedTuple):
-    """Something done: to a file, by its number, or to the names in a folder; or an acknowledgement."""
+    """Something done: to a file, by its number, or to the names
+    in a folder; or an acknowledgement.
+    """
 
     doing: str
     of: Any
@@ -43,7 +46,12 @@ class Recorder:
         elif name == "fsync":
             self._note("flush", self._opened[given[0]])
         elif name in ("write", "ftruncate"):
-            self._note(name, self._opened[given[0]], offset, bytes(given[1])[:done] if name == "write" else given[1])
+            self._note(
+                name,
+                self._opened[given[0]],
+                offset,
+                bytes(given[1])[:done] if name == "write" else given[1],
+            )
         else:
             self._rename(name, *map(Path, given[:1] if name == "mkdir" else given))
         return done
@@ -53,14 +61,24 @@ class Recorder:
         self._note("acknowledge", number, self.calls)
 
     def state(self, root: Path, into: Path, until: int, random: Random) -> int:
-        """Make the folder as it may be after so many events; returns how many updates were acknowledged by then."""
+        """Make the folder as it may be after so many events.
+
+        Returns how many updates were acknowledged by then.
+        """
         events = self.events[:until]
         names, contents = dict[Path, int | None](), dict[int, bytearray]()
         lasting = _lasting(events, random)
         for place, event in enumerate(events):
             if event.doing in ("write", "ftruncate"):
                 _change(contents.setdefault(event.of, bytearray()), event, lasting(place), random)
-            elif event.doing in ("create", "mkdir", "replace", "rename", "unlink", "rmdir") and lasting(place):
+            elif event.doing in (
+                "create",
+                "mkdir",
+                "replace",
+                "rename",
+                "unlink",
+                "rmdir",
+            ) and lasting(place):
                 _name(names, event)
         for path, number in sorted(names.items(), key=lambda item: len(item[0].parts)):
             target = into / path.relative_to(root)
@@ -93,7 +111,9 @@ class Recorder:
 
 
 def _lasting(events: list[Event], random: Random) -> Callable[[int], bool]:
-    """Whether what was done at a place is on disk: all before the last flush of its file or folder, some after it."""
+    """Whether what was done at a place is on disk:
+    all before the last flush of its file or folder, some after it.
+    """
     flushed = {event.of: place for place, event in enumerate(events) if event.doing == "flush"}
     pending: dict[Any, list[int]] = {}
     for place, event in enumerate(events):

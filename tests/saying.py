@@ -1,8 +1,10 @@
 """
-What a case base says, to be compared with what one says that was built from the same facts in one go.
+What a case base says, to be compared with what one says that was built
+from the same facts in one go.
 
-Only public names are used, and what differs between a life and a rebuild is left out: a name that no fact has any more
-may be remembered or not, so no answer, an unknown name and a name without facts are all None.
+Only public names are used, and what differs between a life and a rebuild is left out:
+a name that no fact has any more may be remembered or not, so no answer, an unknown name
+and a name without facts are all None.
 """
 
 import copy
@@ -19,7 +21,10 @@ from casegraph.batch.completion import Wanted, complete
 
 DEEP = os.environ.get("CASEGRAPH_DEEP") == "1"
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-SETTINGS = {"default": Settings(), "paper": Settings.paper("WN18RR").but(max_length=3, neighbours=5)}
+SETTINGS = {
+    "default": Settings(),
+    "paper": Settings.paper("WN18RR").but(max_length=3, neighbours=5),
+}
 Question: TypeAlias = tuple[str, Any]  # what is asked for, and of what
 Held = TypeVar("Held", bound=CaseBase)
 
@@ -32,7 +37,9 @@ def rebuilt(facts: Iterable[Fact], settings: Settings | None = None) -> CaseBase
 
 
 def held(cases: Held) -> Held:
-    """Another that holds the state which `cases` has now, whatever that is called, and does not see the next."""
+    """Another that holds the state which `cases` has now, whatever that is called,
+    and does not see the next.
+    """
     return copy.copy(cases)
 
 
@@ -47,7 +54,9 @@ def said(cases: CaseBase, questions: Sequence[Question]) -> list[str | None]:
 
 
 def reply(cases: CaseBase, question: Question) -> str | None:
-    """What is said to one question, with every bit of every score; None if there is nothing to say."""
+    """What is said to one question, with every bit of every score;
+    None if there is nothing to say.
+    """
     kind, given = question
     try:
         return _KINDS[kind](cases, given)
@@ -58,9 +67,12 @@ def reply(cases: CaseBase, question: Question) -> str | None:
 def questions_about(
     cases: CaseBase, entities: Sequence[str], relations: Sequence[str], guests: Sequence[str] = ()
 ) -> list[Question]:
-    """Questions of every kind; to explain and to score are answers that `cases` gives, none about guests.
+    """Questions of every kind.
 
-    guests  names that come and go: who has no facts any more is explained by habit, who was never there is not
+    To explain and to score are answers that `cases` gives, none about guests.
+
+    guests  names that come and go: who has no facts any more is explained by habit,
+            who was never there is not
     """
     pairs = [(entity, relation) for entity in entities for relation in relations]
     best = [found[0] for entity, relation in pairs if (found := _found(cases, entity, relation))]
@@ -97,11 +109,16 @@ def _ask_head(cases: CaseBase, given: tuple[str, str]) -> str | None:
 
 def _explain(cases: CaseBase, answer: Answer) -> str | None:
     found = cases.explain(answer)
-    return repr((found.as_dict(), [reason.share.hex() for reason in found])) if len(found.reasons) else None
+    return (
+        repr((found.as_dict(), [reason.share.hex() for reason in found]))
+        if len(found.reasons)
+        else None
+    )
 
 
 def _similar(cases: CaseBase, given: tuple[str, str | None]) -> str | None:
-    near = [one for one in cases.similar(*given) if one.shared]  # those with nothing in common fill up the list
+    # Those with nothing in common fill up the list.
+    near = [one for one in cases.similar(*given) if one.shared]
     return repr(near) if near else None
 
 
@@ -119,7 +136,9 @@ def _complete(cases: CaseBase, relation: str) -> str | None:
 
 
 def _save(cases: CaseBase, guests: str) -> str | None:
-    """The facts that a case base has when it was saved and loaded again, but for names that begin like guests."""
+    """The facts that a case base has when it was saved and loaded again,
+    but for names that begin like guests.
+    """
     with TemporaryDirectory(dir=MEMORY) as folder:
         cases.save(Path(folder, "saved"))
         loaded = CaseBase.load(Path(folder, "saved"))

@@ -1,7 +1,8 @@
-"""What properties are tried on: small graphs, histories of adds and retracts, settings; and the names of the oracle.
+"""What properties are tried on: small graphs, histories of adds and retracts, settings;
+and the names of the oracle.
 
-Small is enough: eight entities and three relations hold every shape that a path of five steps can take, with self-loops
-and parallel edges among them, and ties everywhere.
+Small is enough: eight entities and three relations hold every shape that a path
+of five steps can take, with self-loops and parallel edges among them, and ties everywhere.
 """
 
 from collections.abc import Iterable
@@ -17,7 +18,8 @@ from casegraph.settings import Settings
 from casegraph.similarity.profiles import Profiles
 from casegraph.statistics.path_types import unpacked
 
-hypothesis.settings.register_profile("casegraph", deadline=None)  # time is not what is asserted here
+# Time is not what is asserted here.
+hypothesis.settings.register_profile("casegraph", deadline=None)
 hypothesis.settings.load_profile("casegraph")
 
 Fact: TypeAlias = tuple[str, str, str]
@@ -32,13 +34,21 @@ facts = st.tuples(entities, relations, entities)
 
 
 def fact_lists(least: int = 0, most: int = 14) -> st.SearchStrategy[list[Fact]]:
-    """Facts in any order, none twice; few entities, so that self-loops and parallel edges are common."""
+    """Facts in any order, none twice.
+
+    Few entities, so that self-loops and parallel edges are common.
+    """
     return st.lists(facts, min_size=least, max_size=most, unique=True)
 
 
 def histories() -> st.SearchStrategy[list[Step]]:
-    """Adds and retracts in turn: of the same fact again, of facts that are not there, of nothing."""
-    return st.lists(st.tuples(st.sampled_from(["add", "add", "retract"]), st.lists(facts, max_size=6)), max_size=8)
+    """Adds and retracts in turn:
+    of the same fact again, of facts that are not there, of nothing.
+    """
+    return st.lists(
+        st.tuples(st.sampled_from(["add", "add", "retract"]), st.lists(facts, max_size=6)),
+        max_size=8,
+    )
 
 
 def some_settings() -> st.SearchStrategy[Settings]:
@@ -69,13 +79,23 @@ def some_settings() -> st.SearchStrategy[Settings]:
 def _allowed(values: dict[str, Any]) -> dict[str, Any]:
     if values["weight"] != "right":
         values = values | {"combination": "sum"}
-    return values | {"neighbours": values["neighbours"] or 5} if values["weight"] == "frequency" else values
+    return (
+        values | {"neighbours": values["neighbours"] or 5}
+        if values["weight"] == "frequency"
+        else values
+    )
 
 
-def random_facts(random: Random, entities: int = 8, relations: int = 3, facts: int = 14) -> list[Fact]:
+def random_facts(
+    random: Random, entities: int = 8, relations: int = 3, facts: int = 14
+) -> list[Fact]:
     """Up to so many distinct facts, in random order."""
     drawn = {
-        (f"e{random.randrange(entities)}", f"r{random.randrange(relations)}", f"e{random.randrange(entities)}")
+        (
+            f"e{random.randrange(entities)}",
+            f"r{random.randrange(relations)}",
+            f"e{random.randrange(entities)}",
+        )
         for _ in range(random.randint(facts // 2, facts))
     }
     return shuffled(random, sorted(drawn))
@@ -118,5 +138,9 @@ def path_type_in_oracle(graph: Graph, number: int, max_length: int) -> tuple[Any
 
 
 def by_name(path_type: tuple[Any, ...]) -> tuple[int, list[tuple[str, int]]]:
-    """Shorter path types first, equally long ones by the names of their relations, a relation before its inverse."""
-    return len(path_type), [(step[0], 1) if isinstance(step, tuple) else (step, 0) for step in path_type]
+    """Shorter path types first, equally long ones by the names
+    of their relations, a relation before its inverse.
+    """
+    return len(path_type), [
+        (step[0], 1) if isinstance(step, tuple) else (step, 0) for step in path_type
+    ]

@@ -71,14 +71,29 @@ def best_first(weights: Weights) -> list[tuple[oracle.PathType, float]]:
 
 
 def default_scores(
-    seen: oracle.Facts, counted: oracle.Facts, entity: str, relation: oracle.Name, settings: Settings
+    seen: oracle.Facts,
+    counted: oracle.Facts,
+    entity: str,
+    relation: oracle.Name,
+    settings: Settings,
 ) -> dict[str, float]:
-    """What `ask` says under the default settings. The entity sees `seen`; path types are weighed by `counted`."""
-    weights = oracle.default_weights(counted, relation, settings.max_length, settings.support, settings.doubt)
+    """What `ask` says under the default settings.
+
+    The entity sees `seen`; path types are weighed by `counted`.
+    """
+    weights = oracle.default_weights(
+        counted, relation, settings.max_length, settings.support, settings.doubt
+    )
     reflexive = any((name, relation, name) in counted for name in oracle.entities(counted))
     pieces, walked = (
         oracle.precedents(
-            seen, entity, relation, settings.support, settings.doubt, settings.habit, reflexive=reflexive
+            seen,
+            entity,
+            relation,
+            settings.support,
+            settings.doubt,
+            settings.habit,
+            reflexive=reflexive,
         ),
         0,
     )
@@ -90,7 +105,8 @@ def default_scores(
         for end in ends:
             pieces.setdefault(end, []).append(weight)
     return {
-        answer: oracle.discounted_noisy_or(said, settings.discount, settings.best) for answer, said in pieces.items()
+        answer: oracle.discounted_noisy_or(said, settings.discount, settings.best)
+        for answer, said in pieces.items()
     }
 
 
@@ -99,7 +115,9 @@ def paper_scores(
 ) -> dict[str, float]:
     """Equation 1: the sum over path types of prior × precision, for every end of a walk."""
     k, n = settings.neighbours or 0, settings.max_length
-    weights = oracle.paper_weights(seen, entity, relation, k, n, cluster, fallback=settings.fallback)
+    weights = oracle.paper_weights(
+        seen, entity, relation, k, n, cluster, fallback=settings.fallback
+    )
     scores, walked = Counter[str](), 0
     for path_type, weight in best_first(weights):
         ends = {walk[-1] for walk in oracle.walks(seen, entity, path_type)}
@@ -112,8 +130,12 @@ def paper_scores(
 
 
 def assert_ranked(answers: Answers, expected: dict[str, float]) -> None:
-    """The same candidates, the same scores, best first and equal ones by name, numbered from one."""
-    assert {answer.entity: answer.score for answer in answers} == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    """The same candidates, the same scores, best first and equal ones
+    by name, numbered from one.
+    """
+    assert {answer.entity: answer.score for answer in answers} == pytest.approx(
+        expected, rel=1e-12, abs=1e-12
+    )
     ranked = sorted(expected, key=lambda name: (-round(expected[name], 13), name))
     assert [answer.entity for answer in answers] == ranked
     assert [answer.rank for answer in answers] == list(range(1, len(ranked) + 1))
@@ -126,11 +148,16 @@ def asked_both_ways(cases: CaseBase, entity: str, relation: str) -> list[tuple[A
     ]
 
 
-def assert_default_answers(added: list[Fact], entity: str, relation: str, settings: Settings) -> int:
+def assert_default_answers(
+    added: list[Fact], entity: str, relation: str, settings: Settings
+) -> int:
     cases, seen, found = case_base(added, settings), oracle.both_ways(added), 0
     for label, answers in asked_both_ways(cases, entity, relation):
         assert_ranked(answers, default_scores(seen, seen, entity, label, settings))
-        assert all(answer.known == (answer.entity in oracle.answers(seen, entity, label)) for answer in answers)
+        assert all(
+            answer.known == (answer.entity in oracle.answers(seen, entity, label))
+            for answer in answers
+        )
         found += len(answers)
     return found
 
@@ -154,7 +181,9 @@ def random_question(random: Random, **sizes: int) -> tuple[list[Fact], str, str]
 def test_answers_under_the_default_settings_are_those_of_the_plain_version() -> None:
     random, found = Random(21), 0
     for _ in range(150):
-        found += assert_default_answers(*random_question(random, entities=7, relations=3, facts=14), Settings())
+        found += assert_default_answers(
+            *random_question(random, entities=7, relations=3, facts=14), Settings()
+        )
     assert found > 600
 
 
@@ -168,7 +197,9 @@ def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, 
 
 @example_settings(max_examples=40)
 @given(fact_lists(least=1, most=10), st.integers(0, 9), st.integers(0, 9))
-def test_any_question_is_answered_as_in_the_plain_version(added: list[Fact], asked: int, about: int) -> None:
+def test_any_question_is_answered_as_in_the_plain_version(
+    added: list[Fact], asked: int, about: int
+) -> None:
     entity, relation = added[asked % len(added)][0], added[about % len(added)][1]
     assert_default_answers(added, entity, relation, Settings())
     assert_paper_answers(added, entity, relation, PAPER)
@@ -177,7 +208,9 @@ def test_any_question_is_answered_as_in_the_plain_version(added: list[Fact], ask
 def test_answers_under_the_papers_settings_are_those_of_equation_1() -> None:
     random, found = Random(22), 0
     for _ in range(100):
-        found += assert_paper_answers(*random_question(random, entities=7, relations=3, facts=13), PAPER)
+        found += assert_paper_answers(
+            *random_question(random, entities=7, relations=3, facts=13), PAPER
+        )
     assert found > 150
 
 
@@ -185,12 +218,16 @@ def test_answers_under_the_papers_settings_are_those_of_equation_1() -> None:
 def test_equation_1_holds_for_every_choice_of_the_papers_letters(change: dict[str, Any]) -> None:
     random = Random(str(change))
     for _ in range(25):
-        assert_paper_answers(*random_question(random, entities=7, relations=2, facts=12), PAPER.but(**change))
+        assert_paper_answers(
+            *random_question(random, entities=7, relations=2, facts=12), PAPER.but(**change)
+        )
 
 
-def test_a_path_type_that_the_cluster_has_no_count_of_is_worth_what_it_is_to_everyone_or_nothing() -> None:
+def test_a_path_type_without_a_count_in_the_cluster_is_worth_as_to_everyone_or_nothing() -> None:
     """Alone in its cluster and without the relation, the asked entity has no count of its own."""
-    added = [(f"a{k}", relation, f"b{k}") for k in range(3) for relation in ("r", "s")] + [("asked", "s", "here")]
+    added = [(f"a{k}", relation, f"b{k}") for k in range(3) for relation in ("r", "s")] + [
+        ("asked", "s", "here")
+    ]
     alone = PAPER.but(clustering="entity")
     assert [answer.entity for answer in case_base(added, alone).ask("asked", "r")] == ["here"]
     assert list(case_base(added, alone.but(fallback=False)).ask("asked", "r")) == []
@@ -206,7 +243,9 @@ def test_only_path_types_that_lead_anywhere_count_towards_their_limit() -> None:
     added += [("c9", "goal", "elsewhere"), ("c9", "c", "x9"), ("asked", "c", "here")]
     alone = Settings(path_types=1, precedents=False)
     cases = case_base(added, alone)
-    walked = relation_query(cases.state, 2 * cases.graph.relations.names.index("goal"), ids([0])).lists
+    walked = relation_query(
+        cases.state, 2 * cases.graph.relations.names.index("goal"), ids([0])
+    ).lists
     best = path_type_in_oracle(cases.graph, int(walked.types[walked.walked[0]]), 3)
     assert best == ("b",)
     assert [answer.entity for answer in cases.ask("asked", "goal")] == ["here"]
@@ -219,7 +258,10 @@ def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) ->
         everyone = ids(range(len(cases.graph.entities)))
         for relation in range(2 * len(cases.graph.relations)):
             lists = relation_query(cases.state, relation, everyone).lists
-            walked = {path_type_in_oracle(cases.graph, int(lists.types[place]), 3) for place in lists.walked}
+            walked = {
+                path_type_in_oracle(cases.graph, int(lists.types[place]), 3)
+                for place in lists.walked
+            }
             assert (relation_in_oracle(cases.graph, relation),) not in walked
             for start, end in zip(lists.offsets, lists.offsets[1:], strict=False):
                 assert (np.diff(lists.weights[start:end]) <= 0).all()
@@ -231,7 +273,9 @@ def assert_scored_as_unknown(added: list[Fact], fact: Fact, settings: Settings) 
     counted = oracle.both_ways(added)
     seen = oracle.left_after(counted, fact)
     expected = default_scores(seen, counted, fact[0], fact[1], settings).get(fact[2], 0.0)
-    assert case_base(added, settings).score([fact]) == pytest.approx([expected], rel=1e-12, abs=1e-12)
+    assert case_base(added, settings).score([fact]) == pytest.approx(
+        [expected], rel=1e-12, abs=1e-12
+    )
 
 
 def test_a_fact_scores_as_if_the_entity_did_not_know_it() -> None:
@@ -255,13 +299,17 @@ def test_a_fact_that_is_not_there_scores_as_it_is_answered(added: list[Fact], fa
 
 
 def test_a_fact_from_an_entity_to_itself_scores_as_if_the_entity_did_not_know_it() -> None:
-    """The fact is seen from both its ends, and both are the entity: others that are reached from it share it too."""
+    """The fact is seen from both its ends, and both are the entity:
+    others that are reached from it share it too.
+    """
     added = [("e", "r", "e"), ("e", "r", "a"), ("e", "r", "b"), ("a", "r", "e"), ("b", "r", "e")]
     assert_scored_as_unknown(added, ("e", "r", "e"), Settings())
 
 
 def test_a_walk_may_not_come_back_and_use_the_fact_that_is_scored() -> None:
-    """Under the paper's settings asked → x → asked → b would use the very fact that is to be treated as unknown."""
+    """Under the paper's settings asked → x → asked → b would use the very fact
+    that is to be treated as unknown.
+    """
     added = [
         ("o", "s", "z"),
         ("p", "s", "z"),
@@ -275,23 +323,34 @@ def test_a_walk_may_not_come_back_and_use_the_fact_that_is_scored() -> None:
 
 
 @example_settings(max_examples=40)
-@given(fact_lists(least=1, most=12), st.sampled_from([Settings(), PAPER, Settings.cbr().but(max_length=3)]))
-def test_standings_count_who_is_better_and_who_is_equal(added: list[Fact], settings: Settings) -> None:
+@given(
+    fact_lists(least=1, most=12),
+    st.sampled_from([Settings(), PAPER, Settings.cbr().but(max_length=3)]),
+)
+def test_standings_count_who_is_better_and_who_is_equal(
+    added: list[Fact], settings: Settings
+) -> None:
     cases = case_base(added, settings)
     everyone = ids(range(len(cases.graph.entities)))
     for relation, name in enumerate(cases.graph.relations.names):
         for entity in cases.graph.entities.names:
             answers = cases.ask(entity, name, top=-1)
             scores = {answer.entity: answer.score for answer in answers}
-            known = np.sort(cases.graph.answers(cases.graph.entities.names.index(entity), 2 * relation))
+            known = np.sort(
+                cases.graph.answers(cases.graph.entities.names.index(entity), 2 * relation)
+            )
             standing = standings(
-                cases.state, (2 * relation, ids([cases.graph.entities.names.index(entity)])),
-                (np.array([0, len(everyone)]), everyone), (np.array([0, len(known)]), known),
-            )  # fmt: skip
+                cases.state,
+                (2 * relation, ids([cases.graph.entities.names.index(entity)])),
+                (np.array([0, len(everyone)]), everyone),
+                (np.array([0, len(known)]), known),
+            )
             passed = {cases.graph.entities[other] for other in known.tolist()}
             for place, target in enumerate(cases.graph.entities.names):
                 own = scores.get(target, 0.0)
-                rest = [scores[other] for other in scores if other != target and other not in passed]
+                rest = [
+                    scores[other] for other in scores if other != target and other not in passed
+                ]
                 assert standing.score[place] == own
                 assert standing.better[place] == sum(score > own for score in rest)
                 assert standing.equal[place] == sum(score == own for score in rest)
@@ -304,7 +363,10 @@ def test_the_best_few_are_the_first_of_all(added: list[Fact], top: int) -> None:
     for settings in (Settings(), PAPER):
         cases = case_base(added, settings)
         for head, relation, _ in added[:4]:
-            assert cases.ask(head, relation, top=top).found == cases.ask(head, relation, top=-1).found[:top]
+            assert (
+                cases.ask(head, relation, top=top).found
+                == cases.ask(head, relation, top=-1).found[:top]
+            )
 
 
 def test_a_sum_does_not_depend_on_the_order_in_which_facts_came() -> None:

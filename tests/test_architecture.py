@@ -64,9 +64,11 @@ DATA = {"world"}  # a graph that comes with the package, not a layer
 ROOT = Path(casegraph.__file__).parent
 FILES = sorted(file for file in ROOT.rglob("*.py") if not DATA & set(file.relative_to(ROOT).parts))
 EXTRAS = ["click", "rich", "fastapi", "pyarrow", "rdflib", "dask", "distributed", "scipy"]
-PUBLIC = """Answer Answers CaseBase CaseStore CasegraphError DamagedStore Event Explanation Fact IncompatibleFile
-            InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason Settings StoreInUse UnknownName
-            UnreadableFile Update read_facts write_facts""".split()  # noqa: SIM905
+PUBLIC = """
+    Answer Answers CaseBase CaseStore CasegraphError DamagedStore Event Explanation Fact
+    IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
+    Settings StoreInUse UnknownName UnreadableFile Update read_facts write_facts
+""".split()  # noqa: SIM905
 
 
 def name_of(file: Path) -> str:
@@ -92,8 +94,14 @@ def imported_layers(source: str) -> set[str]:
             modules += [f"{node.module}.{name.name}" for name in node.names]
         elif isinstance(node, ast.Import):
             modules += [name.name for name in node.names]
-    ours = [module.removeprefix("casegraph.") for module in modules if module.startswith("casegraph.")]
-    return {layer_of(module) for module in ours if module.split(".")[0] not in DATA and not module.startswith("__")}
+    ours = [
+        module.removeprefix("casegraph.") for module in modules if module.startswith("casegraph.")
+    ]
+    return {
+        layer_of(module)
+        for module in ours
+        if module.split(".")[0] not in DATA and not module.startswith("__")
+    }
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if layer_of(module_of(file))], ids=name_of)
@@ -103,18 +111,29 @@ def test_imports_point_upstream(file: Path) -> None:
 
 
 def test_the_layers_of_an_import_are_seen_however_it_is_written() -> None:
-    late = "def late():\n    from casegraph import settings\n    from casegraph.graph import names\n"
-    source = f"import os\nimport casegraph.cli.output\nfrom casegraph.batch.audit import audit\n{late}"
+    late = (
+        "def late():\n    from casegraph import settings\n    from casegraph.graph import names\n"
+    )
+    source = (
+        f"import os\nimport casegraph.cli.output\nfrom casegraph.batch.audit import audit\n{late}"
+    )
     assert imported_layers(source) == {"cli.output", "batch", "settings", "graph.names"}
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
 def test_nothing_is_pickled_or_evaluated(file: Path) -> None:
     tree = ast.parse(file.read_text())
-    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    called = {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
     assert not called & {"eval", "exec", "compile", "__import__"}
     modules = {
-        name.name for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for name in node.names
+        name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
     }
     modules |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not {module.split(".")[0] for module in modules} & {
@@ -138,7 +157,9 @@ def test_only_our_own_modules_are_there() -> None:
 
 def test_importing_casegraph_imports_none_of_the_extras() -> None:
     program = f"import sys, casegraph; print(*(name for name in {EXTRAS} if name in sys.modules))"
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert run.stdout.split() == []
 
 
@@ -149,26 +170,42 @@ def test_the_public_names_are_these() -> None:
 
 def stub() -> dict[str, ast.ClassDef | ast.FunctionDef]:
     tree = ast.parse((ROOT / "kernels.pyi").read_text())
-    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    return {
+        node.name: node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
 
 
 def test_the_stub_names_exactly_what_the_kernels_have() -> None:
     assert set(stub()) == {name for name in dir(kernels) if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("name", [name for name, node in stub().items() if isinstance(node, ast.ClassDef)])
+@pytest.mark.parametrize(
+    "name", [name for name, node in stub().items() if isinstance(node, ast.ClassDef)]
+)
 def test_the_stub_of_a_class_names_exactly_its_members(name: str) -> None:
     node = stub()[name]
     members = {
-        part.target.id for part in node.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+        part.target.id
+        for part in node.body
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
     }
-    members |= {part.name for part in node.body if isinstance(part, ast.FunctionDef) and part.name != "__init__"}
-    assert members == {member for member in dir(getattr(kernels, name)) if not member.startswith("_")}
+    members |= {
+        part.name
+        for part in node.body
+        if isinstance(part, ast.FunctionDef) and part.name != "__init__"
+    }
+    assert members == {
+        member for member in dir(getattr(kernels, name)) if not member.startswith("_")
+    }
 
 
-@pytest.mark.parametrize("name", [name for name, node in stub().items() if isinstance(node, ast.FunctionDef)])
+@pytest.mark.parametrize(
+    "name", [name for name, node in stub().items() if isinstance(node, ast.FunctionDef)]
+)
 def test_the_stub_of_a_function_names_its_arguments_in_their_order(name: str) -> None:
     node = stub()[name]
     assert isinstance(node, ast.FunctionDef)
     written = (getattr(kernels, name).__doc__ or "").split("->")[0]
-    assert re.findall(r"[(,] ?([a-z_]+): ", written) == [argument.arg for argument in node.args.args]
+    assert re.findall(r"[(,] ?([a-z_]+): ", written) == [
+        argument.arg for argument in node.args.args
+    ]

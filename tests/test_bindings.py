@@ -1,4 +1,6 @@
-"""Arrays that do not fit each other or the graph are refused: no kernel reads or writes beside them."""
+"""Arrays that do not fit each other or the graph are refused:
+no kernel reads or writes beside them.
+"""
 
 import os
 import subprocess
@@ -15,7 +17,14 @@ from casegraph.graph.graph import Graph
 from casegraph.statistics.counts import KINDS
 from casegraph.statistics.path_types import packed
 
-FACTS = [("a", "r", "b"), ("b", "r", "c"), ("a", "s", "c"), ("c", "s", "d"), ("d", "r", "a"), ("e", "s", "a")]
+FACTS = [
+    ("a", "r", "b"),
+    ("b", "r", "c"),
+    ("a", "s", "c"),
+    ("c", "s", "d"),
+    ("d", "r", "a"),
+    ("e", "s", "a"),
+]
 GRAPH = Graph.of(FACTS)
 ENTITIES = len(GRAPH.entities)
 EVERYONE = np.arange(ENTITIES, dtype=np.int32)
@@ -45,7 +54,9 @@ def tree_of(*profiles: int) -> kernels.ClusterTree:
 
 
 class Binding(NamedTuple):
-    """A call that works. All arrays of it have one right length, and values below some bound, but for those named."""
+    """A call that works. All arrays of it have one right length,
+    and values below some bound, but for those named.
+    """
 
     call: Callable[..., Any]
     arguments: dict[str, Any]
@@ -57,7 +68,11 @@ class Binding(NamedTuple):
 
 EDGES = GRAPH.edges(0)
 SELECTED = np.arange(ENTITIES + 1, dtype=np.int64), np.zeros(ENTITIES, dtype=np.int32)
-QUERY: dict[str, Any] = {"query": made_query(), "entities": ids([0, -1, 3]), "lists": ids([0, 0, 0])}
+QUERY: dict[str, Any] = {
+    "query": made_query(),
+    "entities": ids([0, -1, 3]),
+    "lists": ids([0, 0, 0]),
+}
 QUERY |= {"hidden": ids([-1, 1, 2]), "workspaces": kernels.Workspaces()}
 COUNTED = {"max_length": 3, "threads": 2, "progress": counters()}
 
@@ -68,19 +83,32 @@ BINDINGS = {
         any_larger=frozenset({"heads", "tails"}),
     ),
     "profiles": Binding(
-        kernels.profiles, {"graph": GRAPH.kernel, "entities": EVERYONE}, any_length=frozenset({"entities"})
+        kernels.profiles,
+        {"graph": GRAPH.kernel, "entities": EVERYONE},
+        any_length=frozenset({"entities"}),
     ),
     "walks_from_each": Binding(kernels.walks_from_each, {"graph": GRAPH.kernel, "steps": 3}),
     "closed_paths": Binding(
         kernels.closed_paths,
-        {"graph": GRAPH.kernel, "entities": EVERYONE, "clusters": EVERYONE, "wanted": np.ones(4, dtype=np.bool)}
+        {
+            "graph": GRAPH.kernel,
+            "entities": EVERYONE,
+            "clusters": EVERYONE,
+            "wanted": np.ones(4, dtype=np.bool),
+        }
         | {"longest": 3, **COUNTED},
         any_length=frozenset({"entities"}),
         any_larger=frozenset({"clusters"}),
     ),
     "cycles": Binding(
         kernels.cycles,
-        {"graph": GRAPH.kernel, "tops": EVERYONE, "rank": EVERYONE, "limit": (1000, KINDS), **COUNTED},
+        {
+            "graph": GRAPH.kernel,
+            "tops": EVERYONE,
+            "rank": EVERYONE,
+            "limit": (1000, KINDS),
+            **COUNTED,
+        },
         any_length=frozenset({"tops"}),
         any_value=frozenset({"rank"}),
     ),
@@ -90,42 +118,85 @@ BINDINGS = {
     ),
     "walks": Binding(
         kernels.walks,
-        {"graph": GRAPH.kernel, "question_clusters": ids([-1, 2]), "relations": RELATIONS, "types": TYPES}
+        {
+            "graph": GRAPH.kernel,
+            "question_clusters": ids([-1, 2]),
+            "relations": RELATIONS,
+            "types": TYPES,
+        }
         | {"clusters": EVERYONE, **COUNTED},
         any_larger=frozenset({"question_clusters", "clusters"}),
     ),
     "reach": Binding(
         kernels.reach,
-        {"graph": GRAPH.kernel, "entities": EVERYONE, "relations": RELATIONS, "types": TYPES, "selected": SELECTED}
+        {
+            "graph": GRAPH.kernel,
+            "entities": EVERYONE,
+            "relations": RELATIONS,
+            "types": TYPES,
+            "selected": SELECTED,
+        }
         | {"widest": np.array([5, 5]), **COUNTED},
         any_larger=frozenset({"entities", "widest"}),
     ),
     "reach_cost": Binding(
         kernels.reach_cost,
-        {"graph": GRAPH.kernel, "relation": 0, "types": TYPES, "max_length": 3, "most": 1000, "threads": 2},
+        {
+            "graph": GRAPH.kernel,
+            "relation": 0,
+            "types": TYPES,
+            "max_length": 3,
+            "most": 1000,
+            "threads": 2,
+        },
         any_length=frozenset({"types"}),
     ),
     "reach_back": Binding(
         kernels.reach_back,
-        {"graph": GRAPH.kernel, "ends": EVERYONE, "relation": 0, "types": TYPES, "selected": SELECTED}
+        {
+            "graph": GRAPH.kernel,
+            "ends": EVERYONE,
+            "relation": 0,
+            "types": TYPES,
+            "selected": SELECTED,
+        }
         | {"excluded": (ids([0, 0, 3]), ids([0, 1, 0])), **COUNTED},
         any_length=frozenset({"types"}),
         any_larger=frozenset({"ends", "excluded.0"}),
     ),
     "bare_reach": Binding(
         kernels_bench.bare_reach,
-        {"graph": GRAPH.kernel, "entities": EVERYONE, "relations": RELATIONS, "types": TYPES, "max_length": 3}
+        {
+            "graph": GRAPH.kernel,
+            "entities": EVERYONE,
+            "relations": RELATIONS,
+            "types": TYPES,
+            "max_length": 3,
+        }
         | {"threads": 2},
         any_length=frozenset({"entities"}),
     ),
     "bare_cycles": Binding(
         kernels_bench.bare_cycles,
-        {"graph": GRAPH.kernel, "rank": EVERYONE, "max_length": 3, "additions": 10, "kinds": 7, "threads": 2},
+        {
+            "graph": GRAPH.kernel,
+            "rank": EVERYONE,
+            "max_length": 3,
+            "additions": 10,
+            "kinds": 7,
+            "threads": 2,
+        },
         any_value=frozenset({"rank"}),
     ),
     "affected_endpoints": Binding(
         kernels.affected_endpoints,
-        {"graph": GRAPH.kernel, "heads": ids([0, 1]), "relations": ids([0, 0]), "tails": ids([1, 2]), "relation": 2}
+        {
+            "graph": GRAPH.kernel,
+            "heads": ids([0, 1]),
+            "relations": ids([0, 0]),
+            "tails": ids([1, 2]),
+            "relation": 2,
+        }
         | {"types": TYPES, "max_length": 3},
         any_length=frozenset({"types"}),
     ),
@@ -154,7 +225,13 @@ BINDINGS = {
     ),
     "evidence_of_each": Binding(
         kernels.evidence_of_each,
-        {**QUERY, "entities": ids([0]), "lists": ids([0]), "hidden": ids([-1]), "answers": ids([1, 0, 3])},
+        {
+            **QUERY,
+            "entities": ids([0]),
+            "lists": ids([0]),
+            "hidden": ids([-1]),
+            "answers": ids([1, 0, 3]),
+        },
         any_length=frozenset({"answers"}),
     ),
     "leaf": Binding(
@@ -174,7 +251,7 @@ BINDINGS = {
         any_longer=frozenset({"ranks"}),
         any_value=frozenset({"ranks"}),
     ),
-}  # fmt: skip
+}
 
 
 def forest() -> kernels.ClusterTree:
@@ -216,7 +293,10 @@ def wrong_arrays(binding: Binding, place: str, array: Any) -> Iterator[tuple[str
     if kind is np.bool or place in binding.any_value:
         return
     for at in (0, len(array) - 1):
-        for what, value in (("negative", -2), ("too large", 1.5 if kind is np.float64 else np.iinfo(kind).max)):
+        for what, value in (
+            ("negative", -2),
+            ("too large", 1.5 if kind is np.float64 else np.iinfo(kind).max),
+        ):
             if what == "negative" or place not in binding.any_larger:
                 wrong = array.copy()
                 wrong[at] = value
@@ -235,7 +315,10 @@ def wrong_calls() -> Iterator[Any]:
     for name, binding in BINDINGS.items():
         for place, value in places(binding.arguments):
             if place == "progress":
-                wrong = [("one too short", counters()[:1]), ("one too long", np.zeros(3, dtype=np.int64))]
+                wrong = [
+                    ("one too short", counters()[:1]),
+                    ("one too long", np.zeros(3, dtype=np.int64)),
+                ]
             elif isinstance(value, np.ndarray):
                 wrong = list(wrong_arrays(binding, place, value))
             elif isinstance(value, int) and place != "top":
@@ -252,7 +335,11 @@ def test_a_call_whose_arrays_fit_works(name: str) -> None:
 
 
 @pytest.mark.parametrize(("binding", "place", "value"), list(wrong_calls()))
-def test_a_call_whose_arrays_do_not_fit_is_refused(binding: Binding, place: str, value: Any) -> None:  # noqa: ANN401
+def test_a_call_whose_arrays_do_not_fit_is_refused(
+    binding: Binding,
+    place: str,
+    value: Any,  # noqa: ANN401
+) -> None:
     with pytest.raises((ValueError, TypeError)):
         binding.call(**changed(binding.arguments, place, value))
 
@@ -296,10 +383,14 @@ def test_a_graph_whose_relations_do_not_fit_is_refused() -> None:
         kernels.Graph(2, [there, None])  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("number", [0, -1, packed([4], 3), packed([0, 9], 3), 2 << 20, 1 | 1 << 40, 1 << 62, 2**63 - 1])
+@pytest.mark.parametrize(
+    "number", [0, -1, packed([4], 3), packed([0, 9], 3), 2 << 20, 1 | 1 << 40, 1 << 62, 2**63 - 1]
+)
 def test_a_number_that_is_no_path_type_of_the_graph_is_refused(number: int) -> None:
     with pytest.raises(ValueError, match="is no path type of these relations"):
-        BINDINGS["reach"].call(**changed(BINDINGS["reach"].arguments, "types", np.array([number, TYPES[0]])))
+        BINDINGS["reach"].call(
+            **changed(BINDINGS["reach"].arguments, "types", np.array([number, TYPES[0]]))
+        )
 
 
 @pytest.mark.parametrize(
@@ -335,7 +426,9 @@ def test_more_relations_than_path_types_can_name_are_refused() -> None:
     none = kernels.Edges.of(ids(), ids([0]), ids())
     wide = kernels.Graph(1, [none] * 4096)
     kernels.cycles_through(wide, 0, 0, 0, 4, 4)
-    with pytest.raises(ValueError, match="path types of 5 steps have no room for so many relations"):
+    with pytest.raises(
+        ValueError, match="path types of 5 steps have no room for so many relations"
+    ):
         kernels.cycles_through(wide, 0, 0, 0, 5, 5)
 
 
@@ -361,7 +454,9 @@ def test_a_tree_refuses_what_would_break_it() -> None:
     assert tree.members(-1) == 0
 
 
-@pytest.mark.parametrize("changes", [{}, {"sum": True}, {"loop_free": False}, {"habit": 0.0}, {"budget": 3}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"sum": True}, {"loop_free": False}, {"habit": 0.0}, {"budget": 3}]
+)
 @pytest.mark.parametrize("entity", range(ENTITIES))
 def test_evidence_of_several_answers_is_that_of_each(entity: int, changes: dict[str, Any]) -> None:
     query = made_query(support=1, **changes)
@@ -392,7 +487,9 @@ def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:
 
 def test_any_number_of_threads_can_be_asked_for() -> None:
     arguments = BINDINGS["cycles"].arguments
-    columns = [kernels.cycles(**{**arguments, "threads": threads}) for threads in (1, 100_000, 2**31 - 1)]
+    columns = [
+        kernels.cycles(**{**arguments, "threads": threads}) for threads in (1, 100_000, 2**31 - 1)
+    ]
     for column in zip(*columns, strict=True):
         assert len({array.tobytes() for array in column}) == 1
 
@@ -407,7 +504,8 @@ graph = Graph.of([(f"e{k % 97}", f"r{k % 3}", f"e{k * 7 % 101}") for k in range(
 everyone = np.arange(len(graph.entities), dtype=np.int32)
 def counted(threads):
     limit = 10**9, 10**9
-    return kernels.cycles(graph.kernel, everyone, everyone, 3, limit, threads, np.zeros(2, dtype=np.int64))
+    counters = np.zeros(2, dtype=np.int64)
+    return kernels.cycles(graph.kernel, everyone, everyone, 3, limit, threads, counters)
 expected = counted(1)
 pages = int(open("/proc/self/statm").read().split()[0])
 room = pages * resource.getpagesize() + (6 << 20)  # a thread wants a stack of eight megabytes
@@ -418,7 +516,12 @@ for column, other in zip(expected, counted(4), strict=True):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited in the Linux way")
-@pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need all the addresses there are")
+@pytest.mark.skipif(
+    "san.so" in os.environ.get("LD_PRELOAD", ""),
+    reason="sanitizers need all the addresses there are",
+)
 def test_a_system_that_gives_no_more_threads_is_no_failure() -> None:
-    done = subprocess.run([sys.executable, "-c", NO_MORE_THREADS], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", NO_MORE_THREADS], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")

@@ -52,12 +52,16 @@ def test_an_unknown_relation_is_an_error_that_offers_the_name_that_is_close(ask:
         "similar": lambda: cases.similar("ann", "mother off"),
         "prepare": lambda: cases.prepare(["mother off"]),
     }
-    with pytest.raises(UnknownName, match=r"no relation is named 'mother off'; did you mean 'mother of'") as raised:
+    with pytest.raises(
+        UnknownName, match=r"no relation is named 'mother off'; did you mean 'mother of'"
+    ) as raised:
         ways[ask]()
     assert (raised.value.kind, raised.value.name) == ("relation", "mother off")
 
 
-def test_entities_similar_to_one_never_seen_are_an_error_that_offers_the_name_that_is_close() -> None:
+def test_entities_similar_to_one_never_seen_are_an_error_that_offers_the_name_that_is_close() -> (
+    None
+):
     with pytest.raises(UnknownName, match="no entity is named 'anne'; did you mean 'ann'"):
         case_base(FAMILY).similar("anne")
 
@@ -73,7 +77,9 @@ def test_an_entity_never_seen_has_no_answers_and_a_note_that_says_so(settings: S
 
 
 @pytest.mark.parametrize("settings", [Settings(), PAPER], ids=["default", "paper"])
-def test_an_entity_about_which_all_was_retracted_has_no_answers_and_a_note_that_says_so(settings: Settings) -> None:
+def test_an_entity_about_which_all_was_retracted_has_no_answers_and_a_note_that_says_so(
+    settings: Settings,
+) -> None:
     cases = case_base(FAMILY, settings)
     cases.update(retract=[fact for fact in FAMILY if fact[0] == "ann"])
     answers = cases.ask("ann", "mother of")
@@ -98,7 +104,9 @@ def test_known_answers_are_marked_or_excluded() -> None:
     marked = cases.ask("ann", "parent of", top=-1)
     assert {answer.entity for answer in marked if answer.known} == {"bob"}
     excluded = cases.ask("ann", "parent of", top=-1, known="exclude")
-    assert [answer.entity for answer in excluded] == [answer.entity for answer in marked if not answer.known]
+    assert [answer.entity for answer in excluded] == [
+        answer.entity for answer in marked if not answer.known
+    ]
     assert [answer.rank for answer in excluded] == list(range(1, len(excluded) + 1))
 
 
@@ -116,7 +124,11 @@ def test_what_to_do_with_known_answers_is_one_of_two_things(known: object) -> No
 
 
 @example_settings(max_examples=50)
-@given(fact_lists(least=1), st.integers(1, 4), st.lists(st.sampled_from(["e0", "e1", "e2", "e3", "never seen"])))
+@given(
+    fact_lists(least=1),
+    st.integers(1, 4),
+    st.lists(st.sampled_from(["e0", "e1", "e2", "e3", "never seen"])),
+)
 def test_few_answers_without_the_known_or_among_candidates_are_the_first_of_all_such(
     added: list[Fact], top: int, candidates: list[str]
 ) -> None:
@@ -136,10 +148,18 @@ def test_few_answers_without_the_known_or_among_candidates_are_the_first_of_all_
 
 
 @example_settings(max_examples=50)
-@given(fact_lists(least=1), st.sampled_from([Settings(), PAPER]), st.sampled_from(["mark", "exclude"]))
-def test_many_questions_at_once_are_answered_as_one_by_one(added: list[Fact], settings: Settings, known: str) -> None:
+@given(
+    fact_lists(least=1), st.sampled_from([Settings(), PAPER]), st.sampled_from(["mark", "exclude"])
+)
+def test_many_questions_at_once_are_answered_as_one_by_one(
+    added: list[Fact], settings: Settings, known: str
+) -> None:
     cases = case_base(added, settings)
-    questions = [(tail, relation) for _, relation, tail in added] + [("never seen", added[0][1])] + [added[0][:2]] * 2
+    questions = (
+        [(tail, relation) for _, relation, tail in added]
+        + [("never seen", added[0][1])]
+        + [added[0][:2]] * 2
+    )
     at_once = cases.ask_many(questions, top=3, known=known)  # type: ignore[arg-type]
     assert at_once == [cases.ask(*question, top=3, known=known) for question in questions]  # type: ignore[arg-type]
     assert cases.ask_many([]) == []
@@ -147,7 +167,9 @@ def test_many_questions_at_once_are_answered_as_one_by_one(added: list[Fact], se
 
 @example_settings(max_examples=50)
 @given(fact_lists(least=1))
-def test_a_question_about_heads_is_the_question_about_tails_of_the_reversed_facts(added: list[Fact]) -> None:
+def test_a_question_about_heads_is_the_question_about_tails_of_the_reversed_facts(
+    added: list[Fact],
+) -> None:
     cases = case_base(added)
     turned = case_base([(tail, relation, head) for head, relation, tail in added])
     for _, relation, tail in added[:5]:
@@ -169,7 +191,11 @@ def test_an_update_tells_what_it_did(history: list[Step]) -> None:
         after = (known | new) - gone
         shape = [oracle.both_ways(facts) for facts in (known, after)]
         seen = {name for head, _, tail in known | after for name in (head, tail)}
-        reshaped = [name for name in seen if oracle.profile(shape[0], name) != oracle.profile(shape[1], name)]
+        reshaped = [
+            name
+            for name in seen
+            if oracle.profile(shape[0], name) != oracle.profile(shape[1], name)
+        ]
         update = cases.update(add=named) if doing == "add" else cases.update(retract=named)
         assert update == Update(
             added=len(new),
@@ -193,7 +219,8 @@ def test_an_update_tells_how_many_cycles_its_facts_close_or_open_and_how_many_en
     history: list[Step],
 ) -> None:
     cases = CaseBase(Settings(max_length=2))
-    cases.update(add=[("one", "next to", "another")])  # apart from all others, so that there is something to count
+    # Apart from all others, so that there is something to count.
+    cases.update(add=[("one", "next to", "another")])
     known = set[Fact]()
     for doing, named in history:
         cases.prepare()
@@ -212,7 +239,9 @@ def test_an_update_tells_how_many_cycles_its_facts_close_or_open_and_how_many_en
 
 
 def cycles_through(others: set[Fact], changed: list[Fact], longest: int) -> list[tuple[str, ...]]:
-    """The cycles that each fact closes when it joins those before it: paths from its head to its tail."""
+    """The cycles that each fact closes when it joins those before it:
+    paths from its head to its tail.
+    """
     present = set(others)
     found = []
     for head, relation, tail in changed:
@@ -226,12 +255,16 @@ def test_an_update_of_many_facts_says_that_counts_are_made_anew() -> None:
     many = [(f"a{k}", "parent of", f"b{k}") for k in range(MAX_CHANGED_FACTS + 1)]
     cases = case_base(FAMILY)
     assert [cases.update(add=many).anew, cases.update(retract=many[1:]).anew] == [True, False]
-    assert names(cases, "gus", "mother of") == names(case_base([*FAMILY, many[0]]), "gus", "mother of")
+    assert names(cases, "gus", "mother of") == names(
+        case_base([*FAMILY, many[0]]), "gus", "mother of"
+    )
 
 
 def test_an_update_retracts_before_it_adds() -> None:
     cases = case_base(FAMILY)
-    update = cases.update(add=[FAMILY[0], ("ann", "parent of", "ida")], retract=[FAMILY[0], FAMILY[1]])
+    update = cases.update(
+        add=[FAMILY[0], ("ann", "parent of", "ida")], retract=[FAMILY[0], FAMILY[1]]
+    )
     assert (update.added, update.retracted, update.repeated, update.absent) == (2, 2, 0, 0)
     assert (update.new_entities, update.new_relations, update.reshaped) == (1, 0, 3)
     assert FAMILY[0] in cases.graph
@@ -247,7 +280,8 @@ def test_after_any_history_the_answers_are_those_of_the_facts_that_survive(
     for doing, named in history:
         cases.update(**{doing: named})
         for head, relation, _ in named[:1] if doing == "add" else []:
-            cases.ask(head, relation)  # what this counts must not be what a later question is answered from
+            # What this counts must not be what a later question is answered from.
+            cases.ask(head, relation)
     fresh = case_base(left, settings)
     for head, relation, tail in left:
         assert cases.ask(head, relation, top=-1) == fresh.ask(head, relation, top=-1)
@@ -258,17 +292,23 @@ def test_after_any_history_the_answers_are_those_of_the_facts_that_survive(
 def test_an_update_that_fails_changes_nothing() -> None:
     cases = case_base(FAMILY)
     with pytest.raises(ZeroDivisionError):
-        cases.update(add=(("ann", "knows", str(1 // left)) for left in (2, 1, 0)), retract=FAMILY[:2])
+        cases.update(
+            add=(("ann", "knows", str(1 // left)) for left in (2, 1, 0)), retract=FAMILY[:2]
+        )
     assert sorted(cases.graph.facts()) == sorted(FAMILY)
     ann = cases.graph.entities.names.index("ann")
-    assert (cases.state.profiles.of(ann) == NONE) == (not any("ann" in fact for fact in cases.graph.facts()))
+    assert (cases.state.profiles.of(ann) == NONE) == (
+        not any("ann" in fact for fact in cases.graph.facts())
+    )
 
 
 def test_reading_changes_nothing() -> None:
     cases = case_base(FAMILY)
     before = names(cases, "ann", "mother of")
     cases.ask("zoe", "mother of")
-    cases.score([("zoe", "mother of", "yan"), ("ann", "mother of", "bob"), ("ann", "parent of", "fay")])
+    cases.score(
+        [("zoe", "mother of", "yan"), ("ann", "mother of", "bob"), ("ann", "parent of", "fay")]
+    )
     cases.explain(cases.ask("gus", "mother of")[0])
     cases.similar("ann", "mother of")
     assert names(cases, "ann", "mother of") == before
@@ -311,7 +351,9 @@ def test_an_empty_case_base_can_be_asked_for_nothing() -> None:
 
 def test_a_query_stays_within_its_budget_and_says_what_it_cost() -> None:
     facts = [
-        (f"e{i}", relation, f"e{(i * k + k) % 12}") for i in range(12) for k, relation in enumerate("rst", start=1)
+        (f"e{i}", relation, f"e{(i * k + k) % 12}")
+        for i in range(12)
+        for k, relation in enumerate("rst", start=1)
     ]
     whole = CaseBase(Settings(max_length=2))
     whole.update(add=facts)
@@ -328,7 +370,9 @@ def test_a_query_stays_within_its_budget_and_says_what_it_cost() -> None:
 
 def test_walking_path_types_costs_budget_too() -> None:
     facts = [
-        (f"e{i}", relation, f"e{(i * k + k) % 12}") for i in range(12) for k, relation in enumerate("rst", start=1)
+        (f"e{i}", relation, f"e{(i * k + k) % 12}")
+        for i in range(12)
+        for k, relation in enumerate("rst", start=1)
     ]
     walked = {}
     for budget in (1, 1000):
@@ -348,7 +392,10 @@ def answers_within(budget: int, facts: list[tuple[str, str, str]]) -> list[Answe
 
 @pytest.mark.parametrize("top", [2.5, "3", None, 2**63, 10**30])
 @pytest.mark.parametrize("ask", ["ask", "ask_head", "ask_many", "similar"])
-def test_a_number_of_answers_that_is_no_whole_number_or_does_not_fit_is_refused(ask: str, top: Any) -> None:  # noqa: ANN401
+def test_a_number_of_answers_that_is_no_whole_number_or_does_not_fit_is_refused(
+    ask: str,
+    top: Any,  # noqa: ANN401
+) -> None:
     cases = CaseBase()
     cases.update(add=[("a", "r", "b"), ("c", "r", "b")])
     asked: dict[str, Callable[[], object]] = {

@@ -1,4 +1,6 @@
-"""Data sets by name: the table is true of the files at hand, and they are found in the order promised."""
+"""Data sets by name: the table is true of the files at hand,
+and they are found in the order promised.
+"""
 
 import gzip
 import json
@@ -27,7 +29,9 @@ from casegraph.evaluation.datasets import SPLITS, Benchmark
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """The places to look, empty: the folder we are in, CASEGRAPH_DATA, beside the checkout, the cache."""
+    """The places to look, empty:
+    the folder we are in, CASEGRAPH_DATA, beside the checkout, the cache.
+    """
     found = {name: tmp_path / name for name in ("here", "chosen", "beside", "home")}
     for folder in found.values():
         folder.mkdir()
@@ -66,7 +70,9 @@ def test_a_data_set_that_cannot_be_downloaded_says_why() -> None:
     assert "published nowhere" in dataset("Hetionet-part").source
 
 
-@pytest.mark.skipif(not (DATA / "README.md").is_file(), reason="the files that the table was made from are not here")
+@pytest.mark.skipif(
+    not (DATA / "README.md").is_file(), reason="the files that the table was made from are not here"
+)
 def test_the_catalogue_is_true_of_the_files_at_hand() -> None:
     readme = (DATA / "README.md").read_text()
     for data in catalogue().values():
@@ -86,7 +92,11 @@ def test_the_catalogue_counts_what_is_there(name: str) -> None:
     entities = {entity for head, _, tail in facts for entity in (head, tail)}
     relations = {relation for _, relation, _ in facts}
     data = dataset(name)
-    assert (len(facts), len(entities), len(relations)) == (data.facts, data.entities, data.relations)
+    assert (len(facts), len(entities), len(relations)) == (
+        data.facts,
+        data.entities,
+        data.relations,
+    )
 
 
 def test_a_data_set_is_looked_for_in_the_order_promised(places: dict[str, Path]) -> None:
@@ -108,9 +118,13 @@ def test_downloads_go_where_the_variable_says_else_to_the_cache(
 
 
 def test_a_data_set_that_is_not_there_says_how_to_get_it(places: dict[str, Path]) -> None:
-    with pytest.raises(NotABenchmark, match="fetch it with 'casegraph datasets fetch GraIL/fb237_v1'"):
+    with pytest.raises(
+        NotABenchmark, match="fetch it with 'casegraph datasets fetch GraIL/fb237_v1'"
+    ):
         located("GraIL/fb237_v1")
-    with pytest.raises(NotABenchmark, match="put it into a folder, and name that in CASEGRAPH_DATA"):
+    with pytest.raises(
+        NotABenchmark, match="put it into a folder, and name that in CASEGRAPH_DATA"
+    ):
         located("Hetionet-part")
 
 

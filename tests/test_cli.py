@@ -1,4 +1,6 @@
-"""The command line: formats, exit codes, one line for every error, and nothing heavy before it is needed."""
+"""The command line: formats, exit codes, one line for every error,
+and nothing heavy before it is needed.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +42,23 @@ def folder(tmp_path: Path) -> Path:
     countries = tmp_path / "countries"
     countries.mkdir()
     relations = ("borders", "continent", "capital")
-    write_facts([fact for fact in world.facts() if fact.relation in relations], countries / "train.txt")
-    write_facts([fact for fact in world.questions() if fact.relation in relations], countries / "test.txt")
+    write_facts(
+        [fact for fact in world.facts() if fact.relation in relations], countries / "train.txt"
+    )
+    write_facts(
+        [fact for fact in world.questions() if fact.relation in relations], countries / "test.txt"
+    )
     return countries
 
 
 def test_every_public_name_is_there_and_no_other() -> None:
-    program = "import casegraph, json; print(json.dumps([name for name in dir(casegraph) if name[0] != '_']))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    program = (
+        "import casegraph, json; "
+        "print(json.dumps([name for name in dir(casegraph) if name[0] != '_']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert json.loads(done.stdout) == sorted([*casegraph.__all__, "TYPE_CHECKING"])
     assert all(hasattr(casegraph, name) for name in casegraph.__all__)
     assert not hasattr(casegraph, "nothing")
@@ -55,7 +66,10 @@ def test_every_public_name_is_there_and_no_other() -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     heavy = "[name for name in ('numpy', 'rich', 'casegraph.kernels') if name in sys.modules]"
-    code = f"import sys, casegraph, casegraph.cli; casegraph.cli.cli(['--help'], standalone_mode=False); print({heavy})"
+    code = (
+        "import sys, casegraph, casegraph.cli; "
+        f"casegraph.cli.cli(['--help'], standalone_mode=False); print({heavy})"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
 
@@ -75,7 +89,9 @@ def test_the_demo_tells_the_same_story_every_time() -> None:
     assert "\x1b" not in first.stdout
 
 
-@pytest.mark.parametrize("arguments", [ASK, EXPLAIN, SIMILAR, [*ASK, "--explain"], ["demo"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [ASK, EXPLAIN, SIMILAR, [*ASK, "--explain"], ["demo"]], ids=" ".join
+)
 def test_every_format_has_the_same_rows(arguments: list[str]) -> None:
     lines = records(arguments)
     table = run(*arguments, "--format", "tsv").stdout.splitlines()
@@ -93,12 +109,22 @@ def test_ask_prints_what_the_case_base_answers() -> None:
     cases.update(add=world.facts())
     answers = cases.ask("John von Neumann", "died in", top=3, known="exclude")
     assert [answer.entity for answer in answers] == BEST
-    assert [(line["entity"], line["score"]) for line in records(ASK)] == [(one.entity, one.score) for one in answers]
+    assert [(line["entity"], line["score"]) for line in records(ASK)] == [
+        (one.entity, one.score) for one in answers
+    ]
 
 
 def test_ask_can_ask_for_heads_among_candidates(tmp_path: Path) -> None:
     (tmp_path / "some.txt").write_text("Kurt Gödel\nAlonzo Church\nnobody\n", encoding="utf-8")
-    given = ["ask", "world", "Princeton", "died in", "--head", "--candidates", str(tmp_path / "some.txt")]
+    given = [
+        "ask",
+        "world",
+        "Princeton",
+        "died in",
+        "--head",
+        "--candidates",
+        str(tmp_path / "some.txt"),
+    ]
     assert {line["entity"] for line in records(given)} <= {"Kurt Gödel", "Alonzo Church"}
 
 
@@ -106,7 +132,9 @@ def test_a_saved_case_base_answers_as_its_source_does(tmp_path: Path) -> None:
     file = str(tmp_path / "world.case")
     assert run("save", "world", file).exit_code == 0
     assert records([ASK[0], file, *ASK[2:]]) == records(ASK)
-    assert records([ASK[0], file, *ASK[2:], "--max-length", "2"]) == records([*ASK, "--max-length", "2"])
+    assert records([ASK[0], file, *ASK[2:], "--max-length", "2"]) == records(
+        [*ASK, "--max-length", "2"]
+    )
 
 
 def test_facts_come_from_standard_input_too() -> None:
@@ -118,7 +146,9 @@ def test_facts_counts_what_each_source_adds(tmp_path: Path) -> None:
     first, second, refused = tmp_path / "a.tsv", tmp_path / "b.csv", tmp_path / "refused"
     first.write_text("a\tr\tb\na\tr\tb\n", encoding="utf-8")
     second.write_text("a,r,b\nb,r,c\nbad\n", encoding="utf-8")
-    rows = records(["facts", str(first), str(second), "--on-error", "skip", "--refused", str(refused)])
+    rows = records(
+        ["facts", str(first), str(second), "--on-error", "skip", "--refused", str(refused)]
+    )
     counts = [tuple(row.values())[1:] for row in rows]
     assert counts == [(1, 1, 0, 2, 1), (1, 1, 1, 1, 0), (2, 2, 1, 3, 1)]
     assert refused.read_text(encoding="utf-8") == "bad\n"
@@ -126,9 +156,14 @@ def test_facts_counts_what_each_source_adds(tmp_path: Path) -> None:
 
 def test_evaluate_prints_metrics_by_either_rule_for_ties(folder: Path) -> None:
     for ties in ("mean", "original"):
-        document = json.loads(run("evaluate", str(folder), "--ties", ties, "--format", "json").stdout)
+        document = json.loads(
+            run("evaluate", str(folder), "--ties", ties, "--format", "json").stdout
+        )
         name = {"mean": "realistic", "original": "original"}[ties]
-        assert document["summary"]["mrr"] == document["metrics"][f"both.{name}.inverse_harmonic_mean_rank"]
+        assert (
+            document["summary"]["mrr"]
+            == document["metrics"][f"both.{name}.inverse_harmonic_mean_rank"]
+        )
     rows = records(["evaluate", str(folder), "--per-relation", "--sides", "tail", "--limit", "5"])
     assert [row["side"] for row in rows] == ["tail"] * len(rows)
     assert [row["relation"] for row in rows] == ["(all)", "borders", "continent"]
@@ -143,28 +178,54 @@ def test_evaluate_knows_the_settings_by_name(folder: Path, settings: str) -> Non
 
 
 ERRORS = {
-    "unknown relation": (["ask", "world", "Kyoto", "cityin"], "no relation is named 'cityin'; did you mean 'city in'"),
-    "unknown entity": (["ask", "world", "Kyotto", "city in"], "no entity is named 'Kyotto'; did you mean 'Kyoto'"),
-    "unknown similar": (["similar", "world", "Kyotto"], "no entity is named 'Kyotto'; did you mean 'Kyoto'"),
-    "unknown answer": (["explain", "world", "Kyoto", "city in", "Japn"], "no entity is named 'Japn'"),
-    "not reached": (["explain", "world", "Kyoto", "city in", "Turing Award"], "'Turing Award' was not reached"),
+    "unknown relation": (
+        ["ask", "world", "Kyoto", "cityin"],
+        "no relation is named 'cityin'; did you mean 'city in'",
+    ),
+    "unknown entity": (
+        ["ask", "world", "Kyotto", "city in"],
+        "no entity is named 'Kyotto'; did you mean 'Kyoto'",
+    ),
+    "unknown similar": (
+        ["similar", "world", "Kyotto"],
+        "no entity is named 'Kyotto'; did you mean 'Kyoto'",
+    ),
+    "unknown answer": (
+        ["explain", "world", "Kyoto", "city in", "Japn"],
+        "no entity is named 'Japn'",
+    ),
+    "not reached": (
+        ["explain", "world", "Kyoto", "city in", "Turing Award"],
+        "'Turing Award' was not reached",
+    ),
     "max length": (["ask", "world", "Kyoto", "city in", "--max-length", "7"], "max_length"),
     "missing file": (["ask", "missing.tsv", "a", "r"], "missing.tsv: no such file or directory"),
     "missing case base": (["ask", "missing.case", "a", "r"], "missing.case: "),
-    "malformed line": (["facts", "bad.tsv"], "bad.tsv:2: expected 'head<TAB>relation<TAB>tail', found 2 fields"),
+    "malformed line": (
+        ["facts", "bad.tsv"],
+        "bad.tsv:2: expected 'head<TAB>relation<TAB>tail', found 2 fields",
+    ),
     "no train file": (["evaluate", "empty"], "empty: expected a train file"),
-    "no test file": (["evaluate", "train only"], "train only: expected a file for the split 'test'"),
+    "no test file": (
+        ["evaluate", "train only"],
+        "train only: expected a file for the split 'test'",
+    ),
     "truncated case base": (["ask", "cut.case", "a", "r"], "cut.case: "),
     "truncated, by another name": (["ask", "cut", "a", "r"], "cut: "),
     "another version": (["ask", "other.case", "a", "r"], "other.case: has format 99"),
     "no place to save": (["save", "bad-folder.tsv", "nowhere/x.case"], "nowhere/x.case: "),
-    "no place for refused lines": (["facts", "good.tsv", "--refused", "nowhere/x"], "nowhere/x: no such file"),
+    "no place for refused lines": (
+        ["facts", "good.tsv", "--refused", "nowhere/x"],
+        "nowhere/x: no such file",
+    ),
     "no such column": (["facts", "good.tsv", "--columns", "a,b,x"], "columns is "),
 }
 
 
 @pytest.mark.parametrize("kind", ERRORS)
-def test_bad_input_is_one_line_and_exit_code_1(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_input_is_one_line_and_exit_code_1(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import numpy as np
 
     monkeypatch.chdir(tmp_path)
@@ -190,7 +251,9 @@ def test_bad_input_is_one_line_and_exit_code_1(kind: str, tmp_path: Path, monkey
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("arguments", [["ask"], ["nothing"], ["demo", "--format", "xml"], ["--threads", "0", "demo"]])
+@pytest.mark.parametrize(
+    "arguments", [["ask"], ["nothing"], ["demo", "--format", "xml"], ["--threads", "0", "demo"]]
+)
 def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
@@ -223,7 +286,9 @@ def test_results_and_errors_go_to_their_own_streams() -> None:
 
 
 def test_a_broken_pipe_is_silent() -> None:
-    with subprocess.Popen(command("demo"), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    with subprocess.Popen(
+        command("demo"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         running.stdout.close()

@@ -1,4 +1,6 @@
-"""The commands for stores: what changed is printed, every error is one line, and what goes in comes out again."""
+"""The commands for stores: what changed is printed, every error is one line,
+and what goes in comes out again.
+"""
 
 from __future__ import annotations
 
@@ -33,20 +35,36 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def test_an_entity_never_seen_before_is_answered_and_later_facts_change_the_answer(store: Path) -> None:
+def test_an_entity_never_seen_before_is_answered_and_later_facts_change_the_answer(
+    store: Path,
+) -> None:
     (done,) = records("add", store, "-", given=ADA)
     assert {"update": 2, "added": 1, "retracted": 0, "new_entities": 1}.items() <= done.items()
-    before = {one["entity"]: one["score"] for one in records("ask", store, "Ada Lovelace", "born in")}
+    before = {
+        one["entity"]: one["score"] for one in records("ask", store, "Ada Lovelace", "born in")
+    }
     records("add", store, "-", given="Ada Lovelace\tdied in\tLondon\n")
-    after = {one["entity"]: one["score"] for one in records("ask", store, "Ada Lovelace", "born in")}
+    after = {
+        one["entity"]: one["score"] for one in records("ask", store, "Ada Lovelace", "born in")
+    }
     assert after["London"] > before["London"]
     assert next(iter(after)) == "London"
-    then = {one["entity"]: one["score"] for one in records("ask", store, "Ada Lovelace", "born in", "--as-of", "2")}
+    then = {
+        one["entity"]: one["score"]
+        for one in records("ask", store, "Ada Lovelace", "born in", "--as-of", "2")
+    }
     assert then == before
     (done,) = records("retract", store, "--entity", "Ada Lovelace")
     assert (done["update"], done["retracted"]) == (4, 2)
-    log = [(row["update"], row["change"], row["tail"]) for row in records("log", store, "--since", "1")]
-    assert log == [(2, "+", "Computer science"), (3, "+", "London"), (4, "-", "London"), (4, "-", "Computer science")]
+    log = [
+        (row["update"], row["change"], row["tail"]) for row in records("log", store, "--since", "1")
+    ]
+    assert log == [
+        (2, "+", "Computer science"),
+        (3, "+", "London"),
+        (4, "-", "London"),
+        (4, "-", "Computer science"),
+    ]
 
 
 @pytest.mark.parametrize("command", ["ask", "explain", "similar"])
@@ -55,7 +73,9 @@ def test_a_store_answers_as_its_facts_do(command: str, store: Path) -> None:
     given: list[str | Path] = [command, store, "John von Neumann", *rest]
     assert records(*given) == records(command, "world", *given[2:])
     if command != "similar":
-        assert records(*given, "--max-length", "2") == records(command, "world", *given[2:], "--max-length", "2")
+        assert records(*given, "--max-length", "2") == records(
+            command, "world", *given[2:], "--max-length", "2"
+        )
 
 
 def test_a_benchmark_can_be_answered_from_a_store(store: Path, tmp_path: Path) -> None:
@@ -97,7 +117,9 @@ def test_info_says_how_much_there_is(store: Path) -> None:
 
 def test_info_names_the_largest_clusters_where_clusters_are_kept(tmp_path: Path) -> None:
     run("build", "world", "--into", tmp_path / "store", "--settings", "paper", "--dataset", "FB122")
-    sizes = [row["number"] for row in records("info", tmp_path / "store") if "cluster" in row["what"]]
+    sizes = [
+        row["number"] for row in records("info", tmp_path / "store") if "cluster" in row["what"]
+    ]
     assert len(sizes) == 5
     assert sizes == sorted(sizes, reverse=True)
 
@@ -109,7 +131,11 @@ def test_check_says_what_is_damaged_and_salvage_saves_the_rest(store: Path) -> N
     log.write_bytes(log.read_bytes()[:-1])
     done = run("check", store, "--format", "jsonl")
     assert done.exit_code == 1
-    assert [json.loads(line)["damaged"] for line in done.stdout.splitlines()] == [False, True, False]
+    assert [json.loads(line)["damaged"] for line in done.stdout.splitlines()] == [
+        False,
+        True,
+        False,
+    ]
     saved = run("salvage", store)
     assert saved.stdout.count("\n") == len(world.facts())
     assert saved.stderr == f"casegraph: {len(world.facts()):,} facts saved; lost: update 2\n"
@@ -124,20 +150,37 @@ def test_compact_makes_a_generation_and_can_forget_history(store: Path) -> None:
 
 
 ERRORS = {
-    "not a store": (["add", "empty", "-"], "empty: is not a store; make one with 'casegraph build'"),
-    "not there": (["retract", "nowhere", "--entity", "x"], "nowhere: is not a store; make one with"),
+    "not a store": (
+        ["add", "empty", "-"],
+        "empty: is not a store; make one with 'casegraph build'",
+    ),
+    "not there": (
+        ["retract", "nowhere", "--entity", "x"],
+        "nowhere: is not a store; make one with",
+    ),
     "nothing to check": (["check", "empty"], "empty: is not a store"),
     "nothing to look into": (["info", "empty"], "empty: is not a store"),
-    "built already": (["build", "good.tsv", "--into", "store"], "store: is a store already; give its facts with"),
+    "built already": (
+        ["build", "good.tsv", "--into", "store"],
+        "store: is a store already; give its facts with",
+    ),
     "missing facts": (["add", "store", "missing.tsv"], "missing.tsv: no such file or directory"),
-    "no past": (["ask", "good.tsv", "a", "r", "--as-of", "1"], "good.tsv: has no past, as only a store has one"),
-    "not yet": (["ask", "store", "a", "r", "--as-of", "9"], "as_of is 9; expected an update from 0 to 1"),
+    "no past": (
+        ["ask", "good.tsv", "a", "r", "--as-of", "1"],
+        "good.tsv: has no past, as only a store has one",
+    ),
+    "not yet": (
+        ["ask", "store", "a", "r", "--as-of", "9"],
+        "as_of is 9; expected an update from 0 to 1",
+    ),
     "damaged": (["ask", "damaged", "a", "r"], "damaged/log-000000: is damaged at byte "),
 }
 
 
 @pytest.mark.parametrize("kind", ERRORS)
-def test_bad_input_is_one_line_and_exit_code_1(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_input_is_one_line_and_exit_code_1(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("good.tsv").write_text("a\tr\tb\n", encoding="utf-8")
     Path("empty").mkdir()
@@ -153,14 +196,20 @@ def test_bad_input_is_one_line_and_exit_code_1(kind: str, tmp_path: Path, monkey
 
 
 def test_a_second_writer_is_told_which_command_writes(store: Path) -> None:
-    program = f"from casegraph import CaseStore; held = CaseStore.open({str(store)!r}); print(flush=True); input()"
+    program = (
+        "from casegraph import CaseStore; "
+        f"held = CaseStore.open({str(store)!r}); print(flush=True); input()"
+    )
     command = [sys.executable, "-c", program, "at work"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         writer.stdout.readline()
         done = run("add", store, "-", given=ADA)
         writer.communicate(b"\n")
-    expected = f"casegraph: {store}: is being written by process {writer.pid} (-c at work); wait for it or stop it\n"
+    expected = (
+        f"casegraph: {store}: is being written by process {writer.pid} (-c at work); "
+        "wait for it or stop it\n"
+    )
     assert (done.exit_code, done.stderr) == (1, expected)
 
 

@@ -27,17 +27,23 @@ def partition(graph: Graph, threshold: float) -> set[frozenset[str]]:
 
 
 def clusters(graph: Graph, clustering: Clustering, threshold: float = 0.75) -> Clusters:
-    return Clusters.of(graph, profiles_of(graph), Settings(clustering=clustering, threshold=threshold))
+    return Clusters.of(
+        graph, profiles_of(graph), Settings(clustering=clustering, threshold=threshold)
+    )
 
 
 def scipy_partition(facts: oracle.Facts, distance: float) -> set[frozenset[str]]:
     """SciPy's average linkage of every entity by itself, cut at a distance."""
     names = sorted(oracle.entities(facts))
     labels = sorted({label for _, label, _ in facts}, key=str)
-    vectors = np.array([[label in oracle.profile(facts, name) for label in labels] for name in names], dtype=float)
+    vectors = np.array(
+        [[label in oracle.profile(facts, name) for label in labels] for name in names], dtype=float
+    )
     if len(names) == 1:
         return {frozenset(names)}
-    return grouped(names, fcluster(linkage(vectors, "average", "cosine"), distance, "distance").tolist())
+    return grouped(
+        names, fcluster(linkage(vectors, "average", "cosine"), distance, "distance").tolist()
+    )
 
 
 def test_without_ties_the_clusters_are_those_of_scipys_average_linkage() -> None:
@@ -49,7 +55,9 @@ def test_without_ties_the_clusters_are_those_of_scipys_average_linkage() -> None
         if is_tied or len(joins) < 2:
             continue
         linkages = [1.0, *(similarity for *_, similarity in joins), -1.0]
-        thresholds = [(above + below) / 2 for above, below in pairwise(linkages) if above - below > 1e-6]
+        thresholds = [
+            (above + below) / 2 for above, below in pairwise(linkages) if above - below > 1e-6
+        ]
         for threshold in thresholds:
             assert partition(Graph.of(added), threshold) == scipy_partition(facts, 1 - threshold)
         compared, joined = compared + 1, joined + len(joins)
@@ -69,7 +77,9 @@ def test_clusters_of_larger_graphs_full_of_ties_do_not_depend_on_the_order_of_fa
     for _ in range(15):
         facts = random_facts(random, entities=40, relations=4, facts=70)
         graph, other = Graph.of(facts), Graph.of(shuffled(random, facts))
-        assert all(partition(graph, threshold) == partition(other, threshold) for threshold in THRESHOLDS)
+        assert all(
+            partition(graph, threshold) == partition(other, threshold) for threshold in THRESHOLDS
+        )
 
 
 @given(fact_lists(least=1))
@@ -77,7 +87,9 @@ def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(added: 
     graph, facts = Graph.of(added), oracle.both_ways(added)
     tree = grow(graph, profiles := profiles_of(graph))
     for node in joins_of(tree).values():
-        one, two = (members(graph, profiles, leaves(tree, child)) for child in (node.left, node.right))
+        one, two = (
+            members(graph, profiles, leaves(tree, child)) for child in (node.left, node.right)
+        )
         assert node.linkage == pytest.approx(oracle.average_linkage(facts, one, two), abs=1e-12)
 
 
@@ -86,9 +98,13 @@ def test_every_node_joins_two_that_are_nearest_to_each_other(added: list[Fact]) 
     graph, facts = Graph.of(added), oracle.both_ways(added)
     tree = grow(graph, profiles := profiles_of(graph))
     standing = {
-        place: members(graph, profiles, [node.profile]) for place, node in nodes_of(tree).items() if node.profile >= 0
+        place: members(graph, profiles, [node.profile])
+        for place, node in nodes_of(tree).items()
+        if node.profile >= 0
     }
-    for place, node in sorted(joins_of(tree).items(), key=lambda item: (-item[1].linkage, item[1].size)):
+    for place, node in sorted(
+        joins_of(tree).items(), key=lambda item: (-item[1].linkage, item[1].size)
+    ):
         most = max(
             oracle.average_linkage(facts, a, b)
             for one, a in standing.items()
@@ -104,7 +120,8 @@ def test_every_node_joins_two_that_are_nearest_to_each_other(added: list[Fact]) 
 def test_the_cut_is_algorithm_1(added: list[Fact], threshold: float) -> None:
     tree = grow(graph := Graph.of(added), profiles_of(graph))
     linkages = {place: node.linkage for place, node in joins_of(tree).items()}
-    for chosen in [threshold, *linkages.values()]:  # a linkage of the threshold itself is not above it
+    # A linkage of the threshold itself is not above it.
+    for chosen in [threshold, *linkages.values()]:
         assert_cut(tree, chosen)
 
 
@@ -113,7 +130,10 @@ def test_the_cut_of_any_tree_covers_every_leaf_once_however_linkages_go_up_and_d
     size: int, random: Random, threshold: float
 ) -> None:
     tree = ClusterTree()
-    standing = [tree.leaf(profile, ids(sorted(random.sample(range(6), 3))), 1 + profile % 3) for profile in range(size)]
+    standing = [
+        tree.leaf(profile, ids(sorted(random.sample(range(6), 3))), 1 + profile % 3)
+        for profile in range(size)
+    ]
     while len(standing) > 1:
         random.shuffle(standing)
         standing.append(tree.attach(standing.pop(), standing.pop()))
@@ -135,7 +155,9 @@ def assert_cut(tree: ClusterTree, threshold: float) -> None:
 
 
 @given(fact_lists(least=1))
-def test_the_clusters_lie_between_everyone_together_and_every_profile_apart(added: list[Fact]) -> None:
+def test_the_clusters_lie_between_everyone_together_and_every_profile_apart(
+    added: list[Fact],
+) -> None:
     graph = Graph.of(added)
     profiles = profiles_of(graph)
     together = {
@@ -170,4 +192,6 @@ def test_clusters_that_do_not_depend_on_history_are_those_made_at_once(
         assert later.entities.tolist() == now.clusters.entities.tolist()
         old = before.clusters.entities.tolist() + [EVERYONE] * len(now.graph.entities)
         new = later.entities.tolist()
-        assert moved.tolist() == [entity for entity in range(len(new)) if new[entity] != old[entity]]
+        assert moved.tolist() == [
+            entity for entity in range(len(new)) if new[entity] != old[entity]
+        ]

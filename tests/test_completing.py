@@ -1,4 +1,6 @@
-"""Proposals are the answers worth keeping, interruptions leave no trace, and audits find wrong facts."""
+"""Proposals are the answers worth keeping, interruptions leave no trace,
+and audits find wrong facts.
+"""
 
 import json
 import os
@@ -26,7 +28,13 @@ from casegraph.batch.audit import audit, because
 from casegraph.batch.completion import Wanted, complete
 from casegraph.casebase import CaseBase
 from casegraph.cli import cli
-from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings, UnknownName, UnreadableFile
+from casegraph.errors import (
+    CasegraphError,
+    IncompatibleFile,
+    InvalidSettings,
+    UnknownName,
+    UnreadableFile,
+)
 from casegraph.execution.executor import Here, Result, Task
 from casegraph.graph.arrays import ids
 from casegraph.settings import Settings
@@ -56,9 +64,16 @@ def beside(file: Path) -> Path:
 @example_settings(max_examples=30)
 @given(fact_lists(least=1), fact_lists(most=4), some_settings(), st.randoms(use_true_random=False))
 def test_the_lines_are_the_new_answers_to_every_question_but_habits(
-    tmp_path_factory: pytest.TempPathFactory, facts: list[Fact], gone: list[Fact], settings: Settings, random: Random
+    tmp_path_factory: pytest.TempPathFactory,
+    facts: list[Fact],
+    gone: list[Fact],
+    settings: Settings,
+    random: Random,
 ) -> None:
-    cases, found = case_base(facts, settings), dict[tuple[str, str, str], list[tuple[str, float, int]]]()
+    cases, found = (
+        case_base(facts, settings),
+        dict[tuple[str, str, str], list[tuple[str, float, int]]](),
+    )
     lived = case_base(shuffled(random, {*facts, *gone}), settings)
     lived.update(retract=set(gone) - set(facts))
     folder = tmp_path_factory.mktemp("complete")
@@ -66,7 +81,9 @@ def test_the_lines_are_the_new_answers_to_every_question_but_habits(
     assert written == lines(cases, ALL, folder)
     for one in written:
         sides = (one["head"], one["tail"])[:: 1 if one["asked"] == "tail" else -1]
-        found.setdefault((one["relation"], one["asked"], sides[0]), []).append((sides[1], one["score"], one["rank"]))
+        found.setdefault((one["relation"], one["asked"], sides[0]), []).append(
+            (sides[1], one["score"], one["rank"])
+        )
     assert list(found) == sorted(found, key=lambda key: (key[0], key[1] == "head", key[2]))
     for relation in sorted(cases.graph.relations.names):
         for name in cases.graph.entities.names:
@@ -78,14 +95,18 @@ def test_the_lines_are_the_new_answers_to_every_question_but_habits(
                 if (relation, side, name) in found or not expected:
                     assert found.get((relation, side, name), []) == expected
                 else:
-                    assert {reason.kind for one in best for reason in cases.explain(one)} == {"habit"}
+                    assert {reason.kind for one in best for reason in cases.explain(one)} == {
+                        "habit"
+                    }
 
 
 def test_what_is_kept_is_as_wanted(tmp_path: Path) -> None:
     cases = case_base(FACTS)
     everything = lines(cases, ALL, tmp_path)
     tails = [one for one in everything if one["asked"] == "tail"]
-    assert lines(cases, Wanted(min_probability=0, top=2), tmp_path) == [one for one in tails if one["rank"] <= 2]
+    assert lines(cases, Wanted(min_probability=0, top=2), tmp_path) == [
+        one for one in tails if one["rank"] <= 2
+    ]
     probable = [one for one in tails if one["probability"] >= 0.2]
     assert 0 < len(probable) < len(tails)
     assert lines(cases, Wanted(min_probability=0.2, top=100), tmp_path) == probable
@@ -97,7 +118,11 @@ def test_what_is_kept_is_as_wanted(tmp_path: Path) -> None:
     assert lines(cases, Wanted(min_probability=0, top=100, lacking=True), tmp_path) == new
     explained = lines(cases, Wanted(min_probability=0, top=2, explain=True), tmp_path)
     for one in explained:
-        best = next(answer for answer in cases.ask(one["head"], one["relation"], 50) if answer.entity == one["tail"])
+        best = next(
+            answer
+            for answer in cases.ask(one["head"], one["relation"], 50)
+            if answer.entity == one["tail"]
+        )
         assert one["reason"] == cases.explain(best).reasons[0].sentence(best)
 
 
@@ -132,7 +157,9 @@ class Interrupted(Here):
     def __init__(self, after: int) -> None:
         self.after, self.asked = after, 0
 
-    def each(self, cases: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    def each(
+        self, cases: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]
+    ) -> Iterator[Result]:
         for result in super().each(cases, work, tasks):
             if self.asked == self.after:
                 raise KeyboardInterrupt
@@ -156,7 +183,9 @@ def test_no_question_is_asked_twice_after_an_interruption(tmp_path: Path) -> Non
 def test_a_process_that_is_killed_is_gone_on_with(tmp_path: Path) -> None:
     arguments = ["complete", "world", "--min-probability", "0", "--heads", "--out"]
     program = "from casegraph.cli import main; main()"
-    with subprocess.Popen([sys.executable, "-c", program, *arguments, "killed"], cwd=tmp_path) as running:
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *arguments, "killed"], cwd=tmp_path
+    ) as running:
         while not (tmp_path / "killed").exists() or not (tmp_path / "killed").stat().st_size:
             sleep(0.01)
         os.kill(running.pid, signal.SIGKILL)
@@ -184,22 +213,38 @@ def test_a_file_begun_for_something_else_is_refused_and_left_alone(
     with pytest.raises(KeyboardInterrupt):
         complete(case_base(FACTS), file, ALL, Interrupted(1))
     before = file.read_bytes(), beside(file).read_bytes()
-    with pytest.raises(IncompatibleFile, match="was begun from other facts, settings or options; give the same"):
+    with pytest.raises(
+        IncompatibleFile, match="was begun from other facts, settings or options; give the same"
+    ):
         complete(case_base(facts, settings), file, wanted)
     assert (file.read_bytes(), beside(file).read_bytes()) == before
 
 
 def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine\n")
-    with pytest.raises(IncompatibleFile, match="is there, but not unfinished; remove it, or choose another file"):
+    with pytest.raises(
+        IncompatibleFile, match="is there, but not unfinished; remove it, or choose another file"
+    ):
         complete(case_base(FACTS), tmp_path / "out", ALL)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("out", "mine\n")]
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[CasegraphError], str]] = {
-    "a relation that is not there": ({"relations": ("r9",)}, UnknownName, "no relation is named 'r9'"),
-    "an entity that is not there": ({"entities": ("who",)}, UnknownName, "no entity is named 'who'"),
-    "more than certain": ({"min_probability": 1.5}, InvalidSettings, "min_probability is 1.5; expected from 0 to 1"),
+    "a relation that is not there": (
+        {"relations": ("r9",)},
+        UnknownName,
+        "no relation is named 'r9'",
+    ),
+    "an entity that is not there": (
+        {"entities": ("who",)},
+        UnknownName,
+        "no entity is named 'who'",
+    ),
+    "more than certain": (
+        {"min_probability": 1.5},
+        InvalidSettings,
+        "min_probability is 1.5; expected from 0 to 1",
+    ),
     "nothing to keep": ({"top": 0}, InvalidSettings, "top is 0; expected at least 1"),
 }
 
@@ -216,7 +261,9 @@ def test_settings_without_probabilities_take_no_threshold(tmp_path: Path) -> Non
     cases = case_base(FACTS, Settings.paper("FB122"))
     with pytest.raises(InvalidSettings, match="these settings give no probability"):
         complete(cases, tmp_path / "out", Wanted())
-    assert {one["probability"] for one in lines(cases, Wanted(min_probability=0), tmp_path)} == {None}
+    assert {one["probability"] for one in lines(cases, Wanted(min_probability=0), tmp_path)} == {
+        None
+    }
 
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
@@ -229,7 +276,9 @@ def test_an_audit_scores_each_fact_as_if_it_were_missing() -> None:
     found = audit(cases, top=1_000)
     assert sorted((one.head, one.relation, one.tail) for one in found) == sorted(FACTS)
     assert [one.doubt for one in found] == sorted((one.doubt for one in found), reverse=True)
-    assert [one.score for one in found] == cases.score([(one.head, one.relation, one.tail) for one in found])
+    assert [one.score for one in found] == cases.score(
+        [(one.head, one.relation, one.tail) for one in found]
+    )
     for one in found:
         assert one.instead != one.tail
         assert one.instead_known == ((one.head, one.relation, one.instead) in FACTS)
@@ -237,7 +286,9 @@ def test_an_audit_scores_each_fact_as_if_it_were_missing() -> None:
             completion.probability(cases.settings, one.instead_score) or 0
         )
     assert audit(cases, top=7) == found[:7]
-    assert audit(cases, relations=("r1",), top=1_000) == [one for one in found if one.relation == "r1"]
+    assert audit(cases, relations=("r1",), top=1_000) == [
+        one for one in found if one.relation == "r1"
+    ]
     assert audit(case_base(shuffled(Random(2), FACTS)), top=1_000) == found
 
 
@@ -246,11 +297,14 @@ def test_an_audit_asks_as_if_the_fact_were_missing() -> None:
     for one in audit(case_base(FACTS), top=1_000):
         head, tail = (ids([cases.graph.entities.find(name) or 0]) for name in (one.head, one.tail))
         relation = 2 * (cases.graph.relations.find(one.relation) or 0)
-        missing, known = (answers(cases, relation, head, top=-1, hidden=hidden)[0] for hidden in (tail, ids([-1])))
+        missing, known = (
+            answers(cases, relation, head, top=-1, hidden=hidden)[0] for hidden in (tail, ids([-1]))
+        )
         other = missing.entities != tail
         assert (one.instead, one.instead_score) == (
-            cases.graph.entities[int(missing.entities[other][0])], missing.scores[other][0]
-        )  # fmt: skip
+            cases.graph.entities[int(missing.entities[other][0])],
+            missing.scores[other][0],
+        )
         assert one.rank is None or one.rank <= 1 + sum(missing.scores > one.score)
         differs += missing.scores[other][0] != known.scores[known.entities != tail][0]
     assert differs > 5
@@ -266,7 +320,11 @@ def test_an_audit_finds_facts_that_were_planted() -> None:
     cases = case_base([*world.facts(), *planted])
     found = audit(cases, top=20)
     assert set(planted) <= {(one.head, one.relation, one.tail) for one in found}
-    assert (found[0].head, found[0].instead, found[0].instead_known) == ("London", "United Kingdom", True)
+    assert (found[0].head, found[0].instead, found[0].instead_known) == (
+        "London",
+        "United Kingdom",
+        True,
+    )
     for_fact, for_other = because(cases, found[0])
     assert for_fact[:1] == ["4 of all 359 others asked “city in” have the answer Japan"]
     assert for_other[0].startswith("capital⁻¹: right ")

@@ -29,14 +29,20 @@ SETTINGS = [
 
 def written(folder: Path, **splits: Iterable[tuple[str, str, str]]) -> Benchmark:
     for split, facts in splits.items():
-        (folder / f"{split}.txt").write_text("".join("\t".join(fact) + "\n" for fact in facts), encoding="utf-8")
+        (folder / f"{split}.txt").write_text(
+            "".join("\t".join(fact) + "\n" for fact in facts), encoding="utf-8"
+        )
     return Benchmark.open(folder)
 
 
-def ranked(evaluation: Evaluation) -> dict[tuple[tuple[str, str, str], bool], tuple[float, float, float]]:
+def ranked(
+    evaluation: Evaluation,
+) -> dict[tuple[tuple[str, str, str], bool], tuple[float, float, float]]:
     """(optimistic, realistic, pessimistic) of each fact and side."""
     asked, found = evaluation.questions, evaluation.ranks
-    columns = zip(found.optimistic.tolist(), found.realistic.tolist(), found.pessimistic.tolist(), strict=True)
+    columns = zip(
+        found.optimistic.tolist(), found.realistic.tolist(), found.pessimistic.tolist(), strict=True
+    )
     keys = [((*asked.fact(row),), bool(is_head)) for row, is_head in enumerate(asked.is_head)]
     return dict(zip(keys, columns, strict=True))
 
@@ -48,18 +54,24 @@ def test_an_answer_that_one_path_leads_to_ranks_first(tmp_path: Path) -> None:
         ("ann", "citizen of", "italy"),
         ("bob", "lives in", "rome"),
     ]
-    evaluation = evaluate(written(tmp_path, train=train, test=[("bob", "citizen of", "italy")]), EAGER)
+    evaluation = evaluate(
+        written(tmp_path, train=train, test=[("bob", "citizen of", "italy")]), EAGER
+    )
     assert set(ranked(evaluation).values()) == {(1, 1, 1)}
     assert evaluation.metrics[MRR] == evaluation.metrics["both.original.hits_at_1"] == 1
 
 
-UNSEEN: dict[str, Facts] = {"train": [("a", "r", "b"), ("c", "s", "d")], "test": [("c", "r", "new")]}
+UNSEEN: dict[str, Facts] = {
+    "train": [("a", "r", "b"), ("c", "s", "d")],
+    "test": [("c", "r", "new")],
+}
 
 
 def test_an_entity_never_seen_ranks_in_the_middle_of_the_unreached(tmp_path: Path) -> None:
     found = ranked(evaluate(written(tmp_path, **UNSEEN), EAGER))
     assert found[("c", "r", "new"), False] == (2, 3.5, 5)  # of the five entities, only b is reached
-    assert found[("c", "r", "new"), True] == (1, 3, 5)  # nothing is reached from an entity never seen
+    # Nothing is reached from an entity never seen.
+    assert found[("c", "r", "new"), True] == (1, 3, 5)
 
 
 def test_answers_of_other_splits_are_passed_over(tmp_path: Path) -> None:
@@ -68,7 +80,9 @@ def test_answers_of_other_splits_are_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_relation_never_seen_reaches_nothing(tmp_path: Path) -> None:
-    benchmark = written(tmp_path, train=[("a", "r", "b")], test=[("a", "other", "b"), ("b", "r", "a")])
+    benchmark = written(
+        tmp_path, train=[("a", "r", "b")], test=[("a", "other", "b"), ("b", "r", "a")]
+    )
     evaluation = evaluate(benchmark, EAGER)
     assert ranked(evaluation)[("a", "other", "b"), False] == (1, 1.5, 2)
     assert evaluation.by_relation["other"]["both.original.hits_at_10"] == 0
@@ -76,7 +90,9 @@ def test_a_relation_never_seen_reaches_nothing(tmp_path: Path) -> None:
 
 def test_the_graph_is_answered_from_and_the_full_graph_only_passed_over(tmp_path: Path) -> None:
     graph = [("a", "r", "b"), ("c", "s", "d")]
-    benchmark = written(tmp_path, graph=graph, full_graph=[*graph, ("c", "r", "b")], test=[("c", "r", "d")])
+    benchmark = written(
+        tmp_path, graph=graph, full_graph=[*graph, ("c", "r", "b")], test=[("c", "r", "d")]
+    )
     evaluation = evaluate(benchmark, EAGER, sides="tail")
     assert (evaluation.graph, evaluation.facts) == ("graph", 2)
     assert ranked(evaluation)[("c", "r", "d"), False] == (1, 2, 3)
@@ -84,23 +100,36 @@ def test_the_graph_is_answered_from_and_the_full_graph_only_passed_over(tmp_path
 
 def test_the_graph_may_be_another_split_or_a_file(tmp_path: Path) -> None:
     benchmark = written(
-        tmp_path, train=[("a", "r", "b")], valid=[("a", "r", "c"), ("a", "r", "d")], test=[("b", "r", "a")]
+        tmp_path,
+        train=[("a", "r", "b")],
+        valid=[("a", "r", "c"), ("a", "r", "d")],
+        test=[("b", "r", "a")],
     )
     file = tmp_path / "more.tsv"
     file.write_text("a\tr\tb\nx\tr\ty\nx\tr\tz\n", encoding="utf-8")
-    assert [evaluate(benchmark, EAGER, graph_split=graph).facts for graph in (None, "valid", file)] == [1, 2, 3]
+    assert [
+        evaluate(benchmark, EAGER, graph_split=graph).facts for graph in (None, "valid", file)
+    ] == [1, 2, 3]
     assert len(evaluate(benchmark, EAGER, graph_split=file).questions.entities) == 7
 
 
 def test_queries_that_differ_in_their_target_only_are_asked_once(tmp_path: Path) -> None:
-    benchmark = written(tmp_path, train=[("a", "r", "b"), ("b", "s", "c")], test=[("a", "r", "c"), ("a", "r", "a")] * 2)
+    benchmark = written(
+        tmp_path,
+        train=[("a", "r", "b"), ("b", "s", "c")],
+        test=[("a", "r", "c"), ("a", "r", "a")] * 2,
+    )
     evaluation = evaluate(benchmark, EAGER)
     assert (len(evaluation.questions), evaluation.questions.distinct) == (4, 3)
     assert len(ranked(evaluation)) == 4
 
 
-@pytest.mark.parametrize(("sides", "expected"), [("both", [False, True]), ("head", [True]), ("tail", [False])])
-def test_only_the_sides_chosen_are_asked(tmp_path: Path, sides: Sides, expected: list[bool]) -> None:
+@pytest.mark.parametrize(
+    ("sides", "expected"), [("both", [False, True]), ("head", [True]), ("tail", [False])]
+)
+def test_only_the_sides_chosen_are_asked(
+    tmp_path: Path, sides: Sides, expected: list[bool]
+) -> None:
     evaluation = evaluate(written(tmp_path, **UNSEEN), EAGER, sides=sides)
     assert evaluation.questions.is_head.tolist() == expected
     whole = ranked(evaluate(written(tmp_path, **UNSEEN), EAGER))
@@ -123,8 +152,17 @@ def test_an_evaluation_says_what_was_done_as_plain_values(tmp_path: Path) -> Non
     assert values["metrics"] == values["by_relation"]["r"] == evaluation.metrics
     assert values["settings"] == EAGER.as_dict()
     assert list(values["phases"]) == ["read", "build", "count", "rank"]
-    assert all(phase["seconds"] >= 0 and phase["peak_memory"] >= 0 for phase in values["phases"].values())
-    expected = {"split": "test", "graph": "train", "sides": "both", "facts": 2, "entities": 5, "queries": 2}
+    assert all(
+        phase["seconds"] >= 0 and phase["peak_memory"] >= 0 for phase in values["phases"].values()
+    )
+    expected = {
+        "split": "test",
+        "graph": "train",
+        "sides": "both",
+        "facts": 2,
+        "entities": 5,
+        "queries": 2,
+    }
     assert values.items() >= expected.items()
     assert values["benchmark"] == tmp_path.name
     assert values["queries_per_second"] > 0
@@ -142,14 +180,20 @@ def test_metrics_of_relations_average_to_those_of_all(tmp_path: Path) -> None:
 
 def test_progress_is_shown_to_its_end(tmp_path: Path) -> None:
     last: dict[str, tuple[int, int]] = {}
-    evaluate(written(tmp_path, **UNSEEN), EAGER, show=lambda doing, done, total: last.update({doing: (done, total)}))
+    evaluate(
+        written(tmp_path, **UNSEEN),
+        EAGER,
+        show=lambda doing, done, total: last.update({doing: (done, total)}),
+    )
     assert last["reading facts"] == last["ranking answers"] == (2, 2)
     assert all(done == total for done, total in last.values())
 
 
 def test_a_split_that_is_not_there_or_empty_is_no_benchmark(tmp_path: Path) -> None:
     benchmark = written(tmp_path, train=[("a", "r", "b")], valid=[])
-    with pytest.raises(NotABenchmark, match="expected a file for the split 'test', found only train, valid"):
+    with pytest.raises(
+        NotABenchmark, match="expected a file for the split 'test', found only train, valid"
+    ):
         evaluate(benchmark, EAGER)
     with pytest.raises(NotABenchmark, match="expected facts in the split 'valid', found none"):
         evaluate(benchmark, EAGER, split="valid")
@@ -165,7 +209,9 @@ def test_sides_and_limits_that_make_no_sense_are_refused(tmp_path: Path) -> None
 
 names = st.sampled_from("abcdef")
 seen = st.tuples(names, st.sampled_from("rs"), names)
-maybe_unseen = st.tuples(st.sampled_from("abcdefx"), st.sampled_from("rsu"), st.sampled_from("abcdefxy"))
+maybe_unseen = st.tuples(
+    st.sampled_from("abcdefx"), st.sampled_from("rsu"), st.sampled_from("abcdefxy")
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -175,7 +221,9 @@ maybe_unseen = st.tuples(st.sampled_from("abcdefx"), st.sampled_from("rsu"), st.
     st.lists(maybe_unseen, min_size=1, max_size=4),
     st.sampled_from(SETTINGS),
 )
-def test_ranks_agree_with_asking_for_all_candidates(train: Facts, valid: Facts, test: Facts, chosen: Settings) -> None:
+def test_ranks_agree_with_asking_for_all_candidates(
+    train: Facts, valid: Facts, test: Facts, chosen: Settings
+) -> None:
     with TemporaryDirectory() as folder:
         evaluation = evaluate(written(Path(folder), train=train, valid=valid, test=test), chosen)
     cases = CaseBase(chosen)
@@ -198,7 +246,9 @@ def plain_rank(
     """The filtered rank of an end of a fact, by listing and comparing all entities."""
     head, relation, tail = fact
     try:
-        answers = cases.ask_head(relation, tail, top=-1) if is_head else cases.ask(head, relation, top=-1)
+        answers = (
+            cases.ask_head(relation, tail, top=-1) if is_head else cases.ask(head, relation, top=-1)
+        )
         scores = {answer.entity: answer.score for answer in answers}
     except UnknownName:
         scores = {}
@@ -213,7 +263,10 @@ def plain_rank(
 
 def random_facts(seed: int, number: int) -> Facts:
     chance = random.Random(seed)
-    return [(f"e{chance.randrange(20)}", f"r{chance.randrange(3)}", f"e{chance.randrange(20)}") for _ in range(number)]
+    return [
+        (f"e{chance.randrange(20)}", f"r{chance.randrange(3)}", f"e{chance.randrange(20)}")
+        for _ in range(number)
+    ]
 
 
 @pytest.mark.parametrize("chosen", SETTINGS)
@@ -225,9 +278,13 @@ def test_neither_the_order_of_lines_nor_threads_make_a_difference(
     for threads, seed in (("1", 0), ("2", 1), ("1", 2)):
         monkeypatch.setenv("CASEGRAPH_THREADS", threads)
         splits = {"train": facts[:110], "valid": facts[110:125], "test": facts[125:]}
-        shuffled = {split: random.Random(seed).sample(lines, len(lines)) for split, lines in splits.items()}
+        shuffled = {
+            split: random.Random(seed).sample(lines, len(lines)) for split, lines in splits.items()
+        }
         evaluation = evaluate(written(tmp_path, **shuffled), chosen)
-        outcomes.append((evaluation.metrics, evaluation.by_relation, evaluation.ranks.original.tolist()))
+        outcomes.append(
+            (evaluation.metrics, evaluation.by_relation, evaluation.ranks.original.tolist())
+        )
     assert outcomes[0] == outcomes[1] == outcomes[2]
 
 

@@ -1,4 +1,6 @@
-"""On a cluster of worker processes everything is as in one process, to the last byte, also when workers are killed."""
+"""On a cluster of worker processes everything is as in one process, to the last byte,
+also when workers are killed.
+"""
 
 import os
 import signal
@@ -45,13 +47,17 @@ def cluster() -> Iterator[DaskExecutor]:
 
 @pytest.fixture
 def doomed() -> Iterator[DaskExecutor]:
-    """A cluster whose workers are to be killed: Dask starts them again, but not one that dies while it starts."""
+    """A cluster whose workers are to be killed:
+    Dask starts them again, but not one that dies while it starts.
+    """
     with started() as executor:
         yield executor
 
 
 class Killer:
-    """A progress bar that kills a worker with signal 9 when a third of the work is done, once for each stage named."""
+    """A progress bar that kills a worker with signal 9 when a third
+    of the work is done, once for each stage named.
+    """
 
     def __init__(self, executor: DaskExecutor, *stages: str) -> None:
         self.client, self.left = executor._client, pids(executor)
@@ -76,15 +82,20 @@ def case_base(facts: list[Any], settings: Settings | None = None) -> CaseBase:
 
 
 @needs_data
-def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(doomed: DaskExecutor, tmp_path: Path) -> None:
+def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(
+    doomed: DaskExecutor, tmp_path: Path
+) -> None:
     facts = list(Benchmark.open(DATA / "FB122").facts("train"))
     graph = case_base(facts).graph
-    fewest = sorted(range(len(graph.relations)), key=lambda k: (len(graph.rows(2 * k)), graph.relations[k]))
+    fewest = sorted(
+        range(len(graph.relations)), key=lambda k: (len(graph.rows(2 * k)), graph.relations[k])
+    )
     relations = [direction for k in fewest[:RELATIONS] for direction in (2 * k, 2 * k + 1)]
     asked = Wanted(
-        relations=tuple(graph.relations[k] for k in fewest[RELATIONS - 9 : RELATIONS]), min_probability=0.1,
+        relations=tuple(graph.relations[k] for k in fewest[RELATIONS - 9 : RELATIONS]),
+        min_probability=0.1,
         entities=tuple(sorted(graph.entities.names)[::50]),
-    )  # fmt: skip
+    )
 
     def written(name: str, executor: Executor, show: Show) -> tuple[bytes, bytes]:
         cases = case_base(facts)
@@ -100,11 +111,16 @@ def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(doomed: DaskExecutor
     assert not set(killer.killed) & set(pids(doomed))
 
 
-def test_evaluations_and_audits_are_those_of_one_process(cluster: DaskExecutor, tmp_path: Path) -> None:
+def test_evaluations_and_audits_are_those_of_one_process(
+    cluster: DaskExecutor, tmp_path: Path
+) -> None:
     write_facts(world.facts(), tmp_path / "train.txt")
     write_facts(world.questions(), tmp_path / "test.txt")
     for settings in (Settings(), Settings.paper("NELL-995")):
-        one, many = (evaluate(Benchmark.open(tmp_path), settings, executor=executor) for executor in (HERE, cluster))
+        one, many = (
+            evaluate(Benchmark.open(tmp_path), settings, executor=executor)
+            for executor in (HERE, cluster)
+        )
         assert (many.metrics, many.by_relation) == (one.metrics, one.by_relation)
     found = [audit(case_base(world.facts()), executor=executor) for executor in (HERE, cluster)]
     assert found[0] == found[1]
@@ -115,7 +131,9 @@ def test_workers_that_do_not_see_the_file_get_the_snapshot_sent(
 ) -> None:
     monkeypatch.setattr(cluster._client, "run", lambda *_: {"somewhere": False})
     cases = case_base(world.facts()).state
-    assert list(cluster.each(cases, named_facts, range(5))) == [named_facts(cases, number) for number in range(5)]
+    assert list(cluster.each(cases, named_facts, range(5))) == [
+        named_facts(cases, number) for number in range(5)
+    ]
 
 
 def test_a_snapshot_that_was_lost_with_all_workers_is_sent_again(
@@ -140,7 +158,9 @@ def test_an_error_of_a_task_comes_to_whoever_asked(cluster: DaskExecutor) -> Non
 
 def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("casegraph.execution.dask.PATIENCE", 0.5)
-    with pytest.raises(CasegraphError, match=r"no Dask scheduler with workers answers at tcp://127\.0\.0\.1:9"):
+    with pytest.raises(
+        CasegraphError, match=r"no Dask scheduler with workers answers at tcp://127\.0\.0\.1:9"
+    ):
         DaskExecutor("tcp://127.0.0.1:9")
 
 

@@ -8,7 +8,9 @@ from casegraph.evaluation.catalogue import data_folders
 from casegraph.evaluation.datasets import Benchmark
 
 DATA = next((folder for folder in data_folders() if (folder / "WN18RR").is_dir()), Path("nowhere"))
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark data is not on this machine")
+needs_data = pytest.mark.skipif(
+    not DATA.is_dir(), reason="the benchmark data is not on this machine"
+)
 
 
 @pytest.fixture
@@ -30,16 +32,28 @@ def test_a_benchmark_has_the_splits_whose_files_are_there(folder: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["dev", "testI.txt", "testII.txt.gz", "graph.tsv", "full_graph.tsv.gz", "valid.gz"])
+@pytest.mark.parametrize(
+    "name", ["dev", "testI.txt", "testII.txt.gz", "graph.tsv", "full_graph.tsv.gz", "valid.gz"]
+)
 def test_a_split_may_have_any_ending(tmp_path: Path, name: str) -> None:
     fact = b"a\tr\tb\n"
     (tmp_path / "train").write_bytes(fact)
     (tmp_path / name).write_bytes(gzip.compress(fact) if name.endswith(".gz") else fact)
-    assert list(Benchmark.open(str(tmp_path)).facts(name.split(".", maxsplit=1)[0])) == [("a", "r", "b")]
+    assert list(Benchmark.open(str(tmp_path)).facts(name.split(".", maxsplit=1)[0])) == [
+        ("a", "r", "b")
+    ]
 
 
 @pytest.mark.parametrize(
-    "name", ["entity_names.txt", "relation_names.txt.gz", "rules.txt", "test_negatives.txt", "train2id.txt", "test.csv"]
+    "name",
+    [
+        "entity_names.txt",
+        "relation_names.txt.gz",
+        "rules.txt",
+        "test_negatives.txt",
+        "train2id.txt",
+        "test.csv",
+    ],
 )
 def test_other_files_are_no_splits(folder: Path, name: str) -> None:
     (folder / name).write_text("not a fact\n")
@@ -65,13 +79,19 @@ def test_a_graph_does_without_train(tmp_path: Path) -> None:
 def test_a_missing_folder_is_no_benchmark(tmp_path: Path) -> None:
     with pytest.raises(NotABenchmark) as raised:
         Benchmark.open(tmp_path / "nell")
-    assert str(raised.value) == f"{tmp_path / 'nell'}: expected a folder with a train file, found nothing"
+    assert (
+        str(raised.value)
+        == f"{tmp_path / 'nell'}: expected a folder with a train file, found nothing"
+    )
 
 
 def test_a_file_is_no_benchmark(folder: Path) -> None:
     with pytest.raises(NotABenchmark) as raised:
         Benchmark.open(folder / "train.txt")
-    assert str(raised.value) == f"{folder / 'train.txt'}: expected a folder with a train file, found a file"
+    assert (
+        str(raised.value)
+        == f"{folder / 'train.txt'}: expected a folder with a train file, found a file"
+    )
 
 
 EXPECTED = "expected a train file such as train.txt or train.tsv.gz, or a graph file"
@@ -86,7 +106,9 @@ EXPECTED = "expected a train file such as train.txt or train.tsv.gz, or a graph 
     ],
     ids=["empty", "only test", "many files"],
 )
-def test_a_folder_without_train_says_what_it_has(tmp_path: Path, names: list[str], found: str) -> None:
+def test_a_folder_without_train_says_what_it_has(
+    tmp_path: Path, names: list[str], found: str
+) -> None:
     for name in names:
         (tmp_path / name).write_text("a\tr\tb\n")
     with pytest.raises(NotABenchmark) as raised:
@@ -97,7 +119,10 @@ def test_a_folder_without_train_says_what_it_has(tmp_path: Path, names: list[str
 def test_a_split_that_is_missing_is_named_with_those_that_are_not(folder: Path) -> None:
     with pytest.raises(NotABenchmark) as raised:
         Benchmark.open(folder).facts("testI")
-    assert str(raised.value) == f"{folder}: expected a file for the split 'testI', found only train, valid, test"
+    assert (
+        str(raised.value)
+        == f"{folder}: expected a file for the split 'testI', found only train, valid, test"
+    )
 
 
 def test_two_files_for_one_split_are_refused(folder: Path) -> None:
@@ -118,7 +143,10 @@ def test_two_files_for_one_split_are_refused(folder: Path) -> None:
         ("FB122", {"train": 91638, "valid": 9595, "test": 11243, "testI": 5057, "testII": 6186}),
         ("CoDEx-S", {"train": 32888, "valid": 1827, "test": 1828}),
         ("LKGE-ENTITY/4", {"train": 28394, "valid": 9466, "test": 9466}),
-        ("NELL-995/minerva", {"train": 8747, "test": 2818, "dev": 543, "graph": 149678, "full_graph": 154213}),
+        (
+            "NELL-995/minerva",
+            {"train": 8747, "test": 2818, "dev": 543, "graph": 149678, "full_graph": 154213},
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

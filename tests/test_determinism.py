@@ -1,4 +1,6 @@
-"""The same facts give the same bytes, whatever their order, batches, threads, hash seed, and what was there before."""
+"""The same facts give the same bytes, whatever their order, batches, threads, hash seed,
+and what was there before.
+"""
 
 import json
 import os
@@ -17,7 +19,9 @@ from casegraph.settings import Settings
 
 CHOSEN = {
     "default": Settings(),
-    "paper's clusters": Settings.paper("WN18RR").but(max_length=2, threshold=0.6, path_types=5, neighbours=4),
+    "paper's clusters": Settings.paper("WN18RR").but(
+        max_length=2, threshold=0.6, path_types=5, neighbours=4
+    ),
     "cbr": Settings.cbr("FB122").but(path_types=7),
 }
 FACTS = random_facts(Random(41), entities=20, relations=3, facts=60)
@@ -26,14 +30,21 @@ RELATIONS = sorted({relation for _, relation, _ in FACTS})
 
 
 def answers_in_bytes(cases: CaseBase) -> bytes:
-    """Answers to every question, explanations of the best, scores of facts, and who is similar to whom."""
+    """Answers to every question, explanations of the best, scores of facts,
+    and who is similar to whom.
+    """
     said: list[object] = []
     for name in ENTITIES[::2]:
         for relation in RELATIONS:
-            for answers in (cases.ask(name, relation), cases.ask_head(relation, name, top=-1, known="exclude")):
+            for answers in (
+                cases.ask(name, relation),
+                cases.ask_head(relation, name, top=-1, known="exclude"),
+            ):
                 said.append(answers.as_dict())
                 said += [explained(cases, answer) for answer in answers[:1]]
-        said.append([(near.entity, near.similarity, near.shared) for near in cases.similar(name, top=5)])
+        said.append(
+            [(near.entity, near.similarity, near.shared) for near in cases.similar(name, top=5)]
+        )
     said.append(cases.score(sorted(FACTS)))
     return json.dumps(said, allow_nan=False).encode()
 
@@ -53,7 +64,8 @@ def in_batches(facts: list[Fact], size: int, settings: Settings) -> CaseBase:
 @pytest.fixture(scope="module")
 def expected() -> dict[str, bytes]:
     return {
-        name: answers_in_bytes(in_batches(sorted(FACTS), len(FACTS), settings)) for name, settings in CHOSEN.items()
+        name: answers_in_bytes(in_batches(sorted(FACTS), len(FACTS), settings))
+        for name, settings in CHOSEN.items()
     }
 
 
@@ -67,13 +79,20 @@ def test_the_answers_are_worth_comparing(name: str, expected: dict[str, bytes]) 
 def test_the_order_and_the_batches_of_facts_change_no_byte(
     name: str, seed: int, size: int, expected: dict[str, bytes]
 ) -> None:
-    assert answers_in_bytes(in_batches(shuffled(Random(seed), FACTS), size, CHOSEN[name])) == expected[name]
+    assert (
+        answers_in_bytes(in_batches(shuffled(Random(seed), FACTS), size, CHOSEN[name]))
+        == expected[name]
+    )
 
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_facts_that_came_and_went_change_no_byte(name: str, expected: dict[str, bytes]) -> None:
     random = Random(43)
-    passing = [fact for fact in random_facts(random, entities=30, relations=5, facts=60) if fact not in FACTS]
+    passing = [
+        fact
+        for fact in random_facts(random, entities=30, relations=5, facts=60)
+        if fact not in FACTS
+    ]
     cases = in_batches(shuffled(random, FACTS[:25] + passing), 30, CHOSEN[name])
     cases.ask("e0", "r0")
     cases.update(add=FACTS[20:], retract=passing[:15])

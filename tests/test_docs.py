@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 COMMANDS_PAGE = ROOT / "docs" / "commands.md"
-PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if page.exists()]
+PAGES = [
+    page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if page.exists()
+]
 NAMES = ["", *sorted(cli.commands), "datasets fetch"]
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -35,14 +37,22 @@ NAMED_LINK = re.compile(r"\[`([\w.]+)`\]\((?:\.\./)*(src/casegraph/[^)#\s]+)\)")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 FILE = re.compile(r"(?:[\w-]+/)*[\w-]+\.(?:py|pyi|hpp|cpp|md|svg|toml|yml|txt)|scripts/[\w-]+")
 NOT_OURS = {"json.dumps", "CMakeLists.txt"}
-FILES_OF_A_USER = {"FILE.progress", "acknowledged.new", "generation.new", "generation.old", "log.new"}
+FILES_OF_A_USER = {
+    "FILE.progress",
+    "acknowledged.new",
+    "generation.new",
+    "generation.old",
+    "log.new",
+}
 DOCUMENTED = [*PAGES, ROOT / "CONTRIBUTING.md"]
 MODULES = modules()
 
 
 def printed_help(name: str) -> str:
     arguments = [*name.split(), "--help"]
-    return CliRunner().invoke(cli, arguments, prog_name="casegraph", terminal_width=88).stdout.rstrip()
+    return (
+        CliRunner().invoke(cli, arguments, prog_name="casegraph", terminal_width=88).stdout.rstrip()
+    )
 
 
 def section(name: str) -> str:
@@ -52,7 +62,9 @@ def section(name: str) -> str:
 
 
 def write_sections() -> None:
-    """Bring the sections of docs/commands.md up to date: `CASEGRAPH_WRITE_DOCS=1 pytest tests/test_docs.py`."""
+    """Bring the sections of docs/commands.md up to date:
+    `CASEGRAPH_WRITE_DOCS=1 pytest tests/test_docs.py`.
+    """
     text = COMMANDS_PAGE.read_text(encoding="utf-8")
     for name in NAMES:
         marker = re.escape(f"<!-- help: {f'casegraph {name}'.strip()} -->")
@@ -74,8 +86,14 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_facts(facts[:100], "people.tsv")
     Path("places.csv").write_text("Ulm,city in,Germany\nBern,capital of\n", encoding="utf-8")
     Path("WN18RR").mkdir()
-    write_facts([fact for fact in facts if fact.relation in ("borders", "continent", "capital")], "WN18RR/train.txt")
-    write_facts([fact for fact in world.questions() if fact.relation in ("borders", "continent")], "WN18RR/test.txt")
+    write_facts(
+        [fact for fact in facts if fact.relation in ("borders", "continent", "capital")],
+        "WN18RR/train.txt",
+    )
+    write_facts(
+        [fact for fact in world.questions() if fact.relation in ("borders", "continent")],
+        "WN18RR/test.txt",
+    )
     with CaseStore.open("store") as store:
         store.update(add=facts[:100])
     return tmp_path
@@ -109,14 +127,21 @@ def test_every_command_has_an_example_that_runs(name: str, workplace: Path) -> N
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_python_session_in_the_docs_is_true(page: Path, workplace: Path) -> None:
-    sessions = [block for block in PYTHON.findall(page.read_text(encoding="utf-8")) if ">>>" in block]
+    sessions = [
+        block for block in PYTHON.findall(page.read_text(encoding="utf-8")) if ">>>" in block
+    ]
     example = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, page.name, str(page), 0)
-    runner, report = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS), list[str]()
+    runner, report = (
+        doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS),
+        list[str](),
+    )
     runner.run(example, out=report.append)
     assert not runner.failures, "".join(report)
 
 
-@pytest.mark.parametrize("module", [casegraph, casegraph.casebase], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [casegraph, casegraph.casebase], ids=lambda module: module.__name__
+)
 def test_every_example_in_a_docstring_is_true(module: ModuleType) -> None:
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)
@@ -125,12 +150,18 @@ def test_every_example_in_a_docstring_is_true(module: ModuleType) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     links = LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
-    files = [link.partition("#")[0] for link in links if "://" not in link and not link.startswith(("#", "mailto:"))]
+    files = [
+        link.partition("#")[0]
+        for link in links
+        if "://" not in link and not link.startswith(("#", "mailto:"))
+    ]
     assert [file for file in files if not (page.parent / file).exists()] == []
 
 
 def test_the_architecture_picture_is_drawn_from_the_imports_as_they_are() -> None:
-    assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.drawing(MODULES), "run scripts/architecture"
+    assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.drawing(MODULES), (
+        "run scripts/architecture"
+    )
 
 
 def test_the_table_for_contributors_has_every_module_and_what_its_docstring_says() -> None:
@@ -142,7 +173,12 @@ def test_the_table_for_contributors_has_every_module_and_what_its_docstring_says
 
 
 def test_an_arrow_is_left_out_where_others_lead_there() -> None:
-    imports = {"top": {"middle", "bottom", "aside"}, "middle": {"bottom"}, "aside": set[str](), "bottom": set[str]()}
+    imports = {
+        "top": {"middle", "bottom", "aside"},
+        "middle": {"bottom"},
+        "aside": set[str](),
+        "bottom": set[str](),
+    }
     assert architecture.needed(imports) == {
         "top": {"middle", "aside"},
         "middle": {"bottom"},
@@ -169,7 +205,9 @@ def test_what_a_package_imports_is_read_from_all_its_modules() -> None:
 
 
 def is_there(name: str) -> bool:
-    """Whether a dotted name is that of a module of ours, or of something in it, or of something public."""
+    """Whether a dotted name is that of a module of ours, or of something
+    in it, or of something public.
+    """
     module = name
     while module and module not in MODULES:
         module = module.rpartition(".")[0]
@@ -184,9 +222,13 @@ def is_there(name: str) -> bool:
 @pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: page.name)
 def test_every_name_of_ours_in_the_docs_exists(page: Path) -> None:
     code = CODE.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
-    names = {found.group() for text in code if (found := DOTTED.match(text.removeprefix("casegraph.")))}
+    names = {
+        found.group() for text in code if (found := DOTTED.match(text.removeprefix("casegraph.")))
+    }
     named = {name for name in names if not FILE.fullmatch(name)} - NOT_OURS - FILES_OF_A_USER
-    assert sorted(name for name in named if name.split(".")[0] != "cases" and not is_there(name)) == []
+    assert (
+        sorted(name for name in named if name.split(".")[0] != "cases" and not is_there(name)) == []
+    )
 
 
 def test_a_name_that_does_not_exist_is_noticed() -> None:
@@ -201,11 +243,17 @@ def test_a_name_that_does_not_exist_is_noticed() -> None:
 @pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: page.name)
 def test_a_link_from_a_name_leads_to_the_file_that_has_it(page: Path) -> None:
     links = NAMED_LINK.findall(page.read_text(encoding="utf-8"))
-    files = {name: str(module.path.relative_to(ROOT).as_posix()) for name, module in MODULES.items()}
+    files = {
+        name: str(module.path.relative_to(ROOT).as_posix()) for name, module in MODULES.items()
+    }
     wrong = [
         (name, file)
         for name, file in links
-        if not any(files[module] == file for module in files if f"{name}.".startswith(f"{module}.") and module)
+        if not any(
+            files[module] == file
+            for module in files
+            if f"{name}.".startswith(f"{module}.") and module
+        )
     ]
     assert wrong == []
 
@@ -226,6 +274,10 @@ def in_tree(name: str) -> bool:
 def test_every_command_in_a_shell_session_of_the_docs_exists() -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in DOCUMENTED)
     sessions = re.findall(r"^```(?:sh|console)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    named = {name for session in sessions for name in re.findall(r"^(?:\$ )?casegraph ([a-z]+)", session, re.MULTILINE)}
+    named = {
+        name
+        for session in sessions
+        for name in re.findall(r"^(?:\$ )?casegraph ([a-z]+)", session, re.MULTILINE)
+    }
     assert named
     assert named <= set(cli.commands)

@@ -1,4 +1,6 @@
-"""Downloads from a server on this machine, with made-up files: only what was published is kept, or nothing."""
+"""Downloads from a server on this machine, with made-up files:
+only what was published is kept, or nothing.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -105,7 +107,11 @@ def test_a_data_set_arrives_as_it_was_published(server: Server, tmp_path: Path) 
     folder = fetch(published(server), tmp_path / "data", lambda *step: shown.append(step))
     assert folder == tmp_path / "data" / "made" / "up"
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == FILES
-    assert everything_in(tmp_path / "data") == ["made", "made/up", *(f"made/up/{name}" for name in sorted(FILES))]
+    assert everything_in(tmp_path / "data") == [
+        "made",
+        "made/up",
+        *(f"made/up/{name}" for name in sorted(FILES)),
+    ]
     assert list(Benchmark.open(folder).facts("test")) == [("ä", "r", "b")]
     train = [(done, total) for doing, done, total in shown if doing == "downloading train.txt"]
     size = len(FILES["train.txt"])
@@ -116,20 +122,40 @@ def test_a_data_set_arrives_as_it_was_published(server: Server, tmp_path: Path) 
 
 WRONG: dict[str, tuple[Answer, type[CasegraphError], str]] = {
     "other content of the same size": (
-        send(b"a\tr\tX\n"), IncompatibleFile, "has another SHA-256 than what was published; nothing was kept"
+        send(b"a\tr\tX\n"),
+        IncompatibleFile,
+        "has another SHA-256 than what was published; nothing was kept",
     ),
-    "more than was published": (send(b"a\tr\tc\n!"), IncompatibleFile, "is larger than the 6 bytes"),
+    "more than was published": (
+        send(b"a\tr\tc\n!"),
+        IncompatibleFile,
+        "is larger than the 6 bytes",
+    ),
     "without end": (send(b"x" * 10_000_000), IncompatibleFile, "is larger than the 6 bytes"),
-    "less than was published": (send(b"a\tr\t"), UnreadableFile, "ended after 4 of 6 bytes; try again"),
-    "less than was said": (send(b"a\tr\t", declared=6), UnreadableFile, "cannot be downloaded|ended after"),
+    "less than was published": (
+        send(b"a\tr\t"),
+        UnreadableFile,
+        "ended after 4 of 6 bytes; try again",
+    ),
+    "less than was said": (
+        send(b"a\tr\t", declared=6),
+        UnreadableFile,
+        "cannot be downloaded|ended after",
+    ),
     "nothing": (send(b""), UnreadableFile, "ended after 0 of 6 bytes"),
-    "not there": (fail(404), UnreadableFile, r"cannot be downloaded \(Not Found\); check the connection"),
+    "not there": (
+        fail(404),
+        UnreadableFile,
+        r"cannot be downloaded \(Not Found\); check the connection",
+    ),
     "not allowed": (fail(403), UnreadableFile, "cannot be downloaded"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_what_is_not_as_published_is_refused_and_leaves_nothing(server: Server, tmp_path: Path, kind: str) -> None:
+def test_what_is_not_as_published_is_refused_and_leaves_nothing(
+    server: Server, tmp_path: Path, kind: str
+) -> None:
     answer, error, words = WRONG[kind]
     server.answers["valid.txt"] = answer
     with pytest.raises(error, match=words) as raised:
@@ -140,8 +166,12 @@ def test_what_is_not_as_published_is_refused_and_leaves_nothing(server: Server, 
     assert len(everything_in(fetch(published(server), tmp_path))) == 3
 
 
-@pytest.mark.parametrize("target", ["{}/test.txt", "http://example.org/valid.txt", "ftp://example.org/v", "file:///v"])
-def test_a_redirect_to_anything_but_https_is_refused(server: Server, tmp_path: Path, target: str) -> None:
+@pytest.mark.parametrize(
+    "target", ["{}/test.txt", "http://example.org/valid.txt", "ftp://example.org/v", "file:///v"]
+)
+def test_a_redirect_to_anything_but_https_is_refused(
+    server: Server, tmp_path: Path, target: str
+) -> None:
     server.answers["valid.txt"] = redirect(target.format(server.address))
     with pytest.raises(CasegraphError, match=r"not https|cannot be downloaded"):
         fetch(published(server), tmp_path)
@@ -150,7 +180,13 @@ def test_a_redirect_to_anything_but_https_is_refused(server: Server, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "url", ["http://example.org/a", "http://127.0.0.1.example.org/a", "ftp://127.0.0.1/a", "file:///etc/passwd"]
+    "url",
+    [
+        "http://example.org/a",
+        "http://127.0.0.1.example.org/a",
+        "ftp://127.0.0.1/a",
+        "file:///etc/passwd",
+    ],
 )
 def test_an_address_that_is_not_https_is_never_opened(tmp_path: Path, url: str) -> None:
     data = Dataset("made-up", 1, 1, 1, "", "", (RemoteFile("train.txt", 1, "0" * 64, url),))
@@ -184,14 +220,18 @@ def test_what_is_there_is_not_written_over(server: Server, tmp_path: Path) -> No
     assert everything_in(tmp_path) == ["made", "made/up", "made/up/train.txt"]
 
 
-def test_the_command_downloads_once(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_downloads_once(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = replace(published(server), name="made-up")
     unpublished = replace(data, name="unpublished", files=())
     monkeypatch.setattr(module, "catalogue", lambda: {"made-up": data, "unpublished": unpublished})
     monkeypatch.setenv("CASEGRAPH_DATA", str(tmp_path / "data"))
     for asked in (3, 3):
         result = CliRunner().invoke(cli, ["datasets", "fetch", "made-up", "--format", "jsonl"])
-        assert (result.exit_code, str(tmp_path / "data") in result.stdout) == (0, True), result.stderr
+        assert (result.exit_code, str(tmp_path / "data") in result.stdout) == (0, True), (
+            result.stderr
+        )
         assert len(server.asked) == asked
     assert "made-up is there already" in result.stderr
     result = CliRunner().invoke(cli, ["datasets", "fetch", "unpublished"])

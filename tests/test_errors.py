@@ -21,9 +21,15 @@ ERRORS = [
     (MalformedFact("facts.tsv", 17, "the head is empty"), "facts.tsv:17: the head is empty"),
     (UnreadableFile("facts.tsv", "permission denied"), "facts.tsv: permission denied"),
     (IncompatibleFile("nell.case", "has format 9"), "nell.case: has format 9"),
-    (InvalidSettings("threshold", 2, "a similarity from 0 to 1"), "threshold is 2; expected a similarity from 0 to 1"),
+    (
+        InvalidSettings("threshold", 2, "a similarity from 0 to 1"),
+        "threshold is 2; expected a similarity from 0 to 1",
+    ),
     (NotABenchmark("nell", "found nothing"), "nell: found nothing"),
-    (StoreInUse("nell", "process 7 (x)"), "nell: is being written by process 7 (x); wait for it or stop it"),
+    (
+        StoreInUse("nell", "process 7 (x)"),
+        "nell: is being written by process 7 (x); wait for it or stop it",
+    ),
     (
         StoreInUse("nell", "process 7 (x)", is_here=True),
         "nell: is already open for writing in this process; close it first",
@@ -36,13 +42,17 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("error", "message"), ERRORS, ids=[type(error).__name__ for error, _ in ERRORS])
+@pytest.mark.parametrize(
+    ("error", "message"), ERRORS, ids=[type(error).__name__ for error, _ in ERRORS]
+)
 def test_every_error_is_one_of_ours_and_has_a_message(error: CasegraphError, message: str) -> None:
     assert isinstance(error, CasegraphError)
     assert str(error) == message
 
 
-@pytest.mark.parametrize("error", [error for error, _ in ERRORS], ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    "error", [error for error, _ in ERRORS], ids=lambda error: type(error).__name__
+)
 def test_an_error_survives_being_copied_to_another_process(error: CasegraphError) -> None:
     copied = copy.copy(error)
     assert (type(copied), str(copied), vars(copied)) == (type(error), str(error), vars(error))
@@ -63,7 +73,9 @@ def test_an_unknown_name_comes_with_names_that_are_close() -> None:
 
 def test_at_most_three_close_names_are_offered_the_closest_first() -> None:
     error = UnknownName("relation", "works_in", ["works", "works_inn", "work_in", "works_in_x"])
-    assert str(error) == ("no relation is named 'works_in'; did you mean 'works_inn' or 'work_in' or 'works_in_x'?")
+    assert str(error) == (
+        "no relation is named 'works_in'; did you mean 'works_inn' or 'work_in' or 'works_in_x'?"
+    )
 
 
 def test_a_close_name_is_found_among_a_hundred_thousand() -> None:
@@ -73,13 +85,17 @@ def test_a_close_name_is_found_among_a_hundred_thousand() -> None:
 
 def test_among_very_many_names_only_another_spelling_is_offered() -> None:
     known = [*(f"entity_{number}" for number in range(200_000)), "Melinda_Gates"]
-    assert str(UnknownName("entity", "melinda gates", known)).endswith("did you mean 'Melinda_Gates'?")
+    assert str(UnknownName("entity", "melinda gates", known)).endswith(
+        "did you mean 'Melinda_Gates'?"
+    )
     assert str(UnknownName("entity", "melinda_gate", known)) == "no entity is named 'melinda_gate'"
 
 
 def test_names_are_taken_from_any_iterable_once() -> None:
     assert "'durham'" in str(UnknownName("entity", "Durham", iter(["durham"])))
-    assert "'durham'" in str(UnknownName("entity", "Durham", (n for n in [*map(str, range(200_001)), "durham"])))
+    assert "'durham'" in str(
+        UnknownName("entity", "Durham", (n for n in [*map(str, range(200_001)), "durham"]))
+    )
 
 
 @pytest.mark.parametrize("length", [1_000, 1_000_000])
@@ -92,5 +108,6 @@ def test_a_long_name_is_cut_and_searched_quickly(length: int) -> None:
 
 def test_a_value_that_is_long_is_cut() -> None:
     assert (
-        str(InvalidSettings("columns", "x" * 1000, "three names")) == f"columns is '{'x' * 79}…; expected three names"
+        str(InvalidSettings("columns", "x" * 1000, "three names"))
+        == f"columns is '{'x' * 79}…; expected three names"
     )

@@ -28,7 +28,9 @@ def case_base(added: list[Fact], settings: Settings | None = None) -> CaseBase:
 
 
 def explained(cases: CaseBase, entities: int = 100) -> list[Explanation]:
-    """Every answer to every question about so many entities, as head or as tail, with its explanation."""
+    """Every answer to every question about so many entities,
+    as head or as tail, with its explanation.
+    """
     return [
         cases.explain(answer)
         for name in cases.graph.entities.names[:entities]
@@ -59,22 +61,29 @@ def added_up(explanation: Explanation) -> float:
 
 @example_settings(max_examples=60)
 @given(fact_lists(least=1, most=10), some_settings())
-def test_the_shares_of_the_reasons_add_up_to_the_score_to_the_last_bit(added: list[Fact], settings: Settings) -> None:
+def test_the_shares_of_the_reasons_add_up_to_the_score_to_the_last_bit(
+    added: list[Fact], settings: Settings
+) -> None:
     for explanation in explained(case_base(added, settings), entities=2):
         assert added_up(explanation) == explanation.answer.score
         assert explanation.reasons
 
 
 @pytest.mark.parametrize(
-    "settings", [Settings(), PAPER, Settings.cbr().but(max_length=3)], ids=["default", "paper", "cbr"]
+    "settings",
+    [Settings(), PAPER, Settings.cbr().but(max_length=3)],
+    ids=["default", "paper", "cbr"],
 )
 def test_the_shares_add_up_on_larger_graphs(settings: Settings) -> None:
     for seed in range(2):
         explanations = explained(
-            case_base(random_facts(Random(seed), entities=12, relations=3, facts=30), settings), entities=5
+            case_base(random_facts(Random(seed), entities=12, relations=3, facts=30), settings),
+            entities=5,
         )
         assert len(explanations) > 25
-        assert all(added_up(explanation) == explanation.answer.score for explanation in explanations)
+        assert all(
+            added_up(explanation) == explanation.answer.score for explanation in explanations
+        )
 
 
 NEVER_IN_DOUBT = [
@@ -85,7 +94,9 @@ NEVER_IN_DOUBT = [
 
 
 @pytest.mark.parametrize("settings", NEVER_IN_DOUBT, ids=["right", "prior", "frequency"])
-def test_evidence_that_was_never_wrong_still_gives_a_score_that_can_be_added_up(settings: Settings) -> None:
+def test_evidence_that_was_never_wrong_still_gives_a_score_that_can_be_added_up(
+    settings: Settings,
+) -> None:
     added = [("a", "r", "b"), ("a", "s", "b"), ("c", "r", "d"), ("c", "s", "d")]
     for explanation in explained(case_base(added, settings)):
         json.dumps(explanation.as_dict(), allow_nan=False)
@@ -115,7 +126,10 @@ def test_every_path_shown_is_in_the_graph_edge_by_edge_and_of_the_type_named(
             for path in reason.paths:
                 visited, relations = path[::2], [in_oracle(name) for name in path[1::2]]
                 assert tuple(relations) == path_type(reason)
-                assert (visited[0], visited[-1]) == (explanation.answer.asked, explanation.answer.entity)
+                assert (visited[0], visited[-1]) == (
+                    explanation.answer.asked,
+                    explanation.answer.entity,
+                )
                 assert set(zip(visited, relations, visited[1:], strict=False)) <= facts
                 assert len(set(visited)) == len(visited) or not settings.loop_free
 
@@ -157,7 +171,9 @@ def test_the_numbers_of_a_reason_are_those_of_the_oracle(added: list[Fact]) -> N
             elif reason.kind == "shared fact":
                 label, tail = reason.words.rsplit(" ", 1)
                 assert (answer.asked, in_oracle(label), tail) in facts
-                counts, others = oracle.shared_fact(facts, answer.asked, relation, (in_oracle(label), tail))
+                counts, others = oracle.shared_fact(
+                    facts, answer.asked, relation, (in_oracle(label), tail)
+                )
                 assert (reason.count, reason.of) == (counts[answer.entity], others)
             else:
                 counts, others = oracle.habit(facts, answer.asked, relation)
@@ -182,14 +198,20 @@ def test_the_numbers_of_a_cluster_are_those_that_weighed_the_path_type(added: li
 
 @example_settings(max_examples=50)
 @given(fact_lists(least=1, most=10), some_settings())
-def test_neighbours_have_the_relation_and_their_answers_are_facts(added: list[Fact], settings: Settings) -> None:
+def test_neighbours_have_the_relation_and_their_answers_are_facts(
+    added: list[Fact], settings: Settings
+) -> None:
     facts = oracle.both_ways(added)
     for explanation in explained(case_base(added, settings), entities=1):
         asked, relation = explanation.answer.asked, query_relation(explanation.answer)
         near = oracle.contextual_entities(facts, asked, relation, settings.neighbours or 5)[:5]
         assert [neighbour.entity for neighbour in explanation.neighbours] == near
         for neighbour in explanation.neighbours:
-            assert list(neighbour.answers) == sorted(oracle.answers(facts, neighbour.entity, relation)) != []
+            assert (
+                list(neighbour.answers)
+                == sorted(oracle.answers(facts, neighbour.entity, relation))
+                != []
+            )
             assert neighbour.similarity == oracle.similarity(facts, asked, neighbour.entity)
             shared = oracle.profile(facts, asked) & oracle.profile(facts, neighbour.entity)
             assert {in_oracle(name) for name in neighbour.shared} == shared
@@ -197,19 +219,34 @@ def test_neighbours_have_the_relation_and_their_answers_are_facts(added: list[Fa
 
 @example_settings(max_examples=50)
 @given(fact_lists(least=1, most=10), some_settings())
-def test_an_explanation_is_json_and_text_that_names_the_answer(added: list[Fact], settings: Settings) -> None:
+def test_an_explanation_is_json_and_text_that_names_the_answer(
+    added: list[Fact], settings: Settings
+) -> None:
     for explanation in explained(case_base(added, settings), entities=1):
         plain = json.loads(json.dumps(explanation.as_dict(), allow_nan=False))
         assert plain["answer"]["entity"] == explanation.answer.entity
-        assert [reason["share"] for reason in plain["reasons"]] == [reason.share for reason in explanation]
+        assert [reason["share"] for reason in plain["reasons"]] == [
+            reason.share for reason in explanation
+        ]
         assert explanation.answer.entity in explanation.text().splitlines()[0]
-        shown = [reason for reason in explanation if reason.share >= LEAST_SHOWN * explanation.answer.score]
+        shown = [
+            reason
+            for reason in explanation
+            if reason.share >= LEAST_SHOWN * explanation.answer.score
+        ]
         assert all(reason.sentence(explanation.answer) in explanation.text() for reason in shown)
         assert shown
 
 
 def test_a_path_is_drawn_with_its_relations_as_arrows_that_point_the_way_of_the_fact() -> None:
-    added = [("a", "r", "m"), ("b", "s", "m"), ("a", "t", "b"), ("c", "r", "n"), ("d", "s", "n"), ("c", "t", "d")]
+    added = [
+        ("a", "r", "m"),
+        ("b", "s", "m"),
+        ("a", "t", "b"),
+        ("c", "r", "n"),
+        ("d", "s", "n"),
+        ("c", "t", "d"),
+    ]
     added += [("e", "r", "o"), ("f", "s", "o")]
     best = case_base(added).ask("e", "t")[0]
     reason = case_base(added).explain(best).reasons[0]
@@ -219,7 +256,9 @@ def test_a_path_is_drawn_with_its_relations_as_arrows_that_point_the_way_of_the_
 
 @example_settings(max_examples=30)
 @given(fact_lists(least=1, most=10), some_settings())
-def test_every_path_is_drawn_and_every_drawing_is_in_the_text(added: list[Fact], settings: Settings) -> None:
+def test_every_path_is_drawn_and_every_drawing_is_in_the_text(
+    added: list[Fact], settings: Settings
+) -> None:
     for explanation in explained(case_base(added, settings), entities=1):
         text = explanation.text()
         for reason in explanation:
@@ -232,7 +271,10 @@ def test_every_path_is_drawn_and_every_drawing_is_in_the_text(added: list[Fact],
 def test_names_are_escaped_in_html() -> None:
     bad = "<script>alert('&\"')</script>"
     added = [
-        (f"{bad}{who}", f"{bad}{how}", f"{bad}{k}") for k in range(3) for who in ("a", "b", "c") for how in ("r", "s")
+        (f"{bad}{who}", f"{bad}{how}", f"{bad}{k}")
+        for k in range(3)
+        for who in ("a", "b", "c")
+        for how in ("r", "s")
     ]
     cases, kinds = case_base(added, Settings(best=8, path_types=1)), set()
     pages = [cases.ask(f"{bad}a", f"{bad}r")._repr_html_(), cases.ask(bad, f"{bad}r")._repr_html_()]
@@ -255,8 +297,12 @@ def test_an_answer_of_another_case_base_is_refused() -> None:
 
 def test_every_fact_that_the_same_entities_share_is_a_reason_of_its_own() -> None:
     shared = [("works at", "Sorbonne"), ("lives in", "Paris"), ("born in", "Lyon")]
-    facts = [(who, relation, tail) for who in ("Marie", "Irène", "Pierre") for relation, tail in shared]
-    cases = case_base([*facts, ("Irène", "field", "Physics"), ("Pierre", "field", "Physics")], Settings(best=8))
+    facts = [
+        (who, relation, tail) for who in ("Marie", "Irène", "Pierre") for relation, tail in shared
+    ]
+    cases = case_base(
+        [*facts, ("Irène", "field", "Physics"), ("Pierre", "field", "Physics")], Settings(best=8)
+    )
     best = cases.ask("Marie", "field")[0]
     words = [reason.words for reason in cases.explain(best) if reason.kind == "shared fact"]
     assert sorted(words) == ["born in Lyon", "lives in Paris", "works at Sorbonne"]

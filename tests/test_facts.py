@@ -15,7 +15,9 @@ from casegraph.graph.facts import HEADERS, Fact, columns_of, read_facts, write_f
 FACT = Fact("durham", "located_in", "north_carolina")
 LINE = b"durham\tlocated_in\tnorth_carolina\n"
 
-names = st.text(st.characters(exclude_characters="\t\n\r\0", exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+names = st.text(
+    st.characters(exclude_characters="\t\n\r\0", exclude_categories=["Cs"]), min_size=1
+).filter(str.strip)
 facts = st.lists(st.builds(Fact, names, names, names))
 fragments = st.sampled_from(
     [
@@ -37,7 +39,16 @@ fragments = st.sampled_from(
     ]
 )
 lines = st.sampled_from(
-    [LINE, b"a\tr\tb\r\n", b"a\tr\n", b"\n", b"h\tr\tt\n", b"a,r,b\n", b'"a\n",r,b\n', b"a\xff\tr\tb\n"]
+    [
+        LINE,
+        b"a\tr\tb\r\n",
+        b"a\tr\n",
+        b"\n",
+        b"h\tr\tt\n",
+        b"a,r,b\n",
+        b'"a\n",r,b\n',
+        b"a\xff\tr\tb\n",
+    ]
 )
 files = st.lists(fragments | lines).map(b"".join)
 
@@ -54,7 +65,9 @@ class Trickle(io.BytesIO):
 
 
 def outcome(stream: io.BytesIO, options: dict[str, Any]) -> tuple[list[Fact], int, bytes, str]:
-    """The facts of a stream, the number and the bytes of the lines refused, and the error, if any."""
+    """The facts of a stream, the number and the bytes
+    of the lines refused, and the error, if any.
+    """
     refused, taken, error = io.BytesIO(), list[Fact](), ""
     source = read_facts(stream, refused=refused, **options)
     try:
@@ -82,8 +95,20 @@ def test_what_would_not_read_back_is_not_written(facts: list[tuple[str, str, str
     assert list(read_facts(io.BytesIO(stream.getvalue()), header=False)) == facts
 
 
-@given(files, st.integers(1, 9), st.sampled_from(["tsv", "csv"]), st.sampled_from(["stop", "skip"]), st.booleans())
-def test_block_boundaries_never_matter(content: bytes, size: int, format: str, on_error: str, packed: bool) -> None:  # noqa: A002
+@given(
+    files,
+    st.integers(1, 9),
+    st.sampled_from(["tsv", "csv"]),
+    st.sampled_from(["stop", "skip"]),
+    st.booleans(),
+)
+def test_block_boundaries_never_matter(
+    content: bytes,
+    size: int,
+    format: str,  # noqa: A002
+    on_error: str,
+    packed: bool,
+) -> None:
     options = {"format": format, "on_error": on_error}
     trickled = Trickle(gzip.compress(content) if packed else content, size)
     assert outcome(trickled, options) == outcome(io.BytesIO(content), options)
@@ -91,8 +116,12 @@ def test_block_boundaries_never_matter(content: bytes, size: int, format: str, o
 
 @given(files)
 def test_every_byte_is_a_fact_or_refused_or_empty(content: bytes) -> None:
-    taken, skipped, refused, error = outcome(io.BytesIO(content), {"header": False, "on_error": "skip"})
-    lines = [line for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip(b"\r")]
+    taken, skipped, refused, error = outcome(
+        io.BytesIO(content), {"header": False, "on_error": "skip"}
+    )
+    lines = [
+        line for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip(b"\r")
+    ]
     assert error == ""
     assert len(taken) + skipped == len(lines)
     assert refused.count(b"\n") in (skipped, skipped - 1)
@@ -147,7 +176,10 @@ def test_a_stream_that_unpacks_itself_is_read_although_it_is_named_gz(tmp_path: 
 
 
 def test_the_parts_of_a_concatenated_gzip_are_read_one_after_the_other() -> None:
-    assert list(read_facts(io.BytesIO(gzip.compress(LINE) + gzip.compress(b"a\tr\tb\n")))) == [FACT, ("a", "r", "b")]
+    assert list(read_facts(io.BytesIO(gzip.compress(LINE) + gzip.compress(b"a\tr\tb\n")))) == [
+        FACT,
+        ("a", "r", "b"),
+    ]
 
 
 def test_counts_are_right_at_any_moment() -> None:
@@ -172,7 +204,9 @@ def test_facts_before_a_malformed_line_are_given_and_none_after_it() -> None:
     assert list(source) == []
 
 
-@pytest.mark.parametrize("before", [b"", b"\n\r\n", LINE * 10, LINE * 9_000], ids=["none", "empty", "few", "many"])
+@pytest.mark.parametrize(
+    "before", [b"", b"\n\r\n", LINE * 10, LINE * 9_000], ids=["none", "empty", "few", "many"]
+)
 def test_an_error_has_the_number_of_its_line(before: bytes) -> None:
     with pytest.raises(MalformedFact) as raised:
         list(read_facts(io.BytesIO(before + b"bad\n")))
@@ -209,7 +243,10 @@ def test_a_usual_header_is_no_fact_unless_it_is_said_to_be(header: str, separato
     options: Any = {"format": "csv" if separator == "," else "tsv"}
     assert list(read_facts(io.BytesIO(content), **options)) == [FACT]
     assert list(read_facts(io.BytesIO(content), **options, header=True)) == [FACT]
-    assert list(read_facts(io.BytesIO(content), **options, header=False)) == [Fact(*header.split()), FACT]
+    assert list(read_facts(io.BytesIO(content), **options, header=False)) == [
+        Fact(*header.split()),
+        FACT,
+    ]
 
 
 def test_only_the_first_line_can_be_a_header() -> None:
@@ -221,23 +258,44 @@ def test_only_the_first_line_can_be_a_header() -> None:
 
 def test_a_header_that_is_said_to_be_one_may_say_anything() -> None:
     assert list(read_facts(io.BytesIO(b"one column\n" + LINE), header=True)) == [FACT]
-    assert outcome(io.BytesIO(b"\xff\n" + LINE), {"header": True, "on_error": "skip"}) == ([FACT], 1, b"\xff\n", "")
+    assert outcome(io.BytesIO(b"\xff\n" + LINE), {"header": True, "on_error": "skip"}) == (
+        [FACT],
+        1,
+        b"\xff\n",
+        "",
+    )
 
 
 @pytest.mark.parametrize("separator", [b"\t", b","], ids=["tsv", "csv"])
 def test_columns_are_found_by_their_names(separator: bytes) -> None:
-    content = b"weight\tobject\tsubject\tpredicate\n0.5\tb\ta\tr\n\td\tc\tr\n".replace(b"\t", separator)
-    options: Any = {"format": "csv" if separator == b"," else "tsv", "columns": ["subject", "predicate", "object"]}
+    content = b"weight\tobject\tsubject\tpredicate\n0.5\tb\ta\tr\n\td\tc\tr\n".replace(
+        b"\t", separator
+    )
+    options: Any = {
+        "format": "csv" if separator == b"," else "tsv",
+        "columns": ["subject", "predicate", "object"],
+    }
     assert list(read_facts(io.BytesIO(content), **options)) == [("a", "r", "b"), ("c", "r", "d")]
 
 
 @pytest.mark.parametrize("on_error", ["stop", "skip"])
 @pytest.mark.parametrize("header", ["a\tb\tc", "s\tp\tx", "s\tp\to\to", ""])
-def test_columns_that_the_header_has_not_once_are_refused(header: str, on_error: Literal["stop", "skip"]) -> None:
+def test_columns_that_the_header_has_not_once_are_refused(
+    header: str, on_error: Literal["stop", "skip"]
+) -> None:
     with pytest.raises(InvalidSettings) as raised:
-        list(read_facts(io.BytesIO(header.encode() + b"\n1\t2\t3\n"), columns=["s", "p", "o"], on_error=on_error))
+        list(
+            read_facts(
+                io.BytesIO(header.encode() + b"\n1\t2\t3\n"),
+                columns=["s", "p", "o"],
+                on_error=on_error,
+            )
+        )
     found = (header or "1\t2\t3").replace("\t", ", ")
-    assert str(raised.value) == f"columns is ['s', 'p', 'o']; expected three names of the header, '{found}'"
+    assert (
+        str(raised.value)
+        == f"columns is ['s', 'p', 'o']; expected three names of the header, '{found}'"
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,15 +303,23 @@ def test_columns_that_the_header_has_not_once_are_refused(header: str, on_error:
     [
         ({"format": "rdf"}, "format is 'rdf'; expected 'tsv' or 'csv'"),
         ({"on_error": "ignore"}, "on_error is 'ignore'; expected 'stop' or 'skip'"),
-        ({"columns": ["a", "b"]}, "columns is ['a', 'b']; expected three different names that are in the header"),
-        ({"columns": "aba"}, "columns is 'aba'; expected three different names that are in the header"),
+        (
+            {"columns": ["a", "b"]},
+            "columns is ['a', 'b']; expected three different names that are in the header",
+        ),
+        (
+            {"columns": "aba"},
+            "columns is 'aba'; expected three different names that are in the header",
+        ),
         (
             {"columns": ["a", "b", "c"], "header": False},
             "columns is ['a', 'b', 'c']; expected three different names that are in the header",
         ),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused_at_once(options: dict[str, Any], message: str) -> None:
+def test_a_setting_that_makes_no_sense_is_refused_at_once(
+    options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InvalidSettings) as raised:
         read_facts(io.BytesIO(LINE), **options)
     assert str(raised.value) == message
@@ -272,7 +338,9 @@ def test_a_file_named_csv_is_read_as_csv(tmp_path: Path, name: str) -> None:
 def test_refused_lines_are_kept_byte_for_byte(is_text: bool) -> None:
     kept = io.BytesIO()
     refused = io.TextIOWrapper(kept, encoding="ascii") if is_text else kept
-    source = read_facts(io.BytesIO(b"a\xff\r\n" + LINE + b"b\0\n\nlast"), on_error="skip", refused=refused)
+    source = read_facts(
+        io.BytesIO(b"a\xff\r\n" + LINE + b"b\0\n\nlast"), on_error="skip", refused=refused
+    )
     assert list(source) == [FACT]
     assert (kept.getvalue(), source.skipped) == (b"a\xff\r\nb\0\nlast", 3)
 
@@ -283,12 +351,16 @@ def test_refused_lines_can_be_kept_as_text() -> None:
     assert kept.getvalue().encode(errors="surrogateescape") == b"caf\xc3\xa9\n\xff\n"
 
 
-@pytest.mark.parametrize("name", ["", "\t", "a\tb", "a\nb", "a\r", "a\0", "\ud800", " ", "\u3000"], ids=ascii)
+@pytest.mark.parametrize(
+    "name", ["", "\t", "a\tb", "a\nb", "a\r", "a\0", "\ud800", " ", "\u3000"], ids=ascii
+)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_name_that_cannot_be_written_is_refused(name: str, place: int) -> None:
     fact = ("a", "r", "b")
     fact = (*fact[:place], name, *fact[place + 1 :])  # type: ignore[assignment]
-    problem = "a name that is blank, or has a tab, line end, NUL or lone surrogate, cannot be written"
+    problem = (
+        "a name that is blank, or has a tab, line end, NUL or lone surrogate, cannot be written"
+    )
     with pytest.raises(MalformedFact) as raised:
         write_facts([FACT, fact], io.BytesIO())
     shown = "\t".join(fact)

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import oracle
-from tests.strategies import ENTITIES, Fact, Step, fact_lists, facts, histories, played, shuffled, surviving
+from tests.strategies import (
+    ENTITIES,
+    Fact,
+    Step,
+    fact_lists,
+    facts,
+    histories,
+    played,
+    shuffled,
+    surviving,
+)
 
 from casegraph.graph.change import Change, net_change
 from casegraph.graph.directions import inverse
@@ -45,7 +55,9 @@ def test_any_history_leaves_the_arrays_of_one_add_under_the_same_names(history: 
 
 
 @given(fact_lists(), st.lists(st.integers(0, 14)), st.randoms(use_true_random=False))
-def test_any_order_and_any_batches_give_the_same_graph(added: list[Fact], cuts: list[int], random: Random) -> None:
+def test_any_order_and_any_batches_give_the_same_graph(
+    added: list[Fact], cuts: list[int], random: Random
+) -> None:
     split, order = Graph(), shuffled(random, added)
     for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(order)], strict=True):
         split.add(order[start:end])
@@ -107,13 +119,20 @@ def test_rows_are_the_edges_of_a_relation_and_make_the_graph_again(history: list
             for entity in range(len(graph.entities))
             for tail in graph.answers(entity, relation).tolist()
         )
-    forward = [np.empty((0, 3), dtype=np.int32), *(graph.rows(2 * k) for k in range(len(graph.relations)))]
-    again = Graph.of_rows(Names(graph.entities.names), Names(graph.relations.names), np.concatenate(forward))
+    forward = [
+        np.empty((0, 3), dtype=np.int32),
+        *(graph.rows(2 * k) for k in range(len(graph.relations))),
+    ]
+    again = Graph.of_rows(
+        Names(graph.entities.names), Names(graph.relations.names), np.concatenate(forward)
+    )
     assert_equal(again, graph)
 
 
 @pytest.mark.parametrize(
-    "rows", [[[0, 0, 2]], [[2, 0, 0]], [[0, 2, 1]], [[0, -2, 1]], [[-1, 0, 1]], [[0, 1]], [0, 0, 1]], ids=str
+    "rows",
+    [[[0, 0, 2]], [[2, 0, 0]], [[0, 2, 1]], [[0, -2, 1]], [[-1, 0, 1]], [[0, 1]], [0, 0, 1]],
+    ids=str,
 )
 def test_rows_that_name_what_is_not_there_are_refused(rows: list[Any]) -> None:
     with pytest.raises(ValueError, match="entities or relations that do not exist"):
@@ -145,7 +164,9 @@ def test_a_relation_has_changed_exactly_if_its_edges_differ(history: list[Step])
 
 
 @given(histories(), fact_lists())
-def test_a_graph_before_a_change_is_the_graph_that_was_changed(history: list[Step], more: list[Fact]) -> None:
+def test_a_graph_before_a_change_is_the_graph_that_was_changed(
+    history: list[Step], more: list[Fact]
+) -> None:
     graph = played(history, Graph())
     before = graph.copy()
     change = net_change([graph.retract(more[:2]), graph.add(more), graph.retract(more[1:3])])
@@ -153,7 +174,9 @@ def test_a_graph_before_a_change_is_the_graph_that_was_changed(history: list[Ste
 
 
 @given(histories(), fact_lists())
-def test_a_graph_with_living_names_has_the_same_facts_and_no_other_names(history: list[Step], more: list[Fact]) -> None:
+def test_a_graph_with_living_names_has_the_same_facts_and_no_other_names(
+    history: list[Step], more: list[Fact]
+) -> None:
     graph = played(history, Graph())
     spoken_of = graph.add(more)
     graph.retract(more)
@@ -177,7 +200,11 @@ def test_a_change_tells_what_came_and_went_and_counts_the_rest(history: list[Ste
     for doing, named in history:
         if doing == "add":
             change, new = graph.add(named), set(named) - known
-            assert (set(names(graph, change.added)), change.repeated, change.absent) == (new, len(named) - len(new), 0)
+            assert (set(names(graph, change.added)), change.repeated, change.absent) == (
+                new,
+                len(named) - len(new),
+                0,
+            )
             assert len(change.added) == len(new)
             assert not len(change.retracted)
         else:
@@ -193,8 +220,12 @@ def test_a_change_tells_what_came_and_went_and_counts_the_rest(history: list[Ste
 def assert_sorted_and_touched(graph: Graph, change: Change) -> None:
     rows = [*change.added.tolist(), *change.retracted.tolist()]
     assert rows == sorted(rows, key=lambda row: (row[1], row[0], row[2]))
-    assert change.entities.tolist() == sorted({entity for head, _, tail in rows for entity in (head, tail)})
-    assert change.relations.tolist() == sorted({label for _, relation, _ in rows for label in (relation, relation + 1)})
+    assert change.entities.tolist() == sorted(
+        {entity for head, _, tail in rows for entity in (head, tail)}
+    )
+    assert change.relations.tolist() == sorted(
+        {label for _, relation, _ in rows for label in (relation, relation + 1)}
+    )
 
 
 def names(graph: Graph, rows: np.ndarray[tuple[int, int], np.dtype[np.int32]]) -> Iterator[Fact]:
@@ -222,7 +253,9 @@ def test_edges_are_grouped_by_head_and_sorted(added: list[Fact]) -> None:
         heads, offsets, tails = graph.edges(relation)
         assert heads.tolist() == sorted(set(heads.tolist()))
         assert (offsets[0], offsets[-1], len(offsets)) == (0, len(tails), len(heads) + 1)
-        for head, start, end in zip(heads.tolist(), offsets.tolist(), offsets[1:].tolist(), strict=False):
+        for head, start, end in zip(
+            heads.tolist(), offsets.tolist(), offsets[1:].tolist(), strict=False
+        ):
             assert tails[start:end].tolist() == sorted(set(tails[start:end].tolist()))
             assert start < end
             assert graph.answers(head, relation).tolist() == tails[start:end].tolist()
@@ -286,7 +319,9 @@ def test_a_failed_add_leaves_a_graph_that_can_be_read() -> None:
 
 
 @given(histories(), st.sets(st.sampled_from(ENTITIES)))
-def test_retracting_entities_is_retracting_all_their_facts(history: list[Step], gone: set[str]) -> None:
+def test_retracting_entities_is_retracting_all_their_facts(
+    history: list[Step], gone: set[str]
+) -> None:
     graph = played(history, Graph())
     known = set(graph.facts())
     theirs = {fact for fact in known if {fact.head, fact.tail} & gone}

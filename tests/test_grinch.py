@@ -1,4 +1,6 @@
-"""A tree that is rearranged with every change: what always holds of it, and where it agrees with clustering anew."""
+"""A tree that is rearranged with every change:
+what always holds of it, and where it agrees with clustering anew.
+"""
 
 from collections.abc import Iterator
 from random import Random
@@ -8,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import oracle
-from tests.strategies import Fact, Step, fact_lists, histories, played, profiles_of, random_facts, shuffled
+from tests.strategies import (
+    Fact,
+    Step,
+    fact_lists,
+    histories,
+    played,
+    profiles_of,
+    random_facts,
+    shuffled,
+)
 from tests.trees import grouped, joins_of, leaves, members, nodes_of
 
 from casegraph.casebase import CaseBase
@@ -42,12 +53,17 @@ def tree_of(clusters: Clusters) -> ClusterTree:
 def seen(clusters: Clusters) -> object:
     """Everything that can be seen of clusters, sums included."""
     tree = tree_of(clusters)
-    sums = [(node, [column.tolist() for column in tree.sum(place)]) for place, node in nodes_of(tree).items()]
+    sums = [
+        (node, [column.tolist() for column in tree.sum(place)])
+        for place, node in nodes_of(tree).items()
+    ]
     return tree.shape().tolist(), sums, clusters.entities.tolist()
 
 
 def assert_whole(tree: ClusterTree, profiles: Profiles) -> None:
-    """The leaves are the living profiles with their members, and every node is its children, added up."""
+    """The leaves are the living profiles with their members,
+    and every node is its children, added up.
+    """
     nodes = nodes_of(tree)
     found = {node.profile: (place, node.size) for place, node in nodes.items() if node.profile >= 0}
     assert {profile: size for profile, (_, size) in found.items()} == {
@@ -56,7 +72,9 @@ def assert_whole(tree: ClusterTree, profiles: Profiles) -> None:
     for profile, (place, size) in found.items():
         relations, values = tree.sum(place)
         assert relations.tolist() == profiles.relations(profile).tolist()
-        assert values.tolist() == pytest.approx([size / np.sqrt(len(relations))] * len(relations), rel=1e-15)
+        assert values.tolist() == pytest.approx(
+            [size / np.sqrt(len(relations))] * len(relations), rel=1e-15
+        )
     for place, node in joins_of(tree).items():
         relations, values = tree.sum(place)
         total = np.zeros(relations.max() + 1)
@@ -76,13 +94,17 @@ def test_after_any_history_the_tree_is_one_of_the_living_profiles(history: list[
 
 
 @given(histories())
-def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(history: list[Step]) -> None:
+def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(
+    history: list[Step],
+) -> None:
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
         tree, facts = tree_of(clusters), oracle.both_ways(list(graph.facts()))
         for node in joins_of(tree).values():
-            one, two = (members(graph, profiles, leaves(tree, child)) for child in (node.left, node.right))
+            one, two = (
+                members(graph, profiles, leaves(tree, child)) for child in (node.left, node.right)
+            )
             assert node.linkage == pytest.approx(oracle.average_linkage(facts, one, two), abs=1e-11)
 
 
@@ -91,7 +113,12 @@ def test_every_profile_is_in_one_cluster_and_its_entities_with_it(history: list[
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
-        cut = dict(zip(*(column.tolist() for column in tree_of(clusters).cut(GRINCH.threshold)), strict=True))
+        cut = dict(
+            zip(
+                *(column.tolist() for column in tree_of(clusters).cut(GRINCH.threshold)),
+                strict=True,
+            )
+        )
         assert sorted(cut) == list(profiles.living())
         expected = [
             EVERYONE if profile < 0 else min(other for other in cut if cut[other] == cut[profile])
@@ -107,7 +134,9 @@ def test_who_moved_is_exactly_who_has_another_cluster(history: list[Step]) -> No
         before = clusters.entities.tolist() + [EVERYONE] * len(graph.entities)
         clusters, moved = clusters.after(graph, profiles, reshaped)
         after = clusters.entities.tolist()
-        assert moved.tolist() == [entity for entity in range(len(after)) if after[entity] != before[entity]]
+        assert moved.tolist() == [
+            entity for entity in range(len(after)) if after[entity] != before[entity]
+        ]
 
 
 @given(histories())
@@ -125,7 +154,10 @@ def test_a_cluster_whose_profiles_stay_together_keeps_its_id(history: list[Step]
     clusters, before = Clusters.of(Graph(), Profiles(), GRINCH), dict[frozenset[int], int]()
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
-        label_of = {profile: int(clusters.entities[profiles.members(profile)[0]]) for profile in profiles.living()}
+        label_of = {
+            profile: int(clusters.entities[profiles.members(profile)[0]])
+            for profile in profiles.living()
+        }
         now = {
             frozenset(profile for profile in label_of if label_of[profile] == label): label
             for label in label_of.values()
@@ -149,7 +181,10 @@ def test_a_profile_that_is_taken_out_and_comes_back_leaves_the_same_leaves(
 
 
 def played_clusters(history: list[Step], first: list[Fact]) -> list[list[set[frozenset[str]]]]:
-    """The clusters in names after each step, at every threshold; `first` comes and goes before, to decide the ids."""
+    """The clusters in names after each step, at every threshold.
+
+    `first` comes and goes before, to decide the ids.
+    """
     cases = CaseBase(GRINCH)
     cases.update(add=first)
     cases.update(retract=first)
@@ -159,7 +194,10 @@ def played_clusters(history: list[Step], first: list[Fact]) -> list[list[set[fro
         graph, profiles, tree = cases.graph, cases.state.profiles, tree_of(cases.state.clusters)
         found.append(
             [
-                {members(graph, profiles, leaves(tree, node)) for node in set(tree.cut(threshold)[1].tolist())}
+                {
+                    members(graph, profiles, leaves(tree, node))
+                    for node in set(tree.cut(threshold)[1].tolist())
+                }
                 for threshold in THRESHOLDS
             ]
         )
@@ -181,11 +219,15 @@ def test_ids_do_not_matter_in_larger_graphs_full_of_ties() -> None:
         later = random_facts(random, entities=40, relations=4, facts=8)
         history: list[Step] = [("add", facts), ("add", later), ("retract", facts[::5])]
         other = [(doing, shuffled(random, named)) for doing, named in history]
-        assert played_clusters(history, []) == played_clusters(other, shuffled(random, facts + later))
+        assert played_clusters(history, []) == played_clusters(
+            other, shuffled(random, facts + later)
+        )
 
 
 def separated(random: Random, kinds: int = 5, entities: int = 60) -> list[Fact]:
-    """Entities of several kinds: a kind has its own relations, of which each entity lacks at most one."""
+    """Entities of several kinds:
+    a kind has its own relations, of which each entity lacks at most one.
+    """
     facts = []
     for number in range(entities):
         kind, lacking = number % kinds, random.randrange(12)
@@ -200,7 +242,9 @@ def separated(random: Random, kinds: int = 5, entities: int = 60) -> list[Fact]:
 @pytest.mark.parametrize("seed", range(5))
 def test_clusters_that_lie_well_apart_are_those_of_clustering_anew(seed: int) -> None:
     facts = separated(Random(seed))
-    hac, once, streamed = (CaseBase(GRINCH.but(clustering=way)) for way in ("hac", "grinch", "grinch"))
+    hac, once, streamed = (
+        CaseBase(GRINCH.but(clustering=way)) for way in ("hac", "grinch", "grinch")
+    )
     for cases in (hac, once):
         cases.update(add=facts)
     for start in range(0, len(facts), 7):

@@ -1,4 +1,5 @@
-"""After any history of adding and retracting, everything is as in a case base built from the surviving facts in one go.
+"""After any history of adding and retracting, everything is as in a case base built
+from the surviving facts in one go.
 
 `CASEGRAPH_DEEP=1` lives through ten times as much: over 200,000 steps.
 """
@@ -28,8 +29,11 @@ DEEP = bool(os.environ.get("CASEGRAPH_DEEP"))
 STEPS = 100
 LIVES = 400 if DEEP else 40  # of so many steps, for each of the settings
 FEW = [f"e{number}" for number in range(3)], [f"r{number}" for number in range(2)]
-CHANGES = [(doing, fact) for doing in ("add", "retract") for fact in product(FEW[0], FEW[1], FEW[0])]
-FIRST = CHANGES if DEEP else CHANGES[:2]  # of a short history: any change, or a fact about one entity or about two
+CHANGES = [
+    (doing, fact) for doing in ("add", "retract") for fact in product(FEW[0], FEW[1], FEW[0])
+]
+# Of a short history: any change, or a fact about one entity or about two.
+FIRST = CHANGES if DEEP else CHANGES[:2]
 
 
 def name_of(settings: Settings) -> str:
@@ -51,13 +55,18 @@ def test_every_step_of_a_history_leaves_what_a_rebuild_makes(settings: Settings,
 
 
 def test_counts_are_exact_given_clusters_that_follow_every_change() -> None:
-    kept = sum(lived(Random(seed), STEPS, EXACT[2].but(clustering="grinch")).kept for seed in range(LIVES // 10))
+    kept = sum(
+        lived(Random(seed), STEPS, EXACT[2].but(clustering="grinch")).kept
+        for seed in range(LIVES // 10)
+    )
     assert kept >= LIVES // 10 * STEPS * 4, "counts were made anew and not kept up"
 
 
 @pytest.mark.parametrize("settings", EXACT if DEEP else EXACT[1:2], ids=name_of)
 @pytest.mark.parametrize("first", FIRST, ids=lambda change: "-".join((change[0], *change[1])))
-def test_every_short_history_leaves_what_a_rebuild_makes(settings: Settings, first: tuple[str, Fact]) -> None:
+def test_every_short_history_leaves_what_a_rebuild_makes(
+    settings: Settings, first: tuple[str, Fact]
+) -> None:
     @cache
     def expected(known: frozenset[Fact]) -> Portrait:
         life = Life(settings, *FEW)
@@ -81,7 +90,10 @@ class Lives(RuleBasedStateMachine):
         super().__init__()
         self.lives = [Life(settings, ENTITIES, RELATIONS) for settings in (EXACT[0], EXACT[2])]
 
-    @rule(come=st.lists(facts, max_size=3), gone=st.lists(facts | st.sampled_from(ENTITIES), max_size=2))
+    @rule(
+        come=st.lists(facts, max_size=3),
+        gone=st.lists(facts | st.sampled_from(ENTITIES), max_size=2),
+    )
     def change(self, come: list[Fact], gone: list[Fact | str]) -> None:
         for life in self.lives:
             life.change(come, gone)
@@ -93,7 +105,9 @@ class Lives(RuleBasedStateMachine):
 
 
 TestLives = Lives.TestCase
-TestLives.settings = hypothesis_settings(max_examples=1000 if DEEP else 60, stateful_step_count=25, deadline=None)
+TestLives.settings = hypothesis_settings(
+    max_examples=1000 if DEEP else 60, stateful_step_count=25, deadline=None
+)
 
 
 def keep_retracted(original: Callable[..., Any], before: Graph, after: Graph, change: Any) -> Any:  # noqa: ANN401
@@ -128,13 +142,28 @@ def one_side_only(original: Callable[..., Any], *asked: Any) -> Any:  # noqa: AN
         (recounting, "_edge_by_edge", keep_retracted, EXACT[0]),
         (recounting, "follows", only_where_hits_change, EXACT[2]),
         (Graph, "changed_since", not_noticed, EXACT[2]),
-        (answering, "name_order", in_order_of_arrival, EXACT[1].but(support=1, path_types=1, precedents=False)),
+        (
+            answering,
+            "name_order",
+            in_order_of_arrival,
+            EXACT[1].but(support=1, path_types=1, precedents=False),
+        ),
         (recounting, "_affected_endpoints", one_side_only, EXACT[0]),
     ],
-    ids=["missing decrement", "approximate precision", "change not noticed", "unsorted tie", "forgotten ends"],
+    ids=[
+        "missing decrement",
+        "approximate precision",
+        "change not noticed",
+        "unsorted tie",
+        "forgotten ends",
+    ],
 )
 def test_a_bug_put_in_on_purpose_is_caught(
-    monkeypatch: pytest.MonkeyPatch, where: object, name: str, bug: Callable[..., Any], settings: Settings
+    monkeypatch: pytest.MonkeyPatch,
+    where: object,
+    name: str,
+    bug: Callable[..., Any],
+    settings: Settings,
 ) -> None:
     original = getattr(where, name)
     monkeypatch.setattr(where, name, lambda *asked: bug(original, *asked))

@@ -43,10 +43,22 @@ REFUSED_LINES = {
     "ideographic space": (b"a\tr\t\xe3\x80\x80\n", f"the tail {BLANK}: 'a\\tr\\t\\u3000'"),
     "nul": (b"a\0\tr\tb\n", "found a NUL byte at offset 1 of the line: 'a\\x00\\tr\\tb'"),
     "only nul": (b"\0\n", "found a NUL byte at offset 0 of the line: '\\x00'"),
-    "latin-1": (b"caf\xe9\tr\tb\n", "expected UTF-8, found byte 0xe9 at offset 3 of the line: 'caf�\\tr\\tb'"),
-    "stray continuation": (b"a\tr\t\x80\n", "expected UTF-8, found byte 0x80 at offset 4 of the line: 'a\\tr\\t�'"),
-    "cut sequence": (b"a\tr\tb\xc3\n", "expected UTF-8, found byte 0xc3 at offset 5 of the line: 'a\\tr\\tb�'"),
-    "overlong slash": (b"\xc0\xaf\tr\tb\n", "expected UTF-8, found byte 0xc0 at offset 0 of the line: '��\\tr\\tb'"),
+    "latin-1": (
+        b"caf\xe9\tr\tb\n",
+        "expected UTF-8, found byte 0xe9 at offset 3 of the line: 'caf�\\tr\\tb'",
+    ),
+    "stray continuation": (
+        b"a\tr\t\x80\n",
+        "expected UTF-8, found byte 0x80 at offset 4 of the line: 'a\\tr\\t�'",
+    ),
+    "cut sequence": (
+        b"a\tr\tb\xc3\n",
+        "expected UTF-8, found byte 0xc3 at offset 5 of the line: 'a\\tr\\tb�'",
+    ),
+    "overlong slash": (
+        b"\xc0\xaf\tr\tb\n",
+        "expected UTF-8, found byte 0xc0 at offset 0 of the line: '��\\tr\\tb'",
+    ),
     "high surrogate": (
         b"\xed\xa0\x80\tr\tb\n",
         "expected UTF-8, found byte 0xed at offset 0 of the line: '���\\tr\\tb'",
@@ -55,7 +67,10 @@ REFUSED_LINES = {
         b"a\t\xed\xbf\xbf\tb\n",
         "expected UTF-8, found byte 0xed at offset 2 of the line: 'a\\t���\\tb'",
     ),
-    "beyond unicode": (b"\xf5\tr\tb\n", "expected UTF-8, found byte 0xf5 at offset 0 of the line: '�\\tr\\tb'"),
+    "beyond unicode": (
+        b"\xf5\tr\tb\n",
+        "expected UTF-8, found byte 0xf5 at offset 0 of the line: '�\\tr\\tb'",
+    ),
     "byte ff": (b"\xff\n", "expected UTF-8, found byte 0xff at offset 0 of the line: '�'"),
     "carriage return within": (b"a\rz\tr\tb\n", f"{CR}: 'a\\rz\\tr\\tb'"),
     "carriage returns for newlines": (b"a\tr\tb\rc\tr\td\n", f"{CR}: 'a\\tr\\tb\\rc\\tr\\td'"),
@@ -75,7 +90,10 @@ REFUSED_LINES = {
 }
 REFUSED_RECORDS = {
     "tabs for commas": (b"a\tr\tb\n", "expected 'head,relation,tail', found 1 field: 'a\\tr\\tb'"),
-    "four fields": (b"a,r,b,c\n", f"expected 'head,relation,tail', found 4 fields {HINT}: 'a,r,b,c'"),
+    "four fields": (
+        b"a,r,b,c\n",
+        f"expected 'head,relation,tail', found 4 fields {HINT}: 'a,r,b,c'",
+    ),
     "text after a quote": (b'"a"x,r,b\n', f"{QUOTE}: '\"a\"x,r,b'"),
     "carriage return": (b"a,r\rs,b\n", f"{QUOTE}: 'a,r\\rs,b'"),
     "empty quoted name": (b'a,"",b\n', f"the relation {BLANK}: 'a,\"\",b'"),
@@ -101,9 +119,15 @@ ACCEPTED = {
     "empty lines": (b"\n\na\tr\tb\n\r\n\n", [("a", "r", "b")]),
     "nothing": (b"", []),
     "byte order mark": (b"\xef\xbb\xbfa\tr\tb\n", [("a", "r", "b")]),
-    "byte order mark before a header": (b"\xef\xbb\xbfhead\trelation\ttail\na\tr\tb\n", [("a", "r", "b")]),
+    "byte order mark before a header": (
+        b"\xef\xbb\xbfhead\trelation\ttail\na\tr\tb\n",
+        [("a", "r", "b")],
+    ),
     "only a byte order mark": (b"\xef\xbb\xbf", []),
-    "byte order mark within": (b"a\tr\tb\n\xef\xbb\xbfa\tr\tb\n", [("a", "r", "b"), ("\ufeffa", "r", "b")]),
+    "byte order mark within": (
+        b"a\tr\tb\n\xef\xbb\xbfa\tr\tb\n",
+        [("a", "r", "b"), ("\ufeffa", "r", "b")],
+    ),
     "spaces around names": (b" a \t r\tb \n", [(" a ", " r", "b ")]),
     "duplicates": (GOOD * 3, [("a", "r", "b")] * 3),
     "self-loop": (b"a\tr\ta\n", [("a", "r", "a")]),
@@ -111,12 +135,21 @@ ACCEPTED = {
     "backslashes": (b"a\\tb\tr\\n\t\\\n", [("a\\tb", "r\\n", "\\")]),
     "comment as a fact": (b"#a\tr\tb\n", [("#a", "r", "b")]),
     "composed and decomposed": ("é\tr\te\u0301\n".encode(), [("é", "r", "e\u0301")]),
-    "right-to-left and zero-width": ("\u202ea\tr\u200b\tb\n".encode(), [("\u202ea", "r\u200b", "b")]),
-    "line separators of unicode": ("a\u2028\tr\x85\tb\x0b\x0c\x1c\n".encode(), [("a\u2028", "r\x85", "b\x0b\x0c\x1c")]),
+    "right-to-left and zero-width": (
+        "\u202ea\tr\u200b\tb\n".encode(),
+        [("\u202ea", "r\u200b", "b")],
+    ),
+    "line separators of unicode": (
+        "a\u2028\tr\x85\tb\x0b\x0c\x1c\n".encode(),
+        [("a\u2028", "r\x85", "b\x0b\x0c\x1c")],
+    ),
     "other planes": ("🦆\tr\t\U0010ffff\n".encode(), [("🦆", "r", "\U0010ffff")]),
     "control characters": (b"\x01\t\x1b[31m\t\x7f\n", [("\x01", "\x1b[31m", "\x7f")]),
     "name of a megabyte": (b"a\tr\t" + b"x" * 1_000_000 + b"\n", [("a", "r", "x" * 1_000_000)]),
-    "longest line": (b"a\tr\t" + b"x" * (MAX_RECORD_BYTES - 5) + b"\n", [("a", "r", "x" * (MAX_RECORD_BYTES - 5))]),
+    "longest line": (
+        b"a\tr\t" + b"x" * (MAX_RECORD_BYTES - 5) + b"\n",
+        [("a", "r", "x" * (MAX_RECORD_BYTES - 5))],
+    ),
 }
 PACKED = gzip.compress(GOOD * 1000)
 UNREADABLE = {
@@ -127,15 +160,27 @@ UNREADABLE = {
         PACKED[:-6] + bytes([PACKED[-6] ^ 1]) + PACKED[-5:],
         "is damaged gzip, or has other bytes after it; fetch it again",
     ),
-    "gzip with bytes after it": (PACKED + b"more", "is damaged gzip, or has other bytes after it; fetch it again"),
+    "gzip with bytes after it": (
+        PACKED + b"more",
+        "is damaged gzip, or has other bytes after it; fetch it again",
+    ),
     "gzip then a cut gzip": (PACKED + PACKED[:20], "is gzip cut short; fetch it again"),
     "gzip of another method": (
         b"\x1f\x8b\x07" + bytes(20),
         "is damaged gzip, or has other bytes after it; fetch it again",
     ),
-    "utf-16": ("a\tr\tb\n".encode("utf-16"), "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'"),
-    "utf-16 big end first": (b"\xfe\xff\0a\0\t", "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'"),
-    "utf-16 in gzip": (gzip.compress(b"\xff\xfea\0"), "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'"),
+    "utf-16": (
+        "a\tr\tb\n".encode("utf-16"),
+        "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'",
+    ),
+    "utf-16 big end first": (
+        b"\xfe\xff\0a\0\t",
+        "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'",
+    ),
+    "utf-16 in gzip": (
+        gzip.compress(b"\xff\xfea\0"),
+        "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'",
+    ),
 }
 
 
@@ -168,7 +213,9 @@ def test_a_record_of_csv_is_refused_with_its_reason(content: bytes, expected: st
 @cases({name: case for name, case in REFUSED_RECORDS.items() if "endless" not in name})
 def test_a_record_of_csv_is_skipped_alone(content: bytes, expected: str) -> None:
     refused = io.BytesIO()
-    source = read_facts(io.BytesIO(content + b"a,r,b\n"), format="csv", on_error="skip", refused=refused)
+    source = read_facts(
+        io.BytesIO(content + b"a,r,b\n"), format="csv", on_error="skip", refused=refused
+    )
     assert (list(source), source.skipped, refused.getvalue()) == ([("a", "r", "b")], 1, content)
 
 
@@ -182,8 +229,14 @@ def test_a_quote_that_is_not_closed_takes_the_rest_with_it() -> None:
     refused = io.BytesIO()
     content = b'a,r,b\na,"r,b\nc,r,d\n'
     source = read_facts(io.BytesIO(content), format="csv", on_error="skip", refused=refused)
-    assert (list(source), source.skipped, refused.getvalue()) == ([("a", "r", "b")], 1, b'a,"r,b\nc,r,d\n')
-    with pytest.raises(MalformedFact, match=r"^<stream>:2: found a carriage return or a quote out of place: "):
+    assert (list(source), source.skipped, refused.getvalue()) == (
+        [("a", "r", "b")],
+        1,
+        b'a,"r,b\nc,r,d\n',
+    )
+    with pytest.raises(
+        MalformedFact, match=r"^<stream>:2: found a carriage return or a quote out of place: "
+    ):
         list(read_facts(io.BytesIO(content), format="csv"))
 
 
@@ -193,7 +246,10 @@ def test_with_columns_a_line_has_as_many_fields_as_the_header(width: int) -> Non
     with pytest.raises(MalformedFact) as raised:
         list(read_facts(io.BytesIO(content), columns=["t", "r", "h"]))
     shown = "\\t".join("x" * width)
-    assert str(raised.value) == f"<stream>:2: expected 3 fields, as in the header, found {width} fields: '{shown}'"
+    assert (
+        str(raised.value)
+        == f"<stream>:2: expected 3 fields, as in the header, found {width} fields: '{shown}'"
+    )
 
 
 @cases(ACCEPTED)
@@ -218,11 +274,16 @@ def test_a_file_named_gz_must_be_gzip(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "facts.gz").write_bytes(content)
     with pytest.raises(UnreadableFile) as raised:
         list(read_facts(tmp_path / "facts.gz"))
-    assert str(raised.value) == f"{tmp_path / 'facts.gz'}: is named .gz but is not gzip; rename it, or fetch it again"
+    assert (
+        str(raised.value)
+        == f"{tmp_path / 'facts.gz'}: is named .gz but is not gzip; rename it, or fetch it again"
+    )
 
 
 def test_gzip_within_gzip_is_not_unpacked_twice() -> None:
-    with pytest.raises(MalformedFact, match=r"expected UTF-8, found byte 0x8b at offset 1|found a NUL byte"):
+    with pytest.raises(
+        MalformedFact, match=r"expected UTF-8, found byte 0x8b at offset 1|found a NUL byte"
+    ):
         list(read_facts(io.BytesIO(gzip.compress(gzip.compress(GOOD)))))
 
 
@@ -239,7 +300,9 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has other permissions")
-@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="everything is permitted to the superuser")
+@pytest.mark.skipif(
+    getattr(os, "geteuid", int)() == 0, reason="everything is permitted to the superuser"
+)
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_bytes(GOOD)
     (tmp_path / "facts.tsv").chmod(0)
@@ -298,9 +361,17 @@ def peak(statement: str, content: str) -> int:
     """How many MiB a process takes at most that reads what another one writes."""
     if not Path("/proc/self/status").exists():
         pytest.skip("the memory of a process is read from /proc")
-    reader = f"from casegraph.graph.facts import read_facts\n{statement}\nprint(open('/proc/self/status').read())"
-    with subprocess.Popen([sys.executable, "-c", f"import sys\n{content}"], stdout=subprocess.PIPE) as source:
-        result = subprocess.run([sys.executable, "-c", reader], stdin=source.stdout, capture_output=True, check=True)
+    reader = (
+        "from casegraph.graph.facts import read_facts\n"
+        f"{statement}\n"
+        "print(open('/proc/self/status').read())"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", f"import sys\n{content}"], stdout=subprocess.PIPE
+    ) as source:
+        result = subprocess.run(
+            [sys.executable, "-c", reader], stdin=source.stdout, capture_output=True, check=True
+        )
     return int(result.stdout.split(b"VmHWM:")[1].split()[0]) // 1024
 
 
@@ -308,7 +379,11 @@ def peak(statement: str, content: str) -> int:
     ("count", "content"),
     [
         (2_000_000, "for _ in range(200): sys.stdout.write('head\\trelation\\ttail_\\n' * 10_000)"),
-        (1, "for _ in range(200): sys.stdout.write('x' * 1_000_000)\nsys.stdout.write('\\na\\tr\\tb\\n')"),
+        (
+            1,
+            "for _ in range(200): sys.stdout.write('x' * 1_000_000)\n"
+            "sys.stdout.write('\\na\\tr\\tb\\n')",
+        ),
     ],
     ids=["many facts", "endless line"],
 )
@@ -321,20 +396,27 @@ def test_a_gzip_bomb_is_read_in_bounded_memory(tmp_path: Path) -> None:
     packer = zlib.compressobj(9, wbits=31)
     packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(300)) + packer.flush()
     (tmp_path / "bomb.gz").write_bytes(packed)
-    statement = f"assert sum(1 for _ in read_facts({str(tmp_path / 'bomb.gz')!r}, on_error='skip')) == 0"
+    statement = (
+        f"assert sum(1 for _ in read_facts({str(tmp_path / 'bomb.gz')!r}, on_error='skip')) == 0"
+    )
     assert peak(statement, "") < 100
 
 
 def test_a_device_without_end_is_refused() -> None:
     if not Path("/dev/zero").exists():
         pytest.skip("there is no /dev/zero")
-    with pytest.raises(MalformedFact, match=r"^/dev/zero:1: expected one fact a line, found more than 16 MiB: "):
+    with pytest.raises(
+        MalformedFact, match=r"^/dev/zero:1: expected one fact a line, found more than 16 MiB: "
+    ):
         next(read_facts("/dev/zero"))
 
 
 @pytest.mark.parametrize("format", ["tsv", "csv"])
 @pytest.mark.parametrize("between", [b"", b"a\tr\n"], ids=["alone", "among malformed lines"])
-def test_a_gzip_bomb_of_empty_lines_is_read_quickly(format: Literal["tsv", "csv"], between: bytes) -> None:  # noqa: A002
+def test_a_gzip_bomb_of_empty_lines_is_read_quickly(
+    format: Literal["tsv", "csv"],  # noqa: A002
+    between: bytes,
+) -> None:
     packer = zlib.compressobj(9, wbits=31)
     piece = between + b"\n" * (1 << 20)
     packed = b"".join(packer.compress(piece) for _ in range(20)) + packer.flush()

@@ -1,4 +1,6 @@
-"""A Ctrl-C ends any kernel in the middle of whatever it does, as the exception that Python makes of it."""
+"""A Ctrl-C ends any kernel in the middle of whatever it does,
+as the exception that Python makes of it.
+"""
 
 import signal
 import subprocess
@@ -21,7 +23,8 @@ from casegraph.statistics.counts import Counting
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in the POSIX way")
 
-AT_MOST = 2.0  # seconds until an interrupt is heard, on however slow a machine; here it takes a tenth
+# Seconds until an interrupt is heard, on however slow a machine; here it takes a tenth.
+AT_MOST = 2.0
 
 PREPARATION = """
 import tests.conftest  # chooses the build that is tested
@@ -43,7 +46,8 @@ every_place = np.arange(size + 1) * len(types), np.tile(np.arange(len(types), dt
 nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
 options = kernels.QueryOptions()
 options.max_length, options.budget = n, 2**62
-walked = types, np.array([0, len(types)]), np.arange(len(types), dtype=np.int32), np.full(len(types), 0.5)
+places = np.arange(len(types), dtype=np.int32)
+walked = types, np.array([0, len(types)]), places, np.full(len(types), 0.5)
 query = kernels.RelationQuery(graph.kernel, 0, walked, options, everyone)
 workspaces, entity, list_, unknown = kernels.Workspaces(), ids([0]), ids([0]), ids([-1])
 
@@ -61,69 +65,101 @@ try:
     work()
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
-    assert kernels.cycles_through(graph.kernel, 0, 0, 1, n, 1)[-1] == 2 * relations, "the next call works"
+    found = kernels.cycles_through(graph.kernel, 0, 0, 1, n, 1)
+    assert found[-1] == 2 * relations, "the next call works"
 """
 
-# Of each kernel: relations, path length and entities of a graph where all know all, and a call that takes long there.
+# Of each kernel: relations, path length and entities of a graph where all know all,
+# and a call that takes long there.
 LONG = {
-    "profiles": (5, 1, 100, "kernels.profiles(graph.kernel, np.zeros(9_000_000, dtype=np.int32))"),
-    "cycles": (5, 3, 100, "kernels.cycles(graph.kernel, everyone, everyone, n, anything, 2, counters)"),
+    "profiles": (
+        (5, 1, 100),
+        "kernels.profiles(graph.kernel, np.zeros(9_000_000, dtype=np.int32))",
+    ),
+    "cycles": (
+        (5, 3, 100),
+        "kernels.cycles(graph.kernel, everyone, everyone, n, anything, 2, counters)",
+    ),
     "cycles of one entity": (
-        5, 4, 100, "kernels.cycles(graph.kernel, everyone[-1:], everyone, n, anything, 2, counters)"
+        (5, 4, 100),
+        "kernels.cycles(graph.kernel, everyone[-1:], everyone, n, anything, 2, counters)",
     ),
     "closed_paths": (
-        5, 3, 100, "kernels.closed_paths(graph.kernel, everyone, everyone, nothing[0] > 0, n, n, 2, counters)"
+        (5, 3, 100),
+        "kernels.closed_paths(graph.kernel, everyone, everyone, nothing[0] > 0, n, n, 2, counters)",
     ),
-    "cycles_through": (5, 4, 100, "kernels.cycles_through(graph.kernel, 0, 0, 1, n, n)"),
-    "walks": (5, 5, 100, "kernels.walks(graph.kernel, labels, labels, types, everyone, n, 2, counters)"),
+    "cycles_through": ((5, 4, 100), "kernels.cycles_through(graph.kernel, 0, 0, 1, n, n)"),
+    "walks": (
+        (5, 5, 100),
+        "kernels.walks(graph.kernel, labels, labels, types, everyone, n, 2, counters)",
+    ),
     "reach": (
-        2, 5, 100, "kernels.reach(graph.kernel, everyone, labels, types, nothing, nothing[0], n, 2, counters)"
+        (2, 5, 100),
+        "kernels.reach(graph.kernel, everyone, labels, types, nothing, nothing[0], n, 2, counters)",
     ),
     "reach of one entity": (
-        3, 5, 100, "kernels.reach(graph.kernel, everyone[:1], labels, types, nothing, nothing[0], n, 2, counters)"
+        (3, 5, 100),
+        "kernels.reach(graph.kernel, everyone[:1], labels, types, "
+        "nothing, nothing[0], n, 2, counters)",
     ),
     "reach_back": (
-        2, 5, 100,
-        "kernels.reach_back(graph.kernel, everyone, 0, types, every_place, (ids(), ids()), n, 2, counters)",
+        (2, 5, 100),
+        "kernels.reach_back(graph.kernel, everyone, 0, types, every_place, "
+        "(ids(), ids()), n, 2, counters)",
     ),
-    "bare_reach": (2, 5, 100, "kernels_bench.bare_reach(graph.kernel, everyone, labels, types, n, 2)"),
-    "bare_cycles": (5, 5, 100, "kernels_bench.bare_cycles(graph.kernel, everyone, n, 10**12, 1000, 2)"),
+    "bare_reach": (
+        (2, 5, 100),
+        "kernels_bench.bare_reach(graph.kernel, everyone, labels, types, n, 2)",
+    ),
+    "bare_cycles": (
+        (5, 5, 100),
+        "kernels_bench.bare_cycles(graph.kernel, everyone, n, 10**12, 1000, 2)",
+    ),
     "affected_endpoints": (
-        5, 5, 100, "kernels.affected_endpoints(graph.kernel, ids([0]), ids([0]), ids([1]), 0, types, n)"
+        (5, 5, 100),
+        "kernels.affected_endpoints(graph.kernel, ids([0]), ids([0]), ids([1]), 0, types, n)",
     ),
     "average_linkage": (
-        1, 1, 2,
-        "kernels.average_linkage(np.arange(5_001), np.full(5_000, 99_999, dtype=np.int32), np.ones(5_000, np.int64))",
+        (1, 1, 2),
+        "kernels.average_linkage(np.arange(5_001), "
+        "np.full(5_000, 99_999, dtype=np.int32), np.ones(5_000, np.int64))",
     ),
     "insert": (
-        1, 1, 2, "tree.insert(1 << 18, ids([0, 9]), 1, np.arange(1 << 19, dtype=np.int32))"
+        (1, 1, 2),
+        "tree.insert(1 << 18, ids([0, 9]), 1, np.arange(1 << 19, dtype=np.int32))",
     ),
-    "answers": (3, 5, 100, "kernels.answers(query, entity, list_, unknown, workspaces, -1, 2)"),
+    "answers": ((3, 5, 100), "kernels.answers(query, entity, list_, unknown, workspaces, -1, 2)"),
     "standings": (
-        3, 5, 100,
+        (3, 5, 100),
         "kernels.standings(query, entity, list_, unknown, workspaces, "
         "np.array([0, size]), everyone, np.array([0, 0]), ids(), 2)",
     ),
-    "evidence": (3, 5, 100, "kernels.evidence(query, entity, list_, unknown, workspaces, 1)"),
+    "evidence": ((3, 5, 100), "kernels.evidence(query, entity, list_, unknown, workspaces, 1)"),
     "evidence_of_each": (
-        3, 5, 100, "kernels.evidence_of_each(query, entity, list_, unknown, workspaces, everyone[1:9])"
+        (3, 5, 100),
+        "kernels.evidence_of_each(query, entity, list_, unknown, workspaces, everyone[1:9])",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LONG)
 def test_an_interrupt_ends_a_kernel_in_the_middle(name: str) -> None:
-    relations, n, size, work = LONG[name]
+    (relations, n, size), work = LONG[name]
     tree = "tree = forest(1 << 18)\n" if "tree" in work else ""
-    source = f"relations, n, size = {relations}, {n}, {size}\n{PREPARATION}{tree}work = lambda: {work}\n{DRIVER}"
-    with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True) as child:
+    sizes = f"relations, n, size = {relations}, {n}, {size}\n"
+    source = f"{sizes}{PREPARATION}{tree}work = lambda: {work}\n{DRIVER}"
+    with subprocess.Popen(
+        [sys.executable, "-c", source], stdout=subprocess.PIPE, text=True
+    ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.3)
         sent = time.monotonic()
         child.send_signal(signal.SIGINT)
         heard = child.stdout.readline()
-    assert (bool(heard), child.returncode) == (True, 0), "the kernel ended before it was interrupted, or not at all"
+    assert (bool(heard), child.returncode) == (True, 0), (
+        "the kernel ended before it was interrupted, or not at all"
+    )
     print(f"{name}: {float(heard) - sent:.3f} s")
     assert float(heard) - sent < AT_MOST
 
@@ -134,7 +170,13 @@ class TooLate(Exception):
 
 def crowd(entities: int, relations: int) -> Graph:
     everyone = range(entities)
-    return Graph.of((f"e{a}", f"r{k}", f"e{b}") for a in everyone for b in everyone if a != b for k in range(relations))
+    return Graph.of(
+        (f"e{a}", f"r{k}", f"e{b}")
+        for a in everyone
+        for b in everyone
+        if a != b
+        for k in range(relations)
+    )
 
 
 @contextmanager
@@ -210,21 +252,29 @@ def test_a_case_base_answers_as_ever_after_an_interrupt() -> None:
 
 def test_a_tree_whose_insertion_was_interrupted_is_not_used_any_more() -> None:
     tree, leaves = kernels.ClusterTree(), 1 << 16
-    nodes = [tree.leaf(leaf, np.array([leaf, leaves + leaf], dtype=np.int32), 1) for leaf in range(leaves)]
+    nodes = [
+        tree.leaf(leaf, np.array([leaf, leaves + leaf], dtype=np.int32), 1)
+        for leaf in range(leaves)
+    ]
     while len(nodes) > 1:
         nodes = [tree.attach(two, one) for one, two in zip(nodes[::2], nodes[1::2], strict=True)]
     kept = tree.copy()
     ranks = np.arange(leaves, dtype=np.int32)
     with alarm(0.01), pytest.raises(TooLate):
         tree.insert(leaves, np.array([0, 9], dtype=np.int32), 1, ranks)
-    with pytest.raises(ValueError, match="the tree was left unfinished by an interrupt; make another"):
+    with pytest.raises(
+        ValueError, match="the tree was left unfinished by an interrupt; make another"
+    ):
         tree.copy()
     assert kept.members(leaves) == 0
 
 
 def test_running_without_showing_takes_no_thread() -> None:
     before = threading.active_count()
-    assert run(lambda counters: threading.active_count(), "counting", 10**6, lambda *step: None) == before + 1
+    assert (
+        run(lambda counters: threading.active_count(), "counting", 10**6, lambda *step: None)
+        == before + 1
+    )
     from casegraph.running import quiet
 
     assert run(lambda counters: threading.active_count(), "counting", 10**6, quiet) == before

@@ -1,7 +1,9 @@
-"""Ctrl-C at any moment: memory equals disk, or the store refuses to write until it is opened again; nothing is lost.
+"""Ctrl-C at any moment: memory equals disk, or the store refuses to write
+until it is opened again; nothing is lost.
 
-Interrupts are raised at the chances that the interpreter has (`tests/interrupting.py`), and by real signals at random
-moments. All runs in processes of their own, since what an interrupt may leave behind is a lock that nobody lets go.
+Interrupts are raised at the chances that the interpreter has (`tests/interrupting.py`),
+and by real signals at random moments. All runs in processes of their own,
+since what an interrupt may leave behind is a lock that nobody lets go.
 """
 
 import json
@@ -29,7 +31,8 @@ from casegraph import CaseBase, CasegraphError, CaseStore, Settings
 if os.name == "posix":
     import resource
 
-# At how many points one kind of work is interrupted around its writes, after them and anywhere, by settings.
+# At how many points one kind of work is interrupted around its writes, after them
+# and anywhere, by settings.
 POINTS = {"default": 1_000_000, "paper": 60} if DEEP else {"default": 6}
 SHOWN = 5  # failures
 START = set(random_facts(Random(17), entities=7, relations=3, facts=30))
@@ -39,12 +42,16 @@ AFTER = {fact for fact in START if fact not in GONE and "e3" not in fact} | set(
 NEXT = [("dave", "r0", "e1"), ("erin", "meets", "e2")]
 ENTITIES, RELATIONS = ["e1", "e2", "alice", "dave", "erin"], ["r0", "r1", "knows", "meets"]
 
-needs_signals = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers on this system")
+needs_signals = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="no interval timers on this system"
+)
 
 
 @dataclass(frozen=True)
 class Work:
-    """Something to interrupt: what to do before, what to do, and the facts that may be there afterwards."""
+    """Something to interrupt: what to do before, what to do,
+    and the facts that may be there afterwards.
+    """
 
     do: Callable[[CaseBase], object]
     before: Callable[[CaseBase], object] = lambda _: None
@@ -57,7 +64,9 @@ def counted(cases: CaseBase) -> None:
     cases.ask("e1", "r0")
 
 
-def changed(cases: CaseBase, come: Iterable[Fact] = COME, gone: Iterable[Fact | str] = GONE) -> None:
+def changed(
+    cases: CaseBase, come: Iterable[Fact] = COME, gone: Iterable[Fact | str] = GONE
+) -> None:
     cases.update(add=come, retract=gone)
 
 
@@ -83,7 +92,9 @@ def explaining(cases: CaseBase) -> None:
 IN_MEMORY = {
     "update": Work(changed, possible=(START, AFTER)),
     "update of what was counted": Work(changed, counted, (START, AFTER)),
-    "first update": Work(lambda cases: cases.update(add=START), possible=(set(), START), empty=True),
+    "first update": Work(
+        lambda cases: cases.update(add=START), possible=(set(), START), empty=True
+    ),
     "prepare": Work(lambda cases: cases.prepare()),
     "ask": Work(lambda cases: cases.ask("e1", "r0")),
     "explain": Work(explaining),
@@ -103,11 +114,15 @@ def expected(facts: frozenset[Fact], chosen: str) -> list[str | None]:
 
 @cache
 def questions() -> list[Any]:
-    return questions_about(rebuilt(AFTER | set(NEXT)), ENTITIES, RELATIONS, [*ENTITIES[2:], *RELATIONS[2:]])[::3]
+    return questions_about(
+        rebuilt(AFTER | set(NEXT)), ENTITIES, RELATIONS, [*ENTITIES[2:], *RELATIONS[2:]]
+    )[::3]
 
 
 def assert_says_what_a_rebuild_says(cases: CaseBase, chosen: str) -> None:
-    assert said(cases, questions()) == expected(frozenset(facts_of(cases)), chosen), "answers are not a rebuild's"
+    assert said(cases, questions()) == expected(frozenset(facts_of(cases)), chosen), (
+        "answers are not a rebuild's"
+    )
 
 
 def assert_sound(cases: CaseBase, possible: Iterable[set[Fact]], chosen: str) -> None:
@@ -121,7 +136,10 @@ def assert_sound(cases: CaseBase, possible: Iterable[set[Fact]], chosen: str) ->
 
 
 def assert_store_sound(store: CaseStore, possible: tuple[set[Fact], ...], chosen: str) -> None:
-    """Memory equals disk or the store says to open it again; then it opens, and keeps what it acknowledges next."""
+    """Memory equals disk or the store says to open it again.
+
+    Then it opens, and keeps what it acknowledges next.
+    """
     folder, memory = store.folder, facts_of(store)
     assert memory in possible, "neither all nor nothing is in memory"
     assert_says_what_a_rebuild_says(store, chosen)
@@ -143,14 +161,19 @@ def assert_store_sound(store: CaseStore, possible: tuple[set[Fact], ...], chosen
     assert (facts_of(store), store.sequence) == (kept, sequence + 1)
     store.close()
     with CaseStore.open(folder) as again:
-        assert (facts_of(again), again.sequence, again.torn) == (kept, sequence + 1, 0), "acknowledged, and not there"
+        assert (facts_of(again), again.sequence, again.torn) == (kept, sequence + 1, 0), (
+            "acknowledged, and not there"
+        )
         assert_says_what_a_rebuild_says(again, chosen)
 
 
-def each_chance(act: Callable[[Path, Callable[[Any], Any]], object], name: str, folder: str, points: int) -> list[Any]:
+def each_chance(
+    act: Callable[[Path, Callable[[Any], Any]], object], name: str, folder: str, points: int
+) -> list[Any]:
     """How often some work was interrupted, and every failure after it.
 
-    act  does everything in a folder of its own, and lets the work itself go through what it is given
+    act  does everything in a folder of its own,
+         and lets the work itself go through what it is given
     """
     found: list[tuple[int, list[int]]] = []
     act(Path(folder, "counting"), lambda work: found.append(chances(work)))
@@ -160,7 +183,11 @@ def each_chance(act: Callable[[Path, Callable[[Any], Any]], object], name: str, 
         try:
             act(Path(folder, "trial"), lambda work: where.append(interrupted(work, chance)))  # noqa: B023
         except Exception as error:
-            failures.append(f"{name}, at {''.join(where)} (chance {chance}): {type(error).__name__}: {error}"[:400])
+            failures.append(
+                f"{name}, at {''.join(where)} (chance {chance}): {type(error).__name__}: {error}"[
+                    :400
+                ]
+            )
         shutil.rmtree(Path(folder, "trial"), ignore_errors=True)
     return [len(chosen), failures]
 
@@ -178,7 +205,10 @@ def memory_interrupted(name: str, chosen: str, folder: str, points: int) -> list
 
 
 def store_interrupted(name: str, chosen: str, folder: str, points: int) -> list[Any]:
-    work, template = ON_DISK[name], made(Path(folder, "template"), SETTINGS[chosen], empty=ON_DISK[name].empty)
+    work, template = (
+        ON_DISK[name],
+        made(Path(folder, "template"), SETTINGS[chosen], empty=ON_DISK[name].empty),
+    )
 
     def act(trial: Path, through: Callable[[Any], Any]) -> None:
         shutil.copytree(template, trial)
@@ -194,7 +224,10 @@ def store_interrupted(name: str, chosen: str, folder: str, points: int) -> list[
 
 
 def opening_interrupted(name: str, chosen: str, folder: str, points: int) -> list[Any]:
-    """Opening makes a store, or recovers one whose last update was cut short, or reads one; then it opens again."""
+    """Opening makes a store, or recovers one whose last update was cut short, or reads one.
+
+    Then it opens again.
+    """
     template = made(Path(folder, "template"), SETTINGS[chosen], empty=False)
     if name == "torn":
         log = next(template.glob("log-*"))
@@ -222,11 +255,17 @@ def made(folder: Path, settings: Settings, *, empty: bool) -> Path:
 
 
 def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
-    """Updates, with real signals at random moments; a store forgets its history now and then, under signals, too."""
+    """Updates, with real signals at random moments.
+
+    A store forgets its history now and then, under signals, too.
+    """
     random, alarm, hits, reopened = Random(5), Alarm(), 0, 0
     cases = CaseBase() if kind == "CaseBase" else CaseStore.open(Path(folder, "store"))
     cases.update(add=START)
-    taken = median(seconds_of(partial(cases.update, add=[(f"first {number}", "r0", "e1")])) for number in range(9))
+    taken = median(
+        seconds_of(partial(cases.update, add=[(f"first {number}", "r0", "e1")]))
+        for number in range(9)
+    )
     for number in count():
         if hits >= times:
             break
@@ -234,13 +273,22 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
         if kind == "CaseStore" and number % 50 == 49:
             after, seconds, work = before, 4 * taken, partial(forgetting, cases)
         else:
-            come = {*random_facts(random, entities=9, relations=3, facts=4), (f"new {number}", "r0", "e1")}
+            come = {
+                *random_facts(random, entities=9, relations=3, facts=4),
+                (f"new {number}", "r0", "e1"),
+            }
             gone = {fact for fact in sorted(before) if random.random() < 0.2}
-            after, seconds, work = (before - gone) | come, taken, partial(changed, cases, come, gone)
+            after, seconds, work = (
+                (before - gone) | come,
+                taken,
+                partial(changed, cases, come, gone),
+            )
         hit = alarm.interrupts(work, random.uniform(1e-5, 1.5 * seconds))
         hits += hit
         possible = (before, after) if hit else (after,)
-        assert facts_of(cases) in possible, f"interrupt {hits}, update {number}: neither all nor nothing is in memory"
+        assert facts_of(cases) in possible, (
+            f"interrupt {hits}, update {number}: neither all nor nothing is in memory"
+        )
         if isinstance(cases, CaseStore):
             now = as_on_disk(cases, possible, f"interrupt {hits}, update {number}")
             assert now is cases or hit, "refused without an interrupt"
@@ -269,21 +317,34 @@ LARGE = [(f"large {number}", "is large", f"large {number + 1}") for number in ra
 
 
 def memory_exhausted(kind: str, folder: str, times: int) -> list[Any]:
-    """A large update with ever more memory to spare; how often that did not suffice, and what was not sound then.
+    """A large update with ever more memory to spare;
+    how often that did not suffice, and what was not sound then.
 
     Every trial is a fork, since memory that was taken once is there for the next.
     """
     os.environ["CASEGRAPH_THREADS"] = "1"
     expected(frozenset(START), "default")  # found out here, once, and not in each of the forks
     needed = _told_by_fork(partial(_large_update, kind, folder, None))[0]
-    told = [_told_by_fork(partial(_large_update, kind, folder, needed * n // times)) for n in range(times)]
-    return [sum(failed for failed, *_ in told), [problem for _, *problems in told for problem in problems]]
+    told = [
+        _told_by_fork(partial(_large_update, kind, folder, needed * n // times))
+        for n in range(times)
+    ]
+    return [
+        sum(failed for failed, *_ in told),
+        [problem for _, *problems in told for problem in problems],
+    ]
 
 
 def _large_update(kind: str, folder: str, spare: int | None) -> list[Any]:
-    """How much memory a large update takes; or, if there is less to spare, whether it failed and what went wrong."""
+    """How much memory a large update takes;
+    or, if there is less to spare, whether it failed and what went wrong.
+    """
     place = Path(folder, "trial")
-    cases = rebuilt(START) if kind == "CaseBase" else CaseStore.open(made(place, Settings(), empty=False))
+    cases = (
+        rebuilt(START)
+        if kind == "CaseBase"
+        else CaseStore.open(made(place, Settings(), empty=False))
+    )
     before, failed, problems = _status("VmSize"), False, list[str]()
     resource.setrlimit(resource.RLIMIT_AS, (-1 if spare is None else before + spare, -1))
     try:
@@ -342,7 +403,14 @@ settings_chosen = pytest.mark.parametrize("chosen", list(POINTS))
 def test_a_case_base_interrupted_at_any_chance_has_done_all_or_nothing(
     name: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(memory_interrupted, name, chosen, str(memory_folder), POINTS[chosen], seconds=1500 if DEEP else 90)
+    found = apart(
+        memory_interrupted,
+        name,
+        chosen,
+        str(memory_folder),
+        POINTS[chosen],
+        seconds=1500 if DEEP else 90,
+    )
     tally("interrupts at a chance, CaseBase", assert_none(found))
 
 
@@ -351,7 +419,14 @@ def test_a_case_base_interrupted_at_any_chance_has_done_all_or_nothing(
 def test_a_store_interrupted_at_any_chance_equals_its_disk_or_says_to_open_it_again(
     name: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(store_interrupted, name, chosen, str(memory_folder), POINTS[chosen], seconds=1500 if DEEP else 90)
+    found = apart(
+        store_interrupted,
+        name,
+        chosen,
+        str(memory_folder),
+        POINTS[chosen],
+        seconds=1500 if DEEP else 90,
+    )
     tally("interrupts at a chance, CaseStore", assert_none(found))
 
 
@@ -360,23 +435,38 @@ def test_a_store_interrupted_at_any_chance_equals_its_disk_or_says_to_open_it_ag
 def test_opening_a_store_that_was_interrupted_at_any_chance_lets_it_be_opened_again(
     name: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(opening_interrupted, name, chosen, str(memory_folder), POINTS[chosen], seconds=1500 if DEEP else 90)
+    found = apart(
+        opening_interrupted,
+        name,
+        chosen,
+        str(memory_folder),
+        POINTS[chosen],
+        seconds=1500 if DEEP else 90,
+    )
     tally("interrupts at a chance, opening a CaseStore", assert_none(found))
 
 
 @needs_signals
 @pytest.mark.parametrize("kind", ["CaseBase", "CaseStore"])
-def test_signals_at_random_moments_lose_nothing(kind: str, memory_folder: Path, tally: Tally) -> None:
+def test_signals_at_random_moments_lose_nothing(
+    kind: str, memory_folder: Path, tally: Tally
+) -> None:
     times = 5000 if DEEP else 100
-    hits, _ = apart(living_under_signals, kind, str(memory_folder), times, seconds=1500 if DEEP else 90)
+    hits, _ = apart(
+        living_under_signals, kind, str(memory_folder), times, seconds=1500 if DEEP else 90
+    )
     assert hits == times
     tally(f"signals at random moments, {kind}", hits)
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs a system that tells and limits memory")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="needs a system that tells and limits memory"
+)
 @pytest.mark.parametrize("kind", ["CaseBase", "CaseStore"])
 def test_an_update_that_memory_does_not_suffice_for_has_done_all_or_nothing(
     kind: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(memory_exhausted, kind, str(memory_folder), 300 if DEEP else 8, seconds=900 if DEEP else 90)
+    found = apart(
+        memory_exhausted, kind, str(memory_folder), 300 if DEEP else 8, seconds=900 if DEEP else 90
+    )
     tally("updates that memory did not suffice for", assert_none(found))

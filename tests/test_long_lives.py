@@ -1,7 +1,7 @@
 """However long it lives, it holds no more than at the start, and says what a rebuild says.
 
-Sizes are asserted, and not times: what an update takes follows from what it goes through, and `scripts/bench lives`
-prints both. The deep tier lives longer.
+Sizes are asserted, and not times: what an update takes follows from what it goes through,
+and `scripts/bench lives` prints both. The deep tier lives longer.
 """
 
 import gc
@@ -17,9 +17,12 @@ from casegraph import CaseBase, CaseStore, Settings
 from casegraph.statistics.backlog import MAX_BASELINES
 
 UPDATES = 10_000 if DEEP else 600
-WINDOW, EVERY = 60, 10  # of so many updates, early and late, sizes are compared; each is measured so often
+# The sizes of so many updates, early and late, are compared; each is measured so often.
+WINDOW = 60
+EVERY = 10
 GROWTH = 1.5  # times the early size
-GRAPHS = MAX_BASELINES + 2  # those that counts may have to catch up from, the present one, and one under way
+# Those that counts may have to catch up from, the present one, and one under way.
+GRAPHS = MAX_BASELINES + 2
 NAMES = 64  # beside as many as live
 CLUSTERED = {
     "hac": SETTINGS["paper"],
@@ -47,12 +50,16 @@ def lived(cases: CaseBase, name: str) -> tuple[list[Size], list[Size]]:
 def assert_bounded(cases: CaseBase, early: list[Size], late: list[Size]) -> None:
     """Nothing has piled up: bytes, graphs, names."""
     most, before = (max(size.bytes for size in sizes) for sizes in (late, early))
-    assert most <= GROWTH * before, f"{before:,} bytes have become {most:,} after {UPDATES:,} updates"
+    assert most <= GROWTH * before, (
+        f"{before:,} bytes have become {most:,} after {UPDATES:,} updates"
+    )
     graphs = max(size.graphs for size in early + late)
     assert graphs <= GRAPHS, f"{graphs} graphs are held"
     living = {name for fact in facts_of(cases) for name in fact}
     names = max(size.names for size in late)
-    assert names <= len(living) + NAMES, f"{names} names that came and went are held, beside {len(living)} that live"
+    assert names <= len(living) + NAMES, (
+        f"{names} names that came and went are held, beside {len(living)} that live"
+    )
 
 
 def assert_says_what_a_rebuild_says(cases: CaseBase, other: CaseBase) -> None:
@@ -70,7 +77,9 @@ def graphs_alive(cases: CaseBase) -> int:
 
 
 @every_life
-def test_a_case_base_holds_no_more_late_in_its_life_and_says_what_a_rebuild_says(name: str, tally: Tally) -> None:
+def test_a_case_base_holds_no_more_late_in_its_life_and_says_what_a_rebuild_says(
+    name: str, tally: Tally
+) -> None:
     cases = CaseBase()
     before = graphs_alive(cases)
     assert_bounded(cases, *lived(cases, name))
@@ -87,7 +96,9 @@ def test_a_store_holds_no_more_late_in_its_life_and_opens_as_it_was(
         assert_bounded(store, *lived(store, name))
         assert store.sequence == UPDATES + 1
         assert_says_what_a_rebuild_says(store, rebuilt(facts_of(store)))
-        assert_says_what_a_rebuild_says(store, CaseStore.open(memory_folder / "store", read_only=True))
+        assert_says_what_a_rebuild_says(
+            store, CaseStore.open(memory_folder / "store", read_only=True)
+        )
     tally("updates of long lives", UPDATES)
 
 

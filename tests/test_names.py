@@ -50,7 +50,9 @@ def test_ranks_are_the_order_of_names_after_every_batch(batches: list[list[str]]
 def test_ranks_are_the_order_of_names_whether_few_or_many_are_new() -> None:
     names, given_so_far = Names(), 0
     for new in (3, 1, 64, 65, 5_000, 1, 64, 77, 79, 200, 0, 1):
-        names = extended(names, [f"name {(given_so_far + number) * 7919 % 100_003}" for number in range(new)])
+        names = extended(
+            names, [f"name {(given_so_far + number) * 7919 % 100_003}" for number in range(new)]
+        )
         given_so_far += new
         assert_ranks_are_the_order_of_names(names)
 
@@ -63,7 +65,9 @@ def test_who_holds_names_keeps_them_whatever_others_make_of_them(
     before = list(held.names)
     for more in (one_way, other_way, [["new", *before]]):
         longer = extended(held, *more)
-        assert longer.names == list(dict.fromkeys([*before, *(name for batch in more for name in batch)]))
+        assert longer.names == list(
+            dict.fromkeys([*before, *(name for batch in more for name in batch)])
+        )
         assert [longer.find(name) for name in longer.names] == list(range(len(longer)))
         assert_ranks_are_the_order_of_names(longer)
         assert held.names == before
@@ -92,7 +96,9 @@ def test_names_that_are_kept_keep_their_serial_numbers_and_others_get_new_ones(
     gone = len(names) - len(chosen)
     assert again.serials().tolist() == [*chosen, *range(len(names), len(names) + gone)]
     assert again.arrived == len(names) + gone
-    assert again.serials(found).tolist() == [again.serials().tolist()[identity] for identity in found.tolist()]
+    assert again.serials(found).tolist() == [
+        again.serials().tolist()[identity] for identity in found.tolist()
+    ]
     assert_ranks_are_the_order_of_names(again)
 
 
@@ -109,7 +115,10 @@ def test_threads_that_make_longer_names_of_the_same_ones_do_not_meet() -> None:
     for thread in threads:
         thread.join()
     for number_of_thread, names in made.items():
-        assert names.names == [*shared.names, *(f"{number_of_thread} {number}" for number in range(300))]
+        assert names.names == [
+            *shared.names,
+            *(f"{number_of_thread} {number}" for number in range(300)),
+        ]
         assert [names.find(name) for name in names.names] == list(range(310))
 
 
@@ -119,7 +128,13 @@ def test_names_are_ordered_by_code_points() -> None:
 
 
 def test_ids_of_nothing_are_an_empty_array_of_ids() -> None:
-    assert ids().dtype == ids([1]).dtype == Names().extended([])[1].dtype == Names().ranks().dtype == "int32"
+    assert (
+        ids().dtype
+        == ids([1]).dtype
+        == Names().extended([])[1].dtype
+        == Names().ranks().dtype
+        == "int32"
+    )
 
 
 def assert_ranks_are_the_order_of_names(names: Names) -> None:

@@ -3,7 +3,16 @@ from random import Random
 import pytest
 from hypothesis import given
 from tests import oracle
-from tests.strategies import Fact, Step, fact_lists, histories, profiles_of, random_facts, relation_in_oracle, surviving
+from tests.strategies import (
+    Fact,
+    Step,
+    fact_lists,
+    histories,
+    profiles_of,
+    random_facts,
+    relation_in_oracle,
+    surviving,
+)
 
 from casegraph.graph.graph import Graph
 from casegraph.similarity.profiles import NONE, Profiles
@@ -21,9 +30,9 @@ def kept_up_to_date(history: list[Step], graph: Graph) -> Profiles:
 def by_relations(graph: Graph, profiles: Profiles) -> dict[frozenset[object], set[str]]:
     """Who has which set of relations, in names."""
     return {
-        frozenset(relation_in_oracle(graph, relation) for relation in profiles.relations(profile).tolist()): {
-            graph.entities[entity] for entity in profiles.members(profile).tolist()
-        }
+        frozenset(
+            relation_in_oracle(graph, relation) for relation in profiles.relations(profile).tolist()
+        ): {graph.entities[entity] for entity in profiles.members(profile).tolist()}
         for profile in profiles.living()
     }
 
@@ -36,7 +45,9 @@ def expected(facts: oracle.Facts) -> dict[frozenset[object], set[str]]:
 
 
 @given(histories())
-def test_profiles_after_any_history_are_those_of_the_facts_that_survive_it(history: list[Step]) -> None:
+def test_profiles_after_any_history_are_those_of_the_facts_that_survive_it(
+    history: list[Step],
+) -> None:
     graph = Graph()
     profiles = kept_up_to_date(history, graph)
     fresh = Graph.of(surviving(history))
@@ -73,7 +84,11 @@ def test_profiles_of_few_and_of_many_entities_at_once_are_the_oracles(entities: 
 def test_every_entity_is_a_member_of_its_own_profile_and_of_no_other(history: list[Step]) -> None:
     graph = Graph()
     profiles = kept_up_to_date(history, graph)
-    member_of = {entity: profile for profile in profiles.living() for entity in profiles.members(profile).tolist()}
+    member_of = {
+        entity: profile
+        for profile in profiles.living()
+        for entity in profiles.members(profile).tolist()
+    }
     assert [profiles.of(entity) for entity in range(len(graph.entities))] == [
         member_of.get(entity, NONE) for entity in range(len(graph.entities))
     ]
@@ -91,7 +106,9 @@ def test_refresh_names_the_entities_whose_profile_changed(history: list[Step]) -
         seen = sorted(range(len(graph.entities)), key=int)
         names = graph.entities.names
         assert reshaped.tolist() == [
-            entity for entity in seen if oracle.profile(before, names[entity]) != oracle.profile(after, names[entity])
+            entity
+            for entity in seen
+            if oracle.profile(before, names[entity]) != oracle.profile(after, names[entity])
         ]
         before = after
 
@@ -116,4 +133,6 @@ def test_what_profiles_have_in_common_is_counted_for_all_at_once(added: list[Fac
     for profile in profiles.living():
         assert profiles.common(profile).tolist() == [len(sets[profile] & other) for other in sets]
     for relation in range(2 * len(graph.relations)):
-        assert profiles.having(relation).tolist() == [profile for profile, own in enumerate(sets) if relation in own]
+        assert profiles.having(relation).tolist() == [
+            profile for profile, own in enumerate(sets) if relation in own
+        ]

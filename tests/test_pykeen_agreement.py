@@ -1,4 +1,6 @@
-"""Ranks and metrics are those of PyKEEN's evaluator, which is given the same scores and does its own filtering."""
+"""Ranks and metrics are those of PyKEEN's evaluator, which is given the same scores
+and does its own filtering.
+"""
 
 from typing import Any, TypeAlias
 
@@ -10,16 +12,22 @@ from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import Evaluation, evaluate
 
-pytestmark = pytest.mark.filterwarnings("default")  # PyKEEN and what it imports warn of their own affairs
+# PyKEEN and what it imports warn of their own affairs.
+pytestmark = pytest.mark.filterwarnings("default")
 torch = pytest.importorskip("torch", reason="PyKEEN is not installed")
 pykeen = pytest.importorskip("pykeen.evaluation.evaluator", reason="PyKEEN is not installed")
-Evaluator = pytest.importorskip("pykeen.evaluation", reason="PyKEEN is not installed").RankBasedEvaluator
+Evaluator = pytest.importorskip(
+    "pykeen.evaluation", reason="PyKEEN is not installed"
+).RankBasedEvaluator
 
-Theirs: TypeAlias = Any  # what PyKEEN and torch make; neither need be installed where types are checked
+# What PyKEEN and torch make; neither need be installed where types are checked.
+Theirs: TypeAlias = Any
 
 SETTINGS = Settings(max_length=2)
 RANKS = ("realistic", "optimistic", "pessimistic")
-needs_data = pytest.mark.skipif(find("UMLS") is None, reason="the benchmark data is not on this machine")
+needs_data = pytest.mark.skipif(
+    find("UMLS") is None, reason="the benchmark data is not on this machine"
+)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +39,9 @@ def ours() -> Evaluation:
 def theirs(ours: Evaluation) -> Theirs:
     """PyKEEN's evaluator, fed with the scores of every question, heads first."""
     evaluator = Evaluator(filtered=True, clear_on_finalize=False)
-    known = torch.tensor(rows_of(ours, [fact for split in ("train", "valid", "test") for fact in facts(split)]))
+    known = torch.tensor(
+        rows_of(ours, [fact for split in ("train", "valid", "test") for fact in facts(split)])
+    )
     for side in ("head", "tail"):
         asked = np.flatnonzero(ours.questions.is_head == (side == "head")).tolist()
         feed(
@@ -56,7 +66,8 @@ def test_ranks_are_equal(ours: Evaluation, theirs: Theirs, side: str, ties: str)
 
 @needs_data
 def test_metrics_are_equal(ours: Evaluation, theirs: Theirs) -> None:
-    for batches in theirs.ranks.values():  # it keeps realistic ranks, and would divide them, in single precision
+    # It keeps realistic ranks, and would divide them, in single precision.
+    for batches in theirs.ranks.values():
         batches[:] = [batch.astype(np.float64) for batch in batches]
     expected = theirs.finalize().to_flat_dict()
     shared = [name for name in ours.metrics if ".original." not in name]
@@ -85,17 +96,25 @@ def scores(ours: Evaluation, asked: list[int]) -> Theirs:
     for row, question in enumerate(asked):
         head, relation, tail = ours.questions.fact(question)
         is_head = ours.questions.is_head[question]
-        for answer in cases.ask_head(relation, tail, top=-1) if is_head else cases.ask(head, relation, top=-1):
+        for answer in (
+            cases.ask_head(relation, tail, top=-1) if is_head else cases.ask(head, relation, top=-1)
+        ):
             table[row, place[answer.entity]] = answer.score
     return table
 
 
-def feed(evaluator: Theirs, side: str, table: Theirs, known: Theirs, asked: list[list[int]]) -> None:
+def feed(
+    evaluator: Theirs, side: str, table: Theirs, known: Theirs, asked: list[list[int]]
+) -> None:
     """As PyKEEN's own loop does: filter all known answers, put the target back, rank it."""
     batch, column = torch.tensor(asked), 0 if side == "head" else 2
     place = torch.arange(len(batch))
     targets = table[place, batch[:, column]]
-    positives, _ = pykeen.create_sparse_positive_filter_(hrt_batch=batch, all_pos_triples=known, filter_col=column)
+    positives, _ = pykeen.create_sparse_positive_filter_(
+        hrt_batch=batch, all_pos_triples=known, filter_col=column
+    )
     filtered = pykeen.filter_scores_(scores=table, filter_batch=positives)
     filtered[place, batch[:, column]] = targets
-    evaluator.process_scores_(hrt_batch=batch, target=side, scores=filtered, true_scores=targets[:, None])
+    evaluator.process_scores_(
+        hrt_batch=batch, target=side, scores=filtered, true_scores=targets[:, None]
+    )

@@ -14,7 +14,9 @@ TIES = ["realistic", "optimistic", "pessimistic"]
 def standing(*rows: tuple[float, int, int, int]) -> Standings:
     """One row (score, better, equal, earlier) for each target."""
     score, better, equal, earlier = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-    return Standings(score, better.astype(np.int64), equal.astype(np.int64), earlier.astype(np.int64))
+    return Standings(
+        score, better.astype(np.int64), equal.astype(np.int64), earlier.astype(np.int64)
+    )
 
 
 def counts(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -23,7 +25,10 @@ def counts(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 def only(found: Ranks) -> list[float]:
     """Optimistic, realistic, pessimistic and original rank of the one target."""
-    return [float(rank[0]) for rank in (found.optimistic, found.realistic, found.pessimistic, found.original)]
+    return [
+        float(rank[0])
+        for rank in (found.optimistic, found.realistic, found.pessimistic, found.original)
+    ]
 
 
 def test_a_target_that_nothing_ties_with_has_one_rank() -> None:
@@ -55,12 +60,21 @@ def test_where_nothing_is_reached_every_entity_that_is_not_passed_over_ties() ->
 
 
 def test_metrics_are_means_over_sides() -> None:
-    found = ranks(standing((1, 0, 0, 0), (1, 3, 2, 1), (0, 1, 0, 0)), counts(20, 20, 20))  # realistic: 1, 5, 11.5
+    # Realistic: 1, 5, 11.5.
+    found = ranks(standing((1, 0, 0, 0), (1, 3, 2, 1), (0, 1, 0, 0)), counts(20, 20, 20))
     values = metrics(found, np.array([False, False, True]))
-    assert values["both.realistic.inverse_harmonic_mean_rank"] == pytest.approx((1 + 1 / 5 + 1 / 11.5) / 3, abs=1e-15)
-    assert values["tail.realistic.inverse_harmonic_mean_rank"] == pytest.approx((1 + 1 / 5) / 2, abs=1e-15)
-    assert values["both.optimistic.inverse_harmonic_mean_rank"] == pytest.approx((1 + 1 / 4 + 1 / 2) / 3, abs=1e-15)
-    assert values["both.pessimistic.arithmetic_mean_rank"] == pytest.approx((1 + 6 + 21) / 3, abs=1e-15)
+    assert values["both.realistic.inverse_harmonic_mean_rank"] == pytest.approx(
+        (1 + 1 / 5 + 1 / 11.5) / 3, abs=1e-15
+    )
+    assert values["tail.realistic.inverse_harmonic_mean_rank"] == pytest.approx(
+        (1 + 1 / 5) / 2, abs=1e-15
+    )
+    assert values["both.optimistic.inverse_harmonic_mean_rank"] == pytest.approx(
+        (1 + 1 / 4 + 1 / 2) / 3, abs=1e-15
+    )
+    assert values["both.pessimistic.arithmetic_mean_rank"] == pytest.approx(
+        (1 + 6 + 21) / 3, abs=1e-15
+    )
     assert [values[f"both.realistic.hits_at_{k}"] for k in HITS] == [1 / 3, 1 / 3, 2 / 3, 2 / 3]
     assert [values[f"head.optimistic.hits_at_{k}"] for k in HITS] == [0, 1, 1, 1]
 
@@ -83,15 +97,24 @@ def test_metrics_have_flat_names_and_only_of_the_sides_that_were_asked() -> None
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), min_size=1, max_size=30), st.randoms()
+    st.lists(
+        st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), min_size=1, max_size=30
+    ),
+    st.randoms(),
 )
-def test_metrics_do_not_depend_on_the_order_of_the_ranks(rows: list[tuple[int, int, bool]], random: Random) -> None:
+def test_metrics_do_not_depend_on_the_order_of_the_ranks(
+    rows: list[tuple[int, int, bool]], random: Random
+) -> None:
     shuffled = rows.copy()
     random.shuffle(shuffled)
     assert _metrics(rows) == _metrics(shuffled)
 
 
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), min_size=1, max_size=30
+    )
+)
 def test_pessimistic_is_never_better_than_realistic_nor_realistic_than_optimistic(
     rows: list[tuple[int, int, bool]],
 ) -> None:
@@ -109,6 +132,7 @@ def test_joined_ranks_keep_their_order() -> None:
 
 def _metrics(rows: list[tuple[int, int, bool]]) -> dict[str, float]:
     found = ranks(
-        standing(*((1.0, better, equal, equal // 2) for better, equal, _ in rows)), counts(*[200] * len(rows))
+        standing(*((1.0, better, equal, equal // 2) for better, equal, _ in rows)),
+        counts(*[200] * len(rows)),
     )
     return metrics(found, np.array([is_head for *_, is_head in rows]))

@@ -1,4 +1,6 @@
-"""After any history the counts are those of a case base built from the surviving facts in one go."""
+"""After any history the counts are those of a case base built
+from the surviving facts in one go.
+"""
 
 from random import Random
 
@@ -17,7 +19,11 @@ Fact = tuple[str, str, str]
 
 
 def some_fact(random: Random, entities: int = 7, relations: int = 3) -> Fact:
-    return f"e{random.randrange(entities)}", f"r{random.randrange(relations)}", f"e{random.randrange(entities)}"
+    return (
+        f"e{random.randrange(entities)}",
+        f"r{random.randrange(relations)}",
+        f"e{random.randrange(entities)}",
+    )
 
 
 def rebuilt(cases: CaseBase, facts: set[Fact]) -> CaseBase:
@@ -28,18 +34,26 @@ def rebuilt(cases: CaseBase, facts: set[Fact]) -> CaseBase:
 
 
 def assert_same_counts(cases: CaseBase, other: CaseBase, relation: int) -> None:
-    mine, theirs = cases.state.statistics.everyone(relation), other.state.statistics.everyone(relation)
+    mine, theirs = (
+        cases.state.statistics.everyone(relation),
+        other.state.statistics.everyone(relation),
+    )
     for column in COLUMNS:
         assert np.array_equal(getattr(mine, column), getattr(theirs, column)), column
 
 
 def live_through(random: Random, settings: Settings, steps: int) -> int:
-    """Add and retract a few facts at a time, asking now and then; returns how many counts were brought up to date."""
+    """Add and retract a few facts at a time, asking now and then.
+
+    Returns how many counts were brought up to date.
+    """
     cases, kept_up = CaseBase(settings), 0
     facts = {some_fact(random) for _ in range(random.randint(2, 14))}
     cases.update(add=sorted(facts))
     for _ in range(steps):
-        counted = random.sample(range(cases.graph.directions), random.randint(0, cases.graph.directions))
+        counted = random.sample(
+            range(cases.graph.directions), random.randint(0, cases.graph.directions)
+        )
         for relation in counted:
             cases.state.statistics.everyone(relation)
         gone = random.sample(sorted(facts), min(len(facts), random.randint(0, 2)))
@@ -48,7 +62,9 @@ def live_through(random: Random, settings: Settings, steps: int) -> int:
         facts = (facts - set(gone)) | set(come)
         other = rebuilt(cases, facts)
         assert set(cases.graph.facts()) == facts
-        for relation in random.sample(range(other.graph.directions), min(3, other.graph.directions)):
+        for relation in random.sample(
+            range(other.graph.directions), min(3, other.graph.directions)
+        ):
             kept_up += cases.state.statistics.is_kept(relation)
             assert_same_counts(cases, other, relation)
     return kept_up
@@ -91,11 +107,15 @@ def test_an_update_leaves_who_still_holds_the_old_cases_alone() -> None:
     cases = CaseBase()
     cases.update(add=[("a", "r", "b"), ("b", "s", "c"), ("a", "t", "c")])
     held = cases.state
-    before = {relation: held.statistics.everyone(relation) for relation in range(held.graph.directions)}
+    before = {
+        relation: held.statistics.everyone(relation) for relation in range(held.graph.directions)
+    }
     cases.update(add=[("c", "r", "a")], retract=[("a", "t", "c")])
     for relation, counts in before.items():
         for column in COLUMNS:
-            assert np.array_equal(getattr(held.statistics.everyone(relation), column), getattr(counts, column))
+            assert np.array_equal(
+                getattr(held.statistics.everyone(relation), column), getattr(counts, column)
+            )
     assert ("a", "t", "c") in held.graph
     assert ("c", "r", "a") not in held.graph
 
@@ -103,7 +123,10 @@ def test_an_update_leaves_who_still_holds_the_old_cases_alone() -> None:
 def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
     random = Random(3)
     for _ in range(200):
-        n, facts = random.randint(1, 5), sorted({some_fact(random) for _ in range(random.randint(2, 16))})
+        n, facts = (
+            random.randint(1, 5),
+            sorted({some_fact(random) for _ in range(random.randint(2, 16))}),
+        )
         fact = random.choice(facts)
         graph = Graph.of(facts)
         lost = hits_of(graph, n)
@@ -117,8 +140,13 @@ def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
         assert head is not None
         assert relation is not None
         assert tail is not None
-        labels, types, hits_, entities, _ = kernels.cycles_through(graph.kernel, head, 2 * relation, tail, n, n)
-        found = {(r, t): hits for r, t, hits in zip(labels.tolist(), types.tolist(), hits_.tolist(), strict=True)}
+        labels, types, hits_, entities, _ = kernels.cycles_through(
+            graph.kernel, head, 2 * relation, tail, n, n
+        )
+        found = {
+            (r, t): hits
+            for r, t, hits in zip(labels.tolist(), types.tolist(), hits_.tolist(), strict=True)
+        }
         assert found == {key: hits for key, hits in lost.items() if hits}
         before, after = own_hits(graph, n), own_hits(graph.without([fact]), n)
         assert entities.tolist() == sorted({row[0] for row, _ in before.items() ^ after.items()})
@@ -130,7 +158,10 @@ def own_hits(graph: Graph, n: int) -> dict[tuple[int, int, int], int]:
     columns = kernels.closed_paths(
         graph.kernel, own, own, np.zeros(0, dtype=np.bool), n, n, 2, np.zeros(2, dtype=np.int64)
     )
-    return {(e, r, t): hits for e, r, t, hits in zip(*(column.tolist() for column in columns), strict=True)}
+    return {
+        (e, r, t): hits
+        for e, r, t, hits in zip(*(column.tolist() for column in columns), strict=True)
+    }
 
 
 def hits_of(graph: Graph, n: int) -> dict[tuple[int, int], int]:
@@ -145,4 +176,6 @@ def hits_of(graph: Graph, n: int) -> dict[tuple[int, int], int]:
         2,
         np.zeros(2, dtype=np.int64),
     )
-    return {(r, t): hits for _, r, t, hits in zip(*(column.tolist() for column in columns), strict=True)}
+    return {
+        (r, t): hits for _, r, t, hits in zip(*(column.tolist() for column in columns), strict=True)
+    }

@@ -27,18 +27,27 @@ def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int)
     for entity in sorted(oracle.entities(facts)):
         for relation in range(2 * len(graph.relations)):
             query = Query(graph.entities.names.index(entity), relation)
-            near = [graph.entities[other] for other in contextual_entities(profiles, graph, query, k).tolist()]
-            assert near == oracle.contextual_entities(facts, entity, relation_in_oracle(graph, relation), k)
+            near = [
+                graph.entities[other]
+                for other in contextual_entities(profiles, graph, query, k).tolist()
+            ]
+            assert near == oracle.contextual_entities(
+                facts, entity, relation_in_oracle(graph, relation), k
+            )
 
 
 @given(fact_lists(least=1), st.integers(0, 9))
-def test_contextual_entities_are_the_most_similar_that_have_the_relation(added: list[Fact], k: int) -> None:
+def test_contextual_entities_are_the_most_similar_that_have_the_relation(
+    added: list[Fact], k: int
+) -> None:
     graph = Graph.of(added)
     assert_agrees(graph, profiles_of(graph), oracle.both_ways(added), k)
 
 
 @given(histories(), st.integers(1, 9))
-def test_contextual_entities_depend_on_the_surviving_facts_alone(history: list[Step], k: int) -> None:
+def test_contextual_entities_depend_on_the_surviving_facts_alone(
+    history: list[Step], k: int
+) -> None:
     graph, profiles = Graph(), Profiles()
     for doing, named in history:
         change = graph.add(named) if doing == "add" else graph.retract(named)
@@ -58,7 +67,8 @@ def in_names(graph: Graph, k: int) -> dict[tuple[str, str], list[str]]:
     profiles = profiles_of(graph)
     return {
         (name, graph.relation_name(relation)): [
-            graph.entities[other] for other in contextual_entities(profiles, graph, Query(entity, relation), k).tolist()
+            graph.entities[other]
+            for other in contextual_entities(profiles, graph, Query(entity, relation), k).tolist()
         ]
         for entity, name in enumerate(graph.entities.names)
         for relation in range(2 * len(graph.relations))
@@ -75,14 +85,21 @@ def test_similar_entities_are_the_most_similar_of_all(added: list[Fact], k: int)
 
 
 def closest(facts: oracle.Facts, name: str) -> list[str]:
-    """All other entities, the most similar first, of equal ones those with more facts, then by name."""
+    """All other entities, the most similar first, of equal ones those
+    with more facts, then by name.
+    """
     known = Counter(head for head, _, _ in facts)
     others = oracle.entities(facts) - {name}
-    return sorted(others, key=lambda other: (-round(oracle.similarity(facts, name, other), 12), -known[other], other))
+    return sorted(
+        others,
+        key=lambda other: (-round(oracle.similarity(facts, name, other), 12), -known[other], other),
+    )
 
 
 @given(fact_lists(least=1), st.integers(0, 9))
-def test_nearest_to_a_profile_are_its_own_members_and_then_the_most_similar_others(added: list[Fact], k: int) -> None:
+def test_nearest_to_a_profile_are_its_own_members_and_then_the_most_similar_others(
+    added: list[Fact], k: int
+) -> None:
     graph, facts = Graph.of(added), oracle.both_ways(added)
     profiles, known = profiles_of(graph), Counter(head for head, _, _ in facts)
     for profile in profiles.living():
@@ -96,7 +113,13 @@ def test_nearest_to_a_profile_are_its_own_members_and_then_the_most_similar_othe
 
 
 def test_of_equally_similar_entities_those_with_more_facts_come_first_then_by_name() -> None:
-    added = [("asked", "r", "x"), ("z", "r", "x"), ("z", "r", "y"), ("b", "r", "x"), ("a", "r", "x")]
+    added = [
+        ("asked", "r", "x"),
+        ("z", "r", "x"),
+        ("z", "r", "y"),
+        ("b", "r", "x"),
+        ("a", "r", "x"),
+    ]
     graph = Graph.of(added)
     asked = Query(graph.entities.names.index("asked"), 0)
     near = contextual_entities(profiles_of(graph), graph, asked, 3).tolist()

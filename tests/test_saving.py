@@ -1,4 +1,6 @@
-"""A saved case base answers as before, and a file that is anything else is refused in one sentence."""
+"""A saved case base answers as before, and a file
+that is anything else is refused in one sentence.
+"""
 
 import errno
 import io
@@ -46,7 +48,11 @@ def said(cases: CaseBase) -> list[list[Any]]:
         for relation in sorted(cases.graph.relations.names)
         for answers in (cases.ask(name, relation, top=-1), cases.ask_head(relation, name, top=-1))
     ]
-    return [answers, [cases.explain(answer) for each in answers for answer in each], cases.score(FACTS)]
+    return [
+        answers,
+        [cases.explain(answer) for each in answers for answer in each],
+        cases.score(FACTS),
+    ]
 
 
 @pytest.fixture
@@ -59,7 +65,10 @@ def file(tmp_path: Path) -> Path:
 
 
 def assert_refused(file: Path, kind: type[CasegraphError], words: str) -> None:
-    """One sentence that begins with the file and offers the next step; the folder stays as it was."""
+    """One sentence that begins with the file and offers the next step.
+
+    The folder stays as it was.
+    """
     before = {path: path.read_bytes() for path in file.parent.iterdir() if path.is_file()}
     with pytest.raises(kind) as raised:
         CaseBase.load(file)
@@ -91,7 +100,9 @@ def put(name: str, place: int | slice | tuple[int, int], value: int) -> Callable
 
 @pytest.mark.parametrize("prepared", [True, False], ids=["counted", "not counted"])
 @pytest.mark.parametrize(
-    "settings", [Settings(), PAPER, GRINCH, Settings.cbr("FB122")], ids=["default", "paper", "grinch", "cbr"]
+    "settings",
+    [Settings(), PAPER, GRINCH, Settings.cbr("FB122")],
+    ids=["default", "paper", "grinch", "cbr"],
 )
 def test_what_was_saved_says_the_same(settings: Settings, prepared: bool, tmp_path: Path) -> None:
     cases = case_base(FACTS, settings)
@@ -127,7 +138,9 @@ def test_any_case_base_under_any_settings_can_be_saved_and_goes_on(
         assert again.ask(head, relation, top=-1) == cases.ask(head, relation, top=-1)
 
 
-def test_saving_twice_gives_the_same_bytes_and_the_new_file_in_the_place_of_the_old(file: Path) -> None:
+def test_saving_twice_gives_the_same_bytes_and_the_new_file_in_the_place_of_the_old(
+    file: Path,
+) -> None:
     first = file.read_bytes()
     CaseBase.load(file).save(file)
     assert file.read_bytes() == first
@@ -152,10 +165,14 @@ def test_an_empty_case_base_can_be_saved(tmp_path: Path) -> None:
 def test_a_file_that_is_cut_short_is_refused(part: float, file: Path) -> None:
     whole = file.read_bytes()
     file.write_bytes(whole[: int(part * len(whole))])
-    assert_refused(file, IncompatibleFile, "is not a saved case base, or only a part of one; build it again")
+    assert_refused(
+        file, IncompatibleFile, "is not a saved case base, or only a part of one; build it again"
+    )
 
 
-@pytest.mark.parametrize("name", ["settings", "facts", "entity_names", "offsets", "types", "hits", "right"])
+@pytest.mark.parametrize(
+    "name", ["settings", "facts", "entity_names", "offsets", "types", "hits", "right"]
+)
 def test_a_flipped_byte_is_noticed(name: str, file: Path) -> None:
     with np.load(file, allow_pickle=False) as saved:
         content = saved[name].tobytes()
@@ -180,13 +197,16 @@ def test_another_format_version_is_refused(version: int, file: Path) -> None:
     assert_refused(
         file,
         IncompatibleFile,
-        f"has format {version}, this casegraph reads formats {FORMAT - 1} and {FORMAT}; build it again",
+        f"has format {version}, this casegraph reads formats {FORMAT - 1} and {FORMAT}; "
+        "build it again",
     )
 
 
 def test_a_file_of_arrays_without_a_version_is_refused(file: Path) -> None:
     rewrite(file, lambda arrays: arrays.pop("format"))
-    assert_refused(file, IncompatibleFile, f"has format 0, this casegraph reads formats {FORMAT - 1}")
+    assert_refused(
+        file, IncompatibleFile, f"has format 0, this casegraph reads formats {FORMAT - 1}"
+    )
 
 
 class Trap:
@@ -207,21 +227,32 @@ def test_nothing_in_a_pickle_is_run(tmp_path: Path) -> None:
     hidden[0] = trap
     with (tmp_path / "hidden.case").open("wb") as out:
         np.savez(out, format=np.array([FORMAT]), facts=hidden)
-    assert_refused(tmp_path / "hidden.case", IncompatibleFile, "is damaged (facts is not an array of numbers)")
+    assert_refused(
+        tmp_path / "hidden.case", IncompatibleFile, "is damaged (facts is not an array of numbers)"
+    )
     assert not trap.path.exists()
 
 
 TAMPERED: dict[str, tuple[Callable[[Arrays], object], str]] = {
-    "a path type of a relation that is not there": (put("types", 0, 1_000_000), "a path type names a relation"),
+    "a path type of a relation that is not there": (
+        put("types", 0, 1_000_000),
+        "a path type names a relation",
+    ),
     "the last path type": (put("types", -1, 99), "a path type names a relation"),
     "a head that is not there": (put("facts", (0, 0), 99), "facts name entities or relations"),
     "a tail below zero": (put("facts", (0, 2), -1), "facts name entities or relations"),
     "a relation that is not there": (put("facts", (0, 1), 6), "facts name entities or relations"),
     "names that repeat": (put("entity_offsets", slice(-1), 0), "entity names repeat"),
-    "names that end too early": (put("entity_offsets", slice(None), 0), "entity_offsets do not divide"),
+    "names that end too early": (
+        put("entity_offsets", slice(None), 0),
+        "entity_offsets do not divide",
+    ),
     "names that go back": (put("entity_offsets", 1, 9), "entity_offsets do not divide"),
     "facts that repeat": (put("facts", slice(2), 0), "facts repeat"),
-    "facts that are fractions": (lambda arrays: arrays.update(facts=arrays["facts"] + 0.5), "rows of three ids"),
+    "facts that are fractions": (
+        lambda arrays: arrays.update(facts=arrays["facts"] + 0.5),
+        "rows of three ids",
+    ),
     "more right than reached": (put("right", slice(None), 1 << 40), "more is right than reached"),
     "a path type without hits": (put("hits", 0, 0), "without hits"),
     "a relation that was not counted": (
@@ -229,7 +260,10 @@ TAMPERED: dict[str, tuple[Callable[[Arrays], object], str]] = {
         "paths of a relation reach that was not counted",
     ),
     "relations out of order": (put("counted", 0, 5), "of a relation that does not exist"),
-    "paths of a length that is not counted": (put("longest", 0, 1), "it is not said which paths are counted"),
+    "paths of a length that is not counted": (
+        put("longest", 0, 1),
+        "it is not said which paths are counted",
+    ),
     "longer paths than there are": (put("longest", 0, 9), "it is not said which paths are counted"),
     "names that are not UTF-8": (put("entity_names", 0, 255), "can't decode"),
     "settings that are no JSON": (put("settings", 0, 0), ""),
@@ -250,16 +284,27 @@ TREES: dict[str, tuple[Callable[[Arrays], object], str]] = {
     "no tree": (lambda arrays: arrays.pop("clusters"), "clusters"),
     "an entity that is not there": (put("clusters", 0, 99), "has other leaves than the facts"),
     "a number below -1": (put("clusters", 0, -2), "is not a row of entities"),
-    "a leaf twice": (lambda arrays: arrays["clusters"].put(0, arrays["clusters"][1]), "has other leaves"),
+    "a leaf twice": (
+        lambda arrays: arrays["clusters"].put(0, arrays["clusters"][1]),
+        "has other leaves",
+    ),
     "a join too many": (put("clusters", 0, -1), "does not join all of its leaves"),
-    "a join too few": (lambda arrays: arrays.update(clusters=arrays["clusters"][:-1]), "does not join all"),
+    "a join too few": (
+        lambda arrays: arrays.update(clusters=arrays["clusters"][:-1]),
+        "does not join all",
+    ),
     "nothing": (lambda arrays: arrays.update(clusters=arrays["clusters"][:0]), "has other leaves"),
-    "other numbers": (lambda arrays: arrays.update(clusters=arrays["clusters"] * 1.0), "is not a row of entities"),
+    "other numbers": (
+        lambda arrays: arrays.update(clusters=arrays["clusters"] * 1.0),
+        "is not a row of entities",
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", TREES)
-def test_a_tree_of_clusters_that_is_not_one_of_the_facts_is_refused(kind: str, tmp_path: Path) -> None:
+def test_a_tree_of_clusters_that_is_not_one_of_the_facts_is_refused(
+    kind: str, tmp_path: Path
+) -> None:
     file = tmp_path / "grown.case"
     case_base(FACTS, GRINCH).save(file)
     change, words = TREES[kind]
@@ -299,9 +344,13 @@ def test_settings_out_of_their_range_are_refused(file: Path) -> None:
 
 def test_what_is_no_file_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "folder.case").mkdir()
-    assert_refused(tmp_path / "folder.case", UnreadableFile, "is a folder, not a file; put the file itself")
     assert_refused(
-        tmp_path / "missing.case", UnreadableFile, "cannot be read (No such file or directory); check the name"
+        tmp_path / "folder.case", UnreadableFile, "is a folder, not a file; put the file itself"
+    )
+    assert_refused(
+        tmp_path / "missing.case",
+        UnreadableFile,
+        "cannot be read (No such file or directory); check the name",
     )
 
 
@@ -310,7 +359,9 @@ def test_an_empty_file_and_a_file_of_facts_are_refused(tmp_path: Path) -> None:
     (tmp_path / "facts.case").write_text("a\tr\tb\n", encoding="utf-8")
     for name in ("empty.case", "facts.case"):
         assert_refused(
-            tmp_path / name, IncompatibleFile, "is not a saved case base, or only a part of one; build it again"
+            tmp_path / name,
+            IncompatibleFile,
+            "is not a saved case base, or only a part of one; build it again",
         )
 
 
@@ -318,7 +369,10 @@ def test_saving_to_a_folder_that_does_not_exist_writes_nothing(tmp_path: Path) -
     place = tmp_path / "nowhere" / "x.case"
     with pytest.raises(UnreadableFile) as raised:
         case_base(FACTS).save(place)
-    assert str(raised.value) == f"{place}: cannot be written (No such file or directory); choose another place"
+    assert (
+        str(raised.value)
+        == f"{place}: cannot be written (No such file or directory); choose another place"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -335,7 +389,9 @@ def test_saving_below_a_file_is_refused(tmp_path: Path) -> None:
         case_base(FACTS).save(tmp_path / "file" / "x.case")
 
 
-@pytest.mark.parametrize("crash", [OSError(28, "No space left on device"), RuntimeError("crash"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "crash", [OSError(28, "No space left on device"), RuntimeError("crash"), KeyboardInterrupt()]
+)
 def test_a_crash_while_writing_leaves_the_old_file(
     crash: BaseException, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,7 +405,10 @@ def test_a_crash_while_writing_leaves_the_old_file(
     with pytest.raises(UnreadableFile if isinstance(crash, OSError) else type(crash)) as raised:
         case_base(FACTS[:5]).save(file)
     if isinstance(crash, OSError):
-        assert str(raised.value) == f"{file}: cannot be written (No space left on device); choose another place"
+        assert (
+            str(raised.value)
+            == f"{file}: cannot be written (No space left on device); choose another place"
+        )
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.iterdir()] == ["whole.case"]
 
@@ -361,7 +420,9 @@ def test_a_format_that_has_no_digest_is_not_believed_to_have_none(file: Path) ->
     assert_refused(file, IncompatibleFile, "its digest is missing, or not of its format")
 
 
-@pytest.mark.parametrize("name", ["settings", "facts", "entity_names", "hits", "longest", "counted"])
+@pytest.mark.parametrize(
+    "name", ["settings", "facts", "entity_names", "hits", "longest", "counted"]
+)
 def test_a_change_whose_sums_are_right_again_is_noticed(name: str, file: Path) -> None:
     with np.load(file, allow_pickle=False) as saved:
         arrays = {key: saved[key] for key in saved.files}
@@ -376,7 +437,9 @@ def members(file: Path) -> dict[str, bytes]:
         return {name: packed.read(name) for name in packed.namelist()}
 
 
-def packed(file: Path, parts: dict[str, bytes], method: int = zipfile.ZIP_STORED, copies: int = 1) -> None:
+def packed(
+    file: Path, parts: dict[str, bytes], method: int = zipfile.ZIP_STORED, copies: int = 1
+) -> None:
     with zipfile.ZipFile(file, "w", method) as out:
         for name, content in parts.items():
             for _ in range(copies):
@@ -446,7 +509,9 @@ def test_a_file_that_declares_more_than_it_has_takes_no_memory(kind: str, file: 
             print("refused")
     """
     if sys.platform == "linux":
-        done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, text=True
+        )
         assert done.stdout == "refused\n"
 
 
@@ -460,7 +525,9 @@ def test_a_pipe_in_the_place_of_a_case_file_is_not_waited_for(tmp_path: Path) ->
     if not hasattr(os, "mkfifo"):
         pytest.skip("no pipes in folders on this system")
     os.mkfifo(tmp_path / "x.case")
-    with pytest.raises(UnreadableFile, match="is a pipe, not a file; put the file itself in its place"):
+    with pytest.raises(
+        UnreadableFile, match="is a pipe, not a file; put the file itself in its place"
+    ):
         CaseBase.load(tmp_path / "x.case")
 
 
@@ -479,14 +546,20 @@ ODD_ARRAYS = {
     "small numbers": np.array([-1, 300], dtype=np.int16),
     "JSON of nothing": np.frombuffer(b"null", dtype=np.uint8),
     "deep JSON": np.frombuffer(b"[" * 100_000, dtype=np.uint8),
-    "JSON of a large number": np.frombuffer(b'{"neighbours": 1' + b"0" * 5000 + b"}", dtype=np.uint8),
+    "JSON of a large number": np.frombuffer(
+        b'{"neighbours": 1' + b"0" * 5000 + b"}", dtype=np.uint8
+    ),
 }
-NAMES = """format settings facts entity_names entity_offsets relation_names relation_offsets counted longest offsets
-           types hits reached right left_out digest""".split()  # noqa: SIM905
+NAMES = """
+    format settings facts entity_names entity_offsets relation_names relation_offsets
+    counted longest offsets types hits reached right left_out digest
+""".split()  # noqa: SIM905
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_whatever_is_in_the_place_of_an_array_is_refused_in_one_sentence(name: str, file: Path) -> None:
+def test_whatever_is_in_the_place_of_an_array_is_refused_in_one_sentence(
+    name: str, file: Path
+) -> None:
     whole = file.read_bytes()
     for odd in ODD_ARRAYS.values():
         file.write_bytes(whole)
@@ -503,15 +576,23 @@ def mutated(arrays: Arrays, random: Random) -> None:
     array = arrays[name].copy()
     for _ in range(random.randint(1, 3)):
         if array.size and random.random() < 0.8:
-            odd = random.choice([0, 1, -1, 2**31 - 1, 2**62, random.getrandbits(8), random.getrandbits(62)])
+            odd = random.choice(
+                [0, 1, -1, 2**31 - 1, 2**62, random.getrandbits(8), random.getrandbits(62)]
+            )
             array.ravel()[random.randrange(array.size)] = np.array(odd).astype(array.dtype)
         else:
-            array = array[: random.randint(0, len(array))] if random.random() < 0.5 else np.concatenate([array, array])
+            array = (
+                array[: random.randint(0, len(array))]
+                if random.random() < 0.5
+                else np.concatenate([array, array])
+            )
     arrays[name] = array
 
 
 @pytest.mark.parametrize("settings", [Settings(), GRINCH], ids=["default", "grinch"])
-def test_a_case_file_changed_at_random_answers_or_is_refused(settings: Settings, tmp_path: Path) -> None:
+def test_a_case_file_changed_at_random_answers_or_is_refused(
+    settings: Settings, tmp_path: Path
+) -> None:
     cases = case_base(FACTS, settings)
     cases.prepare()
     cases.save(tmp_path / "x.case")
@@ -542,7 +623,9 @@ def test_bytes_changed_at_random_are_noticed_or_harmless(file: Path) -> None:
         assert said(again) == expected
 
 
-def test_a_disk_that_fails_while_saving_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_while_saving_leaves_the_old_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before, flushed = file.read_bytes(), []
 
     def fail(opened: int, *_: object) -> None:

@@ -1,4 +1,6 @@
-"""Shards counted anywhere add up to what one process counts, to the last byte, and anything else is refused."""
+"""Shards counted anywhere add up to what one process counts, to the last byte,
+and anything else is refused.
+"""
 
 import json
 from collections.abc import Callable
@@ -57,12 +59,21 @@ def assert_same_counts(cases: State, expected: State) -> None:
     assert sorted(cases.statistics.counted) == sorted(expected.statistics.counted)
     for relation, counts in expected.statistics.counted.items():
         for column in ("types", *COUNT_COLUMNS):
-            one, other = getattr(cases.statistics.counted[relation], column), getattr(counts, column)
+            one, other = (
+                getattr(cases.statistics.counted[relation], column),
+                getattr(counts, column),
+            )
             assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
 
 
 @example_settings(max_examples=60)
-@given(histories(), some_settings(), st.integers(1, 5), st.integers(1, 5), st.randoms(use_true_random=False))
+@given(
+    histories(),
+    some_settings(),
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.randoms(use_true_random=False),
+)
 def test_shards_counted_under_any_ids_add_up_to_what_one_process_counts(
     history: list[Step], settings: Settings, first: int, second: int, random: Random
 ) -> None:
@@ -94,7 +105,12 @@ def test_shards_share_the_entities_evenly_whatever_their_ids(numbers: list[int],
     shares = []
     for graph in graphs:
         entities = np.sort(graph.entities.extended(names)[1])
-        shares.append([[graph.entities[one] for one in shard.share(graph, entities)] for shard in Shard.all(of)])
+        shares.append(
+            [
+                [graph.entities[one] for one in shard.share(graph, entities)]
+                for shard in Shard.all(of)
+            ]
+        )
     sizes = [len(share) for share in shares[0]]
     assert [set(share) for share in shares[0]] == [set(share) for share in shares[1]]
     assert sorted(name for share in shares[0] for name in share) == sorted(names)
@@ -104,28 +120,49 @@ def test_shards_share_the_entities_evenly_whatever_their_ids(numbers: list[int],
 REFUSED: dict[str, tuple[Callable[[State, State], object], str]] = {
     "a missing shard": (lambda own, _: merged(hits_of(own, 4)[:2]), "missing 3/4, 4/4"),
     "a shard twice": (lambda own, _: merged([hits_of(own, 2)[0]] * 2), "1/2 is there twice"),
-    "shards of different numbers": (lambda own, _: merged(hits_of(own, 2)[:1] + hits_of(own, 3)[1:]), "1/2 and 2/3"),
-    "other facts": (lambda own, other: merged([hits_of(own, 2)[0], hits_of(other, 2)[1]]), "2/2 is of other facts"),
+    "shards of different numbers": (
+        lambda own, _: merged(hits_of(own, 2)[:1] + hits_of(own, 3)[1:]),
+        "1/2 and 2/3",
+    ),
+    "other facts": (
+        lambda own, other: merged([hits_of(own, 2)[0], hits_of(other, 2)[1]]),
+        "2/2 is of other facts",
+    ),
     "other relations": (
-        lambda own, _: merged([reach_of(own, 2, hits, [0])[0], reach_of(own, 2, hits, [1])[1]])
-        if (hits := merged(hits_of(own, 1)))
-        else None,
+        lambda own, _: (
+            merged([reach_of(own, 2, hits, [0])[0], reach_of(own, 2, hits, [1])[1]])
+            if (hits := merged(hits_of(own, 1)))
+            else None
+        ),
         "2/2 is of other facts",
     ),
     "another pass": (
-        lambda own, _: merged([hits_of(own, 2)[0], reach_of(own, 2, merged(hits_of(own, 2)))[1]]), "of another pass",
+        lambda own, _: merged([hits_of(own, 2)[0], reach_of(own, 2, merged(hits_of(own, 2)))[1]]),
+        "of another pass",
     ),
     "reach of other hits": (
         lambda own, _: merged(
-            [reach_of(own, 2, merged(hits_of(own, 1)))[0], reach_of(own, 2, doubled(merged(hits_of(own, 1))))[1]]
+            [
+                reach_of(own, 2, merged(hits_of(own, 1)))[0],
+                reach_of(own, 2, doubled(merged(hits_of(own, 1))))[1],
+            ]
         ),
         "with other hits",
     ),
-    "counts of other facts": (lambda own, other: keep(own, counts_of(other)), "of other facts or settings"),
-    "hits of other facts": (lambda own, other: with_hits(own, merged(hits_of(other, 1))), "of other facts or settings"),
-    "hits of one shard": (lambda own, _: with_hits(own, hits_of(own, 2)[0]), "only those of shard 1/2"),
+    "counts of other facts": (
+        lambda own, other: keep(own, counts_of(other)),
+        "of other facts or settings",
+    ),
+    "hits of other facts": (
+        lambda own, other: with_hits(own, merged(hits_of(other, 1))),
+        "of other facts or settings",
+    ),
+    "hits of one shard": (
+        lambda own, _: with_hits(own, hits_of(own, 2)[0]),
+        "only those of shard 1/2",
+    ),
     "hits alone": (lambda own, _: keep(own, merged(hits_of(own, 2))), "only of hits"),
-}  # fmt: skip
+}
 
 
 def doubled(part: Part) -> Part:
@@ -154,12 +191,18 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
     for part in (hits_of(cases, 3)[1], counts_of(cases)):
         write_part(part, tmp_path / "part.npz")
         again = read_part(tmp_path / "part.npz")
-        assert (again.shard, again.digest, again.max_length) == (part.shard, part.digest, part.max_length)
+        assert (again.shard, again.digest, again.max_length) == (
+            part.shard,
+            part.digest,
+            part.max_length,
+        )
         assert again.names == part.names
         assert list(again.columns) == list(part.columns)
         for name in ("counted", "relation", "types"):
             assert getattr(again, name).tolist() == getattr(part, name).tolist()
-        assert all(again.columns[name].tolist() == column.tolist() for name, column in part.columns.items())
+        assert all(
+            again.columns[name].tolist() == column.tolist() for name, column in part.columns.items()
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["part.npz"]
 
 
@@ -173,7 +216,9 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
         ("header", 0, ""),
     ],
 )
-def test_a_part_that_was_tampered_with_is_refused(name: str, value: int, words: str, tmp_path: Path) -> None:
+def test_a_part_that_was_tampered_with_is_refused(
+    name: str, value: int, words: str, tmp_path: Path
+) -> None:
     file = tmp_path / "part.npz"
     write_part(hits_of(cases_of(FACTS), 1)[0], file)
     rewrite(file, put(name, 0, value))
@@ -195,7 +240,10 @@ def with_header(**changes: object) -> Callable[[Arrays], None]:
 
 
 WRONG_PARTS: dict[str, tuple[Callable[[Arrays], object], str]] = {
-    "a header that is a list": (lambda arrays: arrays.update(header=np.frombuffer(b"[1]", dtype=np.uint8)), ""),
+    "a header that is a list": (
+        lambda arrays: arrays.update(header=np.frombuffer(b"[1]", dtype=np.uint8)),
+        "",
+    ),
     "no header": (lambda arrays: arrays.pop("header"), "header"),
     "a shard that is a number": (with_header(shard=3), "does not say of what"),
     "a shard that is none": (with_header(shard="3/2"), "shard is '3/2'"),
@@ -211,11 +259,26 @@ WRONG_PARTS: dict[str, tuple[Callable[[Arrays], object], str]] = {
     "half of the columns": (lambda arrays: arrays.pop("right"), "it is not said which paths"),
     "more right than reached": (put("right", slice(None), 1 << 40), "more is right than reached"),
     "a path type without hits": (put("hits", 0, 0), "without hits"),
-    "no extent": (lambda arrays: arrays.update(extent=arrays["extent"][:0]), "it is not said which paths"),
-    "an extent that is one number": (lambda arrays: arrays.update(extent=np.array(3)), "it is not said which paths"),
-    "path types out of order": (lambda arrays: arrays.update(types=arrays["types"][::-1]), "out of order"),
-    "relations in a table": (lambda arrays: arrays.update(relation=arrays["relation"][None]), "of a relation"),
-    "counted relations twice": (lambda arrays: arrays.update(counted=np.repeat(arrays["counted"], 2)), "repeat"),
+    "no extent": (
+        lambda arrays: arrays.update(extent=arrays["extent"][:0]),
+        "it is not said which paths",
+    ),
+    "an extent that is one number": (
+        lambda arrays: arrays.update(extent=np.array(3)),
+        "it is not said which paths",
+    ),
+    "path types out of order": (
+        lambda arrays: arrays.update(types=arrays["types"][::-1]),
+        "out of order",
+    ),
+    "relations in a table": (
+        lambda arrays: arrays.update(relation=arrays["relation"][None]),
+        "of a relation",
+    ),
+    "counted relations twice": (
+        lambda arrays: arrays.update(counted=np.repeat(arrays["counted"], 2)),
+        "repeat",
+    ),
 }
 
 
@@ -231,8 +294,12 @@ def test_a_part_that_cannot_be_is_refused_in_one_sentence(kind: str, tmp_path: P
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["header", "counted", "extent", "relation", "types", *COUNT_COLUMNS])
-def test_whatever_is_in_the_place_of_an_array_of_a_part_is_refused(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["header", "counted", "extent", "relation", "types", *COUNT_COLUMNS]
+)
+def test_whatever_is_in_the_place_of_an_array_of_a_part_is_refused(
+    name: str, tmp_path: Path
+) -> None:
     file = tmp_path / "part.npz"
     write_part(counts_of(cases_of(FACTS)), file)
     whole = file.read_bytes()
@@ -289,14 +356,21 @@ def test_counts_can_be_read_by_other_engines(tmp_path: Path) -> None:
     expected = [
         (cases.graph.relation_name(relation), in_words(cases.graph, unpacked(number, 3)), *row)
         for relation, counts in cases.statistics.counted.items()
-        for number, *row in zip(*(getattr(counts, name).tolist() for name in ("types", *COUNT_COLUMNS)), strict=True)
+        for number, *row in zip(
+            *(getattr(counts, name).tolist() for name in ("types", *COUNT_COLUMNS)), strict=True
+        )
     ]
-    found = [(row["relation"], " → ".join(row["path_type"]), *(row[name] for name in COUNT_COLUMNS)) for row in rows]
+    found = [
+        (row["relation"], " → ".join(row["path_type"]), *(row[name] for name in COUNT_COLUMNS))
+        for row in rows
+    ]
     assert sorted(found) == sorted(expected)
     assert [path.name for path in tmp_path.iterdir()] == ["counts.parquet"]
 
 
-def test_the_commands_give_the_file_that_one_process_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_give_the_file_that_one_process_saves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> None:
@@ -309,7 +383,17 @@ def test_the_commands_give_the_file_that_one_process_saves(tmp_path: Path, monke
         run("count", "world", "--shard", f"{number}/3", "--out", f"hits-{number}.npz", *short)
     run("merge", "hits-3.npz", "hits-1.npz", "hits-2.npz", "--out", "hits.npz")
     for number in ("1", "2"):
-        run("count", "world", "--shard", f"{number}/2", "--given", "hits.npz", "--out", f"reach-{number}.npz", *short)
+        run(
+            "count",
+            "world",
+            "--shard",
+            f"{number}/2",
+            "--given",
+            "hits.npz",
+            "--out",
+            f"reach-{number}.npz",
+            *short,
+        )
     run("merge", "reach-1.npz", "reach-2.npz", "--out", "counts.npz")
     run("save", "world", "many.case", "--counts", "counts.npz", *short)
     assert Path("many.case").read_bytes() == Path("one.case").read_bytes()
@@ -322,7 +406,11 @@ def test_the_digest_is_of_the_facts_and_the_settings_alone() -> None:
     lived.update(add=[("x", "y", "z"), *shuffled(Random(3), FACTS)])
     lived.update(retract=[("x", "y", "z")])
     assert lived.state.digest == cases_of(FACTS).digest
-    others = [cases_of(FACTS[1:]), cases_of(FACTS, Settings(best=4)), cases_of([*FACTS, ("x", "y", "z")])]
+    others = [
+        cases_of(FACTS[1:]),
+        cases_of(FACTS, Settings(best=4)),
+        cases_of([*FACTS, ("x", "y", "z")]),
+    ]
     swapped = [(tail, relation, head) for head, relation, tail in FACTS]
     digests = {cases.digest for cases in [*others, cases_of(swapped), cases_of(FACTS)]}
     assert len(digests) == 5

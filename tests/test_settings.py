@@ -39,13 +39,16 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"clustering": "none"}, "clustering is 'none'; expected one of hac, grinch, entity, everyone"),
     (
         {"weight": "frequency"},
-        "neighbours is None; expected a number, since frequency is counted among the contextual entities",
+        "neighbours is None; expected a number, "
+        "since frequency is counted among the contextual entities",
     ),
 ]
 
 
 @pytest.mark.parametrize(("values", "message"), REFUSED, ids=[message for _, message in REFUSED])
-def test_a_setting_out_of_its_range_is_refused_with_the_range(values: dict[str, Any], message: str) -> None:
+def test_a_setting_out_of_its_range_is_refused_with_the_range(
+    values: dict[str, Any], message: str
+) -> None:
     for make in (Settings, Settings().but):
         with pytest.raises(InvalidSettings) as raised:
             make(**values)
@@ -53,7 +56,10 @@ def test_a_setting_out_of_its_range_is_refused_with_the_range(values: dict[str, 
 
 
 def test_settings_on_the_edge_of_their_range_are_allowed() -> None:
-    assert Settings(doubt=0.001, discount=0, habit=1, threshold=-1, best=8, max_length=5).doubt == 0.001
+    assert (
+        Settings(doubt=0.001, discount=0, habit=1, threshold=-1, best=8, max_length=5).doubt
+        == 0.001
+    )
     assert Settings(weight="frequency", neighbours=1).neighbours == 1
     assert Settings(budget=2**63 - 1, counting=2**63 - 1, path_types=2**31 - 1).budget == 2**63 - 1
 
@@ -82,5 +88,7 @@ def test_settings_make_themselves_again_from_plain_values(dataset: str) -> None:
 
 
 def test_settings_of_a_data_set_that_the_paper_does_not_have_are_refused() -> None:
-    with pytest.raises(InvalidSettings, match=r"dataset is 'FB15k'; expected one of FB122, NELL-995, WN18RR"):
+    with pytest.raises(
+        InvalidSettings, match=r"dataset is 'FB15k'; expected one of FB122, NELL-995, WN18RR"
+    ):
         Settings.paper("FB15k")

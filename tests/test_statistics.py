@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 from tests import oracle
-from tests.strategies import Fact, fact_lists, path_type_in_oracle, profiles_of, random_facts, relation_in_oracle
+from tests.strategies import (
+    Fact,
+    fact_lists,
+    path_type_in_oracle,
+    profiles_of,
+    random_facts,
+    relation_in_oracle,
+)
 
 from casegraph import kernels
 from casegraph.answering.weights import estimate, ratio
@@ -25,14 +32,18 @@ Numbers = dict[oracle.PathType, tuple[int, ...]]
 
 def counted(added: list[Fact], settings: Settings) -> tuple[Graph, PathStatistics]:
     graph = Graph.of(added)
-    return graph, PathStatistics(graph, lambda: Clusters.of(graph, profiles_of(graph), settings).entities, settings)
+    return graph, PathStatistics(
+        graph, lambda: Clusters.of(graph, profiles_of(graph), settings).entities, settings
+    )
 
 
 def clusters_in_names(graph: Graph, settings: Settings) -> dict[int, list[str]]:
     """The entities of each cluster, and everyone."""
     found = {EVERYONE: list(graph.entities.names)}
     for name, cluster in zip(
-        graph.entities.names, Clusters.of(graph, profiles_of(graph), settings).entities.tolist(), strict=True
+        graph.entities.names,
+        Clusters.of(graph, profiles_of(graph), settings).entities.tolist(),
+        strict=True,
     ):
         if cluster != EVERYONE:
             found.setdefault(cluster, []).append(name)
@@ -45,7 +56,8 @@ class Expected:
     def __init__(self, added: list[Fact], n: int) -> None:
         self.facts = oracle.both_ways(added)
         self.walks = {
-            entity: oracle.walks_by_type(self.facts, entity, n) for entity in sorted(oracle.entities(self.facts))
+            entity: oracle.walks_by_type(self.facts, entity, n)
+            for entity in sorted(oracle.entities(self.facts))
         }
         self.paths = {
             entity: {
@@ -65,9 +77,15 @@ class Expected:
                 hits[path_type] += sum(path[-1] in goals for path in found)
                 reached[path_type] += len(ends)
                 right[path_type] += len(ends & goals)
-        used = {path_type for path_type in hits if hits[path_type] >= support and path_type != (relation,)}
+        used = {
+            path_type
+            for path_type in hits
+            if hits[path_type] >= support and path_type != (relation,)
+        }
         return {
-            path_type: (found, reached[path_type], right[path_type]) if path_type in used else (found, 0, 0)
+            path_type: (found, reached[path_type], right[path_type])
+            if path_type in used
+            else (found, 0, 0)
             for path_type, found in hits.items()
             if found
         }
@@ -86,11 +104,17 @@ class Expected:
 def by_type(graph: Graph, n: int, types: Counts, *columns: Counts) -> Numbers:
     assert types.tolist() == sorted(set(types.tolist()))
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    return {path_type_in_oracle(graph, number, n): row for number, row in zip(types.tolist(), rows, strict=True)}
+    return {
+        path_type_in_oracle(graph, number, n): row
+        for number, row in zip(types.tolist(), rows, strict=True)
+    }
 
 
 def assert_counts_agree(added: list[Fact], settings: Settings) -> int:
-    """Every number for every relation, over everyone and per cluster; returns how many path types were compared."""
+    """Every number for every relation, over everyone and per cluster.
+
+    Returns how many path types were compared.
+    """
     n, compared = settings.max_length, 0
     expected = Expected(added, n)
     graph, statistics = counted(added, settings)
@@ -105,7 +129,10 @@ def assert_counts_agree(added: list[Fact], settings: Settings) -> int:
         for cluster, members in named.items():
             rows = counts.of(cluster)
             agreed = expected.clustered(members, label)
-            assert by_type(graph, n, counts.types[rows], counts.hits[rows], counts.tries[rows]) == agreed
+            assert (
+                by_type(graph, n, counts.types[rows], counts.hits[rows], counts.tries[rows])
+                == agreed
+            )
         assert set(counts.clusters.tolist()) <= set(named)
     return compared
 
@@ -121,31 +148,56 @@ def settings_for(random: Random, n: int) -> Settings:
 
 @pytest.mark.parametrize(
     ("n", "graphs", "entities", "facts"),
-    [(1, 150, 8, 14), (2, 600, 8, 14), (3, 900, 8, 14), (4, 250, 8, 12), (4, 100, 5, 9), (5, 60, 8, 10), (5, 60, 6, 9)],
+    [
+        (1, 150, 8, 14),
+        (2, 600, 8, 14),
+        (3, 900, 8, 14),
+        (4, 250, 8, 12),
+        (4, 100, 5, 9),
+        (5, 60, 8, 10),
+        (5, 60, 6, 9),
+    ],
 )
-def test_all_counts_are_the_oracles_on_random_graphs(n: int, graphs: int, entities: int, facts: int) -> None:
+def test_all_counts_are_the_oracles_on_random_graphs(
+    n: int, graphs: int, entities: int, facts: int
+) -> None:
     random, compared = Random(1_000 * n + entities), 0
     for _ in range(graphs):
-        compared += assert_counts_agree(random_facts(random, entities, 3, facts), settings_for(random, n))
+        compared += assert_counts_agree(
+            random_facts(random, entities, 3, facts), settings_for(random, n)
+        )
     assert compared > 3 * graphs
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_loop_free_ends_are_found_behind_every_knot_of_paths_of_five_steps(seed: int) -> None:
-    """One relation, many ways round: the ends depend on which of many paths to the same entity are remembered."""
+    """One relation, many ways round:
+    the ends depend on which of many paths to the same entity are remembered.
+    """
     random = Random(seed)
     added = random_facts(random, entities=7, relations=1, facts=12)
     assert_counts_agree(added, Settings(max_length=5, support=1))
 
 
-@given(fact_lists(), st.integers(1, 3), st.integers(1, 2), st.sampled_from(["hac", "entity", "everyone"]))
-def test_all_counts_are_the_oracles(added: list[Fact], n: int, support: int, clustering: Clustering) -> None:
-    assert_counts_agree(added, Settings(max_length=n, support=support, clustering=clustering, threshold=0.5))
+@given(
+    fact_lists(),
+    st.integers(1, 3),
+    st.integers(1, 2),
+    st.sampled_from(["hac", "entity", "everyone"]),
+)
+def test_all_counts_are_the_oracles(
+    added: list[Fact], n: int, support: int, clustering: Clustering
+) -> None:
+    assert_counts_agree(
+        added, Settings(max_length=n, support=support, clustering=clustering, threshold=0.5)
+    )
 
 
 @example_settings(max_examples=40)
 @given(fact_lists(least=1, most=8), st.integers(1, 3))
-def test_every_question_is_answered_by_the_definitions_of_the_paper(added: list[Fact], n: int) -> None:
+def test_every_question_is_answered_by_the_definitions_of_the_paper(
+    added: list[Fact], n: int
+) -> None:
     settings = Settings(max_length=n, support=1, clustering="hac", weight="prior")
     graph, statistics = counted(added, settings)
     facts = oracle.both_ways(added)
@@ -153,13 +205,18 @@ def test_every_question_is_answered_by_the_definitions_of_the_paper(added: list[
         for relation in range(2 * len(graph.relations)):
             label = relation_in_oracle(graph, relation)
             for number in statistics.everyone(relation).types.tolist():
-                backwards = unpacked(number, n)[::-1]  # often a path type that never led to an answer
+                # Often a path type that never led to an answer.
+                backwards = unpacked(number, n)[::-1]
                 asked = cluster, relation, backwards
                 path_type = tuple(relation_in_oracle(graph, step) for step in backwards)
                 assert statistics.hits(*asked) == oracle.hits(facts, members, label, n)[path_type]
                 assert statistics.tries(*asked) == oracle.tries(facts, members, label, path_type)
-                assert estimate(statistics, *asked).prior == oracle.prior(facts, members, label, path_type, n)
-                assert estimate(statistics, *asked).precision == oracle.precision(facts, members, label, path_type, n)
+                assert estimate(statistics, *asked).prior == oracle.prior(
+                    facts, members, label, path_type, n
+                )
+                assert estimate(statistics, *asked).precision == oracle.precision(
+                    facts, members, label, path_type, n
+                )
 
 
 @given(fact_lists(least=1, most=10), st.integers(1, 4))
@@ -170,7 +227,9 @@ def test_the_walks_by_type_are_the_walks_of_the_paper(added: list[Fact], n: int)
 
 
 @given(fact_lists(least=1), st.integers(1, 4))
-def test_the_path_types_of_each_entity_are_the_closed_paths_of_the_oracle(added: list[Fact], n: int) -> None:
+def test_the_path_types_of_each_entity_are_the_closed_paths_of_the_oracle(
+    added: list[Fact], n: int
+) -> None:
     graph, statistics = counted(added, Settings(max_length=n))
     facts = oracle.both_ways(added)
     everyone = ids(range(len(graph.entities)))
@@ -201,7 +260,8 @@ def assert_same(statistics: PathStatistics, others: PathStatistics, relation: in
         np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
     for column in ("clusters", "types", "hits", "tries"):
         np.testing.assert_array_equal(
-            getattr(statistics.clustered(relation), column), getattr(others.clustered(relation), column)
+            getattr(statistics.clustered(relation), column),
+            getattr(others.clustered(relation), column),
         )
 
 
@@ -212,7 +272,9 @@ def test_the_number_of_threads_does_not_matter(n: int) -> None:
     for threads in ("1", "2", "3"):
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("CASEGRAPH_THREADS", threads)
-            graph, statistics = counted(added, Settings(max_length=n, clustering="hac", weight="prior"))
+            graph, statistics = counted(
+                added, Settings(max_length=n, clustering="hac", weight="prior")
+            )
             statistics.prepare(range(2 * len(graph.relations)))
             _, rights = counted(added, Settings(max_length=n))
             rights.prepare(range(2 * len(graph.relations)))
@@ -225,7 +287,9 @@ def test_the_number_of_threads_does_not_matter(n: int) -> None:
 
 
 def knot(entities: int, loops: int) -> kernels.Graph:
-    """Entities with so many loops each, as no graph of facts has them: the shortest way to too many walks."""
+    """Entities with so many loops each, as no graph of facts has them:
+    the shortest way to too many walks.
+    """
     heads, offsets = ids(range(entities)), ids(range(0, entities * loops + 1, loops))
     edges = kernels.Edges.of(heads, offsets, np.repeat(heads, loops))
     return kernels.Graph(entities, [edges, edges])
@@ -234,7 +298,9 @@ def knot(entities: int, loops: int) -> kernels.Graph:
 def walks(graph: kernels.Graph, clusters: list[int], *, asked: int, steps: int) -> int:
     number = np.array([packed([0] * steps, 5)])
     counters = np.zeros(2, dtype=np.int64)
-    return int(kernels.walks(graph, ids([asked]), ids([0]), number, ids(clusters), 5, 1, counters)[0])
+    return int(
+        kernels.walks(graph, ids([asked]), ids([0]), number, ids(clusters), 5, 1, counters)[0]
+    )
 
 
 def test_a_number_of_walks_that_does_not_fit_is_too_many_and_never_a_wrong_number() -> None:
@@ -262,10 +328,16 @@ def test_a_share_of_nothing_is_nothing() -> None:
     assert ratio(np.array([0, 0]), 0).tolist() == [0.0, 0.0]
 
 
-@given(st.integers(1, 5), st.integers(0, 6), st.lists(st.lists(st.integers(-1, 6), max_size=5), max_size=4))
+@given(
+    st.integers(1, 5),
+    st.integers(0, 6),
+    st.lists(st.lists(st.integers(-1, 6), max_size=5), max_size=4),
+)
 def test_numbers_are_path_types_if_every_step_of_each_is_a_relation(
     n: int, directions: int, path_types: list[list[int]]
 ) -> None:
     numbers = [packed(path_type[:n], n) for path_type in path_types]
-    expected = all(0 <= relation < directions for number in numbers for relation in unpacked(number, n) or [-1])
+    expected = all(
+        0 <= relation < directions for number in numbers for relation in unpacked(number, n) or [-1]
+    )
     assert are_path_types(np.array(numbers, dtype=np.int64), directions, n) == expected

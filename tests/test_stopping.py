@@ -1,4 +1,6 @@
-"""Walking stops when what was asked for is settled, queries share what they find: and no answer depends on that."""
+"""Walking stops when what was asked for is settled, queries share what they find:
+and no answer depends on that.
+"""
 
 from random import Random
 from typing import Any
@@ -40,12 +42,16 @@ def followed(cases: CaseBase, relation: int, entities: list[int], top: int) -> i
     """Edges looked at to find the best answers."""
     lists, kernel = relation_query(cases.state, relation, ids(entities))
     unknown = np.full(len(entities), -1, dtype=np.int32)
-    return kernels.answers(kernel, ids(entities), lists.of_query, unknown, cases.state.workspaces, top, 1)[-1]
+    return kernels.answers(
+        kernel, ids(entities), lists.of_query, unknown, cases.state.workspaces, top, 1
+    )[-1]
 
 
 def standing(cases: CaseBase, relation: int, entity: int, targets: list[int]) -> Standings:
     none = np.zeros(2, dtype=np.int64), ids()
-    return standings(cases.state, (relation, ids([entity])), (np.array([0, len(targets)]), ids(targets)), none)
+    return standings(
+        cases.state, (relation, ids([entity])), (np.array([0, len(targets)]), ids(targets)), none
+    )
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
@@ -78,7 +84,10 @@ def test_a_target_stands_where_it_stands_among_all(changes: dict[str, Any]) -> N
             for first in everyone[::2]:
                 few = standing(cases, relation, entity, everyone[first : first + 2])
                 for column in ("score", "better", "equal", "earlier"):
-                    assert getattr(few, column).tolist() == getattr(whole, column)[first : first + 2].tolist()
+                    assert (
+                        getattr(few, column).tolist()
+                        == getattr(whole, column)[first : first + 2].tolist()
+                    )
 
 
 @pytest.mark.parametrize("budget", [1, 30, 100, 300, 1000, 3000])
@@ -109,13 +118,21 @@ def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
 
 
 def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version() -> None:
-    """Each of 300 people has one of three sets of professions. No path type but the relation itself leads anywhere."""
-    sets = [("actor", "singer", "dancer"), ("actor", "singer", "writer", "poet"), ("actor", "poet", "dancer", "writer")]
+    """Each of 300 people has one of three sets of professions.
+    No path type but the relation itself leads anywhere.
+    """
+    sets = [
+        ("actor", "singer", "dancer"),
+        ("actor", "singer", "writer", "poet"),
+        ("actor", "poet", "dancer", "writer"),
+    ]
     facts = [(name, "people", f"p{number}") for number in range(300) for name in sets[number % 3]]
     facts.remove(("actor", "people", "p0"))
     cases = CaseBase(Settings(max_length=1))
     cases.update(add=facts)
-    pieces = oracle.precedents(oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False)
+    pieces = oracle.precedents(
+        oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False
+    )
     expected = {name: oracle.discounted_noisy_or(said, 0.05, 5) for name, said in pieces.items()}
     found = {answer.entity: answer.score for answer in cases.ask("actor", "people", top=-1)}
     assert found == pytest.approx(expected, rel=1e-12)

@@ -1,4 +1,6 @@
-"""A store is a case base that is still there when it is opened again; and what its folder, lock and history promise."""
+"""A store is a case base that is still there when it is opened again;
+and what its folder, lock and history promise.
+"""
 
 import errno
 import os
@@ -85,7 +87,9 @@ def test_a_store_opens_whose_only_fact_of_a_relation_came_and_went(tmp_path: Pat
     with CaseStore.open(tmp_path / "store") as again:
         assert (list(again.graph.facts()), again.sequence) == ([], 2)
         again.update(add=[("a", "r", "c")])
-    assert list(CaseStore.open(tmp_path / "store", read_only=True).graph.facts()) == [("a", "r", "c")]
+    assert list(CaseStore.open(tmp_path / "store", read_only=True).graph.facts()) == [
+        ("a", "r", "c")
+    ]
 
 
 def test_names_that_came_and_went_keep_their_serial_numbers(tmp_path: Path) -> None:
@@ -102,9 +106,16 @@ def test_names_that_came_and_went_keep_their_serial_numbers(tmp_path: Path) -> N
 
 
 @example_settings(max_examples=30)
-@given(histories(), some_settings(), st.lists(st.sampled_from(["", "close", "ask", "compact", "forget"]), max_size=8))
+@given(
+    histories(),
+    some_settings(),
+    st.lists(st.sampled_from(["", "close", "ask", "compact", "forget"]), max_size=8),
+)
 def test_after_any_history_a_store_is_the_case_base_of_the_facts_that_survive(
-    tmp_path_factory: pytest.TempPathFactory, history: list[Step], settings: Settings, between: list[str]
+    tmp_path_factory: pytest.TempPathFactory,
+    history: list[Step],
+    settings: Settings,
+    between: list[str],
 ) -> None:
     place = tmp_path_factory.mktemp("any") / "store"
     opened = CaseStore.open(place, settings)
@@ -130,7 +141,9 @@ def test_after_any_history_a_store_is_the_case_base_of_the_facts_that_survive(
 
 @example_settings(max_examples=20)
 @given(histories())
-def test_a_store_can_be_opened_as_of_any_update(tmp_path_factory: pytest.TempPathFactory, history: list[Step]) -> None:
+def test_a_store_can_be_opened_as_of_any_update(
+    tmp_path_factory: pytest.TempPathFactory, history: list[Step]
+) -> None:
     place, past = tmp_path_factory.mktemp("past") / "store", [set[Fact]()]
     with CaseStore.open(place) as opened:
         for number, (doing, named) in enumerate(history):
@@ -159,11 +172,15 @@ def test_the_history_says_at_which_update_every_fact_came_and_went(
         for event in opened.history():
             assert (event.fact in facts) == (event.sign == "-")
             facts ^= {event.fact}
-            assert (event.fact in CaseStore.open(opened.folder, as_of=event.sequence).graph) == (event.sign == "+")
+            assert (event.fact in CaseStore.open(opened.folder, as_of=event.sequence).graph) == (
+                event.sign == "+"
+            )
         assert facts == surviving(history)
         events = list(opened.history())
         for since in range(opened.sequence + 1):
-            assert list(opened.history(since)) == [event for event in events if event.sequence > since]
+            assert list(opened.history(since)) == [
+                event for event in events if event.sequence > since
+            ]
 
 
 def test_an_update_that_changes_nothing_has_no_number(folder: Path) -> None:
@@ -187,7 +204,9 @@ def test_odd_names_are_kept(tmp_path: Path) -> None:
 def test_a_second_writer_is_refused_and_told_who_writes(folder: Path) -> None:
     program = f"from casegraph import CaseStore; CaseStore.open({str(folder)!r})"
     with CaseStore.open(folder) as opened:
-        refused = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+        refused = subprocess.run(
+            [sys.executable, "-c", program], check=False, capture_output=True, text=True
+        )
         message = refused.stderr.splitlines()[-1]
         assert f"StoreInUse: {folder}: is being written by process {os.getpid()} (" in message
         assert message.endswith("); wait for it or stop it")
@@ -200,13 +219,20 @@ def test_a_process_that_already_writes_is_not_told_to_wait_for_itself(folder: Pa
         for place in (folder, folder.parent / "." / folder.name):
             with pytest.raises(StoreInUse) as raised:
                 CaseStore.open(place)
-            assert str(raised.value) == f"{place}: is already open for writing in this process; close it first"
+            assert (
+                str(raised.value)
+                == f"{place}: is already open for writing in this process; close it first"
+            )
     CaseStore.open(folder).close()
 
 
 def test_the_lock_of_a_process_that_was_killed_is_free(folder: Path) -> None:
-    program = f"import os; from casegraph import CaseStore; store = CaseStore.open({str(folder)!r}); os.abort()"
-    assert subprocess.run([sys.executable, "-c", program], check=False, capture_output=True).returncode != 0
+    program = (
+        "import os; from casegraph import CaseStore; "
+        f"store = CaseStore.open({str(folder)!r}); os.abort()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+    assert done.returncode != 0
     CaseStore.open(folder).close()
 
 
@@ -239,7 +265,9 @@ def test_a_reader_finds_a_whole_state_at_any_time(folder: Path) -> None:
         seen = []
         while writer.poll() is None:
             graph = CaseStore.open(folder, read_only=True).graph
-            first, second = ({tail for head, _, tail in graph.facts() if head == name} for name in "ac")
+            first, second = (
+                {tail for head, _, tail in graph.facts() if head == name} for name in "ac"
+            )
             assert first == second == {f"b{number}" for number in range(len(first))}
             seen.append(len(first))
     assert writer.returncode == 0
@@ -265,7 +293,9 @@ def test_reading_writes_nothing_even_where_it_could_not(folder: Path) -> None:
 def test_a_store_that_is_open_for_reading_cannot_be_changed(folder: Path) -> None:
     reader = CaseStore.open(folder, read_only=True)
     for change in (lambda: reader.update(add=[("a", "new", "b")]), reader.compact):
-        with pytest.raises(ReadOnlyStore, match="was opened for reading only; open it again for writing"):
+        with pytest.raises(
+            ReadOnlyStore, match="was opened for reading only; open it again for writing"
+        ):
             change()
     assert "a" not in reader.graph.entities
     with CaseStore.open(folder) as opened:
@@ -289,7 +319,9 @@ def test_a_forked_process_cannot_write(folder: Path) -> None:
         os.wait()
         store.update(add=[("from", "the", "parent")])
     """
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
     assert "was opened for writing by another process" in done.stdout
     graph = CaseStore.open(folder, read_only=True).graph
     assert (("from", "the", "parent") in graph, ("from", "the", "child") in graph) == (True, False)
@@ -324,7 +356,9 @@ def test_counts_come_from_the_generation_and_are_made_anew_if_it_is_of_another_v
     assert named_counts(later) == expected
     with CaseStore.open(folder) as opened:
         opened.compact()
-    assert set(CaseStore.open(folder, read_only=True).state.statistics.counted) == set(range(later.graph.directions))
+    assert set(CaseStore.open(folder, read_only=True).state.statistics.counted) == set(
+        range(later.graph.directions)
+    )
 
 
 def test_a_writer_makes_a_generation_when_there_is_much_to_replay(
@@ -337,13 +371,17 @@ def test_a_writer_makes_a_generation_when_there_is_much_to_replay(
     assert (before, after) == (["generation-000001"], ["generation-000002"])
 
 
-def test_an_unfinished_update_is_cut_off_and_reported(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unfinished_update_is_cut_off_and_reported(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     log = folder / "log-000000"
     whole = log.read_bytes()
     log.write_bytes(whole + whole[600:700])
     assert CaseStore.open(folder, read_only=True).torn == 100
     assert "100 bytes of an unfinished update, which the next writer cuts off" in str(check(folder))
-    assert ("bytes of an unfinished update", "", 100) in described(CaseStore.open(folder, read_only=True))
+    assert ("bytes of an unfinished update", "", 100) in described(
+        CaseStore.open(folder, read_only=True)
+    )
     assert (log.stat().st_size, caplog.messages) == (len(whole) + 100, [])
     with CaseStore.open(folder) as opened:
         assert opened.torn == 100
@@ -358,7 +396,9 @@ def test_a_log_that_ends_before_what_was_acknowledged_is_refused(folder: Path) -
         with pytest.raises(DamagedStore) as raised:
             CaseStore.open(folder, read_only=read_only)
         assert raised.value.file == str(log)
-        assert "update 3 cannot be read, and 3 were acknowledged; run 'casegraph check'" in str(raised.value)
+        assert "update 3 cannot be read, and 3 were acknowledged; run 'casegraph check'" in str(
+            raised.value
+        )
     assert [finding.damaged for finding in check(folder)] == [False, True, False]
     facts, lost = salvage(folder)
     assert (set(facts), lost) == (set(FACTS[2:20]), ["update 3"])
@@ -371,13 +411,17 @@ def test_what_follows_a_damaged_update_is_saved_where_its_names_are_known(folder
     content = bytearray(log.read_bytes())
     content[600] ^= 1  # in the first update
     log.write_bytes(content)
-    with pytest.raises(DamagedStore, match="update 1 cannot be read, and 4 were acknowledged") as raised:
+    with pytest.raises(
+        DamagedStore, match="update 1 cannot be read, and 4 were acknowledged"
+    ) as raised:
         CaseStore.open(folder)
     assert raised.value.offset < 600
     assert salvage(folder) == ([("x", "s", "y")], ["update 1", "the names of 20 facts"])
 
 
-def test_an_update_of_another_history_is_not_taken_for_the_next(folder: Path, tmp_path: Path) -> None:
+def test_an_update_of_another_history_is_not_taken_for_the_next(
+    folder: Path, tmp_path: Path
+) -> None:
     copytree(folder, tmp_path / "copy")
     places = []
     for place, number in ((folder, 1), (tmp_path / "copy", 2)):
@@ -409,21 +453,31 @@ def test_a_file_that_is_missing_is_named(name: str, folder: Path) -> None:
             CaseStore.open(folder, read_only=read_only)
         assert raised.value.file == str(folder / name)
     assert any(finding.damaged for finding in check(folder))
-    assert set(salvage(folder).facts) == (set(FACTS[2:]) if name == "acknowledged" else set(FACTS[:10]))
+    assert set(salvage(folder).facts) == (
+        set(FACTS[2:]) if name == "acknowledged" else set(FACTS[:10])
+    )
     assert contents(folder).keys() - {folder / "lock"} == before.keys() - {folder / "lock"}
 
 
 ODD = {
     "names are missing": Record(4, 0, NewNames(99, ["x"]), NewNames(3, []), NOTHING, NOTHING),
     "names repeat": Record(4, 0, NewNames(9, ["x", "x"]), NewNames(3, []), NOTHING, NOTHING),
-    "a tail that is not there": Record(4, 0, NewNames(9, []), NewNames(3, []), NOTHING, np.array([[0, 0, 9]])),
-    "a head below zero": Record(4, 0, NewNames(9, []), NewNames(3, []), np.array([[-1, 0, 0]]), NOTHING),
-    "an inverse relation": Record(4, 0, NewNames(9, []), NewNames(3, []), NOTHING, np.array([[0, 1, 0]])),
+    "a tail that is not there": Record(
+        4, 0, NewNames(9, []), NewNames(3, []), NOTHING, np.array([[0, 0, 9]])
+    ),
+    "a head below zero": Record(
+        4, 0, NewNames(9, []), NewNames(3, []), np.array([[-1, 0, 0]]), NOTHING
+    ),
+    "an inverse relation": Record(
+        4, 0, NewNames(9, []), NewNames(3, []), NOTHING, np.array([[0, 1, 0]])
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", ODD)
-def test_records_that_do_not_fit_together_are_refused_however_whole_they_are(kind: str, folder: Path) -> None:
+def test_records_that_do_not_fit_together_are_refused_however_whole_they_are(
+    kind: str, folder: Path
+) -> None:
     with CaseStore.open(folder) as opened:
         opened._checked_writer().append(ODD[kind])
     with pytest.raises(DamagedStore, match="its records do not fit together"):
@@ -434,13 +488,17 @@ def test_a_log_of_another_format_is_refused(folder: Path) -> None:
     content = bytearray((folder / "log-000000").read_bytes())
     content[14] = 9
     (folder / "log-000000").write_bytes(content)
-    with pytest.raises(IncompatibleFile, match="has format 9, this casegraph reads format 1; update casegraph"):
+    with pytest.raises(
+        IncompatibleFile, match="has format 9, this casegraph reads format 1; update casegraph"
+    ):
         CaseStore.open(folder)
 
 
 def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear reader", encoding="utf-8")
-    with pytest.raises(IncompatibleFile, match="is neither a store nor empty; choose another folder"):
+    with pytest.raises(
+        IncompatibleFile, match="is neither a store nor empty; choose another folder"
+    ):
         CaseStore.open(tmp_path)
     for place in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(UnreadableFile, match="is not a store; make one with 'casegraph build'"):
@@ -482,7 +540,9 @@ def failing(call: str, number: int, error: int, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO], ids=errno.errorcode.get)
-@pytest.mark.parametrize(("call", "number"), [("write", 1), ("write", 2), ("fsync", 1), ("fsync", 2)])
+@pytest.mark.parametrize(
+    ("call", "number"), [("write", 1), ("write", 2), ("fsync", 1), ("fsync", 2)]
+)
 def test_a_write_that_fails_leaves_what_was_acknowledged_and_a_store_to_read(
     call: str, number: int, error: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -490,11 +550,15 @@ def test_a_write_that_fails_leaves_what_was_acknowledged_and_a_store_to_read(
         before = said(opened)
         with monkeypatch.context() as patched:
             failing(call, number, error, patched)
-            with pytest.raises(UnreadableFile, match=r"cannot be written \(.*\); .*, and open the store again"):
+            with pytest.raises(
+                UnreadableFile, match=r"cannot be written \(.*\); .*, and open the store again"
+            ):
                 opened.update(add=[("a", "new", "fact")])
         assert said(opened) == before
         for change in (lambda: opened.update(add=[("b", "new", "fact")]), opened.compact):
-            with pytest.raises(ReadOnlyStore, match="is read-only since it could not be written; open it again"):
+            with pytest.raises(
+                ReadOnlyStore, match="is read-only since it could not be written; open it again"
+            ):
                 change()
     with CaseStore.open(folder) as again:
         assert set(again.graph.facts()) - {("a", "new", "fact")} == set(before[0])
@@ -519,7 +583,9 @@ def test_a_generation_that_cannot_be_written_changes_nothing(
     assert not any(finding.damaged for finding in check(folder))
 
 
-def test_damage_to_a_generation_is_told_and_costs_only_time(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_damage_to_a_generation_is_told_and_costs_only_time(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     expected = said(CaseStore.open(folder, read_only=True))
     (folder / "generation-000001" / "facts.npy").write_bytes(b"nothing")
     assert said(CaseStore.open(folder, read_only=True)) == expected
@@ -532,7 +598,9 @@ def test_damage_to_a_generation_is_told_and_costs_only_time(folder: Path, caplog
     assert caplog.messages == []
 
 
-def test_a_manifest_that_was_changed_is_not_believed(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_manifest_that_was_changed_is_not_believed(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     manifest = folder / "generation-000001" / "manifest"
     changed = manifest.read_bytes().replace(b", 0, 1, ", b", 0, 3, ")
     assert changed != manifest.read_bytes()
@@ -541,7 +609,9 @@ def test_a_manifest_that_was_changed_is_not_believed(folder: Path, caplog: pytes
     assert "manifest is not as it was written" in caplog.text
 
 
-def test_a_generation_that_says_something_else_than_the_log_is_found_by_check(folder: Path, tmp_path: Path) -> None:
+def test_a_generation_that_says_something_else_than_the_log_is_found_by_check(
+    folder: Path, tmp_path: Path
+) -> None:
     with CaseStore.open(folder) as opened:
         opened.compact()
         position = opened._checked_writer().position
@@ -556,7 +626,9 @@ def test_a_file_missing_from_a_generation_is_told_and_found_by_check(
         (folder / "generation-000001" / name).unlink()
         caplog.clear()
         assert set(CaseStore.open(folder, read_only=True).graph.facts()) == set(FACTS[2:])
-        assert f"generation-000001: is damaged ({name} is missing), so it is not used" in caplog.text
+        assert (
+            f"generation-000001: is damaged ({name} is missing), so it is not used" in caplog.text
+        )
         assert [finding.damaged for finding in check(folder)] == [False, False, True]
     with CaseStore.open(folder) as opened:
         opened.compact()
@@ -585,14 +657,18 @@ REMAINS: dict[str, Callable[[Path], object]] = {
         (folder / "log-000000").read_bytes()[1:]
     ),
     "an empty log": lambda folder: (folder / "log-000000").write_bytes(b""),
-    "only the beginning of a log": lambda folder: os.truncate(folder / "log-000000", read_log(folder).first.size),
+    "only the beginning of a log": lambda folder: os.truncate(
+        folder / "log-000000", read_log(folder).first.size
+    ),
     "no log": lambda folder: (folder / "log-000000").unlink(),
 }
 
 
 @pytest.mark.parametrize("lock", [True, False], ids=["lock", "no lock"])
 @pytest.mark.parametrize("kind", REMAINS)
-def test_a_store_that_has_lost_what_was_acknowledged_is_never_made_anew(kind: str, lock: bool, tmp_path: Path) -> None:
+def test_a_store_that_has_lost_what_was_acknowledged_is_never_made_anew(
+    kind: str, lock: bool, tmp_path: Path
+) -> None:
     with CaseStore.open(tmp_path / "store") as opened:
         opened.update(add=FACTS[:2])
     REMAINS[kind](tmp_path / "store")
@@ -609,7 +685,9 @@ def test_a_store_that_has_lost_what_was_acknowledged_is_never_made_anew(kind: st
     assert contents(tmp_path / "store") == before
 
 
-def test_a_lock_of_before_that_is_left_alone_is_not_taken_for_an_empty_folder(tmp_path: Path) -> None:
+def test_a_lock_of_before_that_is_left_alone_is_not_taken_for_an_empty_folder(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "lock").write_bytes(b"process 7 (casegraph build)")
     with pytest.raises(IncompatibleFile, match="is neither a store nor empty"):
         CaseStore.open(tmp_path)
@@ -665,7 +743,9 @@ def appended(writer: LogWriter, record: Record, interrupts: Interrupts) -> bool:
     return True
 
 
-def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it(folder: Path) -> None:
+def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it(
+    folder: Path,
+) -> None:
     log, at = folder / "log-000000", 1
     step = 1 if os.environ.get("CASEGRAPH_DEEP") == "1" else 7
     refused = 0
@@ -674,7 +754,9 @@ def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it
             writer, before = opened._checked_writer(), log.read_bytes()
             graph, number = opened.graph, opened.sequence + 1
             sizes = len(graph.entities), len(graph.relations)
-            record = Record(number, 0, NewNames(sizes[0], [f"n{at}"]), NewNames(sizes[1], []), NOTHING, NOTHING)
+            record = Record(
+                number, 0, NewNames(sizes[0], [f"n{at}"]), NewNames(sizes[1], []), NOTHING, NOTHING
+            )
             is_done = appended(writer, record, Interrupts(at))
             after = log.read_bytes()
             assert after.startswith(before)
@@ -683,7 +765,8 @@ def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it
                 assert (len(after) > len(before)) == (writer.position.sequence == number)
             except ReadOnlyStore as error:
                 refused += 1
-                assert str(error).endswith("was interrupted while it was being written; open it again")  # noqa: PT017
+                advice = "was interrupted while it was being written; open it again"
+                assert str(error).endswith(advice)  # noqa: PT017
                 with pytest.raises(ReadOnlyStore):
                     writer.append(record)
                 assert log.read_bytes() == after
@@ -749,16 +832,28 @@ EXHAUSTED = """if True:
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited in another way on this system")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="memory is limited in another way on this system"
+)
 @pytest.mark.parametrize("doing", ["open", "load", "update", "compact", "save"])
 def test_without_memory_nothing_on_disk_is_lost(doing: str, tmp_path: Path) -> None:
-    facts = [(f"e{number % 5000}", f"r{number % 7}", f"e{number * 7 % 5003}") for number in range(20_000)]
+    facts = [
+        (f"e{number % 5000}", f"r{number % 7}", f"e{number * 7 % 5003}") for number in range(20_000)
+    ]
     with CaseStore.open(tmp_path / "store", Settings(max_length=1)) as opened:
         opened.update(add=facts)
         opened.save(tmp_path / "x.case")
     outcomes = set()
     for room in (0, 100_000, 1_000_000, 3_000_000, 1 << 30):
-        command = [sys.executable, "-c", EXHAUSTED, str(tmp_path / "store"), str(tmp_path / "x.case"), doing, str(room)]
+        command = [
+            sys.executable,
+            "-c",
+            EXHAUSTED,
+            str(tmp_path / "store"),
+            str(tmp_path / "x.case"),
+            doing,
+            str(room),
+        ]
         environment = {**os.environ, "CASEGRAPH_THREADS": "1"}
         done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
         assert done.returncode == 0, done.stderr

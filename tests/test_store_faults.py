@@ -1,4 +1,6 @@
-"""Whatever happens to the process, to its machine or to the disk: nothing acknowledged is lost, nothing is invented."""
+"""Whatever happens to the process, to its machine or to the disk:
+nothing acknowledged is lost, nothing is invented.
+"""
 
 import errno
 import os
@@ -37,7 +39,9 @@ SYSTEM_CALLS = {"fsync": 110, "write": 110, "unlink": 25, "mkdir": 4, "rename": 
 
 in_parts = pytest.mark.parametrize("part", PARTS)
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="no strace on this machine")
+needs_strace = pytest.mark.skipif(
+    shutil.which("strace") is None, reason="no strace on this machine"
+)
 
 
 @cache
@@ -51,7 +55,10 @@ def named_counts(cases: CaseBase) -> dict[Any, dict[Any, list[int]]]:
     graph, n, named = cases.graph, cases.settings.max_length, dict[Any, dict[Any, list[int]]]()
     for relation, found in cases.state.statistics.counted.items():
         columns = [getattr(found, column).tolist() for column in COLUMNS]
-        rows = {path_type_in_oracle(graph, number, n): counts for number, *counts in zip(*columns, strict=True)}
+        rows = {
+            path_type_in_oracle(graph, number, n): counts
+            for number, *counts in zip(*columns, strict=True)
+        }
         named |= {relation_in_oracle(graph, relation): rows} if rows else {}
     return named
 
@@ -64,7 +71,10 @@ def rebuilt_counts(facts: frozenset[Fact]) -> dict[Any, dict[Any, list[int]]]:
 
 
 def assert_survived(folder: Path, acknowledged: int, caplog: pytest.LogCaptureFixture) -> None:
-    """What was acknowledged is there, with the next update or without; counts are those of a rebuild; all is whole."""
+    """What was acknowledged is there, with the next update or without.
+
+    Counts are those of a rebuild; all is whole.
+    """
     if acknowledged or folder.exists():
         with CaseStore.open(folder) as store:
             facts = set(store.graph.facts())
@@ -82,7 +92,9 @@ def run_killed(folder: Path, points: list[str]) -> dict[str, int]:
     """How many updates were acknowledged to a process that was killed at each point."""
     command = [sys.executable, "-m", "tests.crashing", str(folder), *points]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "CASEGRAPH_THREADS": "1"})
-    return {point: max((folder / f"{point}.acknowledged").read_bytes(), default=0) for point in points}
+    return {
+        point: max((folder / f"{point}.acknowledged").read_bytes(), default=0) for point in points
+    }
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +113,21 @@ def test_the_states_of_the_work_differ() -> None:
 @needs_fork
 @in_parts
 def test_a_process_killed_at_any_call_loses_nothing(
-    part: int, recorder: tuple[Recorder, Path], memory_folder: Path, caplog: pytest.LogCaptureFixture, tally: Tally
+    part: int,
+    recorder: tuple[Recorder, Path],
+    memory_folder: Path,
+    caplog: pytest.LogCaptureFixture,
+    tally: Tally,
 ) -> None:
     events, calls = recorder[0].events, recorder[0].calls
-    forgetting = next(event.given[0] for event in events if (event.doing, event.of) == ("acknowledge", FORGOTTEN))
-    points = range(1, calls + 1) if DEEP else {*range(1, calls + 1, 15), *range(forgetting, forgetting + 15, 3)}
+    forgetting = next(
+        event.given[0] for event in events if (event.doing, event.of) == ("acknowledge", FORGOTTEN)
+    )
+    points = (
+        range(1, calls + 1)
+        if DEEP
+        else {*range(1, calls + 1, 15), *range(forgetting, forgetting + 15, 3)}
+    )
     acknowledged = run_killed(memory_folder, list(map(str, sorted(points)))[part :: len(PARTS)])
     assert len(set(acknowledged.values())) > BATCHES / 2
     for point, number in acknowledged.items():
@@ -116,10 +138,16 @@ def test_a_process_killed_at_any_call_loses_nothing(
 @needs_fork
 @in_parts
 def test_a_process_killed_again_while_it_recovers_loses_nothing(
-    part: int, recorder: tuple[Recorder, Path], memory_folder: Path, caplog: pytest.LogCaptureFixture, tally: Tally
+    part: int,
+    recorder: tuple[Recorder, Path],
+    memory_folder: Path,
+    caplog: pytest.LogCaptureFixture,
+    tally: Tally,
 ) -> None:
     points = range(3, recorder[0].calls + 1, 9 if DEEP else 64)
-    twice = [f"{point}:{again}" for point in points for again in (range(1, 12) if DEEP else (3, 6, 9))]
+    twice = [
+        f"{point}:{again}" for point in points for again in (range(1, 12) if DEEP else (3, 6, 9))
+    ]
     for point, number in run_killed(memory_folder, twice[part :: len(PARTS)]).items():
         assert_survived(memory_folder / point, number, caplog)
         tally("kills while recovering from a kill", 1)
@@ -148,7 +176,9 @@ def test_a_process_killed_in_any_call_of_the_system_loses_nothing(
                 str(folder),
             ]
             environment = {**os.environ, "CASEGRAPH_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-            done = subprocess.run(command, check=False, cwd=ROOT, env=environment, capture_output=True)
+            done = subprocess.run(
+                command, check=False, cwd=ROOT, env=environment, capture_output=True
+            )
             killed += done.returncode != 0
             assert_survived(folder, max(done.stdout, default=0), caplog)
     assert killed > 5
@@ -156,9 +186,11 @@ def test_a_process_killed_in_any_call_of_the_system_loses_nothing(
 
 
 def killed_at_random(folder: str, times: int) -> int:
-    """Kill a process that updates for ever, at random moments, and let the next go on; returns the updates made.
+    """Kill a process that updates for ever, at random moments, and let the next go on;
+    returns the updates made.
 
-    Every other time the moment comes after an update of the process, so that there are some on however slow a machine.
+    Every other time the moment comes after an update of the process,
+    so that there are some on however slow a machine.
     """
     os.environ["CASEGRAPH_THREADS"] = "1"
     random, place, number = Random(29), Path(folder, "store"), 0
@@ -183,14 +215,18 @@ def killed_at_random(folder: str, times: int) -> int:
         least = acknowledged()
         with CaseStore.open(place) as store:
             facts = set(store.graph.facts())
-        assert facts in (crashing.recent(least), crashing.recent(least + 1)), f"{least} updates were acknowledged"
+        assert facts in (crashing.recent(least), crashing.recent(least + 1)), (
+            f"{least} updates were acknowledged"
+        )
         number = least + (facts != crashing.recent(least))
     assert not any(finding.damaged for finding in check(place))
     return number
 
 
 @needs_fork
-def test_a_process_killed_at_random_moments_loses_nothing(memory_folder: Path, tally: Tally) -> None:
+def test_a_process_killed_at_random_moments_loses_nothing(
+    memory_folder: Path, tally: Tally
+) -> None:
     times = 500 if DEEP else 25
     assert apart(killed_at_random, str(memory_folder), times, seconds=900) >= times // 2
     tally("kills at random moments", times)
@@ -199,7 +235,11 @@ def test_a_process_killed_at_random_moments_loses_nothing(memory_folder: Path, t
 @pytest.mark.skipif(os.name == "nt", reason="Windows flushes the names in folders by itself")
 @in_parts
 def test_a_machine_that_loses_power_loses_nothing(
-    part: int, recorder: tuple[Recorder, Path], memory_folder: Path, caplog: pytest.LogCaptureFixture, tally: Tally
+    part: int,
+    recorder: tuple[Recorder, Path],
+    memory_folder: Path,
+    caplog: pytest.LogCaptureFixture,
+    tally: Tally,
 ) -> None:
     random, recording, root = Random(3 + part), *recorder
     for number in range(1260 if DEEP else 80):
@@ -221,7 +261,10 @@ def refused_after_failing(store: CaseStore, disk: Failing) -> None:
 
 
 def work_on(folder: Path, disk: Failing) -> int:
-    """The work of `crashing`, on a disk that fails; returns how many updates were acknowledged before it did."""
+    """The work of `crashing`, on a disk that fails.
+
+    Returns how many updates were acknowledged before it did.
+    """
     for number, (added, retracted) in enumerate(crashing.batches(), start=1):
         try:
             with CaseStore.open(folder) as store:
@@ -261,12 +304,19 @@ def test_a_disk_that_fails_at_any_call_loses_nothing_and_is_not_written_again(
 @pytest.mark.parametrize("sticky", [False, True], ids=["once", "from then on"])
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])
 def test_a_disk_that_fails_while_a_store_recovers_loses_nothing(
-    error: int, sticky: bool, recorder: tuple[Recorder, Path], memory_folder: Path, caplog: pytest.LogCaptureFixture,
+    error: int,
+    sticky: bool,
+    recorder: tuple[Recorder, Path],
+    memory_folder: Path,
+    caplog: pytest.LogCaptureFixture,
     tally: Tally,
-) -> None:  # fmt: skip
+) -> None:
     random, recording, root = Random(43), *recorder
     for number in range(60 if DEEP else 1):
-        until, seed = random.randint(len(recording.events) // 8, len(recording.events)), random.random()
+        until, seed = (
+            random.randint(len(recording.events) // 8, len(recording.events)),
+            random.random(),
+        )
         for point in count(1):
             folder, disk = memory_folder / f"{number}-{point}", Failing(point, error, sticky=sticky)
             folder.mkdir()
@@ -294,12 +344,19 @@ def store(tmp_path: Path) -> Path:
 
 def said(store: CaseStore) -> list[Any]:
     """The number of the last update, every fact, and every answer to every question."""
-    questions = [(name, relation) for name in sorted({fact[0] for fact in FACTS}) for relation in ("r0", "r1", "r2")]
+    questions = [
+        (name, relation)
+        for name in sorted({fact[0] for fact in FACTS})
+        for relation in ("r0", "r1", "r2")
+    ]
     return [store.sequence, sorted(store.graph.facts()), store.ask_many(questions, top=-1)]
 
 
 def damages(folder: Path, flips: int, cuts: int, seed: int) -> Iterator[tuple[Path, bytes]]:
-    """A file and what it holds after one bit of it flipped, or its end was cut off; small files as often as large."""
+    """A file and what it holds after one bit of it flipped, or its end was cut off.
+
+    Small files as often as large.
+    """
     random = Random(seed)
     for number in range(flips + cuts):
         path = random.choice(sorted(folder.iterdir()))
@@ -313,7 +370,9 @@ def damages(folder: Path, flips: int, cuts: int, seed: int) -> Iterator[tuple[Pa
 
 
 @in_parts
-def test_damage_is_noticed_or_harmless(part: int, store: Path, memory_folder: Path, tally: Tally) -> None:
+def test_damage_is_noticed_or_harmless(
+    part: int, store: Path, memory_folder: Path, tally: Tally
+) -> None:
     expected, noticed, harmless = said(CaseStore.open(store, read_only=True)), 0, 0
     flips, cuts = (1260, 130) if DEEP else (100, 20)
     for number, (path, content) in enumerate(damages(store, flips, cuts, 11 + part)):

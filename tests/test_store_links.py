@@ -1,4 +1,6 @@
-"""A link, a pipe, a socket or a device in a store is never followed, written or waited for, whatever its name."""
+"""A link, a pipe, a socket or a device in a store is never followed, written
+or waited for, whatever its name.
+"""
 
 import os
 import signal
@@ -19,7 +21,9 @@ from casegraph.storage.store.checking import check, salvage
 from casegraph.storage.store.describing import described
 from casegraph.storage.store.store import CaseStore
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="links and pipes are of another kind on Windows")
+pytestmark = pytest.mark.skipif(
+    os.name == "nt", reason="links and pipes are of another kind on Windows"
+)
 
 FACTS = random_facts(Random(5), entities=9, relations=3, facts=70)[:30]
 PATIENCE = 20  # seconds
@@ -155,8 +159,12 @@ def patience() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def replaced(made: Path, place: Path, name: str, kind: Callable[[Path, Path], None]) -> tuple[Path, Path]:
-    """A copy of the store with something else under a name, and a folder outside of it that may be led to."""
+def replaced(
+    made: Path, place: Path, name: str, kind: Callable[[Path, Path], None]
+) -> tuple[Path, Path]:
+    """A copy of the store with something else under a name, and a folder outside
+    of it that may be led to.
+    """
     store, outside = place / "store", place / "outside"
     copytree(made, store)
     outside.mkdir()
@@ -164,7 +172,8 @@ def replaced(made: Path, place: Path, name: str, kind: Callable[[Path, Path], No
     is_folder = name.startswith("generation") and "/" not in name
     copytree(original if original.is_dir() else made / "generation-000001", outside / "folder")
     (outside / "folder" / "precious").write_bytes(b"precious")
-    is_whole = original.is_file() and name != "lock"  # a lock that is written again may say the same
+    # A lock that is written again may say the same.
+    is_whole = original.is_file() and name != "lock"
     content = original.read_bytes() if is_whole else b"precious"
     (outside / "file").write_bytes(content)
     if original.is_dir():
@@ -194,7 +203,9 @@ def test_nothing_outside_a_store_is_read_written_or_waited_for(
         assert contents(outside) == before
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not hard_link], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind is not hard_link], ids=lambda kind: kind.__name__
+)
 @pytest.mark.parametrize("name", ["acknowledged", "log-000000"])
 def test_a_store_whose_truth_is_no_file_does_not_open_and_says_why(
     name: str, kind: Callable[[Path, Path], None], made: Path, tmp_path: Path
@@ -221,15 +232,21 @@ def test_a_lock_that_is_no_file_of_its_own_keeps_writers_out_and_readers_not(
 
 
 @pytest.mark.parametrize("name", ["log-000000", "acknowledged"])
-def test_a_file_with_a_second_name_is_read_but_not_written(name: str, made: Path, tmp_path: Path) -> None:
+def test_a_file_with_a_second_name_is_read_but_not_written(
+    name: str, made: Path, tmp_path: Path
+) -> None:
     store, _ = replaced(made, tmp_path, name, hard_link)
     assert set(CaseStore.open(store, read_only=True).graph.facts()) == set(FACTS[2:])
-    with pytest.raises(UnreadableFile, match=r"has another name too \(a hard link\); put a copy in its place"):
+    with pytest.raises(
+        UnreadableFile, match=r"has another name too \(a hard link\); put a copy in its place"
+    ):
         CaseStore.open(store)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("generation")])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not hard_link], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind is not hard_link], ids=lambda kind: kind.__name__
+)
 def test_a_generation_of_anything_but_files_is_replaced_by_the_next(
     name: str,
     kind: Callable[[Path, Path], None],
@@ -252,7 +269,9 @@ def test_a_generation_of_anything_but_files_is_replaced_by_the_next(
     assert not any(finding.damaged for finding in check(store))
 
 
-def test_the_folder_of_a_store_may_be_a_link_since_its_user_chose_it(made: Path, tmp_path: Path) -> None:
+def test_the_folder_of_a_store_may_be_a_link_since_its_user_chose_it(
+    made: Path, tmp_path: Path
+) -> None:
     copytree(made, tmp_path / "store")
     (tmp_path / "link").symlink_to(tmp_path / "store")
     update(tmp_path / "link")
@@ -282,5 +301,7 @@ def test_a_file_is_measured_before_it_is_read(made: Path, tmp_path: Path) -> Non
             if name.startswith("generation"):
                 assert set(CaseStore.open(store, read_only=True).graph.facts()) == set(FACTS[2:])
                 continue
-            with pytest.raises(UnreadableFile, match=r"bytes, more than .*; restore it from a copy"):
+            with pytest.raises(
+                UnreadableFile, match=r"bytes, more than .*; restore it from a copy"
+            ):
                 CaseStore.open(store)

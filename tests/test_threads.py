@@ -1,6 +1,8 @@
-"""Any number of threads ask while one updates: each is told what some state between says, and nobody waits or crashes.
+"""Any number of threads ask while one updates:
+each is told what some state between says, and nobody waits or crashes.
 
-The bodies run in processes of their own (`tests/apart.py`), with threads that take turns as often as they can.
+The bodies run in processes of their own (`tests/apart.py`),
+with threads that take turns as often as they can.
 """
 
 import sys
@@ -26,7 +28,10 @@ from casegraph import CaseBase, CasegraphError, CaseStore, Settings
 STATES = 7  # of the history that is lived over and over
 FRESH = 40  # names that come with every update and go with the next; no question is about them
 GUESTS = ["guest", "visits"]  # an entity and a relation
-ENTITIES, RELATIONS = [*(f"e{number}" for number in range(9)), "guest"], ["r0", "r1", "r2", "visits"]
+ENTITIES, RELATIONS = (
+    [*(f"e{number}" for number in range(9)), "guest"],
+    ["r0", "r1", "r2", "visits"],
+)
 KINDS = ["CaseBase", "CaseStore"]
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -36,8 +41,15 @@ def states() -> list[set[Fact]]:
     """Facts, an entity and a relation come and go."""
     random = Random(91)
     stable = set(random_facts(random, entities=9, relations=3, facts=30))
-    found = [stable | set(random_facts(random, entities=9, relations=3, facts=10)) for _ in range(STATES)]
-    visits = {("guest", "visits", "e1"), ("guest", "r0", "e2"), ("e3", "r1", "guest"), ("e4", "visits", "e1")}
+    found = [
+        stable | set(random_facts(random, entities=9, relations=3, facts=10)) for _ in range(STATES)
+    ]
+    visits = {
+        ("guest", "visits", "e1"),
+        ("guest", "r0", "e2"),
+        ("e3", "r1", "guest"),
+        ("e4", "visits", "e1"),
+    }
     return [facts | (visits if number % 3 == 1 else set()) for number, facts in enumerate(found)]
 
 
@@ -46,7 +58,10 @@ def opened(kind: str, folder: str, settings: Settings | None = None) -> CaseBase
 
 
 def at_once(*works: Callable[[], Any]) -> list[Any]:
-    """What each returns when all run together, as interleaved as threads can be; raises what one of them raises."""
+    """What each returns when all run together, as interleaved as threads can be.
+
+    Raises what one of them raises.
+    """
     sys.setswitchinterval(1e-5)
     with ThreadPoolExecutor(len(works)) as pool:
         return [running.result() for running in [pool.submit(work) for work in works]]
@@ -56,25 +71,36 @@ ENOUGH = 60  # questions that a test asks at least
 
 
 class Timeline:
-    """Numbers of the updates that have begun and ended: what is asked between two of them knows one between."""
+    """Numbers of the updates that have begun and ended:
+    what is asked between two of them knows one between.
+    """
 
     def __init__(self) -> None:
         self.begun = self.ended = 0
-        self.answers = 0  # that were seen; threads that add at once may miss some, which does no harm
+        # Answers that were seen; threads that add at once may miss some, which does no harm.
+        self.answers = 0
 
     def possible(self, ended_before: int) -> range:
         """The states that a question asked since then may have been answered from."""
         return range(ended_before, self.begun + 1)
 
 
-def asking_while_updating(kind: str, chosen: str, folder: str, threads: int, updates: int, seconds: float) -> int:
-    """How many questions were answered; each as one of the states between says that could have been asked."""
+def asking_while_updating(
+    kind: str, chosen: str, folder: str, threads: int, updates: int, seconds: float
+) -> int:
+    """How many questions were answered.
+
+    Each as one of the states between says that could have been asked.
+    """
     settings = SETTINGS[chosen]
     every = rebuilt(set().union(*states()), settings)
     questions = questions_about(every, ENTITIES, RELATIONS, GUESTS)
-    questions += 5 * [*(("complete", relation) for relation in RELATIONS), ("save", "new ")]  # as often as the others
+    # As often as the others.
+    questions += 5 * [*(("complete", relation) for relation in RELATIONS), ("save", "new ")]
     expected = [said(rebuilt(facts, settings), questions) for facts in states()]
-    telling = [place for place, replies in enumerate(zip(*expected, strict=True)) if len(set(replies)) > 3]
+    telling = [
+        place for place, replies in enumerate(zip(*expected, strict=True)) if len(set(replies)) > 3
+    ]
     assert len(telling) > 60, "questions that tell states apart"
     cases, timeline, done = opened(kind, folder, settings), Timeline(), threading.Event()
     cases.update(add=states()[0])
@@ -82,14 +108,23 @@ def asking_while_updating(kind: str, chosen: str, folder: str, threads: int, upd
     def update() -> None:
         until = time.monotonic() + seconds
         for number in count(1):
-            is_enough = number > updates and timeline.answers > ENOUGH  # a slow thread is waited for
+            # A slow thread is waited for.
+            is_enough = number > updates and timeline.answers > ENOUGH
             if done.is_set() or is_enough or (seconds and time.monotonic() > until):
                 break
             before, after = states()[(number - 1) % STATES], states()[number % STATES]
-            come = [(f"new {number} {place}", "is new", f"new {number} {place + 1}") for place in range(FRESH)]
-            gone = [(f"new {number - 1} {place}", "is new", f"new {number - 1} {place + 1}") for place in range(FRESH)]
+            come = [
+                (f"new {number} {place}", "is new", f"new {number} {place + 1}")
+                for place in range(FRESH)
+            ]
+            gone = [
+                (f"new {number - 1} {place}", "is new", f"new {number - 1} {place + 1}")
+                for place in range(FRESH)
+            ]
             timeline.begun = number
-            cases.update(add=[*sorted(after - before), *come], retract=[*sorted(before - after), *gone])
+            cases.update(
+                add=[*sorted(after - before), *come], retract=[*sorted(before - after), *gone]
+            )
             timeline.ended = number
         done.set()
 
@@ -105,7 +140,9 @@ def asking_while_updating(kind: str, chosen: str, folder: str, threads: int, upd
             possible = {expected[number % STATES][place] for number in timeline.possible(ended)}
             if found not in possible:
                 done.set()
-                raise AssertionError(f"{questions[place]} between {ended} and {timeline.begun}: {found}")
+                raise AssertionError(
+                    f"{questions[place]} between {ended} and {timeline.begun}: {found}"
+                )
             asked += 1
             timeline.answers += 1
         return asked
@@ -116,7 +153,9 @@ def asking_while_updating(kind: str, chosen: str, folder: str, threads: int, upd
 
 
 def asking_together(chosen: str, threads: int, times: int) -> int:
-    """Nobody updates: what the first question finds out is found out once, or by each on its own."""
+    """Nobody updates:
+    what the first question finds out is found out once, or by each on its own.
+    """
     settings = SETTINGS[chosen]
     questions = questions_about(rebuilt(states()[0], settings), ENTITIES, RELATIONS)
     expected = said(rebuilt(states()[0], settings), questions)
@@ -124,13 +163,17 @@ def asking_together(chosen: str, threads: int, times: int) -> int:
         cases = rebuilt(states()[0], settings)
         order = Random(seed).sample(range(len(questions)), len(questions))
         parts = [order[thread::threads] for thread in range(threads)]
-        found = at_once(*(partial(said, cases, [questions[place] for place in part]) for part in parts))
+        found = at_once(
+            *(partial(said, cases, [questions[place] for place in part]) for part in parts)
+        )
         assert found == [[expected[place] for place in part] for part in parts], f"time {seed}"
     return times * len(questions)
 
 
 def updating_together(kind: str, folder: str, threads: int, each: int) -> list[Any]:
-    """Every thread adds facts of its own, with names of its own and names of all; and takes every third out again."""
+    """Every thread adds facts of its own, with names of its own and names of all;
+    and takes every third out again.
+    """
     cases = opened(kind, folder)
 
     def update(thread: int) -> set[Fact]:
@@ -145,7 +188,9 @@ def updating_together(kind: str, folder: str, threads: int, each: int) -> list[A
         return kept
 
     kept = set().union(*at_once(*(partial(update, thread) for thread in range(threads))))
-    assert facts_of(cases) == kept, f"{len(kept - facts_of(cases))} of {len(kept)} acknowledged facts are missing"
+    assert facts_of(cases) == kept, (
+        f"{len(kept - facts_of(cases))} of {len(kept)} acknowledged facts are missing"
+    )
     questions = questions_about(rebuilt(kept), ["e0", "e1", "e0 0", "e1 1"], ["r0", "r1", "r2"])
     assert said(cases, questions) == said(rebuilt(kept), questions)
     if isinstance(cases, CaseStore):
@@ -166,7 +211,9 @@ def an_update_inside_an_update(kind: str, folder: str, propagates: bool) -> None
 
     def facts() -> Iterator[Fact]:
         yield "outer", "r0", "e1"
-        assert said(cases, questions) == expected, "asking inside an update is answered from the state before"
+        assert said(cases, questions) == expected, (
+            "asking inside an update is answered from the state before"
+        )
         try:
             cases.update(add=[("inner", "r0", "e2")])
         except CasegraphError as error:
@@ -189,7 +236,10 @@ def an_update_inside_an_update(kind: str, folder: str, propagates: bool) -> None
 
 
 def asking_beside_an_update_that_waits(kind: str, folder: str) -> None:
-    """One update waits for its facts; meanwhile all asks end, and a second update waits for its turn."""
+    """One update waits for its facts.
+
+    Meanwhile all asks end, and a second update waits for its turn.
+    """
     cases, begun, go = opened(kind, folder), threading.Event(), threading.Event()
     cases.update(add=states()[0])
     questions = questions_about(cases, ENTITIES, RELATIONS)
@@ -211,18 +261,26 @@ def asking_beside_an_update_that_waits(kind: str, folder: str) -> None:
         finally:
             go.set()
         assert (slow.result(timeout=20).added, second.result(timeout=20).added) == (2, 1)
-    assert facts_of(cases) == states()[0] | {("slow", "r0", "e1"), ("slow", "r1", "e2"), ("second", "r0", "e1")}
+    assert facts_of(cases) == states()[0] | {
+        ("slow", "r0", "e1"),
+        ("slow", "r1", "e2"),
+        ("second", "r0", "e1"),
+    }
 
 
 def holding_a_state(kind: str, chosen: str, folder: str, names: int) -> None:
     cases = opened(kind, folder, SETTINGS[chosen])
     cases.update(add=states()[0])
     questions = questions_about(cases, ENTITIES, RELATIONS)
-    asked, fresh = held(cases), held(cases)  # one that has counted what it needs, and one that counts only afterwards
+    # One that has counted what it needs, and one that counts only afterwards.
+    asked = held(cases)
+    fresh = held(cases)
     expected = said(asked, questions)
     graph = asked.graph
     sizes = len(graph), len(graph.entities), len(graph.relations)
-    cases.update(add=[(f"new {number}", f"r{number % 5}", f"e{number % 9}") for number in range(names)])
+    cases.update(
+        add=[(f"new {number}", f"r{number % 5}", f"e{number % 9}") for number in range(names)]
+    )
     cases.update(retract=["e1", "e2"])
     assert ("new 0", "r0", "e0") in cases.graph
     assert ("new 0", "r0", "e0") not in graph
@@ -238,14 +296,28 @@ def test_threads_that_ask_while_one_updates_are_told_what_some_state_between_say
     kind: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
     threads, updates, seconds = (8, sys.maxsize, 60) if DEEP else (3, 12, 0)
-    asked = apart(asking_while_updating, kind, chosen, str(memory_folder), threads, updates, seconds, seconds=240)
+    asked = apart(
+        asking_while_updating,
+        kind,
+        chosen,
+        str(memory_folder),
+        threads,
+        updates,
+        seconds,
+        seconds=240,
+    )
     assert asked > 20
     tally("questions asked while others updated", asked)
 
 
 @pytest.mark.parametrize("chosen", list(SETTINGS))
-def test_threads_that_ask_a_new_case_base_at_once_are_told_what_one_is(chosen: str, tally: Tally) -> None:
-    tally("first questions asked by threads at once", apart(asking_together, chosen, 8, 200 if DEEP else 25))
+def test_threads_that_ask_a_new_case_base_at_once_are_told_what_one_is(
+    chosen: str, tally: Tally
+) -> None:
+    tally(
+        "first questions asked by threads at once",
+        apart(asking_together, chosen, 8, 200 if DEEP else 25),
+    )
 
 
 @both_kinds
@@ -268,7 +340,9 @@ def test_an_update_inside_an_update_is_refused_and_nothing_of_it_is_taken_in(
 
 
 @both_kinds
-def test_asking_waits_for_no_update_and_a_second_update_waits_for_the_first(kind: str, memory_folder: Path) -> None:
+def test_asking_waits_for_no_update_and_a_second_update_waits_for_the_first(
+    kind: str, memory_folder: Path
+) -> None:
     apart(asking_beside_an_update_that_waits, kind, str(memory_folder), seconds=90)
 
 
@@ -277,4 +351,11 @@ def test_asking_waits_for_no_update_and_a_second_update_waits_for_the_first(kind
 def test_who_holds_a_state_keeps_it_as_it_was_however_many_names_come(
     kind: str, chosen: str, memory_folder: Path
 ) -> None:
-    apart(holding_a_state, kind, chosen, str(memory_folder), 1_000_000 if DEEP else 100_000, seconds=240)
+    apart(
+        holding_a_state,
+        kind,
+        chosen,
+        str(memory_folder),
+        1_000_000 if DEEP else 100_000,
+        seconds=240,
+    )

@@ -46,7 +46,10 @@ def test_cpp_is_split_into_names_numbers_strings_and_operators() -> None:
             "[`graph.facts._name`](src/casegraph/graph/facts.py)",
             "[`graph.facts._name`](reference/graph.md#casegraph.graph.facts)",
         ),
-        ("[reading](src/casegraph/graph/facts.py)", "[reading](reference/graph.md#casegraph.graph.facts)"),
+        (
+            "[reading](src/casegraph/graph/facts.py)",
+            "[reading](reference/graph.md#casegraph.graph.facts)",
+        ),
         ("```sh\n[not](docs/store.md) a link\n```", "```sh\n[not](docs/store.md) a link\n```"),
     ],
 )
@@ -57,7 +60,8 @@ def test_a_link_of_the_repository_becomes_one_of_the_site(link: str, becomes: st
 def test_links_start_from_the_document_they_are_in() -> None:
     text = "[home](../README.md), [the store](store.md)"
     assert (
-        with_links_of_the_site(text, "docs/index.md", DOCUMENTS, MODULES) == "[home](index.md), [the store](store.md)"
+        with_links_of_the_site(text, "docs/index.md", DOCUMENTS, MODULES)
+        == "[home](index.md), [the store](store.md)"
     )
 
 
@@ -77,6 +81,8 @@ def test_names_explained_in_a_docstring_become_a_table() -> None:
     pytest.importorskip("griffe", reason="the group docs is not installed")
     from tools.docstrings import with_tables
 
-    docstring = 'Read.\n\nformat    by default\n          "tsv"\na, b  two | more\n\nProse  stays\nprose.'
+    docstring = (
+        'Read.\n\nformat    by default\n          "tsv"\na, b  two | more\n\nProse  stays\nprose.'
+    )
     table = '| | |\n|---|---|\n| `format` | by default "tsv" |\n| `a`, `b` | two \\| more |'
     assert with_tables(docstring) == f"Read.\n\n{table}\n\nProse  stays\nprose."

@@ -106,32 +106,48 @@ def test_every_city_lies_in_exactly_one_country() -> None:
 
 def test_every_institution_is_located_in_exactly_one_city() -> None:
     cities = times_as_head("located in")
-    assert {institution for institution in of_kind("institution") if cities[institution] != 1} == set()
+    assert {
+        institution for institution in of_kind("institution") if cities[institution] != 1
+    } == set()
 
 
 def test_every_country_has_one_capital_and_one_continent() -> None:
     capitals, continents = times_as_head("capital"), times_as_head("continent")
-    assert {country for country in of_kind("country") if (capitals[country], continents[country]) != (1, 1)} == set()
+    assert {
+        country
+        for country in of_kind("country")
+        if (capitals[country], continents[country]) != (1, 1)
+    } == set()
 
 
 def test_every_country_has_a_currency_and_a_language() -> None:
     currencies, languages = times_as_head("currency"), times_as_head("language")
-    assert {country for country in of_kind("country") if not (currencies[country] and languages[country])} == set()
+    assert {
+        country
+        for country in of_kind("country")
+        if not (currencies[country] and languages[country])
+    } == set()
 
 
 def test_every_capital_lies_in_its_country() -> None:
     country_of = dict(pairs("city in"))
-    assert {(country, city) for country, city in pairs("capital") if country_of[city] != country} == set()
+    assert {
+        (country, city) for country, city in pairs("capital") if country_of[city] != country
+    } == set()
 
 
 def test_borders_run_both_ways_and_never_to_oneself() -> None:
     borders = pairs("borders")
-    assert {(one, other) for one, other in borders if (other, one) not in borders or one == other} == set()
+    assert {
+        (one, other) for one, other in borders if (other, one) not in borders or one == other
+    } == set()
 
 
 def test_marriages_run_both_ways_and_never_to_oneself() -> None:
     spouses = pairs("spouse")
-    assert {(one, other) for one, other in spouses if (other, one) not in spouses or one == other} == set()
+    assert {
+        (one, other) for one, other in spouses if (other, one) not in spouses or one == other
+    } == set()
 
 
 def test_every_scientist_has_exactly_one_birthplace() -> None:
@@ -140,7 +156,9 @@ def test_every_scientist_has_exactly_one_birthplace() -> None:
 
 
 def test_no_scientist_died_in_two_places() -> None:
-    assert {scientist for scientist, times in times_as_head("died in").items() if times > 1} == set()
+    assert {
+        scientist for scientist, times in times_as_head("died in").items() if times > 1
+    } == set()
 
 
 def test_every_scientist_has_a_citizenship_and_a_field() -> None:
@@ -155,7 +173,9 @@ def test_every_scientist_worked_or_studied_somewhere() -> None:
 
 def test_advisors_are_scientists_born_somewhere_and_never_their_own_students() -> None:
     born = {scientist for scientist, _ in pairs("born in")}
-    assert {(who, advisor) for who, advisor in pairs("advisor") if advisor not in born or advisor == who} == set()
+    assert {
+        (who, advisor) for who, advisor in pairs("advisor") if advisor not in born or advisor == who
+    } == set()
 
 
 def test_no_entity_is_of_two_kinds() -> None:

@@ -36,12 +36,20 @@ def joins_of(tree: ClusterTree) -> dict[int, Node]:
 def leaves(tree: ClusterTree, place: int) -> list[int]:
     """The profiles below a node, sorted."""
     node = Node(*tree.node(place))
-    return [node.profile] if node.profile >= 0 else sorted(leaves(tree, node.left) + leaves(tree, node.right))
+    return (
+        [node.profile]
+        if node.profile >= 0
+        else sorted(leaves(tree, node.left) + leaves(tree, node.right))
+    )
 
 
 def members(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -> frozenset[str]:
     """The names of the entities that have these profiles."""
-    return frozenset(graph.entities[entity] for profile in chosen for entity in profiles.members(profile).tolist())
+    return frozenset(
+        graph.entities[entity]
+        for profile in chosen
+        for entity in profiles.members(profile).tolist()
+    )
 
 
 def grouped(names: Iterable[str], labels: Iterable[int]) -> set[frozenset[str]]:

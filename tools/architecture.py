@@ -28,7 +28,8 @@ TABLE_PAGE = ROOT / "CONTRIBUTING.md"
 TABLE_BEGIN = "<!-- modules: written by scripts/architecture -->"
 TABLE_END = "<!-- end -->"
 
-FOOT = ("settings", "errors", "running", "kernels")  # imported nearly everywhere, and drawn without arrows
+# Imported nearly everywhere, and drawn without arrows.
+FOOT = ("settings", "errors", "running", "kernels")
 DATA = "world"  # a graph that comes with the package, not a layer of it
 APART = ("storage.store",)  # packages inside packages that have a box of their own
 
@@ -45,15 +46,17 @@ CHIP_GAP = 6
 CHARACTER = 7.25  # width of a monospaced character at 12 pixels
 LETTER = 6.9  # mean width of a letter of the text, generously
 
+SANS = 'ui-sans-serif, system-ui, "Segoe UI", Helvetica, Arial, sans-serif'
+MONOSPACE = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
 STYLE = """
   .paper { fill: #ffffff; }
   .box { fill: #f4f7fb; stroke: #b7c6d9; stroke-width: 1.2; }
   .foot { fill: #f7f7f5; stroke: #cfcdc4; }
   .chip { fill: #e2eaf5; }
   .foot-chip { fill: #ecebe4; }
-  .title { fill: #16324f; font: 600 15px ui-sans-serif, system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }
-  .text { fill: #4a5a6c; font: 12.5px ui-sans-serif, system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }
-  .name { fill: #1f3d5c; font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+  .title { fill: #16324f; font: 600 15px SANS; }
+  .text { fill: #4a5a6c; font: 12.5px SANS; }
+  .name { fill: #1f3d5c; font: 12px MONOSPACE; }
   .arrow { fill: none; stroke: #6f8aa8; stroke-width: 1.6; }
   .head { fill: #6f8aa8; }
   @media (prefers-color-scheme: dark) {
@@ -68,7 +71,7 @@ STYLE = """
     .arrow { stroke: #7f9cbd; }
     .head { fill: #7f9cbd; }
   }
-"""
+""".replace("SANS", SANS).replace("MONOSPACE", MONOSPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +170,21 @@ def drawing(found: Mapping[str, Module]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" '
         f'height="{height:g}" role="img" aria-labelledby="title">',
-        '<title id="title">The packages of casegraph: each imports only what stands below it</title>',
+        '<title id="title">'
+        "The packages of casegraph: each imports only what stands below it</title>",
         f"<style>{STYLE}</style>",
-        '<defs><marker id="tip" viewBox="0 0 10 10" refX="8" refY="5" markerWidth="8" markerHeight="8" '
+        '<defs><marker id="tip" viewBox="0 0 10 10" refX="8" refY="5" '
+        'markerWidth="8" markerHeight="8" '
         'orient="auto"><path class="head" d="M0,1 L9,5 L0,9 z"/></marker></defs>',
         f'<rect class="paper" width="{WIDTH}" height="{height:g}" rx="10"/>',
     ]
     for package, below in sorted(arrows.items()):
         parts += [_arrow(boxes[package], boxes[other], boxes.values()) for other in sorted(below)]
     parts += [_drawn(box) for box in [*boxes.values(), *foot]]
-    parts.append(f'<text class="text" x="{MARGIN}" y="{y - 10:g}">Imported by nearly all of the above:</text>')
+    parts.append(
+        f'<text class="text" x="{MARGIN}" y="{y - 10:g}">'
+        "Imported by nearly all of the above:</text>"
+    )
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -185,7 +193,9 @@ def _row(found: Mapping[str, Module], packages: Sequence[str], y: float, style: 
     gaps = BESIDE * (len(packages) - 1)
     width = min(WIDEST, (WIDTH - 2 * MARGIN - gaps) / len(packages))
     left = (WIDTH - width * len(packages) - gaps) / 2
-    contents = [(_text(found[package], width), _chips(found, package, width)) for package in packages]
+    contents = [
+        (_text(found[package], width), _chips(found, package, width)) for package in packages
+    ]
     height = max(_height(text, chips) for text, chips in contents)
     boxes = []
     for place, (package, (text, chips)) in enumerate(zip(packages, contents, strict=True)):
@@ -227,7 +237,9 @@ def _chip_width(name: str) -> float:
 
 
 def _height(text: tuple[str, ...], chips: tuple[tuple[str, ...], ...]) -> float:
-    return PAD + TITLE_LINE + TEXT_LINE * len(text) + (CHIP_HEIGHT + CHIP_GAP) * len(chips) + PAD / 2
+    return (
+        PAD + TITLE_LINE + TEXT_LINE * len(text) + (CHIP_HEIGHT + CHIP_GAP) * len(chips) + PAD / 2
+    )
 
 
 def _arrow(upper: Box, lower: Box, boxes: Iterable[Box]) -> str:
@@ -256,7 +268,9 @@ def _arrow(upper: Box, lower: Box, boxes: Iterable[Box]) -> str:
 
 
 def _lane(between: list[Box], wanted: float) -> float:
-    """Where a vertical line passes all of these boxes, as near as possible to where it is wanted."""
+    """Where a vertical line passes all of these boxes,
+    as near as possible to where it is wanted.
+    """
     lanes = [MARGIN / 2, WIDTH / 2, WIDTH - MARGIN / 2]
     for box in between:
         lanes += [box.x - BESIDE / 2, box.x + box.width + BESIDE / 2]
@@ -269,7 +283,8 @@ def _drawn(box: Box) -> str:
     left = box.x + PAD
     y = box.y + PAD + 10
     parts = [
-        f'<rect class="{box.style}" x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}" rx="9"/>',
+        f'<rect class="{box.style}" x="{box.x:g}" y="{box.y:g}" '
+        f'width="{box.width:g}" height="{box.height:g}" rx="9"/>',
         f'<text class="title" x="{left:g}" y="{y:g}">{escape(box.title)}</text>',
     ]
     y += TITLE_LINE
@@ -282,7 +297,10 @@ def _drawn(box: Box) -> str:
         for name in names:
             width = _chip_width(name)
             chip = "foot-chip" if box.style == "foot" else "chip"
-            parts.append(f'<rect class="{chip}" x="{x:g}" y="{y:g}" width="{width:g}" height="{CHIP_HEIGHT}" rx="5"/>')
+            parts.append(
+                f'<rect class="{chip}" x="{x:g}" y="{y:g}" '
+                f'width="{width:g}" height="{CHIP_HEIGHT}" rx="5"/>'
+            )
             parts.append(f'<text class="name" x="{x + 7:g}" y="{y + 15:g}">{escape(name)}</text>')
             x += width + CHIP_GAP
         y += CHIP_HEIGHT + CHIP_GAP

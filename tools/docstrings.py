@@ -45,7 +45,9 @@ def _as_table(paragraph: str) -> str:
             rows[-1] = (names, f"{meaning} {line.strip()}")
         else:
             return ""
-    lines = [f"| {_code(names)} | {meaning.replace('|', chr(92) + '|')} |" for names, meaning in rows]
+    lines = [
+        f"| {_code(names)} | {meaning.replace('|', chr(92) + '|')} |" for names, meaning in rows
+    ]
     return "\n".join(["| | |", "|---|---|", *lines])
 
 

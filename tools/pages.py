@@ -56,7 +56,9 @@ def main() -> None:
 def pages() -> dict[str, str]:
     """The content of each page of the site."""
     found = modules()
-    documents = {f"docs/{file.name}": file.name for file in sorted((ROOT / "docs").glob("*.md"))} | DOCUMENTS
+    documents = {
+        f"docs/{file.name}": file.name for file in sorted((ROOT / "docs").glob("*.md"))
+    } | DOCUMENTS
     contents = {}
     for document, page in documents.items():
         text = (ROOT / document).read_text(encoding="utf-8")
@@ -84,14 +86,18 @@ def reference_page(module: str) -> str:
     return f"reference/{package}.md"
 
 
-def with_links_of_the_site(text: str, document: str, documents: Mapping[str, str], found: Mapping[str, Module]) -> str:
+def with_links_of_the_site(
+    text: str, document: str, documents: Mapping[str, str], found: Mapping[str, Module]
+) -> str:
     """A document with its links turned into those of the site.
 
     document   its path in the repository, which its links start from
     documents  the page that each document of the repository becomes
     """
     here = PurePosixPath(documents[document]).parent
-    reference_of = {module.path.relative_to(ROOT).as_posix(): module.name for module in found.values()}
+    reference_of = {
+        module.path.relative_to(ROOT).as_posix(): module.name for module in found.values()
+    }
 
     def linked(link: re.Match[str]) -> str:
         target = link["target"]
@@ -119,7 +125,9 @@ def with_links_of_the_site(text: str, document: str, documents: Mapping[str, str
 def _reference_anchor(label: str, module: str) -> str:
     """The anchor of what a link names; of its module if it names nothing public in it."""
     name = DOTTED_NAME.fullmatch(label)
-    is_public = name is not None and not any(part.startswith("_") for part in name["name"].split("."))
+    is_public = name is not None and not any(
+        part.startswith("_") for part in name["name"].split(".")
+    )
     if name is not None and is_public and name["name"].startswith(module):
         return f"casegraph.{name['name']}"
     return f"casegraph.{module}"
@@ -129,8 +137,10 @@ def _reference_index(found: Mapping[str, Module]) -> str:
     lines = [
         "# API reference",
         "",
-        "Made from the docstrings. The public names, all imported from `casegraph` itself, come first in",
-        "[Python](../python.md); these pages have every module, for whoever reads or changes the code.",
+        "Made from the docstrings. The public names, all imported from `casegraph` itself, "
+        "come first in",
+        "[Python](../python.md); these pages have every module, "
+        "for whoever reads or changes the code.",
         "",
         "| package or module | holds |",
         "|---|---|",

@@ -82,11 +82,17 @@ class Density:
     def figures(self) -> tuple[str, str, str]:
         """Tokens a code line, wide lines and parallel assignments, in print."""
         parallel = _percent(self.parallel_assignments, self.assignments) if self.assignments else ""
-        return f"{self.tokens / max(1, self.code_lines):.1f}", _percent(self.wide_lines, self.lines), parallel
+        return (
+            f"{self.tokens / max(1, self.code_lines):.1f}",
+            _percent(self.wide_lines, self.lines),
+            parallel,
+        )
 
 
 def main() -> None:
-    """Print our figures, or those of files and folders that are named, beside those of the models."""
+    """Print our figures, or those of files and folders
+    that are named, beside those of the models.
+    """
     rows = [("", "tokens a code line", f"over {WIDE} columns", "parallel assignments")]
     rows.append((MODELS, *MODEL_FIGURES))
     places = {place: Path(place) for place in sys.argv[1:]} or FOLDERS
@@ -156,7 +162,11 @@ def _docstring_lines(tree: ast.Module) -> set[int]:
     """The lines on which docstrings, or other strings that are statements, begin."""
     lines = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
             lines.add(node.lineno)
     return lines
 

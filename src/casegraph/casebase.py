@@ -1,9 +1,9 @@
 """
 CaseBase: a graph that answers questions, explains its answers, and takes in new facts between them.
 
-It owns the state that questions are answered from. An update makes the next state and puts it in
-place by one assignment, so a question that is asked meanwhile is answered from one state or from the
-other, never from a mixture. Every question is a function of one state.
+It owns the state that questions are answered from. An update makes the next state and puts it
+in place by one assignment, so a question that is asked meanwhile is answered from one state
+or from the other, never from a mixture. Every question is a function of one state.
 """
 
 from __future__ import annotations
@@ -49,13 +49,15 @@ class CaseBase:
     >>> from casegraph import CaseBase
     >>> cases = CaseBase()
     >>> einstein = [("Einstein", "born in", "Ulm"), ("Einstein", "citizen of", "Germany")]
-    >>> _ = cases.update(add=[("Ulm", "city in", "Germany"), ("Bonn", "city in", "Germany"), *einstein])
+    >>> cities = [("Ulm", "city in", "Germany"), ("Bonn", "city in", "Germany")]
+    >>> _ = cases.update(add=cities + einstein)
     >>> _ = cases.update(add=[("Hausdorff", "died in", "Bonn"), ("Planck", "born in", "Ulm")])
     >>> cases.ask("Planck", "citizen of")[0].entity
     'Germany'
 
-    Any number of threads may ask while one updates: each answer comes from one state, the one that was current
-    when the question was asked. Updates wait for each other; questions wait for no update.
+    Any number of threads may ask while one updates:
+    each answer comes from one state, the one that was current when the question was asked.
+    Updates wait for each other; questions wait for no update.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -78,7 +80,10 @@ class CaseBase:
 
     @property
     def state(self) -> State:
-        """What queries are answered from now; an update replaces it, and leaves this one as it is."""
+        """What queries are answered from now.
+
+        An update replaces it, and leaves this one as it is.
+        """
         return self._state
 
     def update(
@@ -106,7 +111,9 @@ class CaseBase:
             )
 
     def prepare(self, relations: Iterable[str] | None = None, show: Show = quiet) -> None:
-        """Count now what questions about these relations (all, if none are named) would count when first asked."""
+        """Count now what questions about these relations
+        (all, if none are named) would count when first asked.
+        """
         state = self._state
         if relations is None:
             chosen = list(range(len(state.graph.relations)))
@@ -129,7 +136,8 @@ class CaseBase:
         known       "mark" facts that are in the graph already, or "exclude" them
         candidates  the only answers to consider
 
-        An unknown relation is an error; an entity never seen gets an empty answer whose `note` says so.
+        An unknown relation is an error;
+        an entity never seen gets an empty answer whose `note` says so.
         """
         return self.ask_many([(head, relation)], top, known=known, candidates=candidates)[0]
 
@@ -165,11 +173,16 @@ class CaseBase:
         return _answers_to_all(state, asked, wanted)
 
     def explain(self, answer: Answer) -> Explanation:
-        """Why an answer was given: the reasons that add up to its score, and the precedents they rest on."""
+        """Why an answer was given: the reasons that add up to its score,
+        and the precedents they rest on.
+        """
         return self.explain_all([answer])[0]
 
     def explain_all(self, answers: Sequence[Answer]) -> list[Explanation]:
-        """Why each of several answers was given; those to one question are explained in one pass."""
+        """Why each of several answers was given.
+
+        Those to one question are explained in one pass.
+        """
         state = self._state
         by_query: dict[Query, list[int]] = {}
         entities = []
@@ -187,7 +200,10 @@ class CaseBase:
         return [explained[place] for place in range(len(answers))]
 
     def similar(self, entity: str, relation: str | None = None, top: int = 10) -> list[Neighbour]:
-        """The entities most like this one, by the relations they have; with a relation, those that have it."""
+        """The entities most like this one, by the relations they have.
+
+        With a relation, those that have it.
+        """
         count = _checked_count("top", top)
         state = self._state
         own = state.graph.entities.find(entity)
@@ -235,7 +251,8 @@ class Wanted(NamedTuple):
 
     top         how many, or `ALL`
     known       whether to "mark" or to "exclude" facts that are in the graph already
-    candidates  the only answers to consider, if any are named; None stands for a name that is unknown
+    candidates  the only answers to consider, if any are named;
+                None stands for a name that is unknown
     """
 
     top: int
@@ -254,7 +271,10 @@ def _wanted(state: State, top: int, known: Known, candidates: Iterable[str] | No
 
 
 def _checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
-    """A number that the user gave, as a Python integer; an error unless it is a whole number of up to 64 bits."""
+    """A number that the user gave, as a Python integer.
+
+    An error unless it is a whole number of up to 64 bits.
+    """
     has_index = hasattr(value, "__index__")  # NumPy's integers have one, too
     count: Any = index(value) if has_index else value
     if all_if_negative and isinstance(count, int) and count < 0:
@@ -360,7 +380,8 @@ def _answered(state: State, answer: Answer) -> tuple[Query, int]:
     relation = state.graph.relations.find(answer.relation)
     if entity is None or found is None or relation is None:
         raise CasegraphError(
-            f"this case base did not give the answer {answer.entity!r}; explain it with the one that did"
+            f"this case base did not give the answer {answer.entity!r}; "
+            "explain it with the one that did"
         )
     direction = backward(relation) if answer.inverse else forward(relation)
     return Query(entity, direction), found

@@ -1,4 +1,6 @@
-"""The loops of casegraph that a profile named; the headers in `kernels/` say what each array holds."""
+"""The loops of casegraph that a profile named;
+the headers in `kernels/` say what each array holds.
+"""
 
 import numpy as np
 import numpy.typing as npt

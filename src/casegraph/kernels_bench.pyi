@@ -1,4 +1,7 @@
-"""Bare loops over the edges that counting must look at, to compare it with; in development builds only."""
+"""Bare loops over the edges that counting must look at, to compare it with.
+
+In development builds only.
+"""
 
 from casegraph.graph.arrays import Counts, Ids
 from casegraph.kernels import Graph

@@ -1,9 +1,9 @@
 """
 Explanations: the reasons that add up to the score of an answer, and the precedents they rest on.
 
-A score is a sum of terms, one for each piece of evidence that counts (equation 1, or its logarithmic
-form for noisy-or), so every reason has its share of the score. The shares are computed as the kernel
-computes them, and in the same order, so they add up to the score to the last bit.
+A score is a sum of terms, one for each piece of evidence that counts (equation 1, or its
+logarithmic form for noisy-or), so every reason has its share of the score. The shares are computed
+as the kernel computes them, and in the same order, so they add up to the score to the last bit.
 """
 
 from __future__ import annotations

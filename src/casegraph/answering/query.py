@@ -1,14 +1,17 @@
 """
-Answering: gather path types, weigh them, walk them from the query entity, combine what they say (equation 1).
+Answering: gather path types, weigh them, walk them
+from the query entity, combine what they say (equation 1).
 
     P(e₂ | e, r)  =  Σ_p P(p | e, r) · P(e₂ | p, e, r)
 
-Here e is the query entity, r the query relation, p a path type, and e₂ an entity that p reaches from e.
+Here e is the query entity, r the query relation, p a path type,
+and e₂ an entity that p reaches from e.
 
-Whatever the settings, a query walks a list of path types, best first. By default the list holds
-every path type known for the relation, and is the same for all queries. In the paper's setting it is
-gathered from the contextual entities of the query, and weighed by the counts of the query's cluster.
-The weights are those of the module `weights`; the kernels walk, add the precedents, and combine.
+Whatever the settings, a query walks a list of path types, best first.
+By default the list holds every path type known for the relation, and is the same for all queries.
+In the paper's setting it is gathered from the contextual entities of the query,
+and weighed by the counts of the query's cluster. The weights are those of the module `weights`;
+the kernels walk, add the precedents, and combine.
 """
 
 from dataclasses import dataclass, replace

@@ -1,8 +1,8 @@
 """
 Answers and explanations as people read them: text for a terminal, HTML for a notebook.
 
-The functions take what is to be shown as plain values; the classes of `results` and `explanation` call
-them for their public methods.
+The functions take what is to be shown as plain values;
+the classes of `results` and `explanation` call them for their public methods.
 """
 
 from collections.abc import Iterable, Sequence

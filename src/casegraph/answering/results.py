@@ -1,4 +1,6 @@
-"""What a question is answered with: ranked entities by name, for a program, a notebook or a terminal."""
+"""What a question is answered with:
+ranked entities by name, for a program, a notebook or a terminal.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer: `entity` to the question (asked, relation, ?), or to (?, relation, asked) if `inverse`."""
+    """One answer: `entity` to the question (asked, relation, ?),
+    or to (?, relation, asked) if `inverse`.
+    """
 
     asked: str
     relation: str
@@ -35,7 +39,8 @@ class Answers(Sequence[Answer]):
     """The answers to one question, best first.
 
     note   why there are none, or empty
-    exact  whether the budgets of the query and of counting sufficed; if not, evidence was left out, always the same
+    exact  whether the budgets of the query and of counting sufficed;
+           if not, evidence was left out, always the same
     """
 
     asked: str

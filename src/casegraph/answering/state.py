@@ -54,7 +54,8 @@ class Update:
     moved          entities whose cluster changed, if the clusters follow every change ("grinch")
     recounted      entities on a cycle that a changed fact closes or opens: their hits change
     cycles         how many such cycles there are: the work done
-    anew           whether so much changed that counts were dropped, to be made from scratch when needed
+    anew           whether so much changed that counts were dropped,
+                   to be made from scratch when needed
     """
 
     added: int = 0

@@ -1,8 +1,8 @@
 """
 What a path type is worth (equations 2 and 3), from counts.
 
-All of the counts belong to one query relation r; `c` is a cluster of entities, or everyone. For each
-path type p there are
+All of the counts belong to one query relation r; `c` is a cluster of entities, or everyone.
+For each path type p there are
 
     hits(p)     paths of type p from the entities of c to their answers
     tries(p)    walks of type p from the same entities, wherever they end
@@ -78,8 +78,8 @@ def right_share(right: Counts, reached: Counts, doubt: float) -> Floats:
         right(p) / (reached(p) + doubt)
 
     right, reached  (types,)  of each path type
-    doubt                     wrong ends that every path type is assumed to have reached as well, so that
-                              few lucky ends are worth less than many
+    doubt                     wrong ends that every path type is assumed to have reached as well,
+                              so that few lucky ends are worth less than many
     """
     return ratio(right, reached, doubt)
 

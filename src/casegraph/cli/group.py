@@ -83,7 +83,9 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say how to read files of facts, as a function of the source."""
+    """Give a command the options that say how to read files of facts,
+    as a function of the source.
+    """
 
     @click.option(
         "--columns", metavar="A,B,C", help="The names in the header of the columns to read."

@@ -102,7 +102,10 @@ def _tsv(result: Result) -> list[str]:
 
 
 def _table(result: Result) -> list[str]:
-    """Columns as wide as their widest cell; numbers, by the value in the first row, to the right."""
+    """Columns as wide as their widest cell.
+
+    Numbers, by the value in the first row, to the right.
+    """
     if result.text is not None:
         return [result.text()]
 

@@ -1,4 +1,6 @@
-"""How far the work is: a bar on standard error, if that is a terminal and the work takes a while."""
+"""How far the work is: a bar on standard error, if that is a terminal
+and the work takes a while.
+"""
 
 from __future__ import annotations
 
@@ -55,4 +57,6 @@ def counted(facts: Iterable[tuple[str, str, str]], show: Show) -> Iterator[tuple
 
 
 def _show_nothing(doing: str, done: int, total: int) -> None:
-    """Not `running.quiet`: work that is watched can be interrupted, and that says nobody watches."""
+    """Not `running.quiet`: work that is watched can be interrupted,
+    and that says nobody watches.
+    """

@@ -114,7 +114,9 @@ def _is_saved(path: Path) -> bool:
 
 
 def _dataset(source: str) -> str:
-    """The data set of the paper that a folder or its parent is named for; else one with short paths."""
+    """The data set of the paper that a folder or its parent is named for;
+    else one with short paths.
+    """
     path = Path(source).resolve()
     for part in (path.name, path.parent.name):
         for name in PAPER:

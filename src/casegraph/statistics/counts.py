@@ -39,7 +39,8 @@ KINDS = 1 << 22  # pairs of a relation and a path type of one length; more would
 TOO_MANY = np.iinfo(np.int64).max  # stands for a number that exceeds its limit, or 64 bits
 UNLIMITED = np.iinfo(np.int64).max
 
-# What counting what paths reach takes, in steps of some five nanoseconds (kernels/counting/reach_cost.hpp):
+# What counting what paths reach takes, in steps of some five nanoseconds
+# (kernels/counting/reach_cost.hpp):
 STEPS_TO_LOOK = 2  # whether a relation leaves an entity
 STEPS_TO_FOLLOW = 8  # an edge to where the paths go on
 ENDS_PER_STEP = 4  # edges that end a path and are only counted

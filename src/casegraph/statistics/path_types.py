@@ -1,7 +1,8 @@
 """
 Paths and path types (§2.1).
 
-A *path* visits entities; its *type* is the sequence of relations that it follows, without the entities.
+A *path* visits entities; its *type* is the sequence of relations
+that it follows, without the entities.
 
 A path type is stored as one integer. Each step has a group of bits: step i is in the i-th lowest
 group, which holds the relation plus one, and 0 stands for "no such step". The width of a group

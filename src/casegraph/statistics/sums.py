@@ -1,7 +1,8 @@
 """
 Group rows by their keys, and add up what the rows of each group hold.
 
-Counts come in parts: of shards, of changed edges, of clusters. Their sum has one row for each distinct key.
+Counts come in parts: of shards, of changed edges, of clusters.
+Their sum has one row for each distinct key.
 """
 
 from collections.abc import Iterable

@@ -28,7 +28,9 @@ ANSWERS_SHOWN = 3
 
 
 class HeldBack(NamedTuple):
-    """A fact that was held back, its rank among the answers to its question, and the best answer."""
+    """A fact that was held back, its rank among the answers
+    to its question, and the best answer.
+    """
 
     asked: str
     relation: str
@@ -67,7 +69,8 @@ def _text(cases: CaseBase, questions: list[HeldBack]) -> str:
     ]
     size = f"{len(cases.graph):,} facts about {len(cases.graph.entities):,} entities"
     lines = [
-        f"The bundled graph has {size}. {len(questions)} true facts were held back from it: they are asked for here.",
+        f"The bundled graph has {size}. {len(questions)} true facts were held back from it: "
+        "they are asked for here.",
         "",
         *_most_similar(cases, at_length[0]),
     ]

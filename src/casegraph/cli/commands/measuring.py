@@ -52,7 +52,8 @@ METRICS = {
 def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
     """Ask for the facts of a benchmark's split, and rank the answers.
 
-    FOLDER is a folder with a file for each split, or the name of a data set (see casegraph datasets).
+    FOLDER is a folder with a file for each split, or the name of a data set
+    (see casegraph datasets).
 
     \b
     Example:

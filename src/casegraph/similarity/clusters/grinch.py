@@ -2,9 +2,9 @@
 Incremental clustering (§2.3 b): GRINCH (Monath et al. 2019) over distinct profiles.
 
 A new profile finds its place in the tree by nearest leaf, rotations and grafts
-(`kernels/clustering/grinch.hpp`). A profile without members is removed. A profile that gained or lost members
-changes its weight: that changes the linkages above it, and with them the cut. But nothing is
-rearranged, as the profile is as similar to all others as before.
+(`kernels/clustering/grinch.hpp`). A profile without members is removed. A profile that gained
+or lost members changes its weight: that changes the linkages above it, and with them the cut.
+But nothing is rearranged, as the profile is as similar to all others as before.
 """
 
 from collections.abc import Iterable
