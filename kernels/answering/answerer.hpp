@@ -281,7 +281,7 @@ class Answerer {
   // The place of a candidate, which is made if there is none.
   std::size_t candidate(Id answer) {
     if (candidates_.has(answer)) return candidates_.place_of(answer);
-    const bool is_taken = options_.precedents && given(answer) - is_own(answer) > 0;
+    const bool is_taken = options_.slots && given(answer) - is_own(answer) > 0;
     const std::size_t place = candidates_.make(answer, is_taken);
     if (habit_at_once_) add_habit(place);
     return place;

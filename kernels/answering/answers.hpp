@@ -19,6 +19,7 @@ struct QueryOptions {
   bool loop_free = true;    // paths; or walks, which may pass an entity twice
   int walked = 0;           // how many path types that lead anywhere are walked; 0 for all
   bool precedents = false;  // use evidence of all kinds; or of path types only
+  bool slots = false;       // path types are worth something else where a slot is taken
   double doubt = 5;         // added to the denominator of a precedent
   Count support = 2;        // a shared fact counts for an answer that at least so many others gave
   double habit = 0.1;       // the weight of what all entities answer

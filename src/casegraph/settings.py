@@ -8,7 +8,7 @@ of the method that it improves on. All of them run through the same code.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from math import inf
 from typing import Any, Literal
 
@@ -26,6 +26,34 @@ PAPER = {
     "FB122": {"neighbours": 10, "path_types": 80, "max_length": 3, "threshold": 0.4},
     "NELL-995": {"neighbours": 15, "path_types": 25, "max_length": 3, "threshold": 0.05},
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindWeights:
+    """How much each kind of evidence counts beside the others; 0: not at all.
+
+    path          a path type leads from the query entity to the answer
+    shared_fact   other entities that share a fact with the query entity have the answer
+    answers_fact  the answer has a fact that known answers of the query entity share
+    neighbours    the entities most like the query entity have the answer
+    near_answers  the answer is like the known answers of the query entity
+    habit         of all entities that have the relation, many have the answer
+    """
+
+    path: float = 1.0
+    shared_fact: float = 1.0
+    answers_fact: float = 1.5
+    neighbours: float = 0.4
+    near_answers: float = 1.0
+    habit: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, weight in asdict(self).items():
+            _check(f"kinds.{name}", weight, 0, 1000)
+
+    def as_tuple(self) -> tuple[float, ...]:
+        """In the order of the kernels."""
+        return astuple(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +82,19 @@ class Settings:
                  precision (equations 2 and 3), "frequency" is how often it occurs among the K
                  contextual entities
     doubt        higher values trust rare path types less
-    precedents   whether there is evidence beside paths: the answers of entities that share a fact
-                 with the query entity, and the most frequent answers (the habit of the relation)
+    slots        whether a path type is weighed apart for ends whose slot is open and for ends whose
+                 slot is taken: another entity has the end as its answer already. Only with
+                 weight "right"
+    precedents   whether there is evidence beside paths; which kinds there are, `kinds` says
+    kinds        how much each kind of evidence counts
     habit        the weight of the most frequent answers, from 0 to 1 (1: as much as other evidence)
     combination  of the pieces of evidence for one answer: "noisy-or" of the `best` strongest
-                 pieces, or the "sum" of all (equation 1)
-    discount     in "noisy-or", each piece counts this fraction of the piece before it. Towards 0
-                 the strongest piece decides, and the next only breaks ties; at 1 all count fully
-    best         how many pieces "noisy-or" combines, from 1 to 8
+                 pieces of each kind, or the "sum" of all (equation 1)
+    discount     in "noisy-or", each piece counts this fraction of the piece of its kind before it.
+                 Towards 0 the strongest piece decides, and the next only breaks ties; at 1 all
+                 count fully
+    across       the same for kinds: the strongest kind counts fully, the next this fraction
+    best         how many pieces of a kind "noisy-or" combines, from 1 to 8
 
     Whose counts are used:
 
@@ -90,10 +123,13 @@ class Settings:
     weight: Weight = "right"
     doubt: float = 5.0
     combination: Literal["noisy-or", "sum"] = "noisy-or"
-    discount: float = 0.05
+    discount: float = 0.2
+    across: float = 0.7
     best: int = 5
     loop_free: bool = True
+    slots: bool = True
     precedents: bool = True
+    kinds: KindWeights = field(default_factory=KindWeights)
     habit: float = 0.1
     clustering: Clustering = "everyone"
     threshold: float = 0.75
@@ -110,12 +146,18 @@ class Settings:
         check_count("support", self.support, 1)
         _check("doubt", self.doubt, 0.001, None)
         _check("discount", self.discount, 0, 1)
+        _check("across", self.across, 0, 1)
         _check_whole("best", self.best, 1, 8)
         _check("habit", self.habit, 0, 1)
         check_count("budget", self.budget, 1)
         check_count("counting", self.counting, 1)
         _check("threshold", self.threshold, -1, 1)
         _check_flag("loop_free", self.loop_free)
+        _check_flag("slots", self.slots)
+        if isinstance(self.kinds, dict):  # from JSON
+            object.__setattr__(self, "kinds", KindWeights(**self.kinds))
+        if not isinstance(self.kinds, KindWeights):
+            raise InvalidSettings("kinds", self.kinds, "KindWeights")
         _check_flag("precedents", self.precedents)
         _check_flag("fallback", self.fallback)
         _choose("weight", self.weight, "right", "prior", "frequency")

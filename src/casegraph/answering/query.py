@@ -22,14 +22,20 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.answering.state import State
-from casegraph.answering.weights import prior_times_precision, ratio, right_share
+from casegraph.answering.weights import (
+    SlotWeights,
+    by_slot,
+    prior_times_precision,
+    ratio,
+    right_share,
+)
 from casegraph.graph.arrays import Counts, Floats, Ids, ids
 from casegraph.running import threads
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import nearest
-from casegraph.statistics.counts import ClusterCounts
+from casegraph.statistics.counts import ClusterCounts, PathCounts
 from casegraph.statistics.path_types import name_order, single_step
 from casegraph.statistics.sums import grouped
 
@@ -123,20 +129,20 @@ class WalkLists:
     types     (types,)      all path types that are in a list
     offsets   (lists + 1,)  list i is `walked[offsets[i] : offsets[i + 1]]`, best first
     walked    (rows,)       places in `types`
-    weights   (rows,)       what each path type is worth in its list
+    weights   (rows,)       what each path type is worth in its list, by slot
     of_query  (queries,)    which list each query walks
     """
 
     types: Counts
     offsets: Counts
     walked: Ids
-    weights: Floats
+    weights: SlotWeights
     of_query: Ids
 
     @property
-    def arrays(self) -> tuple[Counts, Counts, Ids, Floats]:
+    def arrays(self) -> tuple[Counts, Counts, Ids, Floats, Floats]:
         """As the kernels take them."""
-        return self.types, self.offsets, self.walked, self.weights
+        return self.types, self.offsets, self.walked, *self.weights
 
 
 class RelationQuery(NamedTuple):
@@ -171,11 +177,14 @@ def query_options(settings: Settings) -> kernels.QueryOptions:
     options.loop_free = settings.loop_free
     options.walked = settings.path_types or 0
     options.precedents = settings.precedents
+    options.slots = settings.slots
     options.doubt = settings.doubt
     options.support = settings.support
     options.habit = settings.habit
     options.sum = settings.combination == "sum"
     options.discount = settings.discount
+    options.across = settings.across
+    options.weights = settings.kinds.as_tuple()
     options.best = settings.best
     options.budget = settings.budget
     return options
@@ -184,6 +193,7 @@ def query_options(settings: Settings) -> kernels.QueryOptions:
 def _prepared(state: State, relation: int, lists: WalkLists) -> RelationQuery:
     ranks = state.graph.entities.ranks()
     options = query_options(state.settings)
+    options.living = state.living
     kernel = kernels.RelationQuery(state.graph.kernel, relation, lists.arrays, options, ranks)
     return RelationQuery(lists, kernel)
 
@@ -194,15 +204,24 @@ def _list_of_everyone(state: State, relation: int) -> WalkLists:
     counts = state.statistics.everyone(relation)
     types = counts.types
     if settings.weight == "right":
-        weights = right_share(counts.right, counts.reached, settings.doubt)
+        weights = _right_weights(counts, settings)
     else:
-        weights = prior_times_precision(state.statistics.clustered(relation), EVERYONE, types)
+        cluster_counts = state.statistics.clustered(relation)
+        weights = SlotWeights.of_both(prior_times_precision(cluster_counts, EVERYONE, types))
 
-    order = np.lexsort((name_order(state.graph, types, settings.max_length), -weights))
-    is_walked = (weights > 0) & (types != single_step(relation))
+    best = weights.larger
+    order = np.lexsort((name_order(state.graph, types, settings.max_length), -best))
+    is_walked = (best > 0) & (types != single_step(relation))
     walked = order[is_walked[order]].astype(np.int32)
     offsets = np.array([0, len(walked)])
-    return WalkLists(types, offsets, walked, weights[walked], of_query=ids([0]))
+    return WalkLists(types, offsets, walked, weights.at(walked), of_query=ids([0]))
+
+
+def _right_weights(counts: PathCounts, settings: Settings) -> SlotWeights:
+    """The share of right ends of each path type, by slot if the settings tell slots apart."""
+    if settings.slots:
+        return by_slot(counts, settings.doubt)
+    return SlotWeights.of_both(right_share(counts.right, counts.reached, settings.doubt))
 
 
 def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkLists:
@@ -221,7 +240,8 @@ def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkList
 
     numbers: dict[tuple[bytes, int], int] = {}
     walked = [ids()]
-    weights = [np.zeros(0)]
+    open_weights = [np.zeros(0)]
+    taken_weights = [np.zeros(0)]
     sizes = [0]
     of_query = []
     for entity, near in zip(entities.tolist(), neighbours, strict=True):
@@ -231,18 +251,19 @@ def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkList
             numbers[key] = len(numbers)
             gathered, frequencies = _gathered(counts, near, types)
             weight = _weights(state, relation, cluster, types[gathered], frequencies)
-            weight = np.minimum(weight, ALMOST_SURE)
-            order = np.lexsort((places_by_name[gathered], -weight))
-            order = order[weight[order] > 0]
+            best = weight.larger
+            order = np.lexsort((places_by_name[gathered], -best))
+            order = order[best[order] > 0]
             walked.append(gathered[order].astype(np.int32))
-            weights.append(weight[order])
+            open_weights.append(weight.open[order])
+            taken_weights.append(weight.taken[order])
             sizes.append(len(order))
         of_query.append(numbers[key])
     return WalkLists(
         types,
         offsets=np.cumsum(sizes, dtype=np.int64),
         walked=np.concatenate(walked),
-        weights=np.concatenate(weights),
+        weights=SlotWeights(np.concatenate(open_weights), np.concatenate(taken_weights)),
         of_query=ids(of_query),
     )
 
@@ -280,21 +301,27 @@ def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, 
 
 def _weights(
     state: State, relation: int, cluster: int, types: Counts, frequencies: Counts
-) -> Floats:
+) -> SlotWeights:
     """What the gathered path types are worth, by the settings.
 
     frequencies  (types,)  how often each led a contextual entity to an answer
     """
     settings = state.settings
-    if settings.weight == "frequency":
-        return ratio(frequencies, int(frequencies.sum()))
     if settings.weight == "right":
         counts = state.statistics.everyone(relation)
         rows = np.searchsorted(counts.types, types)
-        return right_share(counts.right[rows], counts.reached[rows], settings.doubt)
+        return _right_weights(counts, settings).at(rows)
+    if settings.weight == "frequency":
+        weights = ratio(frequencies, int(frequencies.sum()))
+    else:
+        weights = _weights_in_cluster(state, relation, cluster, types)
+    return SlotWeights.of_both(np.minimum(weights, ALMOST_SURE))
+
+
+def _weights_in_cluster(state: State, relation: int, cluster: int, types: Counts) -> Floats:
     cluster_counts = state.statistics.clustered(relation)
     own = prior_times_precision(cluster_counts, cluster, types)
-    if not settings.fallback:
+    if not state.settings.fallback:
         return own
     everyones = prior_times_precision(cluster_counts, EVERYONE, types)
     return np.where(own > 0, own, everyones)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from casegraph.errors import CasegraphError
-from casegraph.execution.shards import REACH_COLUMNS, Part, Shard
+from casegraph.execution.shards import Part, Shard
 from casegraph.graph.directions import INVERSE, forward
 from casegraph.statistics.path_types import unpacked
 from casegraph.storage.array_files import (
@@ -113,8 +113,7 @@ def _check_part(part: Part) -> None:
     if part.extent.dtype != np.int64 or part.extent.ndim != 1 or not _has_extent(part):
         raise ValueError("it is not said which paths are counted")
     if set(part.columns) == set(COUNT_COLUMNS):
-        reach = [part.columns[name] for name in REACH_COLUMNS]
-        check_reach(part.relation, part.counted, *reach)
+        check_reach(part.relation, part.counted, part.columns)
 
 
 def _has_extent(part: Part) -> bool:
