@@ -177,7 +177,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an answer was given. Iterating gives the reasons, the most important first."""
+    """Why an answer was given.
+
+    Iterating gives the reasons kind by kind, the strongest kind first, and within a kind the most
+    important first. In this order their shares add up to the score, to the last bit.
+    """
 
     answer: Answer
     reasons: tuple[Reason, ...]

@@ -63,7 +63,8 @@ def explanation_as_text(
     known = ", known" if answer.known else ""
     lines = [f"{answer.entity}  (score {answer.score:.3f}{known})"]
 
-    shown = [reason for reason in reasons if reason.share >= LEAST_SHOWN * answer.score]
+    largest_first = sorted(reasons, key=lambda reason: -reason.share)
+    shown = [reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score]
     for reason in shown:
         part_of_score = reason.share / answer.score
         lines.append(f"  {part_of_score:4.0%}  {reason.sentence}")
@@ -86,7 +87,7 @@ def explanation_as_html(
     """An answer with its reasons and neighbours, as two tables."""
     heading = f"<p><b>{escape(answer.entity)}</b> {answer.score:.4f}</p>"
     reason_rows = []
-    for reason in reasons:
+    for reason in sorted(reasons, key=lambda reason: -reason.share):
         paths = "\n".join(reason.paths)
         reason_rows.append((f"{reason.share:.3f}", reason.sentence, paths))
     neighbour_rows = []
