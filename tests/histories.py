@@ -135,7 +135,7 @@ def portrait(cases: State) -> Portrait:
             (one.entities.tobytes(), one.scores.tobytes()) for asked in found for one in asked
         ],
     }
-    for column in ("types", "hits", "reached", "right"):
+    for column in ("types", "hits", "reached", "right", "reached_open", "right_open"):
         seen[column] = [getattr(one, column).tobytes() for one in counts]
     if cases.settings.weight == "prior":
         together = _together(cases)

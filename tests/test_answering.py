@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import asdict
 from random import Random
 from typing import Any
 
@@ -23,10 +24,10 @@ from casegraph.answering.query import relation_query, standings
 from casegraph.answering.results import Answers
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
-from casegraph.settings import Settings
+from casegraph.settings import KindWeights, Settings
 
 PAPER = Settings.paper("WN18RR").but(max_length=3)
-DEFAULTS: list[dict[str, float]] = [
+DEFAULTS: list[dict[str, Any]] = [
     {"path_types": 1},
     {"path_types": 2},
     {"support": 1},
@@ -36,6 +37,12 @@ DEFAULTS: list[dict[str, float]] = [
     {"max_length": 1},
     {"max_length": 2},
     {"habit": 1.0},
+    {"across": 0.1},
+    {"across": 1.0, "discount": 0.5},
+    {"slots": False},
+    {"kinds": KindWeights(path=0.5, shared_fact=2, answers_fact=3)},
+    {"kinds": KindWeights(path=0, answers_fact=0.5, neighbours=3)},
+    {"kinds": KindWeights(near_answers=4, habit=2)},
 ]
 LETTERS: list[dict[str, Any]] = [
     {"neighbours": 1},
@@ -82,32 +89,42 @@ def default_scores(
     The entity sees `seen`; path types are weighed by `counted`.
     """
     weights = oracle.default_weights(
-        counted, relation, settings.max_length, settings.support, settings.doubt
+        counted,
+        relation,
+        settings.max_length,
+        settings.support,
+        settings.doubt,
+        slots=settings.slots,
     )
     reflexive = any((name, relation, name) in counted for name in oracle.entities(counted))
-    pieces, walked = (
-        oracle.precedents(
-            seen,
-            entity,
-            relation,
-            settings.support,
-            settings.doubt,
-            settings.habit,
-            reflexive=reflexive,
-        ),
-        0,
+    pieces = oracle.precedents(
+        seen,
+        entity,
+        relation,
+        settings.support,
+        settings.doubt,
+        settings.habit,
+        counted,
+        reflexive=reflexive,
     )
-    for path_type, weight in best_first(weights):
+    walked = 0
+    larger = {path_type: max(by_slot.values()) for path_type, by_slot in weights.items()}
+    for path_type, _ in best_first(larger):
         ends = oracle.ends(seen, entity, path_type)
         walked += bool(ends)
         if settings.path_types is not None and walked > settings.path_types:
             break
         for end in ends:
-            pieces.setdefault(end, []).append(weight)
-    return {
-        answer: oracle.discounted_noisy_or(said, settings.discount, settings.best)
+            is_taken = oracle.has_other_asker(seen, entity, relation, end)
+            said = pieces.setdefault(end, {}).setdefault("path", [])
+            said.append(weights[path_type][is_taken])
+    scores = {
+        answer: oracle.combined(
+            said, asdict(settings.kinds), settings.discount, settings.across, settings.best
+        )
         for answer, said in pieces.items()
     }
+    return {answer: score for answer, score in scores.items() if score > 0}
 
 
 def paper_scores(
@@ -188,7 +205,7 @@ def test_answers_under_the_default_settings_are_those_of_the_plain_version() -> 
 
 
 @pytest.mark.parametrize("change", DEFAULTS, ids=str)
-def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, float]) -> None:
+def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, Any]) -> None:
     random = Random(str(change))
     for _ in range(30):
         question = random_question(random, entities=6, relations=2, facts=12)
@@ -264,8 +281,9 @@ def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) ->
             }
             assert (relation_in_oracle(cases.graph, relation),) not in walked
             for start, end in zip(lists.offsets, lists.offsets[1:], strict=False):
-                assert (np.diff(lists.weights[start:end]) <= 0).all()
-                assert (lists.weights[start:end] > 0).all()
+                best = lists.weights.larger[start:end]
+                assert (np.diff(best) <= 0).all()
+                assert (best > 0).all()
 
 
 def assert_scored_as_unknown(added: list[Fact], fact: Fact, settings: Settings) -> None:

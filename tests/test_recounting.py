@@ -13,7 +13,7 @@ from casegraph.casebase import CaseBase
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 
-COLUMNS = ("types", "hits", "reached", "right")
+COLUMNS = ("types", "hits", "reached", "right", "reached_open", "right_open")
 
 Fact = tuple[str, str, str]
 

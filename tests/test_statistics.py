@@ -27,6 +27,7 @@ from casegraph.statistics.counts import TOO_MANY
 from casegraph.statistics.path_types import are_path_types, packed, unpacked
 from casegraph.statistics.statistics import PathStatistics
 
+REACH = ("reached", "right", "reached_open", "right_open")
 Numbers = dict[oracle.PathType, tuple[int, ...]]
 
 
@@ -68,27 +69,31 @@ class Expected:
         }
 
     def everyone(self, relation: oracle.Name, support: int) -> Numbers:
-        """Hits, and for the path types in use reached and right."""
-        hits, reached, right = Counter[Any](), Counter[Any](), Counter[Any]()
+        """Hits, and for the path types in use reached and right, of all ends and of open slots."""
+        hits = Counter[Any]()
+        reach: dict[oracle.PathType, Counter[str]] = {}
         for entity, by_type in self.paths.items():
             goals = oracle.answers(self.facts, entity, relation)
             for path_type, found in by_type.items() if goals else ():
                 ends = {path[-1] for path in found}
+                is_open = {
+                    end
+                    for end in ends
+                    if not oracle.has_other_asker(self.facts, entity, relation, end)
+                }
                 hits[path_type] += sum(path[-1] in goals for path in found)
-                reached[path_type] += len(ends)
-                right[path_type] += len(ends & goals)
-        used = {
-            path_type
-            for path_type in hits
-            if hits[path_type] >= support and path_type != (relation,)
-        }
-        return {
-            path_type: (found, reached[path_type], right[path_type])
-            if path_type in used
-            else (found, 0, 0)
-            for path_type, found in hits.items()
-            if found
-        }
+                counts = reach.setdefault(path_type, Counter())
+                counts["reached"] += len(ends)
+                counts["right"] += len(ends & goals)
+                counts["reached_open"] += len(is_open)
+                counts["right_open"] += len(is_open & goals)
+        expected = {}
+        for path_type, found in hits.items():
+            is_used = found >= support and path_type != (relation,)
+            counts = reach[path_type] if is_used else Counter()
+            if found:
+                expected[path_type] = (found, *(counts[name] for name in REACH))
+        return expected
 
     def clustered(self, members: list[str], relation: oracle.Name) -> Numbers:
         """Hits and tries of a cluster."""
@@ -122,7 +127,8 @@ def assert_counts_agree(added: list[Fact], settings: Settings) -> int:
     for relation in range(2 * len(graph.relations)):
         label = relation_in_oracle(graph, relation)
         everyone = statistics.everyone(relation)
-        found = by_type(graph, n, everyone.types, everyone.hits, everyone.reached, everyone.right)
+        columns = [getattr(everyone, name) for name in REACH]
+        found = by_type(graph, n, everyone.types, everyone.hits, *columns)
         assert found == expected.everyone(label, settings.support)
         compared += len(found)
         counts = statistics.clustered(relation)
@@ -256,7 +262,7 @@ def test_what_is_counted_for_all_relations_at_once_is_what_is_counted_for_each(
 
 def assert_same(statistics: PathStatistics, others: PathStatistics, relation: int) -> None:
     one, other = statistics.everyone(relation), others.everyone(relation)
-    for column in ("types", "hits", "reached", "right"):
+    for column in ("types", "hits", "reached", "right", "reached_open", "right_open"):
         np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
     for column in ("clusters", "types", "hits", "tries"):
         np.testing.assert_array_equal(

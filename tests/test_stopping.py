@@ -1,3 +1,4 @@
+from dataclasses import asdict
 """Walking stops when what was asked for is settled, queries share what they find:
 and no answer depends on that.
 """
@@ -14,7 +15,7 @@ from casegraph import kernels
 from casegraph.answering.query import Standings, answers, relation_query, standings
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
-from casegraph.settings import Settings
+from casegraph.settings import KindWeights, Settings
 
 VARIANTS: list[dict[str, Any]] = [
     {},
@@ -133,7 +134,10 @@ def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version(
     pieces = oracle.precedents(
         oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False
     )
-    expected = {name: oracle.discounted_noisy_or(said, 0.05, 5) for name, said in pieces.items()}
+    weights = asdict(KindWeights())
+    expected = {
+        name: oracle.combined(said, weights, 0.2, 0.7, 5) for name, said in pieces.items()
+    }
     found = {answer.entity: answer.score for answer in cases.ask("actor", "people", top=-1)}
     assert found == pytest.approx(expected, rel=1e-12)
     assert len(found) == 300

@@ -139,8 +139,8 @@ class Answerer {
       const int largest_class = shared_.affordable_class(budget_left());
       exact = exact && largest_class == SharedFacts::every_class;
       ask_sharers(largest_class);
-      if (is_affordable(cost_of_neighbours())) ask_neighbours();
       if (is_affordable(known_.cost())) look_at_known_answers();
+      if (is_affordable(cost_of_neighbours())) ask_neighbours();
     }
     if (!habit_.empty()) add_habit_to_all();
   }
@@ -155,18 +155,21 @@ class Answerer {
     const Count cost = shared_.cost() + cost_of_neighbours() + known_.cost();
     if (cost > options_.budget) return false;
     ask_sharers(SharedFacts::every_class);
-    ask_neighbours();
     look_at_known_answers();
+    ask_neighbours();
     followed_before_ = followed - cost;  // what they were to cost counts, as in full
+
+    candidates_.close_other_kinds();
+    Leaders leaders(candidates_, goal);
 
     // Check after four path types, then whenever half as many again have been walked: a check looks
     // at all candidates, so that all checks together cost as much as a few.
     std::int64_t next_check = walk.at + 4;
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
       if (walk.at == next_check) {
-        steps.take(std::ssize(candidates_.list()));
+        steps.take(std::ssize(leaders.places()));
         const double next = query_.strengths[walk.at];
-        const Leaders leaders(candidates_, goal, next);
+        leaders.look(next);
         if (leaders.are_few() && others_score_less(leaders.least_score(), next))
           return finish_leaders(walk, leaders.places());
         next_check += (next_check - walk.first) / 2;
@@ -319,7 +322,8 @@ class Answerer {
     if (reached == nullptr) return false;
     if (!options_.loop_free) count_walks(query_.lists.types[query_.lists.walked[walk.at]]);
     steps.take(std::ssize(reached->ends));
-    for (Id end : reached->ends) arrive(walk, end);
+    for (Id end : reached->ends)
+      if (record_ != nullptr || !candidates_.is_marked_final(end)) arrive(walk, end);
     return true;
   }
 
@@ -447,9 +451,12 @@ class Answerer {
     };
     waiting_.clear();
     followed += shared_.each(largest_class, entity_, own_, one_by_one, use);
+    add_waiting();
+  }
 
-    // A sum of floating-point numbers depends on their order, and shared facts come in the order of
-    // ids. Adding the largest first makes the sum depend on the numbers alone.
+  // A sum of floating-point numbers depends on their order, and facts come in the order of ids.
+  // Adding the largest first makes the sum depend on the numbers alone.
+  void add_waiting() {
     const auto is_worth_more = [](const Waiting& a, const Waiting& b) {
       return a.piece.worth > b.piece.worth;
     };
@@ -478,10 +485,15 @@ class Answerer {
     const auto use_fact = [&](Id relation, Id tail, Id answer, const Piece& piece, Count count,
                               Count of) {
       if (!may_answer(answer)) return;
-      add(candidate(answer), {Kind::answers_fact, relation, tail, -1, count, of, piece.worth},
-          piece);
+      const Evidence evidence{Kind::answers_fact, relation, tail, -1, count, of, piece.worth};
+      if (options_.sum)
+        waiting_.push_back({candidate(answer), evidence, piece});
+      else
+        add(candidate(answer), evidence, piece);
     };
+    waiting_.clear();
     if (uses_facts) known_.each_fact(use_fact);
+    add_waiting();
     const auto use_nearness = [&](Id answer, double worth) {
       if (!may_answer(answer)) return;
       add(candidate(answer), {Kind::near_answers, -1, -1, -1, 0, std::ssize(own_), worth},

@@ -8,6 +8,9 @@
 namespace casegraph {
 namespace {
 
+// For so many queries it pays to gather all edges of each entity once.
+constexpr std::size_t many_queries = 16;
+
 // Call `use(answerer, query)` for all queries, on several threads.
 template <class Use>
 void for_each_query(const RelationQuery& relation_query, const Queries& queries,
@@ -17,6 +20,10 @@ void for_each_query(const RelationQuery& relation_query, const Queries& queries,
   std::deque<Answerer> answerers;
   const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
   const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options.living);
+  if (relation_query.options.precedents && queries.entities.size() >= many_queries) {
+    Steps steps(progress);
+    relation_query.graph.adjacency(steps);
+  }
   for (std::size_t worker = 0; worker < chunks.workers(threads); ++worker) {
     taken.push_back(workspaces.take(entities));
     answerers.emplace_back(relation_query, queries, similarity, *taken.back(), progress);

@@ -26,7 +26,7 @@ struct QueryOptions {
   bool sum = false;         // add the evidence up, or combine it as a discounted noisy-or
   double discount = 0.2;    // the weight of each next best piece of one kind
   double across = 0.7;      // the weight of each next best kind
-  ByKind weights{1, 1, 1.5, 0.4, 1, 1};
+  ByKind weights{1, 1, 1.5, 1, 0.4, 1};
   int best = 5;                // how many pieces of a kind count
   Count nearest = 20;          // how many neighbours answer
   Count most_sharers = 20000;  // a fact that more entities have says nothing about likeness

@@ -39,6 +39,7 @@ class Candidates {
       is_final_.erase(static_cast<std::size_t>(candidate.entity));
     list_.clear();
     strengths_.clear();
+    others_.clear();
     places_.renew();
     options_ = &options;
     best_ = static_cast<std::size_t>(options.best);
@@ -95,6 +96,13 @@ class Candidates {
   void mark_final(Id entity) { is_final_.insert(static_cast<std::size_t>(entity)); }
   bool is_marked_final(Id entity) const { return is_final_.has(static_cast<std::size_t>(entity)); }
 
+  // Remember what kinds other than paths say about all candidates, which is all that will be said.
+  // From then on there are bounds.
+  void close_other_kinds() {
+    others_.clear();
+    for (std::size_t place = 0; place < list_.size(); ++place) others_.push_back(others_of(place));
+  }
+
   // An upper bound for an entity that is no candidate and may have the habit, if all path types to
   // come have no more than the strength `next`.
   double upper_bound(const Piece& habit, double next) const {
@@ -104,19 +112,20 @@ class Candidates {
     return combined(strength);
   }
 
-  // Bounds for a candidate that has all evidence but that of path types to come, if these have no
-  // more than the strength `next`: it may get nothing more, or every piece it has room for may be
-  // as good as `next`.
-  Bounds bounds(std::size_t place, double next) const {
-    ByKind strength = strength_by_kind(place);
-    const double lower = combined(strength);
+  // Bounds for a candidate, if path types to come have no more than the strength `next`: it may get
+  // nothing more, or every piece it has room for may be as good as `next`.
+  Bounds bounds(std::size_t place, double next) {
+    while (others_.size() <= place) others_.push_back(others_of(others_.size()));
+    const Others& others = others_[place];
     const double* const pieces = pieces_of(place, Kind::path);
-    double total = 0;
-    double weight = 1;
-    for (std::size_t at = 0; at < best_; ++at, weight *= options_->discount)
-      total += weight * std::max(pieces[at], next);
-    strength[Kind::path] = options_->weights[Kind::path] * total;
-    return {lower, combined(strength)};
+    double lower = 0;
+    double upper = 0;
+    double weight = options_->weights[Kind::path];
+    for (std::size_t at = 0; at < best_; ++at, weight *= options_->discount) {
+      lower += weight * pieces[at];
+      upper += weight * std::max(pieces[at], next);
+    }
+    return {joined(lower, others), joined(upper, others)};
   }
 
   // Compute all scores from the pieces.
@@ -170,6 +179,36 @@ class Candidates {
     return score;
   }
 
+  // The strengths of all kinds but paths, strongest first.
+  struct Others {
+    std::array<double, Kind::count - 1> strength;
+    int count;
+  };
+
+  Others others_of(std::size_t place) const {
+    const ByKind strength = strength_by_kind(place);
+    Others others{};
+    for (std::size_t kind : strongest_first(strength))
+      if (kind != Kind::path && strength[kind] > 0) others.strength[others.count++] = strength[kind];
+    return others;
+  }
+
+  // The same as `combined`, with paths of this strength.
+  double joined(double path, const Others& others) const {
+    double total = 0;
+    double weight = 1;
+    for (int at = 0; at < others.count; ++at) {
+      if (path > others.strength[at]) {
+        total += weight * path;
+        weight *= options_->across;
+        path = 0;
+      }
+      total += weight * others.strength[at];
+      weight *= options_->across;
+    }
+    return total + weight * path;
+  }
+
   double combined(const ByKind& strength) const {
     double total = 0;
     double weight = 1;
@@ -196,6 +235,7 @@ class Candidates {
   Stamps places_;                                 // the place of each candidate in the list
   Bits is_final_;
   std::vector<Candidate> list_;
+  std::vector<Others> others_;     // once other kinds are closed, of each candidate
   std::vector<double> strengths_;  // of the pieces of each candidate, by kind, strongest first
 };
 

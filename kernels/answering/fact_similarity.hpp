@@ -24,7 +24,7 @@ class FactSimilarity {
 
   // living  how many entities have facts
   FactSimilarity(std::size_t entities, Count living)
-      : living_(living), norms_(std::make_unique<std::atomic<float>[]>(entities)) {
+      : living_(living), norms_(std::make_unique<std::atomic<double>[]>(entities)) {
     for (Count sharers = 0; sharers < few_sharers; ++sharers)
       small_.push_back(compute_weight(sharers));
   }
@@ -37,12 +37,12 @@ class FactSimilarity {
 
   // The norm of the facts of an entity, plus one: entities with few facts are not so alike.
   double norm(const Graph& graph, Id entity, Steps& steps) const {
-    std::atomic<float>& known = norms_[static_cast<std::size_t>(entity)];
-    float norm = known.load(std::memory_order_relaxed);
+    std::atomic<double>& known = norms_[static_cast<std::size_t>(entity)];
+    double norm = known.load(std::memory_order_relaxed);
     if (norm == 0) {
       Count total = 0;
       each_fact(graph, entity, steps, [&](Id, Id, Ids sharers) { total += weight(std::ssize(sharers)); });
-      norm = static_cast<float>(std::sqrt(static_cast<double>(total) / weight_unit) + 1);
+      norm = std::sqrt(static_cast<double>(total) / weight_unit) + 1;
       known.store(norm, std::memory_order_relaxed);  // every thread finds the same
     }
     return norm;
@@ -82,7 +82,7 @@ class FactSimilarity {
 
   const Count living_;
   std::vector<Count> small_;                           // the weights of small numbers of sharers
-  const std::unique_ptr<std::atomic<float>[]> norms_;  // by entity; 0 if not known yet
+  const std::unique_ptr<std::atomic<double>[]> norms_;  // by entity; 0 if not known yet
 };
 
 }  // namespace casegraph

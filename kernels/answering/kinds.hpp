@@ -22,12 +22,15 @@ struct Kind {
     path,          // a path type leads there
     shared_fact,   // others that share a fact with the query entity answer so
     answers_fact,  // known answers of the query entity have a fact, and the candidate has it too
-    neighbours,    // the entities that share most with the query entity answer so
     near_answers,  // the candidate shares most with the known answers
+    neighbours,    // the entities that share most with the query entity answer so
     habit,         // of all entities that have the relation, so many answer so
   };
   static constexpr std::size_t count = 6;
 };
+
+// A piece of evidence from likeness that is worth less is not used: there are very many of them.
+constexpr double least_worth = 0.002;
 
 // A value for each kind.
 using ByKind = std::array<double, Kind::count>;

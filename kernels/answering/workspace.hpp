@@ -63,6 +63,7 @@ struct Workspace {
   explicit Workspace(std::size_t entities)
       : candidates(entities),
         stamps(entities),
+        answers(entities),
         counts{std::vector<std::uint32_t>(entities)},
         likeness(entities) {}
 
@@ -74,6 +75,7 @@ struct Workspace {
 
   Candidates candidates;
   Stamps stamps;
+  Stamps answers;  // the known answers of the query at hand
   EpochCounts counts;
   EpochSums likeness;
   std::vector<Count> walks;  // by entity

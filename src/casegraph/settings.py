@@ -36,16 +36,16 @@ class KindWeights:
     path          a path type leads from the query entity to the answer
     shared_fact   other entities that share a fact with the query entity have the answer
     answers_fact  the answer has a fact that known answers of the query entity share
-    neighbours    the entities most like the query entity have the answer
     near_answers  the answer is like the known answers of the query entity
+    neighbours    the entities most like the query entity have the answer
     habit         of all entities that have the relation, many have the answer
     """
 
     path: float = 1.0
     shared_fact: float = 1.0
     answers_fact: float = 1.5
-    neighbours: float = 0.4
     near_answers: float = 1.0
+    neighbours: float = 0.4
     habit: float = 1.0
 
     def __post_init__(self) -> None:
