@@ -30,9 +30,10 @@ from casegraph.graph.directions import (
 )
 from casegraph.graph.graph import Graph, Query
 from casegraph.running import Show, quiet
-from casegraph.settings import Settings, check_count
+from casegraph.settings import Settings, Tuning, check_count
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import contextual_entities, similar_entities
+from casegraph.tuning.tuning import tuned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -109,6 +110,29 @@ class CaseBase:
                 "an update cannot begin while another of the same case base is taking in facts; "
                 "let the facts that you give to `update` change nothing themselves"
             )
+
+    def tune(self, show: Show = quiet, *, keep_length: bool = False) -> Tuning | None:
+        """Choose what answers best, by asking for facts that the graph has (see `tuning`).
+
+        keep_length  whether `Settings.max_length` is to stay as it is
+
+        The settings of this case base become those that were chosen. Everything is counted again
+        when it is next needed. None is chosen, and None returned, if there are too few facts.
+        """
+        self._refuse_update_in_update()
+        with self._turn:
+            self._check_writable()
+            before = self._state
+            settings = tuned(before.graph, before.settings, keep_length=keep_length, show=show)
+            self._keep_settings(settings)
+            self._state = before.answering_by(settings)
+        return settings.tuning
+
+    def _check_writable(self) -> None:
+        """An error if settings cannot be kept; in memory they always can."""
+
+    def _keep_settings(self, settings: Settings) -> None:
+        """Make sure that settings last as long as the facts; in memory they do."""
 
     def prepare(self, relations: Iterable[str] | None = None, show: Show = quiet) -> None:
         """Count now what questions about these relations
@@ -341,6 +365,7 @@ def _named(
         found=named if wanted.top == ALL else named[: wanted.top],
         note=_why_nothing(state, question) if needs_note else "",
         exact=found.exact,
+        tuned=state.settings.tuning is not None,
     )
 
 

@@ -9,8 +9,9 @@ of the method that it improves on. All of them run through the same code.
 from __future__ import annotations
 
 from dataclasses import asdict, astuple, dataclass, field, replace
+from itertools import pairwise
 from math import inf
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from casegraph.errors import InvalidSettings
 
@@ -54,6 +55,119 @@ class KindWeights:
     def as_tuple(self) -> tuple[float, ...]:
         """In the order of the kernels."""
         return astuple(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combination:
+    """How the evidence for the answers of one relation becomes a score.
+
+    discount, across, kinds  as in `Settings`
+    longest                  path types of up to so many steps are walked
+    """
+
+    discount: float
+    across: float
+    kinds: KindWeights
+    longest: int
+
+    def __post_init__(self) -> None:
+        _check("discount", self.discount, 0, 1)
+        _check("across", self.across, 0, 1)
+        _check_whole("longest", self.longest, 1, 5)
+        object.__setattr__(self, "kinds", _of_json(KindWeights, "kinds", self.kinds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """How probable answers are by their score: straight lines between points.
+
+    scores         of the points, rising from 0
+    probabilities  of the points, never falling
+
+    Beyond the last point the probability stays what it is there.
+    """
+
+    scores: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", tuple(self.scores))
+        object.__setattr__(self, "probabilities", tuple(self.probabilities))
+        rises = all(low < high for low, high in pairwise(self.scores))
+        falls = any(low > high for low, high in pairwise(self.probabilities))
+        is_curve = len(self.scores) == len(self.probabilities) > 0
+        if not is_curve or not rises or falls:
+            raise InvalidSettings("curve", self.scores, "points of a curve that never falls")
+        for probability in self.probabilities:
+            _check("probability", probability, 0, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationTuning:
+    """What was chosen for one direction of a relation.
+
+    inverse      whether heads are asked for
+    combination  None: that of the graph
+    curve        None: that of the graph
+    """
+
+    relation: str
+    inverse: bool
+    combination: Combination | None = None
+    curve: Curve | None = None
+
+    def __post_init__(self) -> None:
+        if self.combination is not None:
+            combination = _of_json(Combination, "combination", self.combination)
+            object.__setattr__(self, "combination", combination)
+        if self.curve is not None:
+            object.__setattr__(self, "curve", _of_json(Curve, "curve", self.curve))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """What was chosen for a graph by asking it for facts that were held out (see `tuning`).
+
+    combination  for all relations
+    curve        for all relations
+    relations    the relations for which something else was chosen, sorted
+    facts        how many facts the graph had
+    sample       how many of them were asked for
+    version      of this table
+    """
+
+    combination: Combination
+    curve: Curve
+    relations: tuple[RelationTuning, ...] = ()
+    facts: int
+    sample: int
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        combination = _of_json(Combination, "combination", self.combination)
+        relations = tuple(_of_json(RelationTuning, "relations", one) for one in self.relations)
+        object.__setattr__(self, "combination", combination)
+        object.__setattr__(self, "curve", _of_json(Curve, "curve", self.curve))
+        object.__setattr__(self, "relations", relations)
+        check_count("facts", self.facts, 0)
+        check_count("sample", self.sample, 0)
+        _check_whole("version", self.version, 1, 1)
+
+    def of(self, relation: str, *, inverse: bool) -> RelationTuning:
+        """What holds for a direction of a relation: its own, or else the graph's."""
+        own = RelationTuning(relation=relation, inverse=inverse)
+        for chosen in self.relations:
+            if chosen.relation == relation and chosen.inverse == inverse:
+                own = chosen
+        return replace(
+            own,
+            combination=own.combination or self.combination,
+            curve=own.curve or self.curve,
+        )
+
+    def is_outgrown_by(self, facts: int) -> bool:
+        """Whether the number of facts has changed by more than half since."""
+        return 2 * abs(facts - self.facts) > self.facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +221,11 @@ class Settings:
     fallback     whether the counts of everyone are used for a path type that the cluster has no
                  counts of; if not, it is not walked
 
+    What was chosen for this graph:
+
+    tuning       what `CaseBase.tune` found: it stands in the place of `discount`, `across` and
+                 `kinds`, and makes probabilities of scores. None: not tuned
+
     Limits to the work. What would exceed them is left out, and `Answers.exact` is false then:
 
     budget       how many edges one query may look at
@@ -136,6 +255,7 @@ class Settings:
     fallback: bool = True
     budget: int = 20_000_000
     counting: int = 3_000_000_000
+    tuning: Tuning | None = None
 
     def __post_init__(self) -> None:
         _check_whole("max_length", self.max_length, 1, 5)
@@ -154,10 +274,7 @@ class Settings:
         _check("threshold", self.threshold, -1, 1)
         _check_flag("loop_free", self.loop_free)
         _check_flag("slots", self.slots)
-        if isinstance(self.kinds, dict):  # from JSON
-            object.__setattr__(self, "kinds", KindWeights(**self.kinds))
-        if not isinstance(self.kinds, KindWeights):
-            raise InvalidSettings("kinds", self.kinds, "KindWeights")
+        object.__setattr__(self, "kinds", _of_json(KindWeights, "kinds", self.kinds))
         _check_flag("precedents", self.precedents)
         _check_flag("fallback", self.fallback)
         _choose("weight", self.weight, "right", "prior", "frequency")
@@ -166,6 +283,10 @@ class Settings:
         if self.weight == "frequency" and self.neighbours is None:
             expected = "a number, since frequency is counted among the contextual entities"
             raise InvalidSettings("neighbours", None, expected)
+        if self.tuning is not None:
+            object.__setattr__(self, "tuning", _of_json(Tuning, "tuning", self.tuning))
+            if not self.can_be_tuned:
+                raise InvalidSettings("tuning", "a table", "None, as these settings have none")
 
     @classmethod
     def paper(cls, dataset: str = "WN18RR") -> Settings:
@@ -188,6 +309,22 @@ class Settings:
         """CBR (Das et al. 2020): a path type has the weight of its frequency, for everyone."""
         return cls.paper(dataset).but(weight="frequency", clustering="everyone")
 
+    @property
+    def can_be_tuned(self) -> bool:
+        """Whether what a tuning chooses has a meaning: not in the settings of the paper."""
+        has_kinds = self.combination == "noisy-or" and self.precedents
+        return has_kinds and self.weight == "right" and self.neighbours is None
+
+    @property
+    def combined(self) -> Combination:
+        """How evidence is combined where there is no tuning."""
+        return Combination(
+            discount=self.discount,
+            across=self.across,
+            kinds=self.kinds,
+            longest=self.max_length,
+        )
+
     # Each field has a type of its own, which is checked when the settings are made.
     def but(self, **changes: Any) -> Settings:  # noqa: ANN401
         """These settings with some changed."""
@@ -196,6 +333,18 @@ class Settings:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return asdict(self)
+
+
+Part = TypeVar("Part", KindWeights, Combination, Curve, RelationTuning, Tuning)
+
+
+def _of_json(kind: type[Part], name: str, value: Part | dict[str, Any]) -> Part:
+    """A part of the settings, which JSON has as a dictionary."""
+    if isinstance(value, dict):
+        value = kind(**value)
+    if not isinstance(value, kind):
+        raise InvalidSettings(name, value, kind.__name__)
+    return value
 
 
 def check_count(name: str, value: int, least: int) -> None:

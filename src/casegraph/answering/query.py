@@ -30,13 +30,14 @@ from casegraph.answering.weights import (
     right_share,
 )
 from casegraph.graph.arrays import Counts, Floats, Ids, ids
+from casegraph.graph.directions import is_inverse, relation_of
 from casegraph.running import threads
-from casegraph.settings import Settings
+from casegraph.settings import Combination, RelationTuning, Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import nearest
 from casegraph.statistics.counts import ClusterCounts, PathCounts
-from casegraph.statistics.path_types import name_order, single_step
+from casegraph.statistics.path_types import lengths, name_order, single_step
 from casegraph.statistics.sums import grouped
 
 ALMOST_SURE = 1 - 1e-9  # the most that a path type is worth, so that others can add to it
@@ -52,14 +53,21 @@ class Found(NamedTuple):
 
 
 def answers(
-    state: State, relation: int, entities: Ids, *, top: int, hidden: Ids | None = None
+    state: State,
+    relation: int,
+    entities: Ids,
+    *,
+    top: int,
+    hidden: Ids | None = None,
+    combination: Combination | None = None,
 ) -> list[Found]:
     """The best `top` answers of each query (entity, relation, ?); all of them if `top` is -1.
 
-    entities  (queries,)  the entity of each query; -1 if it was never seen
-    hidden    (queries,)  for each query a known answer to be treated as unknown, or -1
+    entities     (queries,)  the entity of each query; -1 if it was never seen
+    hidden       (queries,)  for each query a known answer to be treated as unknown, or -1
+    combination  how to combine evidence; by default, as the settings say for this relation
     """
-    query = relation_query(state, relation, entities)
+    query = relation_query(state, relation, entities, combination)
     offsets, found, scores, exact, _ = kernels.answers(
         query.kernel,
         entities,
@@ -99,16 +107,18 @@ def standings(
     targets: tuple[Counts, Ids],
     known: tuple[Counts, Ids],
     hidden: Ids | None = None,
+    combination: Combination | None = None,
 ) -> Standings:
     """Rank targets without listing all candidates.
 
-    query    the relation, and the entity of each query
-    targets  offsets and entities: which answers of each query to rank, sorted
-    known    offsets and entities: which answers to pass over when another is ranked, sorted
-    hidden   for each query a known answer to be treated as unknown, or -1
+    query        the relation, and the entity of each query
+    targets      offsets and entities: which answers of each query to rank, sorted
+    known        offsets and entities: which answers to pass over when another is ranked, sorted
+    hidden       for each query a known answer to be treated as unknown, or -1
+    combination  how to combine evidence; by default, as the settings say for this relation
     """
     relation, entities = query
-    prepared = relation_query(state, relation, entities)
+    prepared = relation_query(state, relation, entities, combination)
     score, better, equal, earlier = kernels.standings(
         prepared.kernel,
         entities,
@@ -152,25 +162,51 @@ class RelationQuery(NamedTuple):
     kernel: kernels.RelationQuery
 
 
-def relation_query(state: State, relation: int, entities: Ids) -> RelationQuery:
+def relation_query(
+    state: State, relation: int, entities: Ids, combination: Combination | None = None
+) -> RelationQuery:
     """What to walk for the queries (entity, relation, ?), best first.
+
+    combination  how to combine evidence; by default, as the settings say for this relation
 
     Path types of equal weight are in the order of `name_order`.
 
     If all entities walk the same list, it is made once for each state and relation: it takes less
     memory than the graph and the counts that it is made from.
     """
+    chosen = combination or combination_of(state, relation)
     if state.settings.neighbours is not None:
-        return _prepared(state, relation, _lists_of_neighbours(state, relation, entities))
+        lists = _lists_of_neighbours(state, relation, entities)
+        return _prepared(state, relation, lists, chosen)
     shared = state.derived(
-        ("relation query", relation),
-        lambda: _prepared(state, relation, _list_of_everyone(state, relation)),
+        ("relation query", relation, combination),
+        lambda: _prepared(
+            state, relation, _list_of_everyone(state, relation, chosen.longest), chosen
+        ),
     )
     the_only_list = np.zeros(len(entities), dtype=np.int32)
     return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)
 
 
-def query_options(settings: Settings) -> kernels.QueryOptions:
+def tuning_of(state: State, relation: int) -> RelationTuning | None:
+    """What was chosen for a relation, which is a direction; None if nothing is tuned."""
+    tuning = state.settings.tuning
+    if tuning is None:
+        return None
+    name = state.graph.relations[relation_of(relation)]
+    inverse = bool(is_inverse(relation))
+    return state.derived(("tuning", relation), lambda: tuning.of(name, inverse=inverse))
+
+
+def combination_of(state: State, relation: int) -> Combination:
+    """How the evidence for answers of a relation is combined."""
+    tuned = tuning_of(state, relation)
+    if tuned is None or tuned.combination is None:
+        return state.settings.combined
+    return tuned.combination
+
+
+def query_options(settings: Settings, combination: Combination) -> kernels.QueryOptions:
     """The part of the settings that the kernels know."""
     options = kernels.QueryOptions()
     options.max_length = settings.max_length
@@ -182,24 +218,29 @@ def query_options(settings: Settings) -> kernels.QueryOptions:
     options.support = settings.support
     options.habit = settings.habit
     options.sum = settings.combination == "sum"
-    options.discount = settings.discount
-    options.across = settings.across
-    options.weights = settings.kinds.as_tuple()
+    options.discount = combination.discount
+    options.across = combination.across
+    options.weights = combination.kinds.as_tuple()
     options.best = settings.best
     options.budget = settings.budget
     return options
 
 
-def _prepared(state: State, relation: int, lists: WalkLists) -> RelationQuery:
+def _prepared(
+    state: State, relation: int, lists: WalkLists, combination: Combination
+) -> RelationQuery:
     ranks = state.graph.entities.ranks()
-    options = query_options(state.settings)
+    options = query_options(state.settings, combination)
     options.living = state.living
     kernel = kernels.RelationQuery(state.graph.kernel, relation, lists.arrays, options, ranks)
     return RelationQuery(lists, kernel)
 
 
-def _list_of_everyone(state: State, relation: int) -> WalkLists:
-    """One list for all queries: every path type of the relation, with everyone's counts."""
+def _list_of_everyone(state: State, relation: int, longest: int) -> WalkLists:
+    """One list for all queries: every path type of the relation, with everyone's counts.
+
+    longest  how many steps a path type may have
+    """
     settings = state.settings
     counts = state.statistics.everyone(relation)
     types = counts.types
@@ -212,6 +253,8 @@ def _list_of_everyone(state: State, relation: int) -> WalkLists:
     best = weights.larger
     order = np.lexsort((name_order(state.graph, types, settings.max_length), -best))
     is_walked = (best > 0) & (types != single_step(relation))
+    if longest < settings.max_length:
+        is_walked &= lengths(types, settings.max_length) <= longest
     walked = order[is_walked[order]].astype(np.int32)
     offsets = np.array([0, len(walked)])
     return WalkLists(types, offsets, walked, weights.at(walked), of_query=ids([0]))

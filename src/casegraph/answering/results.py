@@ -41,6 +41,7 @@ class Answers(Sequence[Answer]):
     note   why there are none, or empty
     exact  whether the budgets of the query and of counting sufficed;
            if not, evidence was left out, always the same
+    tuned  whether they come from settings that were tuned to the graph
     """
 
     asked: str
@@ -49,6 +50,7 @@ class Answers(Sequence[Answer]):
     found: tuple[Answer, ...]
     note: str = ""
     exact: bool = True
+    tuned: bool = False
 
     def __len__(self) -> int:
         return len(self.found)
@@ -85,6 +87,7 @@ class Answers(Sequence[Answer]):
             "inverse": self.inverse,
             "note": self.note,
             "exact": self.exact,
+            "tuned": self.tuned,
             "answers": answers,
         }
 

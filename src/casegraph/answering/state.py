@@ -174,6 +174,17 @@ class State:
             self._derived[key] = make()
         return self._derived[key]  # type: ignore[return-value]
 
+    def answering_by(self, settings: Settings) -> State:
+        """The state of the same graph by other settings; nothing is counted yet."""
+        clusters = self.clusters if depends_on_history(settings) else None
+        return State.of(
+            self.graph,
+            settings,
+            profiles=self.profiles,
+            clusters=clusters,
+            sequence=self.sequence,
+        )
+
     def numbered(self, sequence: int) -> State:
         """The same state under another number."""
         return State(self.statistics, self.profiles, self._clusters, sequence)

@@ -25,11 +25,30 @@ if TYPE_CHECKING:
     from casegraph.graph.facts import Facts
     from casegraph.settings import Settings
 
-    Chosen = Callable[[str], Settings | None]
     Read = Callable[[str], Facts]
 
 SETTINGS = ("default", "paper", "cbr", "no-clusters", "one-cluster")
 DATASETS = ("WN18RR", "FB122", "NELL-995")
+
+
+class Chosen:
+    """The settings that the options of a command choose, which may depend on the source."""
+
+    def __init__(self, settings: str | None, dataset: str | None, max_length: int | None) -> None:
+        self._settings = settings
+        self._dataset = dataset
+        self._max_length = max_length
+
+    def __call__(self, source: str) -> Settings | None:
+        """The settings for a source; None if no option was given."""
+        from casegraph.cli.sources import settings_named
+
+        return settings_named(self._settings, self._dataset, self._max_length, source)
+
+    @property
+    def length_is_given(self) -> bool:
+        """Whether there is an option for the longest path, so that tuning must keep it."""
+        return self._max_length is not None
 
 
 class Commands(click.Group):
@@ -72,12 +91,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     def choosing(
         settings: str | None, dataset: str | None, max_length: int | None, **options: object
     ) -> None:
-        def chosen(source: str) -> Settings | None:
-            from casegraph.cli.sources import settings_named
-
-            return settings_named(settings, dataset, max_length, source)
-
-        command(chosen=chosen, **options)
+        command(chosen=Chosen(settings, dataset, max_length), **options)
 
     return choosing
 
@@ -141,6 +155,12 @@ def with_executor(command: Callable[..., None]) -> Callable[..., None]:
     return choosing
 
 
+tune = click.option(
+    "--tune/--no-tune",
+    default=True,
+    show_default=True,
+    help="Choose what answers best, by facts that are held out.",
+)
 relations = click.option(
     "--relations", multiple=True, metavar="NAME", help="Only this one; may be given repeatedly."
 )

@@ -58,6 +58,8 @@ def evaluate(
     graph_split: str | Path | None = None,
     sides: Sides = "both",
     limit: int | None = None,
+    tune: bool = False,
+    keep_length: bool = False,
     executor: Executor = HERE,
     show: Show = quiet,
 ) -> "Evaluation":
@@ -68,6 +70,8 @@ def evaluate(
                  by default the graph of the benchmark (see `Benchmark.graph`)
     sides        which end of a fact to ask for
     limit        ask for only so many facts, spread evenly over the sorted split
+    tune         whether to tune the settings to the graph first
+    keep_length  whether tuning keeps `max_length` as it is
     executor     where to count and to rank
     """
     _check(sides, limit)
@@ -81,7 +85,10 @@ def evaluate(
     with _phase(phases, "build"):
         case_base = CaseBase(settings)
         case_base.update(add=files.facts(source))
-        state = case_base.state
+    if tune:
+        with _phase(phases, "tune"):
+            case_base.tune(show, keep_length=keep_length)
+    state = case_base.state
     with _phase(phases, "count"):
         asked = _relation_ids(state, questions).values()
         executor.count(state, [relation for relation in asked if relation is not None], show)
@@ -93,7 +100,7 @@ def evaluate(
         split=split,
         graph=Path(source).name,
         sides=sides,
-        settings=settings,
+        settings=state.settings,
         facts=len(state.graph),
         questions=questions,
         ranks=ranks,
@@ -155,7 +162,8 @@ class Evaluation:
     graph   the split or file that was answered from
     facts   how many facts it has
     ranks   of the targets, in the order of `questions`
-    phases  "read" the files, "build" the graph and its profiles, "count" path types, "rank" targets
+    phases  "read" the files, "build" the graph and its profiles, "tune" the settings if that was
+            asked for, "count" path types, "rank" targets
     """
 
     benchmark: str

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from casegraph.answering.query import Standings, standings
 from casegraph.answering.state import State
 from casegraph.graph.arrays import Counts, Floats, Ids
+from casegraph.settings import Combination
 
 _UNREACHED_TIE = "an answer not reached ties with all entities not reached"
 TIES = {
@@ -82,8 +83,13 @@ class Targets(NamedTuple):
     among: int
 
 
-def filtered_ranks(state: State, targets: Targets) -> Ranks:
-    """The rank of each target, in the order asked; other known answers are filtered out."""
+def filtered_ranks(
+    state: State, targets: Targets, combination: Combination | None = None
+) -> Ranks:
+    """The rank of each target, in the order asked; other known answers are filtered out.
+
+    combination  how to combine evidence; by default, as the settings say
+    """
     asked_entities = targets.asked[:, 0]
     order = np.lexsort(targets.asked.T[::-1])  # by entity, then by target
     asked = targets.asked[order]
@@ -107,6 +113,7 @@ def filtered_ranks(state: State, targets: Targets) -> Ranks:
         (targets.relation, seen_entities),
         targets=(offsets, asked[:, 1].copy()),
         known=(known_offsets, known[:, 1].copy()),
+        combination=combination,
     )
     return ranks(standing, others)[back_in_order]
 

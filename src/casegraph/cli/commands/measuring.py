@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import cli, with_executor, with_reading, with_settings
+from casegraph.cli.group import cli, tune, with_executor, with_reading, with_settings
 from casegraph.cli.output import ALL, Result, choice, note, with_format
 from casegraph.cli.progress import counted, progress
 
@@ -46,6 +46,7 @@ METRICS = {
     help="Ask for so many facts only, spread evenly over the split.",
 )
 @click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
+@tune
 @with_executor
 @with_settings
 @with_format
@@ -69,6 +70,8 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     if graph is not None and graph not in SPLITS:
         source = Path(graph)
     settings = chosen(folder) or Settings()
+    asked["tune"] = asked["tune"] and settings.can_be_tuned
+    asked["keep_length"] = chosen.length_is_given
     with progress() as show:
         benchmark = Benchmark.open(located(folder))
         done = experiment(benchmark, settings, graph_split=source, show=show, **asked)
