@@ -518,7 +518,7 @@ def facts_of_answers(
 def nearness_to_answers(
     seen: Facts, counted: Facts, entity: Name, relation: Name
 ) -> dict[Any, float]:
-    """How much each candidate shares with the known answers, beside the candidate that is nearest."""
+    """How much each candidate shares with the known answers, beside what the nearest shares."""
     itself = (inverse(relation), entity)
 
     def shared_with(candidate: Name, known: set[Any]) -> float:

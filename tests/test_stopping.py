@@ -1,9 +1,8 @@
-from dataclasses import asdict
-
 """Walking stops when what was asked for is settled, queries share what they find:
 and no answer depends on that.
 """
 
+from dataclasses import asdict
 from random import Random
 from typing import Any
 

@@ -118,8 +118,12 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
     )
     @wraps(command)
     def reading(
-        columns: str | None, header: bool | None, on_error: Any, refused: Any, **options: object
-    ) -> None:  # noqa: ANN401
+        columns: str | None,
+        header: bool | None,
+        on_error: Any,  # noqa: ANN401
+        refused: Any,  # noqa: ANN401
+        **options: object,
+    ) -> None:
         def read(source: str) -> Facts:
             from casegraph.graph.facts import read_facts
 

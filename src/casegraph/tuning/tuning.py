@@ -86,9 +86,7 @@ def best_length(bench: Bench, lengths: list[int]) -> Combination:
     return by_length[shortest([bench.ranks(combination) for combination in by_length])]
 
 
-def best_combinations(
-    bench: Bench, usual: Combination
-) -> tuple[Combination, list[RelationTuning]]:
+def best_combinations(bench: Bench, usual: Combination) -> tuple[Combination, list[RelationTuning]]:
     """The best way to combine for the graph, and for each relation that has a better one."""
     variants = grid.variants(usual)
     best = better(bench.ranks(usual), [bench.ranks(one) for one in variants], len(variants))
