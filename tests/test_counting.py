@@ -138,9 +138,9 @@ def test_what_is_left_out_counts_as_reached_and_as_wrong() -> None:
     knows = np.full(1, 2 * answers, dtype=np.int32)
     counting = Counting(graph, Settings())
     limited = counting.reach(knows, types, everyone(graph), max_widths=np.array([2]))
-    assert lists(limited) == [[100 + 1], [0], [1]]
+    assert lists(limited) == [[100 + 1], [0], [0], [0], [1]]
     whole = counting.reach(knows, types, everyone(graph))
-    assert lists(whole) == [[99], [1], [0]]
+    assert lists(whole) == [[99], [1], [98], [0], [0]]
 
 
 def crowded(seed: int) -> list[Fact]:

@@ -70,17 +70,17 @@ class Expected:
 
     def everyone(self, relation: oracle.Name, support: int) -> Numbers:
         """Hits, and for the path types in use reached and right, of all ends and of open slots."""
+        askers: dict[str, set[str]] = {}
+        for head, label, tail in self.facts:
+            if label == relation:
+                askers.setdefault(tail, set()).add(head)
         hits = Counter[Any]()
         reach: dict[oracle.PathType, Counter[str]] = {}
         for entity, by_type in self.paths.items():
             goals = oracle.answers(self.facts, entity, relation)
             for path_type, found in by_type.items() if goals else ():
                 ends = {path[-1] for path in found}
-                is_open = {
-                    end
-                    for end in ends
-                    if not oracle.has_other_asker(self.facts, entity, relation, end)
-                }
+                is_open = {end for end in ends if not askers.get(end, set()) - {entity}}
                 hits[path_type] += sum(path[-1] in goals for path in found)
                 counts = reach.setdefault(path_type, Counter())
                 counts["reached"] += len(ends)
