@@ -29,8 +29,8 @@ import numpy as np
 from casegraph.graph.arrays import Counts, Flags, Floats
 from casegraph.settings import Calibration, Curve
 
-POINTS = 32  # of a curve, at scores that answers have equally often
-TRUST = 3.0  # answers at each point of a relation that the curve of all relations counts as
+POINTS = 20  # of a curve, at scores that answers have equally often
+TRUST = 1.0  # answers at each point of a relation that the curve of all relations counts as
 ENOUGH = 30  # questions of a relation that is to have curves of its own
 MISSING = (0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1)  # to try
 MOST = 0.99  # nothing is surer: a sample cannot tell
@@ -109,18 +109,19 @@ def isotonic(values: Floats, weights: Floats) -> Floats:
     become their mean, which may be below the one before, and so on.
     """
     means: list[float] = []
-    pooled_weights: list[float] = []
+    masses: list[float] = []
     sizes: list[int] = []
     for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
         mean = value
+        mass = weight
         size = 1
         while means and means[-1] >= mean:
-            total = pooled_weights[-1] + weight
-            mean = (means.pop() * pooled_weights.pop() + mean * weight) / total
-            weight = total
+            moment = means.pop() * masses[-1] + mean * mass
+            mass += masses.pop()
+            mean = moment / mass
             size += sizes.pop()
         means.append(mean)
-        pooled_weights.append(weight)
+        masses.append(mass)
         sizes.append(size)
     return np.repeat(means, sizes)
 

@@ -146,10 +146,19 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
 @click.option(
     "--counts", type=Path, metavar="COUNTS", help="What was counted already, by count and merge."
 )
+@click.option("--tune", is_flag=True, help="Choose what answers best first; see casegraph tune.")
 @with_executor
 @with_settings
 @with_format
-def save(source: str, file: str, counts: Path | None, executor: Executor, chosen: Chosen) -> Result:
+def save(
+    source: str,
+    file: str,
+    *,
+    counts: Path | None,
+    tune: bool,
+    executor: Executor,
+    chosen: Chosen,
+) -> Result:
     """Count everything that questions need, and write it to FILE as a case base.
 
     \b
@@ -161,6 +170,9 @@ def save(source: str, file: str, counts: Path | None, executor: Executor, chosen
     from casegraph.execution.shards import keep
 
     cases = case_base(source, chosen(source))
+    if tune:
+        with progress() as show:
+            cases.tune(show, keep_length=chosen.length_is_given)
     if counts is not None:
         keep(cases.state, read_part(counts))
     with progress() as show:
