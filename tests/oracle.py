@@ -389,9 +389,7 @@ def has_other_asker(facts: Facts, entity: Name, relation: Name, end: Name) -> bo
     return bool(answers(facts, end, inverse(relation)) - {entity})
 
 
-def by_slot(
-    facts: Facts, relation: Name, path_type: PathType
-) -> dict[bool, tuple[int, int]]:
+def by_slot(facts: Facts, relation: Name, path_type: PathType) -> dict[bool, tuple[int, int]]:
     """Reached and right, apart for ends whose slot is open (False) and taken (True)."""
     counts = {False: [0, 0], True: [0, 0]}
     for entity in having(facts, entities(facts), relation):
@@ -509,9 +507,7 @@ def facts_of_answers(
                 continue
             in_both = len(others & known) / (len(others) + doubt)
             own = {
-                other
-                for other in others
-                if has_other_asker(seen, entity, relation, other) == slot
+                other for other in others if has_other_asker(seen, entity, relation, other) == slot
             }
             piece = (len(own & known) + 5 * in_both) / (len(own) + doubt + 5)
             if piece >= LEAST_WORTH:
@@ -548,7 +544,11 @@ def nearness_to_answers(
 
 
 def combined(
-    pieces: dict[str, list[float]], weights: dict[str, float], discount: float, across: float, best: int
+    pieces: dict[str, list[float]],
+    weights: dict[str, float],
+    discount: float,
+    across: float,
+    best: int,
 ) -> float:
     """The score of one candidate, from its pieces of each kind.
 

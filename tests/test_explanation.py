@@ -1,5 +1,7 @@
 import json
+import re
 from functools import reduce
+from itertools import groupby
 from operator import add
 from random import Random
 from typing import Any
@@ -11,13 +13,14 @@ from tests import oracle
 from tests.strategies import Fact, fact_lists, random_facts, some_settings
 
 from casegraph import world
-from casegraph.answering.explanation import PATHS_SHOWN, Explanation, Reason
+from casegraph.answering.explanation import KINDS, PATHS_SHOWN, Explanation, Reason
 from casegraph.answering.rendering import LEAST_SHOWN
 from casegraph.answering.results import Answer
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
 from casegraph.settings import Settings
 
+SINGLE = ("near answers", "neighbours", "habit")  # kinds with one piece of evidence at most
 PAPER = Settings.paper("WN18RR").but(max_length=3)
 
 
@@ -109,9 +112,23 @@ def test_no_more_reasons_count_than_the_settings_allow_the_most_important_first(
     added: list[Fact], settings: Settings
 ) -> None:
     for explanation in explained(case_base(added, settings), entities=2):
-        worths = [reason.worth for reason in explanation]
-        assert worths == sorted(worths, reverse=True) or settings.combination == "sum"
-        assert len(worths) <= settings.best or settings.combination == "sum"
+        if settings.combination == "sum":
+            continue
+        for kind in KINDS:
+            worths = [reason.worth for reason in explanation if reason.kind == kind]
+            assert worths == sorted(worths, reverse=True)
+            assert len(worths) <= (1 if kind in SINGLE else settings.best)
+        kinds = [reason.kind for reason in explanation]
+        assert len(list(groupby(kinds))) == len(set(kinds))  # those of a kind stand together
+
+
+def test_the_text_has_the_reason_with_the_largest_share_first() -> None:
+    cases = CaseBase()
+    cases.update(add=world.facts())
+    for answer in cases.ask("Albert Einstein", "citizen of", top=3, known="exclude"):
+        lines = cases.explain(answer).text().splitlines()
+        percents = [int(found[1]) for line in lines if (found := re.match(r" +(\d+)%  ", line))]
+        assert percents == sorted(percents, reverse=True) != []
 
 
 @example_settings(max_examples=40)
@@ -137,8 +154,8 @@ def test_every_path_shown_is_in_the_graph_edge_by_edge_and_of_the_type_named(
 @pytest.mark.parametrize("settings", [Settings(support=1), PAPER], ids=["paths", "walks"])
 def test_the_first_paths_by_name_are_shown_and_whether_there_are_more(settings: Settings) -> None:
     random, more = Random(31), 0
-    for _ in range(8):
-        added = random_facts(random, entities=7, relations=2, facts=20)
+    for _ in range(12):
+        added = random_facts(random, entities=8, relations=2, facts=26)
         facts = oracle.both_ways(added)
         for explanation in explained(case_base(added, settings), entities=2):
             for reason in (reason for reason in explanation if reason.kind == "path"):
@@ -166,8 +183,10 @@ def test_the_numbers_of_a_reason_are_those_of_the_oracle(added: list[Fact]) -> N
                 assert reason.tries == oracle.tries(facts, everyone, relation, kind)
                 assert reason.prior == oracle.prior(facts, everyone, relation, kind, 3)
                 assert reason.precision == oracle.precision(facts, everyone, relation, kind, 3)
-                assert reason.count == oracle.right(facts, everyone, relation, kind)
-                assert reason.of == oracle.reached(facts, everyone, relation, kind)
+                is_taken = oracle.has_other_asker(facts, answer.asked, relation, answer.entity)
+                reached, right = oracle.by_slot(facts, relation, kind)[is_taken]
+                assert (reason.count, reason.of) == (right, reached)
+                assert reason.slot == ("taken" if is_taken else "open")
             elif reason.kind == "shared fact":
                 label, tail = reason.words.rsplit(" ", 1)
                 assert (answer.asked, in_oracle(label), tail) in facts
@@ -175,9 +194,47 @@ def test_the_numbers_of_a_reason_are_those_of_the_oracle(added: list[Fact]) -> N
                     facts, answer.asked, relation, (in_oracle(label), tail)
                 )
                 assert (reason.count, reason.of) == (counts[answer.entity], others)
-            else:
+            elif reason.kind == "habit":
                 counts, others = oracle.habit(facts, answer.asked, relation)
                 assert (reason.count, reason.of) == (counts[answer.entity], others)
+
+
+def in_words(fact: tuple[oracle.Name, str]) -> str:
+    label, tail = fact
+    name = f"{label[0]}⁻¹" if isinstance(label, tuple) else label
+    return f"{name} {tail}"
+
+
+@example_settings(max_examples=30)
+@given(fact_lists(least=1, most=12))
+def test_evidence_from_likeness_names_those_it_rests_on(added: list[Fact]) -> None:
+    facts = oracle.both_ways(added)
+    for explanation in explained(case_base(added)):
+        answer, relation = explanation.answer, query_relation(explanation.answer)
+        known = oracle.answers(facts, answer.asked, relation) - {answer.entity}
+        askers = oracle.answers(facts, answer.entity, oracle.inverse(relation)) - {answer.asked}
+        for reason in explanation:
+            label, _, tail = reason.words.rpartition(" ")
+            sharers = set()
+            if "fact" in reason.kind:
+                sharers = oracle.sharers(facts, (in_oracle(label), tail)) - {answer.asked}
+            if reason.kind == "shared fact":
+                assert set(reason.precedents) == (sharers & askers) - {answer.entity}
+            elif reason.kind == "fact of answers":
+                assert set(reason.precedents) == (sharers & known)
+                assert (reason.count, reason.of) == (len(sharers & known), len(sharers))
+            elif reason.kind == "neighbours":
+                near = oracle.neighbours_by_facts(facts, facts, answer.asked, relation, 20)
+                who = [name for name, _ in near if name in askers]
+                assert list(reason.precedents) == who
+                assert (reason.count, reason.of) == (len(who), len(near))
+            elif reason.kind == "near answers":
+                assert reason.precedents
+                assert set(reason.precedents) <= known
+            elif reason.kind == "path":
+                for name in reason.precedents:
+                    ends = oracle.ends(facts, name, path_type(reason))
+                    assert ends & oracle.answers(facts, name, relation)
 
 
 @example_settings(max_examples=20)
@@ -204,6 +261,17 @@ def test_neighbours_have_the_relation_and_their_answers_are_facts(
     facts = oracle.both_ways(added)
     for explanation in explained(case_base(added, settings), entities=1):
         asked, relation = explanation.answer.asked, query_relation(explanation.answer)
+        if settings.precedents:
+            near = oracle.neighbours_by_facts(facts, facts, asked, relation, 5)
+            found = [(one.entity, one.similarity) for one in explanation.neighbours]
+            assert [name for name, _ in found] == [name for name, _ in near]
+            assert [similar for _, similar in found] == pytest.approx([s for _, s in near])
+            for neighbour in explanation.neighbours:
+                both = oracle.facts_of(facts, asked) & oracle.facts_of(facts, neighbour.entity)
+                assert set(neighbour.shared) == {in_words(fact) for fact in both}
+                answers = oracle.answers(facts, neighbour.entity, relation)
+                assert list(neighbour.answers) == sorted(answers) != []
+            continue
         near = oracle.contextual_entities(facts, asked, relation, settings.neighbours or 5)[:5]
         assert [neighbour.entity for neighbour in explanation.neighbours] == near
         for neighbour in explanation.neighbours:
@@ -281,7 +349,7 @@ def test_names_are_escaped_in_html() -> None:
     for explanation in explained(cases):
         pages.append(explanation._repr_html_())
         kinds |= {reason.kind for reason in explanation}
-    assert kinds == {"path", "shared fact", "habit"}
+    assert kinds == set(KINDS)
     for page in pages:
         assert "&lt;script&gt;" in page
         assert "<script" not in page

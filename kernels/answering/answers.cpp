@@ -127,6 +127,24 @@ Standing standings(const RelationQuery& relation_query, const Queries& queries,
   return standing;
 }
 
+std::vector<Neighbour> nearest_entities(const RelationQuery& relation_query, Id entity, Id hidden,
+                                        Workspaces& workspaces, Progress& progress) {
+  const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
+  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options.living);
+  std::unique_ptr<Workspace> workspace = workspaces.take(entities);
+  Steps steps(progress);
+  Neighbours neighbours(relation_query, similarity, *workspace, progress);
+  neighbours.start(entity);
+  const auto add = [&](Id relation, Id tail, Ids sharers) {
+    const bool is_hidden = relation == relation_query.relation && tail == hidden;
+    if (!is_hidden) neighbours.add_fact(sharers);
+  };
+  FactSimilarity::each_fact(relation_query.graph, entity, steps, add);
+  std::vector<Neighbour> nearest = neighbours.nearest();
+  workspaces.give_back(std::move(workspace));
+  return nearest;
+}
+
 EvidenceOfEach evidence_of_each(const RelationQuery& relation_query, const Queries& queries,
                                 Workspaces& workspaces, Ids answers, Progress& progress) {
   const auto entities = static_cast<std::size_t>(relation_query.graph.entities);

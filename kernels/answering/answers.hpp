@@ -98,6 +98,12 @@ struct EvidenceOfEach {
   std::vector<Evidence> pieces;
 };
 
+// An entity like another, by the facts they share.
+struct Neighbour {
+  Id entity;
+  double similarity;
+};
+
 struct RelationQuery;
 class Workspaces;
 
@@ -109,6 +115,13 @@ Answers answers(const RelationQuery& relation_query, const Queries& queries, Wor
 // How the targets of every query compare with its other candidates.
 Standing standings(const RelationQuery& relation_query, const Queries& queries,
                    Workspaces& workspaces, const Targets& targets, int threads, Progress& progress);
+
+// The entities most like the query entity that have the relation, most similar first: those that
+// answer for it.
+//
+// hidden  a known answer that is treated as unknown, or -1
+std::vector<Neighbour> nearest_entities(const RelationQuery& relation_query, Id entity, Id hidden,
+                                        Workspaces& workspaces, Progress& progress);
 
 // All evidence for some answers of the only query given, in the order it is found. One pass over
 // the query gathers it for all answers; it is the same as for each answer alone.

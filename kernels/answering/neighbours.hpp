@@ -11,11 +11,6 @@
 
 namespace casegraph {
 
-struct Neighbour {
-  Id entity;
-  double similarity;
-};
-
 class Neighbours {
  public:
   Neighbours(const RelationQuery& query, const FactSimilarity& similarity, Workspace& workspace,

@@ -74,6 +74,17 @@ nb::tuple standings_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lis
                         array(std::move(standing.equal)), array(std::move(standing.earlier)));
 }
 
+nb::tuple nearest_entities_(const OwnedRelationQuery& with, Id entity, Id hidden,
+                            Workspaces& workspaces) {
+  const std::vector<Neighbour> found = run(nullptr, [&](Progress& running) {
+    checks::entity("entity", entity, with.query.graph);
+    checks::in_range("hidden", hidden, -1, with.query.graph.entities - 1);
+    return nearest_entities(with.query, entity, hidden, workspaces, running);
+  });
+  return nb::make_tuple(column<Id>(found, &Neighbour::entity),
+                        column<double>(found, &Neighbour::similarity));
+}
+
 EvidenceOfEach gathered(const OwnedRelationQuery& with, const In<Id>& entities, const In<Id>& lists,
                         const In<Id>& hidden, Workspaces& workspaces, Ids answers) {
   return run(nullptr, [&](Progress& running) {
@@ -143,6 +154,9 @@ void bind_answering(nb::module_& m) {
         "target_offsets"_a, "targets"_a, "known_offsets"_a, "known"_a, "threads"_a,
         "Of each target its score, and how many candidates are better, equal, and equal but "
         "earlier.");
+  m.def("nearest_entities", &nearest_entities_, "query"_a, "entity"_a, "hidden"_a, "workspaces"_a,
+        "The entities that share most with the query entity and have the relation: entities and "
+        "similarities, most similar first.");
   m.def("evidence", &evidence_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
         "answer"_a, "All evidence for one answer of one query, as columns.");
   m.def("evidence_of_each", &evidence_of_each_, "query"_a, "entities"_a, "lists"_a, "hidden"_a,
