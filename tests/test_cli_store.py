@@ -31,7 +31,7 @@ def records(*arguments: str | Path, given: str | None = None) -> list[dict[str, 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    assert run("build", "world", "--into", tmp_path / "store").exit_code == 0
+    assert run("build", "world", "--no-tune", "--into", tmp_path / "store").exit_code == 0
     return tmp_path / "store"
 
 

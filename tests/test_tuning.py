@@ -1,4 +1,4 @@
-"""What is chosen for a graph depends on its facts alone, is kept with them, and is a real choice."""
+"""What is chosen for a graph is a real choice, depends on its facts alone, and is kept."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -28,6 +28,9 @@ from casegraph.tuning.calibration import Observed, calibrated, chance_to_be_aske
 from casegraph.tuning.choice import better, shortest
 from casegraph.tuning.sample import held_out
 from casegraph.tuning.tuning import tuned
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FACTS = random_facts(Random(12), entities=40, relations=4, facts=300)
 

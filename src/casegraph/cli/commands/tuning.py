@@ -12,7 +12,6 @@ import click
 from casegraph.cli.group import cli, with_settings
 from casegraph.cli.output import Result, note, with_format
 from casegraph.cli.progress import progress
-from casegraph.graph.directions import INVERSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +59,8 @@ def _tuned(cases: CaseBase, chosen: Chosen) -> Result:
 
 def _choices(settings: Settings, tuning: Tuning) -> Iterator[tuple[str, str, Any]]:
     """What was chosen, for all relations and for those with a choice of their own."""
+    from casegraph.graph.directions import INVERSE
+
     yield "facts asked for", EVERYTHING, tuning.sample
     yield "steps of the longest paths", EVERYTHING, settings.max_length
     yield "combination", EVERYTHING, _in_words(tuning.combination)
