@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -47,7 +48,9 @@ HUBS = {
     "steep": 3,
 }  # the power of what entities are drawn by: the kth of a kind has k^(1 / power - 1) of the facts
 UPDATES = 100
-KINDS, RELATIONS = 20, 100  # of entities, and between them, in synthetic graphs
+# Of synthetic graphs: kinds of entities, and relations between them.
+KINDS = 20
+RELATIONS = 100
 
 LARGE = 50_000_000
 KEY = ("graph", "n")
@@ -68,21 +71,18 @@ def synthetic(count: int, seed: int = 0, hubs: str = "steep") -> Iterator[Fact]:
     for start in range(0, count, 1 << 16):
         size = min(1 << 16, count - start)
         relations = (RELATIONS * rng.random(size) ** 2).astype(np.int64)
-        heads, tails = ((each * rng.random(size) ** HUBS[hubs]).astype(np.int64) for _ in range(2))
-        rows = zip(
-            *(
-                a.tolist()
-                for a in (between[relations, 0], heads, relations, between[relations, 1], tails)
-            ),
-            strict=True,
-        )
+        heads = (each * rng.random(size) ** HUBS[hubs]).astype(np.int64)
+        tails = (each * rng.random(size) ** HUBS[hubs]).astype(np.int64)
+        columns = [between[relations, 0], heads, relations, between[relations, 1], tails]
+        rows = np.stack(columns, axis=1).tolist()
         for kind, head, relation, other, tail in rows:
             yield Fact(f"k{kind} {head}", f"r{relation}", f"k{other} {tail}")
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
     """What work gives, and the seconds it takes by the clock and by the processor."""
-    wall, processor = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    processor = time.process_time()
     done = work()
     return done, time.perf_counter() - wall, time.process_time() - processor
 
@@ -96,21 +96,24 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     """A case base with everything counted, what each phase took, and what its limit takes."""
     cases = CaseBase(Settings(max_length=n))
     _, load, load_cpu = timed(lambda: cases.update(add=facts))
-    graph, statistics = cases.graph, cases.state.statistics
-    everyone, ranks = np.arange(len(graph.entities), dtype=np.int32), graph.entities.ranks()
+    graph = cases.graph
+    statistics = cases.state.statistics
+    everyone = np.arange(len(graph.entities), dtype=np.int32)
+    ranks = graph.entities.ranks()
+
     kernels.walks_from_each(graph.kernel, 1)  # gathers the edges, which both loops need
     found, hits, hits_cpu = timed(lambda: Counting(graph, cases.settings).cycles(everyone))
     statistics.restore_hits(found)
     edges, _, walking = timed(
         lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, 0, 1, threads())
     )
-    added, kinds = (
-        max(0, int(found.work[found.work < TOO_MANY].sum()) - edges),
-        max(1, len(found.types)),
-    )
+    counted = int(found.work[found.work < TOO_MANY].sum())
+    added = max(0, counted - edges)
+    kinds = max(1, len(found.types))
     _, _, bare_hits = timed(
         lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, added, kinds, threads())
     )
+
     _, reach, reach_cpu = timed(cases.prepare)
     exact = sum(statistics.exact(relation) for relation in range(graph.directions))
     row = {
@@ -131,46 +134,48 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     if exact == graph.directions:
         steps, _, reaching = timed(lambda: bare_reach(cases))
         row["steps"] = edges + steps
-        row["reach / limit"], row["both / limit"] = (
-            reach_cpu / reaching,
-            (hits_cpu + reach_cpu) / (bare_hits + reaching),
-        )
+        row["reach / limit"] = reach_cpu / reaching
+        row["both / limit"] = (hits_cpu + reach_cpu) / (bare_hits + reaching)
     return cases, row
 
 
 def bare_reach(cases: CaseBase) -> int:
     """Walk what `prepare` walks, and nothing else."""
-    graph, statistics, n = cases.graph, cases.state.statistics, cases.settings.max_length
-    relations, types = list(range(graph.directions)), []
+    graph = cases.graph
+    statistics = cases.state.statistics
+    n = cases.settings.max_length
+    relations = list(range(graph.directions))
+    types = []
     for relation in relations:
         known, hits = statistics.hits_of(relation)
         types.append(known[in_use(cases.settings, relation, known, hits)])
-    labels = np.repeat(np.array(relations, dtype=np.int32), list(map(len, types)))
-    return kernels_bench.bare_reach(
-        graph.kernel, having(graph, relations), labels, np.concatenate(types), n, threads()
-    )
+    sizes = [len(of_relation) for of_relation in types]
+    labels = np.repeat(np.array(relations, dtype=np.int32), sizes)
+    entities = having(graph, relations)
+    all_types = np.concatenate(types)
+    return kernels_bench.bare_reach(graph.kernel, entities, labels, all_types, n, threads())
 
 
 def benchmark_row(folder: str, n: int) -> Row:
     """Everything about one benchmark."""
     benchmark = Benchmark.open(located(folder))
     cases, row = built(benchmark.facts(benchmark.graph), n)
-    few = 100 if folder == "Hetionet-part" else 1000
-    row |= single(cases, benchmark, few) | (
-        {} if few < 1000 else batch(cases, benchmark, "tail" if folder == TAIL_ONLY else "both")
-    )
+    is_slow = folder == "Hetionet-part"
+    row |= single(cases, benchmark, 100 if is_slow else 1000)
+    if not is_slow:
+        row |= batch(cases, benchmark, "tail" if folder == TAIL_ONLY else "both")
     row["peak asking"] = peak()
-    if n == 3 and few == 1000:  # the path length that stores are kept at
-        row |= updated(
-            cases, sorted(benchmark.facts("valid" if "valid" in benchmark.splits else "dev"))
-        )
+    if n == 3 and not is_slow:  # the path length that stores are kept at
+        split = "valid" if "valid" in benchmark.splits else "dev"
+        row |= updated(cases, sorted(benchmark.facts(split)))
     return {"graph": folder, **row}
 
 
 def updated(cases: CaseBase, held_out: list[Fact]) -> Row:
     """Add held-out facts one at a time, asking about each."""
     took: dict[str, list[float]] = {"update": [], "first question": []}
-    for place in np.random.default_rng(0).choice(len(held_out), UPDATES, replace=False).tolist():
+    chosen = np.random.default_rng(0).choice(len(held_out), UPDATES, replace=False)
+    for place in chosen.tolist():
         fact = held_out[place]
         done, wall, _ = timed(partial(cases.update, add=[fact]))
         assert done.added == 1
@@ -195,9 +200,11 @@ def synthetic_row(count: int, hubs: str) -> Row:
         with file.open("w") as lines:
             lines.writelines("\t".join(fact) + "\n" for fact in synthetic(count, hubs=hubs))
         cases, row = built(read_facts(file), 2)
-    asked = [fact for fact, _ in zip(synthetic(count, seed=1, hubs=hubs), range(200), strict=False)]
-    asked = [fact for fact in asked if fact.head in cases.graph.entities]
-    milliseconds = [timed(partial(cases.ask, fact.head, fact.relation))[1] * 1e3 for fact in asked]
+    milliseconds = []
+    for fact in islice(synthetic(count, seed=1, hubs=hubs), 200):
+        if fact.head in cases.graph.entities:
+            _, wall, _ = timed(partial(cases.ask, fact.head, fact.relation))
+            milliseconds.append(wall * 1e3)
     return {
         "graph": f"{hubs}, {count:,}",
         **row,
@@ -212,7 +219,12 @@ def large_row(count: int) -> Row:
     """
     cases = CaseBase(Settings(max_length=2))
     _, load, _ = timed(lambda: cases.update(add=synthetic(count)))
-    row = {"graph": f"{count:,}", "facts": len(cases.graph), "load": load, "peak loading": peak()}
+    row = {
+        "graph": f"{count:,}",
+        "facts": len(cases.graph),
+        "load": load,
+        "peak loading": peak(),
+    }
     for name, fact in zip(("first", "second", "third"), synthetic(count), strict=False):
         found, wall, _ = timed(partial(cases.ask, fact.head, fact.relation))
         row[f"{name} question"] = wall
@@ -223,26 +235,25 @@ def large_row(count: int) -> Row:
 def hub_row(leaves: int) -> Row:
     """One entity that everybody knows: what any question takes, and what memory it adds."""
     cases = CaseBase()
-    some = ((f"e{k}", f"r{k % 5}", "hub") for k in range(leaves))
-    more = ((f"e{k}", "near", f"e{k * 7919 % leaves}") for k in range(leaves // 10))
-    cases.update(add=(Fact(*fact) for part in (some, more) for fact in part))
+    some = (Fact(f"e{k}", f"r{k % 5}", "hub") for k in range(leaves))
+    more = (Fact(f"e{k}", "near", f"e{k * 7919 % leaves}") for k in range(leaves // 10))
+    cases.update(add=chain(some, more))
     _, build, _ = timed(cases.prepare)
-    idle, questions = (
-        peak(),
-        [("hub", f"r{k}") for k in range(5)]
-        + [(f"e{k}", f"r{k % 5}") for k in range(50)]
-        + [("hub", "near")],
-    )
+    idle = peak()
+    questions = [("hub", f"r{k}") for k in range(5)]
+    questions += [(f"e{k}", f"r{k % 5}") for k in range(50)]
+    questions += [("hub", "near")]
     asked = [timed(partial(cases.ask, *question)) for question in questions]
     asked += [timed(partial(cases.ask_head, f"r{k}", "hub")) for k in range(5)]
     worst = max(wall for _, wall, _ in asked)
+    exact = sum(found.exact for found, *_ in asked)
     return {
         "graph": f"a hub of {leaves:,}",
         "facts": len(cases.graph),
         "build": build,
         "slowest ask": worst,
         "MB above idle": peak() - idle,
-        "exact answers": f"{sum(found.exact for found, *_ in asked)} of {len(asked)}",
+        "exact answers": f"{exact} of {len(asked)}",
     }
 
 
@@ -261,32 +272,43 @@ def alone(*arguments: str) -> Row:
 def table(rows: list[Row], columns: Iterable[str] = ()) -> str:
     """Rows as Markdown."""
     chosen = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
-    rows = [row for row in rows if any(name in row for name in chosen if name not in KEY)]
-    lines = [" | ".join(chosen), "|".join(["---"] * len(chosen))]
-    lines += [" | ".join(_cell(row.get(name, "")) for name in chosen) for row in rows]
-    return "\n".join(
-        f"| {line} |" if place != 1 else f"|{line}|" for place, line in enumerate(lines)
-    )
+    measured = [name for name in chosen if name not in KEY]
+    lines = ["| " + " | ".join(chosen) + " |", "|" + "---|" * len(chosen)]
+    for row in rows:
+        if any(name in row for name in measured):
+            cells = [_cell(row.get(name, "")) for name in chosen]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
 
 
 def exponent(rows: list[Row], column: str) -> float:
     """How a column grows from the first to the last row, as a power of the number of facts."""
     if len(rows) < 2:
         return math.nan
-    first, last = rows[0], rows[-1]
-    return math.log(last[column] / first[column]) / math.log(last["facts"] / first["facts"])
+    first = rows[0]
+    last = rows[-1]
+    times_as_much = last[column] / first[column]
+    times_as_many = last["facts"] / first["facts"]
+    return math.log(times_as_much) / math.log(times_as_many)
 
 
 def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) -> str:
     """All tables, with what they mean."""
     text = Path(__file__).with_name("page.md").read_text()
-    growth = {hubs: [row for row in sizes if row["graph"].startswith(hubs)][1:] for hubs in HUBS}
+    cpu_growth = []
+    steps_growth = []
+    for hubs in HUBS:
+        rows = [row for row in sizes if row["graph"].startswith(hubs)][1:]
+        cpu_growth.append(f"{exponent(rows, 'cpu'):.2f} ({hubs} hubs)")
+        steps_growth.append(f"{exponent(rows, 'steps'):.2f}")
     return text.format(
         machine=platform.machine(),
         threads=threads(),
@@ -294,10 +316,8 @@ def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) 
         build=table(graphs, BUILD_COLUMNS),
         ask=table(graphs, ASK_COLUMNS),
         update=table(graphs, UPDATE_COLUMNS),
-        growth=", ".join(
-            f"{exponent(rows, 'cpu'):.2f} ({hubs} hubs)" for hubs, rows in growth.items()
-        ),
-        steps=", ".join(f"{exponent(rows, 'steps'):.2f}" for rows in growth.values()),
+        growth=", ".join(cpu_growth),
+        steps=", ".join(steps_growth),
         sizes=table(sizes, [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]),
         hub=table(hub),
         large=table(large) if large else "Not run yet.",
@@ -315,45 +335,52 @@ def main() -> None:
     parser.add_argument("--one", nargs=2)
     arguments = parser.parse_args()
     if arguments.one:
-        kind, value = arguments.one
-        if kind in HUBS:
-            row = synthetic_row(int(value), kind)
-        else:
-            measure = {"hub": hub_row, "large": large_row}.get(kind)
-            row = measure(int(value)) if measure else benchmark_row(kind, int(value))
-        print(json.dumps(row))
+        kind, number = arguments.one
+        print(json.dumps(measured(kind, int(number))))
         return
-    chosen = arguments.only or [
-        *(folder for folder, _ in GRAPHS),
-        *map(str, [*SIZES, LARGE]),
-        "hub",
-    ]
-    rows = {
-        "graphs": [alone(folder, str(n)) for folder, n in GRAPHS if folder in chosen],
-        "sizes": [alone(hubs, str(size)) for hubs in HUBS for size in SIZES if str(size) in chosen],
-        "hub": [alone("hub", "1000000")] if "hub" in chosen else [],
-        "large": [alone("large", str(LARGE))] if str(LARGE) in chosen else [],
-    }
+
+    rows = measured_apart(arguments.only)
     if arguments.json:
-        rows = {
-            kind: joined(known, rows[kind]) for kind, known in _known(arguments.json, rows).items()
-        }
+        known = json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
+        rows = {kind: joined(known.get(kind, []), new) for kind, new in rows.items()}
         arguments.json.write_text(json.dumps(rows, indent=1))
-    print(text := page(**rows))
+    text = page(**rows)
+    print(text)
     if arguments.page:
         arguments.page.write_text(text)
 
 
-def _known(path: Path, kinds: Iterable[str]) -> dict[str, list[Row]]:
-    known = json.loads(path.read_text()) if path.exists() else {}
-    return {kind: known.get(kind, []) for kind in kinds}
+def measured(kind: str, number: int) -> Row:
+    """What is measured in this process: a graph of so many facts, or with paths so long."""
+    if kind in HUBS:
+        return synthetic_row(number, kind)
+    if kind == "hub":
+        return hub_row(number)
+    if kind == "large":
+        return large_row(number)
+    return benchmark_row(kind, number)
+
+
+def measured_apart(only: list[str] | None) -> dict[str, list[Row]]:
+    """The rows of each table, all or those that are named, each measured in its own process."""
+    rows: dict[str, list[Row]] = {"graphs": [], "sizes": [], "hub": [], "large": []}
+    for folder, n in GRAPHS:
+        if not only or folder in only:
+            rows["graphs"].append(alone(folder, str(n)))
+    for hubs in HUBS:
+        for size in SIZES:
+            if not only or str(size) in only:
+                rows["sizes"].append(alone(hubs, str(size)))
+    if not only or "hub" in only:
+        rows["hub"].append(alone("hub", "1000000"))
+    if not only or str(LARGE) in only:
+        rows["large"].append(alone("large", str(LARGE)))
+    return rows
 
 
 def joined(known: list[Row], new: list[Row]) -> list[Row]:
     """What was measured before and now; what was measured again stands where it stood."""
-    rows = {(row["graph"], row.get("n")): row for row in known} | {
-        (row["graph"], row.get("n")): row for row in new
-    }
+    rows = {(row["graph"], row.get("n")): row for row in known + new}
     return list(rows.values())
 
 

@@ -43,7 +43,8 @@ def main() -> None:
         cases = prepared(benchmark)
         found = batch(cases, benchmark, "tail" if folder == TAIL_ONLY else "both")
         found |= single(cases, benchmark, arguments.questions)
-        print(folder, *(f"{name}: {value}" for name, value in found.items()), sep="; ", flush=True)
+        figures = [f"{name}: {value}" for name, value in found.items()]
+        print(folder, *figures, sep="; ", flush=True)
 
 
 def prepared(benchmark: Benchmark) -> CaseBase:
@@ -57,14 +58,17 @@ def prepared(benchmark: Benchmark) -> CaseBase:
 def batch(cases: CaseBase, benchmark: Benchmark, sides: Sides) -> dict[str, Any]:
     """Rank every target of the test split, as `casegraph evaluate` does."""
     files = read_files(benchmark, "test", benchmark.graph, quiet)
-    questions, known = questions_of(files, "test", sides, None), directed(files.known, sides)
+    questions = questions_of(files, "test", sides, None)
+    known = directed(files.known, sides)
     tasks = tasks_of(cases.state, questions, known)
-    wall, processor = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    processor = time.process_time()
     ranks = ranked(cases.state, tasks, HERE, quiet)
-    wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    digest = sha256(
-        b"".join(part.tobytes() for part in (ranks.optimistic, ranks.pessimistic, ranks.original))
-    )
+    wall = time.perf_counter() - wall
+    processor = time.process_time() - processor
+    digest = sha256()
+    for column in (ranks.optimistic, ranks.pessimistic, ranks.original):
+        digest.update(column.tobytes())
     return {
         "queries": questions.distinct,
         "queries/s": questions.distinct / wall,
@@ -75,16 +79,18 @@ def batch(cases: CaseBase, benchmark: Benchmark, sides: Sides) -> dict[str, Any]
 
 def single(cases: CaseBase, benchmark: Benchmark, questions: int) -> dict[str, Any]:
     """Ask questions of the valid split one at a time."""
-    held_out = sorted(benchmark.facts("valid" if "valid" in benchmark.splits else "dev"))
-    chosen = np.random.default_rng(0).choice(
-        len(held_out), min(questions, len(held_out)), replace=False
-    )
-    seconds = []
+    split = "valid" if "valid" in benchmark.splits else "dev"
+    held_out = sorted(benchmark.facts(split))
+    size = min(questions, len(held_out))
+    chosen = np.random.default_rng(0).choice(len(held_out), size, replace=False)
+    milliseconds = []
     for place in chosen.tolist():
+        fact = held_out[place]
         started = time.perf_counter()
-        cases.ask(held_out[place].head, held_out[place].relation, top=10)
-        seconds.append(time.perf_counter() - started)
-    return {f"ask p{q}": float(np.percentile(np.array(seconds) * 1e3, q)) for q in (50, 99)}
+        cases.ask(fact.head, fact.relation, top=10)
+        milliseconds.append(1e3 * (time.perf_counter() - started))
+    middle, late = np.percentile(milliseconds, [50, 99]).tolist()
+    return {"ask p50": middle, "ask p99": late}
 
 
 if __name__ == "__main__":

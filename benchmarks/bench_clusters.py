@@ -8,8 +8,10 @@ A folder without settings in the paper takes those of FB122.
 import argparse
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.catalogue import located
@@ -28,16 +30,21 @@ def adjusted_rand_index(one: Ids, two: Ids) -> float:
     """How far two partitions agree:
     1 if they are the same, about 0 if by chance (Hubert and Arabie 1985).
     """
-    rows, columns = (np.unique(labels, return_inverse=True)[1] for labels in (one, two))
-    cells = np.unique(np.stack([rows, columns]), axis=1, return_counts=True)[1]
-    together, first, second, everyone = map(
-        _pairs, (cells, np.bincount(rows), np.bincount(columns), np.array([len(one)]))
-    )
-    expected = first * second / everyone
-    return (together - expected) / ((first + second) / 2 - expected)
+    _, rows = np.unique(one, return_inverse=True)
+    _, columns = np.unique(two, return_inverse=True)
+    _, cell_sizes = np.unique(np.stack([rows, columns]), axis=1, return_counts=True)
+
+    together_in_both = _pairs(cell_sizes)
+    together_in_one = _pairs(np.bincount(rows))
+    together_in_two = _pairs(np.bincount(columns))
+    all_pairs = _pairs(np.array([len(one)]))
+    expected = together_in_one * together_in_two / all_pairs
+    largest = (together_in_one + together_in_two) / 2
+    return (together_in_both - expected) / (largest - expected)
 
 
-def _pairs(sizes: Ids) -> float:
+def _pairs(sizes: npt.NDArray[np.integer[Any]]) -> float:
+    """How many pairs there are within groups of these sizes."""
     return float((sizes * (sizes - 1.0)).sum() / 2)
 
 
@@ -45,12 +52,14 @@ def compare(benchmark: Benchmark, settings: Settings, updates: int) -> None:
     """Cluster both ways, then follow held-out facts one at a time."""
     loaded = CaseBase()
     loaded.update(add=benchmark.facts(benchmark.graph))
+    profiles = loaded.state.profiles
     made = {}
     for way in ("hac", "grinch"):
         started = time.process_time()
-        made[way] = Clusters.of(loaded.graph, loaded.state.profiles, settings.but(clustering=way))
+        made[way] = Clusters.of(loaded.graph, profiles, settings.but(clustering=way))
         seconds = time.process_time() - started
-        print(f"  {way:<7} {seconds:8.2f} s   {len(np.unique(made[way].entities)):,} clusters")
+        clusters = len(np.unique(made[way].entities))
+        print(f"  {way:<7} {seconds:8.2f} s   {clusters:,} clusters")
     agreement = adjusted_rand_index(made["hac"].entities, made["grinch"].entities)
     print(f"  adjusted Rand index {agreement:.3f}")
     held_out = sorted(benchmark.facts("valid"))
@@ -60,9 +69,12 @@ def compare(benchmark: Benchmark, settings: Settings, updates: int) -> None:
 
 def follow(clusters: Clusters, graph: Graph, facts: Iterator[Fact], updates: int) -> None:
     """Add one fact at a time, until so many have given an entity another profile."""
-    profiles, seconds, moves = clusters.profiles, list[float](), list[int]()
+    profiles = clusters.profiles
+    seconds = list[float]()
+    moves = list[int]()
     while len(seconds) < updates:
-        graph, profiles = graph.copy(), profiles.copy()
+        graph = graph.copy()
+        profiles = profiles.copy()
         reshaped = profiles.refresh(graph, graph.add([next(facts)]).entities)
         started = time.process_time()
         clusters, moved = clusters.after(graph, profiles, reshaped)

@@ -23,11 +23,10 @@ def facts(count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
     entities = max(10, count // 10)
     for start in range(0, count, 1 << 16):
         size = min(1 << 16, count - start)
-        heads, tails = (
-            (entities * rng.random(size) ** 3).astype(np.int64).tolist() for _ in range(2)
-        )
-        relations = (RELATIONS * rng.random(size) ** 2).astype(np.int64).tolist()
-        for head, relation, tail in zip(heads, relations, tails, strict=True):
+        heads = (entities * rng.random(size) ** 3).astype(np.int64)
+        tails = (entities * rng.random(size) ** 3).astype(np.int64)
+        relations = (RELATIONS * rng.random(size) ** 2).astype(np.int64)
+        for head, relation, tail in np.stack([heads, relations, tails], axis=1).tolist():
             yield f"e{head}", f"r{relation}", f"e{tail}"
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain, islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +24,8 @@ from casegraph import CaseBase, CaseStore, Settings
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 
-FB122, ITS_UPDATES = "FB122, asked once", 10_000
+FB122 = "FB122, asked once"
+ITS_UPDATES = 10_000
 BLOCKS = 3  # lines of a curve for each power of ten
 PAPER = Settings.paper("WN18RR").but(max_length=3, neighbours=5)
 SETTINGS = {"hac": PAPER, "grinch": PAPER.but(clustering="grinch")}
@@ -90,35 +92,35 @@ def curve(name: str, life: Life, cases: CaseBase, updates: int) -> None:
     what is held, what the last tenth of the updates took.
     """
     life.begin(cases)
-    facts, (head, relation, _) = len(cases.graph), life.start()[0]
+    facts = len(cases.graph)
+    head, relation, _ = life.start()[0]
+    ask = partial(cases.ask, head, relation)
     taken: list[float] = []
-    print(line(name, 0, [], seconds_of(lambda: cases.ask(head, relation))), flush=True)
+    print(line(name, 0, [], seconds_of(ask)), flush=True)
     for update in islice(life.updates(cases), updates):
         taken.append(seconds_of(update))
         if len(taken) in blocks(updates):
-            question = seconds_of(lambda: cases.ask(head, relation))
-            print(
-                line(name, len(taken), taken[-max(100, len(taken) // 10) :], question), flush=True
-            )
+            last_tenth = max(100, len(taken) // 10)
+            print(line(name, len(taken), taken[-last_tenth:], seconds_of(ask)), flush=True)
     assert abs(len(cases.graph) - facts) <= 1, "a life leaves as many facts as it found"
 
 
 def blocks(updates: int) -> set[int]:
     """After how many updates to print: evenly in the logarithm, from 100 on."""
     powers = np.log10(updates) - 2
-    return {
-        *np.logspace(2, np.log10(updates), max(2, round(BLOCKS * powers) + 1))
-        .round()
-        .astype(int)
-        .tolist()
-    }
+    number = max(2, round(BLOCKS * powers) + 1)
+    ends = np.logspace(2, np.log10(updates), number)
+    return set(ends.round().astype(int).tolist())
 
 
 def line(name: str, updates: int, taken: list[float], question: float) -> str:
     """One line of a curve."""
-    middle, late = np.percentile(np.array(taken or [np.nan]) * 1e3, [50, 99])
-    times = f"{middle:.2f} / {late:.2f}" if taken else ""
-    return f"| {name} | {updates:,} | {resident() / 1e6:.0f} | {times} | {question * 1e3:.1f} |"
+    times = ""
+    if taken:
+        middle, late = np.percentile(np.array(taken) * 1e3, [50, 99])
+        times = f"{middle:.2f} / {late:.2f}"
+    held = f"{resident() / 1e6:.0f}"
+    return f"| {name} | {updates:,} | {held} | {times} | {question * 1e3:.1f} |"
 
 
 def resident() -> int:
@@ -127,7 +129,8 @@ def resident() -> int:
     if not status.exists():
         return 0
     lines = status.read_text(encoding="utf-8").splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+    kilobytes = next(line.split()[1] for line in lines if line.startswith("VmRSS:"))
+    return 1024 * int(kilobytes)
 
 
 def seconds_of(work: Callable[[], object]) -> float:

@@ -36,13 +36,16 @@ def measure(source: str, shard: Shard) -> tuple[float, ...]:
     relations = list(range(cases.graph.directions))
     entities = shard.share(cases.graph, having(cases.graph, relations))
     hits, first = timed(lambda: count_hits(cases, shard))
-    given = with_hits(cases, replace(hits, shard=Shard(1, 1)))  # as if the other shards had no hits
+    only_hits = replace(hits, shard=Shard(1, 1))  # as if the other shards had no hits
+    given = with_hits(cases, only_hits)
     reach, second = timed(lambda: count_reach(given, (shard, relations)))
     assert reach.columns["right"].sum() > 0
     with TemporaryDirectory() as folder:
-        write_part(reach, Path(folder, "reach.npz"))
-        size = Path(folder, "reach.npz").stat().st_size
-    return len(cases.graph), len(entities), digesting, first, second, len(reach.types), size / 1e6
+        file = Path(folder, "reach.npz")
+        write_part(reach, file)
+        megabytes = file.stat().st_size / 1e6
+    sizes = len(cases.graph), len(entities)
+    return *sizes, digesting, first, second, len(reach.types), megabytes
 
 
 def main() -> None:
@@ -54,8 +57,11 @@ def main() -> None:
     print(" ".join(name.rjust(13) for name in COLUMNS), " source")
     for source in arguments.sources:
         row = measure(source, Shard(1, arguments.shards))
-        cells = (f"{value:,}" if isinstance(value, int) else f"{value:,.2f}" for value in row)
-        print(" ".join(cell.rjust(13) for cell in cells), f" {source}", flush=True)
+        cells = []
+        for value in row:
+            form = "," if isinstance(value, int) else ",.2f"
+            cells.append(format(value, form).rjust(13))
+        print(" ".join(cells), f" {source}", flush=True)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     with TemporaryDirectory(dir=arguments.folder) as folder:
-        file, place = Path(folder, "facts.tsv"), Path(folder, "store")
+        file = Path(folder, "facts.tsv")
+        place = Path(folder, "store")
         write_facts(synthetic(arguments.facts), file)
         number = load(file, place)
         timed("open, in this process", lambda: CaseStore.open(place, read_only=True))
@@ -77,9 +78,11 @@ def synthetic(number: int) -> list[Fact]:
 def load(file: Path, place: Path) -> int:
     """Read a file into a new store, as one update."""
     with CaseStore.open(place) as store:
-        clock, processor = time.perf_counter(), time.process_time()
+        clock = time.perf_counter()
+        processor = time.process_time()
         added = store.update(add=read_facts(file)).added
-        clock, processor = time.perf_counter() - clock, time.process_time() - processor
+        clock = time.perf_counter() - clock
+        processor = time.process_time() - processor
     speed = f"{added / clock:,.0f} facts/s ({added / processor:,.0f} per CPU second)"
     print(f"load {added:,} facts from a file: {speed}")
     return added
@@ -112,9 +115,11 @@ def timed(what: str, work: Callable[[], T]) -> T:
     """Do some work three times, and print what the quickest took,
     of the clock and of the processor.
     """
-    clocks, processors = [], []
+    clocks = []
+    processors = []
     for _ in range(3):
-        clock, processor = time.perf_counter(), processor_time()
+        clock = time.perf_counter()
+        processor = processor_time()
         done = work()
         clocks.append(time.perf_counter() - clock)
         processors.append(processor_time() - processor)

@@ -29,7 +29,8 @@ def main() -> None:
     rebuild = time.perf_counter() - started
     held_out = sorted(benchmark.facts("valid"))
     chosen = np.random.default_rng(0).choice(len(held_out), arguments.facts, replace=False)
-    updates, questions = [], []
+    updates = []
+    questions = []
     for place in chosen.tolist():
         head, relation, tail = held_out[place]
         started = time.perf_counter()

@@ -40,7 +40,8 @@ class Report:
     """The page, section by section."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.parts = path, [PREFACE.format(machine=machine())]
+        self.path = path
+        self.parts = [PREFACE.format(machine=machine())]
 
     def add(self, title: str, text: str) -> None:
         """Put a section on the page."""
@@ -96,7 +97,8 @@ def rows(name: str, evaluation: Evaluation) -> list[list[str]]:
 def table(lines: list[list[str]], header: tuple[str, ...] = ("", "ties", *HEADER)) -> str:
     """A Markdown table."""
     cells = [list(header), ["---"] * len(header), *lines]
-    return "\n".join("| " + " | ".join(line) + " |" for line in cells) + "\n"
+    rows = ["| " + " | ".join(line) + " |\n" for line in cells]
+    return "".join(rows)
 
 
 def paper(name: str, *figures: str) -> list[str]:
@@ -116,17 +118,16 @@ def run(
     graph: str | None = None,
 ) -> Evaluation:
     """One experiment."""
-    return evaluate(
-        Benchmark.open(located(folder)), settings, split=split, sides=sides, graph_split=graph
-    )
+    benchmark = Benchmark.open(located(folder))
+    return evaluate(benchmark, settings, split=split, sides=sides, graph_split=graph)
 
 
 def inside(evaluation: Evaluation, split: str) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
     """Which questions are about facts of another split of the same folder."""
-    chosen = set(Benchmark.open(located(evaluation.benchmark)).facts(split))
-    return np.array(
-        [evaluation.questions.fact(place) in chosen for place in range(len(evaluation.questions))]
-    )
+    benchmark = Benchmark.open(located(evaluation.benchmark))
+    chosen = set(benchmark.facts(split))
+    questions = evaluation.questions
+    return np.array([questions.fact(place) in chosen for place in range(len(questions))])
 
 
 def fb122(report: Report) -> None:
@@ -139,13 +140,10 @@ def fb122(report: Report) -> None:
     }
     runs = [("paper's settings, exact", run("FB122", Settings.paper("FB122")))]
     with sampling(WALKS):
-        runs.append(
-            (
-                f"paper's settings, prior from {WALKS:,} sampled walks",
-                run("FB122", Settings.paper("FB122")),
-            )
-        )
-    runs += [("CBR", run("FB122", Settings.cbr("FB122"))), ("default", run("FB122", Settings()))]
+        name = f"paper's settings, prior from {WALKS:,} sampled walks"
+        runs.append((name, run("FB122", Settings.paper("FB122"))))
+    runs.append(("CBR", run("FB122", Settings.cbr("FB122"))))
+    runs.append(("default", run("FB122", Settings())))
     for split, known in figures.items():
         lines.append(paper(f", {split}", *known))
         for name, evaluation in runs:
@@ -291,19 +289,13 @@ def grid(report: Report) -> None:
         lines.append(paper(f", {name}", *figures))
         found = [run(folder, each, "test", sides) for each in _around(settings)]
         for ties in ("original", "mean"):
-            columns = list(
-                zip(
-                    *([float(cell) for cell in row("", each, ties)[2:]] for each in found),
-                    strict=True,
-                )
-            )
-            lines.append(
-                [
-                    f"{name}, {len(found)} settings",
-                    ties,
-                    *(f"{statistics.mean(c):.4f} ± {statistics.pstdev(c):.4f}" for c in columns),
-                ]
-            )
+            rows_found = []
+            for each in found:
+                rows_found.append([float(cell) for cell in row("", each, ties)[2:]])
+            spread = []
+            for column in zip(*rows_found, strict=True):
+                spread.append(f"{statistics.mean(column):.4f} ± {statistics.pstdev(column):.4f}")
+            lines.append([f"{name}, {len(found)} settings", ties, *spread])
     text = (
         "K of 10, 20, 40; N of 20, 40, 80; λ of .25, .4, .6: "
         "mean and standard deviation over all combinations.\n\n"
@@ -324,7 +316,8 @@ def high_scoring_paths(report: Report) -> None:
     """Table 6."""
     base = CaseBase(Settings.paper("NELL-995").but(threshold=0.6))
     base.update(add=Benchmark.open(located(NELL)).facts("graph"))
-    state, graph = base.state, base.graph
+    state = base.state
+    graph = base.graph
     name = next(name for name in graph.relations.names if "agentbelongstoorganization" in name)
     found = graph.relations.find(name)
     relation = 2 * (0 if found is None else found)

@@ -48,14 +48,13 @@ class SampledStatistics(PathStatistics):
         if relation not in self._weighed:
             exact = super().clustered(relation)
             entities, types = self._of(relation)
-            clusters = np.concatenate(
-                [np.full(len(entities), EVERYONE), self._clusters()[entities]]
-            )
-            rows, hits = np.unique(
-                np.stack([clusters, np.tile(types, 2)], axis=1), axis=0, return_counts=True
-            )
+            everyone = np.full(len(entities), EVERYONE)
+            own_clusters = self._clusters()[entities]
+            clusters = np.concatenate([everyone, own_clusters])
+            rows, hits = _counted(clusters, np.tile(types, 2))
             precision = _looked_up(exact, rows)
-            tries = np.divide(hits, precision, out=np.full(len(hits), np.inf), where=precision > 0)
+            tries = np.full(len(hits), np.inf)
+            np.divide(hits, precision, out=tries, where=precision > 0)
             self._weighed[relation] = _counts(rows, hits.astype(np.float64), tries)
         return self._weighed[relation]
 
@@ -63,9 +62,7 @@ class SampledStatistics(PathStatistics):
         """The path types that were sampled for each of these entities."""
         whose, types = self._of(relation)
         chosen = np.isin(whose, entities)
-        rows, hits = np.unique(
-            np.stack([whose[chosen], types[chosen]], axis=1), axis=0, return_counts=True
-        )
+        rows, hits = _counted(whose[chosen], types[chosen])
         return _counts(rows, hits, np.zeros_like(hits))
 
     def _of(self, relation: int) -> tuple[Counts, Counts]:
@@ -77,7 +74,8 @@ class SampledStatistics(PathStatistics):
 @contextmanager
 def sampling(walks: int, seed: int = 0) -> Iterator[None]:
     """Within this, case bases use sampled statistics."""
-    SampledStatistics.walks, SampledStatistics.seed = walks, seed
+    SampledStatistics.walks = walks
+    SampledStatistics.seed = seed
     _use(SampledStatistics)
     try:
         yield
@@ -97,31 +95,37 @@ def sampled_closed_paths(
     """Entity, query relation and path type of every beginning
     of a sampled walk that ends at an answer.
     """
-    rows = np.concatenate([graph.rows(relation) for relation in range(graph.directions)]).astype(
-        np.int64
-    )
+    of_relations = [graph.rows(relation) for relation in range(graph.directions)]
+    rows = np.concatenate(of_relations).astype(np.int64)
     rows = rows[np.lexsort((rows[:, 2], rows[:, 0]))]
     pairs = (rows[:, 0] << 32) | rows[:, 2]
+
+    everyone = np.arange(len(graph.entities))
     at_once = max(1, AT_ONCE // walks)
     found = []
-    for first in range(0, len(graph.entities), at_once):
-        starts = np.repeat(np.arange(first, min(first + at_once, len(graph.entities))), walks)
+    for first in range(0, len(everyone), at_once):
+        starts = np.repeat(everyone[first : first + at_once], walks)
         edges = _walk(rows, starts, n, random)
-        distinct = np.unique(np.concatenate([starts[:, None], edges], axis=1), axis=0)
-        found += list(_closed(rows, pairs, distinct, n))
+        walked = np.concatenate([starts[:, None], edges], axis=1)
+        found += list(_closed(rows, pairs, np.unique(walked, axis=0), n))
     return tuple(np.concatenate(column) for column in zip(*found, strict=True))  # type: ignore[return-value]
 
 
 def _walk(rows: Counts, starts: Counts, n: int, random: np.random.Generator) -> Counts:
     """The edges (places in `rows`) that each walk takes; -1 after it has ended."""
-    offsets = np.searchsorted(rows[:, 0], np.arange(rows[:, [0, 2]].max() + 2))
-    at, visited, edges = starts, [starts], []
+    largest = rows[:, [0, 2]].max()
+    offsets = np.searchsorted(rows[:, 0], np.arange(largest + 2))
+    at = starts
+    visited = [starts]
+    edges = []
     for _ in range(n):
         edge = np.full(len(at), -1)
         for _ in range(TRIES_PER_STEP):
             open_ = np.flatnonzero((edge < 0) & (at >= 0))
-            degree = offsets[at[open_] + 1] - offsets[at[open_]]
-            drawn = offsets[at[open_]] + (random.random(len(open_)) * degree).astype(np.int64)
+            first_edge = offsets[at[open_]]
+            degree = offsets[at[open_] + 1] - first_edge
+            chance = random.random(len(open_))
+            drawn = first_edge + (chance * degree).astype(np.int64)
             new = degree > 0
             for passed in visited:
                 new[new] = passed[open_][new] != rows[drawn[new], 2]
@@ -142,14 +146,17 @@ def _closed(
     shift = int(np.log2(packed((0, 0), n) - 1)) if n > 1 else 0
     for step in range(n):
         alive = walks[:, step + 1] >= 0
-        walks, number = walks[alive], number[alive]
+        walks = walks[alive]
+        number = number[alive]
         edge = walks[:, step + 1]
         number = number | ((rows[edge, 1] + 1) << (shift * step))
         key = (walks[:, 0] << 32) | rows[edge, 2]
-        first, last = np.searchsorted(pairs, key), np.searchsorted(pairs, key, side="right")
+        first = np.searchsorted(pairs, key)
+        last = np.searchsorted(pairs, key, side="right")
         size = last - first
         which = np.repeat(np.arange(len(walks)), size)
-        answers = np.repeat(first - (size.cumsum() - size), size) + np.arange(size.sum())
+        size_before = size.cumsum() - size
+        answers = np.repeat(first - size_before, size) + np.arange(size.sum())
         yield walks[which, 0], rows[answers, 1], number[which]
 
 
@@ -160,6 +167,13 @@ def _looked_up(exact: ClusterCounts, rows: Counts) -> Floats:
     precision = np.zeros(len(both))
     precision[place[: len(known)]] = exact.hits / np.maximum(exact.tries, 1)
     return precision[place[len(known) :]]
+
+
+def _counted(owners: Ids | Counts, types: Counts) -> tuple[Counts, Counts]:
+    """The distinct pairs of an owner (cluster or entity) and a path type, and how often each."""
+    rows = np.stack([owners, types], axis=1)
+    distinct, times = np.unique(rows, axis=0, return_counts=True)
+    return distinct, times
 
 
 def _counts(rows: Counts, hits: Counts | Floats, tries: Counts | Floats) -> ClusterCounts:

@@ -59,7 +59,9 @@ def main(name: str, given: str, seconds: str) -> None:
     faulthandler.dump_traceback_later(float(seconds), exit=True)
     import_module("tests.conftest")  # which build is tested
     module, _, function = name.partition(":")
-    print(json.dumps(getattr(import_module(module), function)(*json.loads(given))), flush=True)
+    call = getattr(import_module(module), function)
+    returned = call(*json.loads(given))
+    print(json.dumps(returned), flush=True)
     os._exit(0)  # threads that still run are what a test is about, and do not hold it up
 
 

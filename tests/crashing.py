@@ -22,7 +22,8 @@ from tests.strategies import Fact, random_facts
 from casegraph.storage.store.store import CaseStore
 
 CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir", "unlink", "rmdir")
-BATCHES, FORGOTTEN = 12, 6  # updates, and after which of them history is forgotten
+BATCHES = 12  # updates
+FORGOTTEN = 6  # the update after which history is forgotten
 
 Call = Callable[..., Any]  # the name of a call, the call itself, and what it is given
 
@@ -97,7 +98,9 @@ class Failing:
     """
 
     def __init__(self, point: int, error: int, *, sticky: bool) -> None:
-        self.point, self.error, self.sticky = point, error, sticky
+        self.point = point
+        self.error = error
+        self.sticky = sticky
         self.calls = self.failed = 0
 
     def __call__(self, name: str, real: Callable[..., Any], *given: Any, **options: Any) -> object:  # noqa: ANN401
@@ -175,7 +178,8 @@ def main(folder: Path, points: list[str]) -> None:
 
 def teller(file: Path) -> Callable[[int], object]:
     """Writes numbers to a file, past all that watches calls."""
-    write, opened = os.write, os.open(file, os.O_WRONLY | os.O_CREAT)
+    write = os.write
+    opened = os.open(file, os.O_WRONLY | os.O_CREAT)
     return lambda number: write(opened, bytes([number]))
 
 

@@ -6,6 +6,7 @@ priors, precisions, clusters, answers. Priors and precisions are quotients
 of the integers compared, and are compared as what answers are made of.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from random import Random
 from typing import Any
@@ -18,7 +19,8 @@ from casegraph.casebase import CaseBase
 from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
 from casegraph.settings import Settings
-from casegraph.similarity.clusters.assignment import depends_on_history
+from casegraph.similarity.clusters.assignment import EVERYONE, depends_on_history
+from casegraph.similarity.profiles import NONE
 from casegraph.statistics.counts import ClusterCounts
 
 Fact = tuple[str, str, str]
@@ -48,11 +50,9 @@ class Life:
     def __init__(
         self, settings: Settings, entities: Sequence[str], relations: Sequence[str]
     ) -> None:
-        self.cases, self.facts, self.kept = (
-            with_names(settings, entities, relations),
-            set[Fact](),
-            0,
-        )
+        self.cases = with_names(settings, entities, relations)
+        self.facts = set[Fact]()
+        self.kept = 0
         self._names = list(entities), list(relations)
 
     def change(self, add: Sequence[Fact] = (), retract: Sequence[Fact | str] = ()) -> None:
@@ -64,22 +64,17 @@ class Life:
         kept = [relation for relation in counted if self.cases.state.statistics.is_kept(relation)]
         assert kept == counted, "counts were dropped"
         self.kept += len(kept)
-        gone = {
-            fact
-            for fact in self.facts
-            if fact in retract or fact[0] in retract or fact[2] in retract
-        }
+        retracted = set(retract)
+        gone = {fact for fact in self.facts if retracted & {fact, fact[0], fact[2]}}
         self.facts = (self.facts - gone) | set(add)
 
     def branch(self) -> "Life":
         """The same life so far, to go on in another way; updates leave earlier states alone."""
         other = Life.__new__(Life)
-        other.cases, other.facts, other.kept, other._names = (
-            CaseBase(),
-            self.facts,
-            self.kept,
-            self._names,
-        )
+        other.cases = CaseBase()
+        other.facts = self.facts
+        other.kept = self.kept
+        other._names = self._names
         other.cases._start_with(self.cases.state)
         return other
 
@@ -100,10 +95,10 @@ class Life:
 
     def differences(self, expected: Portrait | None = None) -> list[str]:
         """What is not as in a rebuild."""
-        mine, theirs = portrait(self.cases.state), expected or portrait(self.anew())
-        return sorted(
-            name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)
-        )
+        mine = portrait(self.cases.state)
+        theirs = expected or portrait(self.anew())
+        every_name = mine.keys() | theirs.keys()
+        return sorted(name for name in every_name if mine.get(name) != theirs.get(name))
 
 
 def _all_counted(cases: State) -> list[int]:
@@ -115,7 +110,9 @@ def _all_counted(cases: State) -> list[int]:
 
 def portrait(cases: State) -> Portrait:
     """All there is to see of a state, by name; equal for equal states under the same ids."""
-    graph, profiles, statistics = cases.graph, cases.profiles, cases.statistics
+    graph = cases.graph
+    profiles = cases.profiles
+    statistics = cases.statistics
     everyone = np.arange(len(graph.entities), dtype=np.int32)
     relations = [
         relation for relation in range(graph.directions) if len(graph.edges(relation).heads)
@@ -140,16 +137,20 @@ def portrait(cases: State) -> Portrait:
     if cases.settings.weight == "prior":
         together = _together(cases)
         seen["clusters"] = sorted(together.values())
-        seen["counts of clusters"] = [
-            _clustered(statistics.clustered(relation), together) for relation in relations
-        ]
+        for relation in relations:
+            counts_of_clusters = statistics.clustered(relation)
+            seen["counts of clusters"].append(_clustered(counts_of_clusters, together))
     return seen
 
 
 def _together(cases: State) -> dict[int, tuple[int, ...]]:
     """Which entities are together, by cluster: what a cluster is called does not matter."""
     clusters = cases.clusters.entities
-    return {c: tuple(np.flatnonzero(clusters == c).tolist()) for c in np.unique(clusters).tolist()}
+    together = {}
+    for cluster in np.unique(clusters).tolist():
+        members = np.flatnonzero(clusters == cluster)
+        together[cluster] = tuple(members.tolist())
+    return together
 
 
 def _clustered(counts: ClusterCounts, together: dict[int, tuple[int, ...]]) -> list[Any]:
@@ -157,27 +158,29 @@ def _clustered(counts: ClusterCounts, together: dict[int, tuple[int, ...]]) -> l
 
     Priors and precisions are quotients of these.
     """
-    columns = (
-        column.tolist() for column in (counts.clusters, counts.types, counts.hits, counts.tries)
-    )
-    return sorted(
-        (together.get(c, ()) if c >= 0 else (), *row) for c, *row in zip(*columns, strict=True)
-    )
+    columns = np.stack([counts.clusters, counts.types, counts.hits, counts.tries], axis=1)
+    rows = []
+    for cluster, *numbers in columns.tolist():
+        members = () if cluster == EVERYONE else together.get(cluster, ())
+        rows.append((members, *numbers))
+    return sorted(rows)
 
 
 def by_name(cases: CaseBase) -> bytes:
     """All answers, by name, with the bits of their scores."""
     graph = cases.graph
-    names = sorted({name for fact in graph.facts() for name in (fact.head, fact.tail)})
-    relations = sorted({fact.relation for fact in graph.facts()})
-    found = [cases.ask_many([(name, relation) for name in names], top=-1) for relation in relations]
-    found += [[cases.ask_head(relation, name, top=-1) for name in names] for relation in relations]
-    return repr(
-        [
-            [(a.asked, [(one.entity, one.score.hex()) for one in a]) for a in asked]
-            for asked in found
-        ]
-    ).encode()
+    facts = list(graph.facts())
+    names = sorted({fact.head for fact in facts} | {fact.tail for fact in facts})
+    found = []
+    for relation in sorted({fact.relation for fact in facts}):
+        found += cases.ask_many([(name, relation) for name in names], top=-1)
+        found += [cases.ask_head(relation, name, top=-1) for name in names]
+
+    rows = []
+    for given in found:
+        scores = [(answer.entity, answer.score.hex()) for answer in given]
+        rows.append((given.relation, given.inverse, given.asked, scores))
+    return repr(rows).encode()
 
 
 def lived(
@@ -187,21 +190,21 @@ def lived(
 
     Small, so that every fact matters to others.
     """
-    names = (
-        [f"e{number}" for number in range(entities)],
-        [f"r{number}" for number in range(relations)],
-    )
-    life, mostly_add = Life(settings, *names), random.choice([0.3, 0.5, 0.7])
+    entity_names = [f"e{number}" for number in range(entities)]
+    relation_names = [f"r{number}" for number in range(relations)]
+    life = Life(settings, entity_names, relation_names)
+    mostly_add = random.choice([0.3, 0.5, 0.7])
     for _ in range(steps):
-        some, known, adding = (
-            random.choice([0, 1, 1, 2]),
-            sorted(life.facts),
-            random.random() < mostly_add,
-        )
-        come = [_some(random, *names) for _ in range(some if adding else 0)]
-        gone: list[Fact | str] = [*random.sample(known, 0 if adding else min(len(known), some))]
+        some = random.choice([0, 1, 1, 2])
+        known = sorted(life.facts)
+        come: list[Fact] = []
+        gone: list[Fact | str] = []
+        if random.random() < mostly_add:
+            come += [_some(random, entity_names, relation_names) for _ in range(some)]
+        else:
+            gone += random.sample(known, min(len(known), some))
         if random.random() < 0.02:
-            gone.append(random.choice(names[0]))
+            gone.append(random.choice(entity_names))
         life.change(come, gone)
         assert life.differences() == []
     return life

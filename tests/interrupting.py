@@ -42,7 +42,9 @@ class Interrupter:
     """
 
     def __init__(self, chance: int = 0) -> None:
-        self.chance, self.seen, self.where = chance, 0, ""
+        self.chance = chance
+        self.seen = 0
+        self.where = ""
         self._known: dict[CodeType, frozenset[int]] = _KNOWN
 
     def __enter__(self) -> "Interrupter":
@@ -58,7 +60,8 @@ class Interrupter:
             return None
         if code not in self._known:
             self._known[code] = frozenset(_chances(code))
-        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        frame.f_trace_lines = False
+        frame.f_trace_opcodes = True
         self._came_to(frame)
         return self._traced
 
@@ -102,7 +105,8 @@ def chances(work: Callable[[], object]) -> tuple[int, list[int]]:
     """How many chances there are to interrupt some work,
     and how many there were before each call that writes.
     """
-    interrupter, writes = Interrupter(), list[int]()
+    interrupter = Interrupter()
+    writes = list[int]()
 
     def noted(_: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
         writes.append(interrupter.seen)

@@ -39,7 +39,8 @@ def reachable(held: Any) -> Iterator[Any]:  # noqa: ANN401
     modules = {
         id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, ModuleType)
     }
-    waiting, seen = [held], {*modules}
+    waiting = [held]
+    seen = {*modules}
     while waiting:
         one = waiting.pop()
         if id(one) in seen or isinstance(one, SHARED):

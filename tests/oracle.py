@@ -17,17 +17,22 @@ LEAST_WORTH = 0.002  # evidence from likeness that is worth less is not used
 
 
 def inverse(relation: Name) -> Name:
-    return relation[0] if isinstance(relation, tuple) else (relation, -1)
+    if isinstance(relation, tuple):
+        return relation[0]
+    return (relation, -1)
 
 
-def both_ways(facts: Iterable[tuple[Any, Any, Any]]) -> Facts:
+def both_ways(facts: Iterable[Fact]) -> Facts:
     """Every fact and its inverse (§2.1)."""
     facts = set(facts)
-    return facts | {(tail, inverse(relation), head) for head, relation, tail in facts}
+    inverses = {(tail, inverse(relation), head) for head, relation, tail in facts}
+    return facts | inverses
 
 
-def entities(facts: Facts) -> set[Any]:
-    return {entity for head, _, tail in facts for entity in (head, tail)}
+def entities(facts: Collection[Fact]) -> set[Any]:
+    heads = {head for head, _, _ in facts}
+    tails = {tail for _, _, tail in facts}
+    return heads | tails
 
 
 def answers(facts: Facts, entity: Name, relation: Name) -> set[Any]:
@@ -35,21 +40,21 @@ def answers(facts: Facts, entity: Name, relation: Name) -> set[Any]:
     return {tail for head, label, tail in facts if (head, label) == (entity, relation)}
 
 
-def walks(facts: Facts, entity: Name, path_type: PathType) -> list[tuple[Any, ...]]:
+def walks(facts: Facts, entity: Name, path_type: PathType) -> list[Walk]:
     """Every walk of `path_type` from `entity`, as a tuple of entities (§2.1)."""
     if not path_type:
         return [(entity,)]
-    first, *rest = path_type
-    return [
-        (entity, *walk)
-        for tail in answers(facts, entity, first)
-        for walk in walks(facts, tail, tuple(rest))
-    ]
+    found = []
+    for tail in answers(facts, entity, path_type[0]):
+        for rest in walks(facts, tail, path_type[1:]):
+            found.append((entity, *rest))
+    return found
 
 
-def paths(facts: Facts, entity: Name, path_type: PathType) -> list[tuple[Any, ...]]:
+def paths(facts: Facts, entity: Name, path_type: PathType) -> list[Walk]:
     """The walks that pass no entity twice."""
-    return [walk for walk in walks(facts, entity, path_type) if len(set(walk)) == len(walk)]
+    found = walks(facts, entity, path_type)
+    return [walk for walk in found if len(set(walk)) == len(walk)]
 
 
 def closed_paths(facts: Facts, entity: Name, relation: Name, n: int) -> Counter[PathType]:
@@ -58,15 +63,16 @@ def closed_paths(facts: Facts, entity: Name, relation: Name, n: int) -> Counter[
     """
     goals = answers(facts, entity, relation)
     found: Counter[PathType] = Counter()
-    edges: dict[Any, list[tuple[Any, Any]]] = {}
+    edges = defaultdict(list)
     for head, label, tail in facts:
-        edges.setdefault(head, []).append((label, tail))
+        edges[head].append((label, tail))
 
-    def go_on(visited: tuple[Any, ...], path_type: PathType) -> None:
-        if path_type and visited[-1] in goals:
+    def go_on(visited: Walk, path_type: PathType) -> None:
+        end = visited[-1]
+        if path_type and end in goals:
             found[path_type] += 1
         if len(path_type) < n:
-            for label, tail in edges.get(visited[-1], []):
+            for label, tail in edges[end]:
                 if tail not in visited:
                     go_on((*visited, tail), (*path_type, label))
 
@@ -74,52 +80,58 @@ def closed_paths(facts: Facts, entity: Name, relation: Name, n: int) -> Counter[
     return found
 
 
-def having(facts: Facts, cluster: Iterable[Any], relation: Name) -> list[Any]:
+def having(facts: Facts, cluster: Cluster, relation: Name) -> list[Any]:
     return [entity for entity in cluster if answers(facts, entity, relation)]
 
 
-def hits(facts: Facts, cluster: Iterable[Any], relation: Name, n: int) -> Counter[PathType]:
+def hits(facts: Facts, cluster: Cluster, relation: Name, n: int) -> Counter[PathType]:
     """The numerator of equations 2 and 3, for every path type."""
-    return sum((closed_paths(facts, entity, relation, n) for entity in cluster), Counter())
+    total: Counter[PathType] = Counter()
+    for entity in cluster:
+        total += closed_paths(facts, entity, relation, n)
+    return total
 
 
-def prior(
-    facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType, n: int
-) -> float:
+def prior(facts: Facts, cluster: Cluster, relation: Name, path_type: PathType, n: int) -> float:
     """Equation 2."""
     found = hits(facts, cluster, relation, n)
-    return found[path_type] / found.total() if found else 0.0
+    if not found:
+        return 0.0
+    return found[path_type] / found.total()
 
 
-def tries(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType) -> int:
+def tries(facts: Facts, cluster: Cluster, relation: Name, path_type: PathType) -> int:
     """The denominator of equation 3, over the entities that have the relation."""
-    return sum(len(walks(facts, entity, path_type)) for entity in having(facts, cluster, relation))
+    tried = having(facts, cluster, relation)
+    return sum(len(walks(facts, entity, path_type)) for entity in tried)
 
 
-def precision(
-    facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType, n: int
-) -> float:
+def precision(facts: Facts, cluster: Cluster, relation: Name, path_type: PathType, n: int) -> float:
     """Equation 3."""
     cluster = list(cluster)
     tried = tries(facts, cluster, relation, path_type)
-    return hits(facts, cluster, relation, n)[path_type] / tried if tried else 0.0
+    if not tried:
+        return 0.0
+    return hits(facts, cluster, relation, n)[path_type] / tried
 
 
 def ends(facts: Facts, entity: Name, path_type: PathType) -> set[Any]:
     return {path[-1] for path in paths(facts, entity, path_type)}
 
 
-def reached(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType) -> int:
+def reached(facts: Facts, cluster: Cluster, relation: Name, path_type: PathType) -> int:
     """The distinct ends of loop-free paths from each entity that has the relation."""
-    return sum(len(ends(facts, entity, path_type)) for entity in having(facts, cluster, relation))
+    tried = having(facts, cluster, relation)
+    return sum(len(ends(facts, entity, path_type)) for entity in tried)
 
 
-def right(facts: Facts, cluster: Iterable[Any], relation: Name, path_type: PathType) -> int:
+def right(facts: Facts, cluster: Cluster, relation: Name, path_type: PathType) -> int:
     """Those of the reached that are answers."""
-    return sum(
-        len(ends(facts, entity, path_type) & answers(facts, entity, relation))
-        for entity in having(facts, cluster, relation)
-    )
+    total = 0
+    for entity in having(facts, cluster, relation):
+        goals = answers(facts, entity, relation)
+        total += len(ends(facts, entity, path_type) & goals)
+    return total
 
 
 def profile(facts: Facts, entity: Name) -> frozenset[Any]:
@@ -129,8 +141,11 @@ def profile(facts: Facts, entity: Name) -> frozenset[Any]:
 
 def similarity(facts: Facts, one: Name, other: Name) -> float:
     """The cosine of two profiles (§2.2.1)."""
-    a, b = profile(facts, one), profile(facts, other)
-    return len(a & b) / sqrt(len(a) * len(b)) if a and b else 0.0
+    a = profile(facts, one)
+    b = profile(facts, other)
+    if not a or not b:
+        return 0.0
+    return len(a & b) / sqrt(len(a) * len(b))
 
 
 def contextual_entities(facts: Facts, entity: Name, relation: Name, k: int) -> list[Any]:
@@ -140,16 +155,18 @@ def contextual_entities(facts: Facts, entity: Name, relation: Name, k: int) -> l
     """
 
     def closest_first(other: Name) -> tuple[float, int, Name]:
+        close = round(similarity(facts, entity, other), 12)
         known = sum(head == other for head, _, _ in facts)
-        return -round(similarity(facts, entity, other), 12), -known, other
+        return -close, -known, other
 
-    return sorted(having(facts, entities(facts) - {entity}, relation), key=closest_first)[:k]
+    others = entities(facts) - {entity}
+    return sorted(having(facts, others, relation), key=closest_first)[:k]
 
 
-def average_linkage(facts: Facts, a: Iterable[Any], b: Iterable[Any]) -> float:
+def average_linkage(facts: Facts, a: Cluster, b: Cluster) -> float:
     """The linkage of the appendix (A.1)."""
-    pairs = [(one, other) for one in a for other in b]
-    return sum(similarity(facts, one, other) for one, other in pairs) / len(pairs)
+    similarities = [similarity(facts, one, other) for one in a for other in b]
+    return sum(similarities) / len(similarities)
 
 
 def cut(
@@ -158,7 +175,8 @@ def cut(
     """Algorithm 1: the nodes at which a search from the root stops.
     A leaf has no children and is always a stop.
     """
-    frontier, result = [root], set()
+    frontier = [root]
+    result = set()
     while frontier:
         node = frontier.pop()
         if node not in children or linkage[node] > threshold:
@@ -182,57 +200,73 @@ def shared_fact(
     """Of the others that have the fact (relation, tail) too and have the query relation:
     what they answer; how many.
     """
-    others = having(facts, answers(facts, fact[1], inverse(fact[0])) - {entity}, relation)
-    return Counter(answer for other in others for answer in answers(facts, other, relation)), len(
-        others
-    )
+    label, tail = fact
+    sharing = answers(facts, tail, inverse(label))
+    return answers_of(facts, sharing - {entity}, relation)
 
 
 def habit(facts: Facts, entity: Name, relation: Name) -> tuple[Counter[Any], int]:
     """What all others that have the query relation answer, and how many they are."""
-    others = having(facts, entities(facts) - {entity}, relation)
-    return Counter(answer for other in others for answer in answers(facts, other, relation)), len(
-        others
-    )
+    return answers_of(facts, entities(facts) - {entity}, relation)
 
 
-def walks_by_type(facts: Facts, entity: Name, n: int) -> dict[PathType, list[tuple[Any, ...]]]:
+def answers_of(facts: Facts, others: Cluster, relation: Name) -> tuple[Counter[Any], int]:
+    """What those of `others` that have the relation answer, and how many they are."""
+    asked = having(facts, others, relation)
+    said: Counter[Any] = Counter()
+    for other in asked:
+        said.update(answers(facts, other, relation))
+    return said, len(asked)
+
+
+def walks_by_type(facts: Facts, entity: Name, n: int) -> dict[PathType, list[Walk]]:
     """Every walk of one to n steps from `entity`, by its type:
     all that `walks` gives, for all path types at once.
     """
-    found: dict[PathType, list[tuple[Any, ...]]] = {}
-    longest: list[tuple[PathType, tuple[Any, ...]]] = [((), (entity,))]
+    found: dict[PathType, list[Walk]] = {}
+    longest: list[tuple[PathType, Walk]] = [((), (entity,))]
     for _ in range(n):
-        longest = [
-            ((*path_type, label), (*walk, tail))
-            for path_type, walk in longest
-            for head, label, tail in facts
-            if head == walk[-1]
-        ]
+        longer = []
         for path_type, walk in longest:
+            for head, label, tail in facts:
+                if head == walk[-1]:
+                    longer.append(((*path_type, label), (*walk, tail)))
+        for path_type, walk in longer:
             found.setdefault(path_type, []).append(walk)
+        longest = longer
     return found
 
 
-def grow(facts: Facts) -> tuple[list[tuple[frozenset[Any], frozenset[Any], float]], bool]:
+Join: TypeAlias = tuple[frozenset[Any], frozenset[Any], float]  # two clusters, their similarity
+
+
+def grow(facts: Facts) -> tuple[list[Join], bool]:
     """Average linkage by the book: join the two most similar clusters until one is left (A.1).
 
     Entities of the same profile are together from the start.
     Returns the joins, and whether ever two pairs were tied.
     """
-    together: dict[frozenset[Any], set[Any]] = {}
+    together = defaultdict(set)
     for entity in entities(facts):
-        together.setdefault(profile(facts, entity), set()).add(entity)
-    clusters, joins, is_tied = [frozenset(cluster) for cluster in together.values()], [], False
+        together[profile(facts, entity)].add(entity)
+    clusters = [frozenset(cluster) for cluster in together.values()]
+
+    joins = []
+    is_tied = False
     while len(clusters) > 1:
-        pairs = [(a, b) for place, a in enumerate(clusters) for b in clusters[:place]]
-        linked = sorted(
-            ((average_linkage(facts, a, b), a, b) for a, b in pairs), key=lambda pair: -pair[0]
-        )
-        similarity_of_best, a, b = linked[0]
-        is_tied = is_tied or (len(linked) > 1 and similarity_of_best - linked[1][0] < 1e-9)
-        joins.append((a, b, similarity_of_best))
-        clusters = [cluster for cluster in clusters if cluster not in (a, b)] + [a | b]
+        possible: list[Join] = []
+        for place, a in enumerate(clusters):
+            for b in clusters[:place]:
+                possible.append((a, b, average_linkage(facts, a, b)))
+        possible.sort(key=lambda join: -join[2])
+
+        a, b, similarity_of_best = possible[0]
+        if len(possible) > 1:
+            similarity_of_second = possible[1][2]
+            is_tied = is_tied or similarity_of_best - similarity_of_second < 1e-9
+        joins.append(possible[0])
+        clusters = [cluster for cluster in clusters if cluster not in (a, b)]
+        clusters.append(a | b)
     return joins, is_tied
 
 
@@ -240,7 +274,8 @@ class Branch:
     """A node of a tree of clusters: entities of one profile, or two branches."""
 
     def __init__(self, *below: "Branch", names: Iterable[Any] = ()) -> None:
-        self.below, self.own = list(below), frozenset(names)
+        self.below = list(below)
+        self.own = frozenset(names)
         self.above: Branch | None = None
         for branch in below:
             branch.above = self
@@ -253,7 +288,9 @@ class Branch:
     @property
     def path(self) -> list["Branch"]:
         """From here to the root."""
-        return [self, *(self.above.path if self.above else [])]
+        if self.above is None:
+            return [self]
+        return [self, *self.above.path]
 
     @property
     def root(self) -> "Branch":
@@ -263,7 +300,10 @@ class Branch:
     @property
     def all(self) -> list["Branch"]:
         """Every node from here down."""
-        return [self, *(node for branch in self.below for node in branch.all)]
+        found = [self]
+        for branch in self.below:
+            found += branch.all
+        return found
 
     @property
     def sibling(self) -> "Branch":
@@ -290,7 +330,10 @@ class Grinch:
     """
 
     def __init__(self, facts: Facts) -> None:
-        self.facts, self.root, self.grafts, self.swaps = facts, Branch(), 0, 0
+        self.facts = facts
+        self.root = Branch()
+        self.grafts = 0
+        self.swaps = 0
 
     def linkage(self, one: Branch, two: Branch) -> float:
         """To as many digits as are certain."""
@@ -307,9 +350,12 @@ class Grinch:
         while joined.above and self.linkage(beside, leaf) < self.linkage(beside, joined.sibling):
             aunt = joined.sibling
             above = joined.above
-            joined.below, above.below = [beside, aunt], [joined, leaf]
-            aunt.above, leaf.above = joined, above
-            beside, joined = joined, above
+            joined.below = [beside, aunt]
+            above.below = [joined, leaf]
+            aunt.above = joined
+            leaf.above = above
+            beside = joined
+            joined = above
         self.root = leaf.root
         node: Branch | None = joined
         while node:
@@ -321,13 +367,21 @@ class Grinch:
 
         Of several the one whose profile comes first by names.
         """
-        leaves = [leaf for leaf in self.root.all if leaf.own and not leaf.own <= node.names]
-        return min(leaves, key=lambda leaf: (-self.linkage(node, leaf), self.by_name(leaf)))
+
+        def nearest_first(leaf: Branch) -> tuple[float, list[tuple[Any, int]]]:
+            return -self.linkage(node, leaf), self.by_name(leaf)
+
+        leaves = [leaf for leaf in self.root.all if leaf.own]
+        others = [leaf for leaf in leaves if not leaf.own <= node.names]
+        return min(others, key=nearest_first)
 
     def by_name(self, leaf: Branch) -> list[tuple[Any, int]]:
         """The relations of a leaf, sorted, a relation before its inverse."""
-        labels = profile(self.facts, min(leaf.own))
-        return sorted((label[0], 1) if isinstance(label, tuple) else (label, 0) for label in labels)
+        named = []
+        for label in profile(self.facts, min(leaf.own)):
+            is_inverse = isinstance(label, tuple)
+            named.append((inverse(label), 1) if is_inverse else (label, 0))
+        return sorted(named)
 
     def join(self, node: Branch, beside: Branch) -> Branch:
         """Put a branch beside another."""
@@ -344,21 +398,27 @@ class Grinch:
         """
         if not node.above:
             return None
-        moving, other = node, self.nearest(node)
+        moving = node
+        other = self.nearest(node)
         top = common(moving, other)
         while moving is not top and other is not top and moving.sibling is not other:
             found = self.linkage(moving, other)
-            own, others = self.linkage(moving, moving.sibling), self.linkage(other, other.sibling)
+            own = self.linkage(moving, moving.sibling)
+            others = self.linkage(other, other.sibling)
             if found > max(own, others):
-                left, above = moving.sibling, moving.above
+                left = moving.sibling
+                above = moving.above
                 assert above
                 above.replace(left)
                 self.join(moving, other)
                 self.restructure(left, common(left, moving))
-                self.root, self.grafts = moving.root, self.grafts + 1
+                self.root = moving.root
+                self.grafts += 1
                 break
-            other = (other.above or other) if found <= others else other
-            moving = (moving.above or moving) if found <= own else moving
+            if found <= others:
+                other = other.above or other
+            if found <= own:
+                moving = moving.above or moving
         return moving.above if moving is node else moving
 
     def restructure(self, node: Branch, top: Branch) -> None:
@@ -369,7 +429,8 @@ class Grinch:
             beside = [step.sibling for step in node.path[: node.path.index(top)]]
             best = max(beside, key=lambda branch: self.linkage(node, branch))
             if self.linkage(node, node.sibling) < self.linkage(node, best):
-                sibling, place = node.sibling, Branch()
+                sibling = node.sibling
+                place = Branch()
                 best.replace(place)
                 sibling.replace(best)
                 place.replace(sibling)
@@ -378,7 +439,7 @@ class Grinch:
             node = node.above
 
 
-def left_after(facts: Facts, fact: tuple[Any, Any, Any]) -> Facts:
+def left_after(facts: Facts, fact: Fact) -> Facts:
     """The facts, both ways, as if one of them were not known."""
     head, relation, tail = fact
     return facts - {fact, (tail, inverse(relation), head)}
@@ -518,7 +579,7 @@ def facts_of_answers(
 def nearness_to_answers(
     seen: Facts, counted: Facts, entity: Name, relation: Name
 ) -> dict[Any, float]:
-    """How much each candidate shares with the known answers, beside the candidate that is nearest."""
+    """How much each candidate shares with the known answers, beside what the nearest shares."""
     itself = (inverse(relation), entity)
 
     def shared_with(candidate: Name, known: set[Any]) -> float:
@@ -567,7 +628,7 @@ def paper_weights(
     relation: Name,
     k: int,
     n: int,
-    cluster: Iterable[Any],
+    cluster: Cluster,
     *,
     fallback: bool = True,
 ) -> dict[PathType, float]:
@@ -576,21 +637,22 @@ def paper_weights(
     One that never led to an answer there is worth what it is worth to everyone,
     or nothing without the fallback.
     """
-    near, own, everyone = (
-        contextual_entities(facts, entity, relation, k),
-        list(cluster),
-        entities(facts),
-    )
-    gathered = {
-        path_type for other in near for path_type in closed_paths(facts, other, relation, n)
-    } - {(relation,)}
+    near = contextual_entities(facts, entity, relation, k)
+    own = list(cluster)
+    everyone = entities(facts)
+    gathered = set[PathType]()
+    for other in near:
+        gathered |= closed_paths(facts, other, relation, n).keys()
     in_cluster = hits(facts, own, relation, n)
-    return {
-        path_type: prior(facts, counted, relation, path_type, n)
-        * precision(facts, counted, relation, path_type, n)
-        for path_type in gathered
-        for counted in [everyone if fallback and not in_cluster[path_type] else own]
-    }
+
+    weights = {}
+    for path_type in gathered - {(relation,)}:
+        is_counted = in_cluster[path_type] > 0
+        cases = own if is_counted or not fallback else everyone
+        likely = prior(facts, cases, relation, path_type, n)
+        precise = precision(facts, cases, relation, path_type, n)
+        weights[path_type] = likely * precise
+    return weights
 
 
 def precedents(

@@ -14,6 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+NAMING = ("create", "mkdir", "replace", "rename", "unlink", "rmdir")
+
 
 class Event(NamedTuple):
     """Something done: to a file, by its number, or to the names
@@ -45,15 +47,14 @@ class Recorder:
             self._open(Path(given[0]), given[1], done, existed=existed)
         elif name == "fsync":
             self._note("flush", self._opened[given[0]])
-        elif name in ("write", "ftruncate"):
-            self._note(
-                name,
-                self._opened[given[0]],
-                offset,
-                bytes(given[1])[:done] if name == "write" else given[1],
-            )
+        elif name == "write":
+            self._note("write", self._opened[given[0]], offset, bytes(given[1])[:done])
+        elif name == "ftruncate":
+            self._note("ftruncate", self._opened[given[0]], offset, given[1])
+        elif name == "mkdir":
+            self._rename("mkdir", Path(given[0]))
         else:
-            self._rename(name, *map(Path, given[:1] if name == "mkdir" else given))
+            self._rename(name, *map(Path, given))
         return done
 
     def acknowledge(self, number: int) -> None:
@@ -66,27 +67,25 @@ class Recorder:
         Returns how many updates were acknowledged by then.
         """
         events = self.events[:until]
-        names, contents = dict[Path, int | None](), dict[int, bytearray]()
+        names = dict[Path, int | None]()
+        contents = dict[int, bytearray]()
         lasting = _lasting(events, random)
         for place, event in enumerate(events):
             if event.doing in ("write", "ftruncate"):
-                _change(contents.setdefault(event.of, bytearray()), event, lasting(place), random)
-            elif event.doing in (
-                "create",
-                "mkdir",
-                "replace",
-                "rename",
-                "unlink",
-                "rmdir",
-            ) and lasting(place):
+                content = contents.setdefault(event.of, bytearray())
+                _change(content, event, lasting(place), random)
+            elif event.doing in NAMING and lasting(place):
                 _name(names, event)
-        for path, number in sorted(names.items(), key=lambda item: len(item[0].parts)):
+
+        folders_first = sorted(names.items(), key=lambda item: len(item[0].parts))
+        for path, number in folders_first:
             target = into / path.relative_to(root)
             if number is None:
                 target.mkdir(exist_ok=True)
             elif target.parent.is_dir():
                 target.write_bytes(contents.get(number, b""))
-        return max((event.of for event in events if event.doing == "acknowledge"), default=0)
+        acknowledged = [event.of for event in events if event.doing == "acknowledge"]
+        return max(acknowledged, default=0)
 
     def _open(self, path: Path, flags: int, opened: int, *, existed: bool) -> None:
         if path.is_dir():
@@ -101,7 +100,8 @@ class Recorder:
 
     def _rename(self, name: str, path: Path, *to: Path) -> None:
         self._note(name, path.parent, path, *to)
-        for known in [known for known in self._files if known.is_relative_to(path)]:
+        inside = [known for known in self._files if known.is_relative_to(path)]
+        for known in inside:
             number = self._files.pop(known)
             if to:
                 self._files[to[0] / known.relative_to(path)] = number
@@ -134,7 +134,11 @@ def _change(content: bytearray, event: Event, lasts: bool, random: Random) -> No
         if lasts:
             del content[given:]
         return
-    written = given if lasts else given[: random.randint(0, len(given)) * random.randint(0, 1)]
+    if lasts:
+        written = given
+    else:
+        cut = random.randint(0, len(given))
+        written = given[: cut * random.randint(0, 1)]
     if written:
         content.extend(bytes(max(0, offset - len(content))))
         content[offset : offset + len(written)] = written
@@ -145,7 +149,8 @@ def _name(names: dict[Path, int | None], event: Event) -> None:
     if event.doing in ("create", "mkdir"):
         names[path] = more[0] if more else None
         return
-    for known in [known for known in names if known.is_relative_to(path)]:
+    inside = [known for known in names if known.is_relative_to(path)]
+    for known in inside:
         number = names.pop(known)
         if more:
             names[more[0] / known.relative_to(path)] = number

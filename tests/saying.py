@@ -10,13 +10,14 @@ and a name without facts are all None.
 import copy
 import os
 from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias, TypeVar
 
 from tests.strategies import Fact
 
-from casegraph import Answer, Answers, CaseBase, CasegraphError, Settings
+from casegraph import Answer, Answers, CaseBase, CasegraphError, CaseStore, Settings
 from casegraph.batch.completion import Wanted, complete
 
 DEEP = os.environ.get("CASEGRAPH_DEEP") == "1"
@@ -48,6 +49,11 @@ def facts_of(cases: CaseBase) -> set[Fact]:
     return {(fact.head, fact.relation, fact.tail) for fact in cases.graph.facts()}
 
 
+def stored_facts(folder: Path) -> set[Fact]:
+    """The facts of a store, as a reader finds them."""
+    return facts_of(CaseStore.open(folder, read_only=True))
+
+
 def said(cases: CaseBase, questions: Sequence[Question]) -> list[str | None]:
     """What is said to each question."""
     return [reply(cases, question) for question in questions]
@@ -74,9 +80,12 @@ def questions_about(
     guests  names that come and go: who has no facts any more is explained by habit,
             who was never there is not
     """
-    pairs = [(entity, relation) for entity in entities for relation in relations]
-    best = [found[0] for entity, relation in pairs if (found := _found(cases, entity, relation))]
-    explained = [one for one in best if not {one.asked, one.relation, one.entity} & set(guests)]
+    pairs = list(product(entities, relations))
+    explained = []
+    for entity, relation in pairs:
+        for best in _found(cases, entity, relation)[:1]:
+            if not {best.asked, best.relation, best.entity} & set(guests):
+                explained.append(best)
     return [
         *(("ask", pair) for pair in pairs),
         *(("ask head", pair) for pair in pairs),
@@ -95,8 +104,10 @@ def _found(cases: CaseBase, entity: str, relation: str) -> Sequence[Answer]:
 
 
 def _answers(answers: Answers) -> str | None:
+    if not answers:
+        return None
     rows = [(answer.entity, answer.score.hex(), answer.known) for answer in answers]
-    return repr((rows, answers.exact)) if rows else None
+    return repr((rows, answers.exact))
 
 
 def _ask(cases: CaseBase, given: tuple[str, str]) -> str | None:
@@ -109,11 +120,10 @@ def _ask_head(cases: CaseBase, given: tuple[str, str]) -> str | None:
 
 def _explain(cases: CaseBase, answer: Answer) -> str | None:
     found = cases.explain(answer)
-    return (
-        repr((found.as_dict(), [reason.share.hex() for reason in found]))
-        if len(found.reasons)
-        else None
-    )
+    if not found.reasons:
+        return None
+    shares = [reason.share.hex() for reason in found]
+    return repr((found.as_dict(), shares))
 
 
 def _similar(cases: CaseBase, given: tuple[str, str | None]) -> str | None:
@@ -140,9 +150,11 @@ def _save(cases: CaseBase, guests: str) -> str | None:
     but for names that begin like guests.
     """
     with TemporaryDirectory(dir=MEMORY) as folder:
-        cases.save(Path(folder, "saved"))
-        loaded = CaseBase.load(Path(folder, "saved"))
-    return repr(sorted(fact for fact in facts_of(loaded) if not fact[0].startswith(guests)))
+        file = Path(folder, "saved")
+        cases.save(file)
+        loaded = CaseBase.load(file)
+    lasting = [fact for fact in facts_of(loaded) if not fact[0].startswith(guests)]
+    return repr(sorted(lasting))
 
 
 _KINDS: dict[str, Callable[[CaseBase, Any], str | None]] = {

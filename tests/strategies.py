@@ -93,15 +93,17 @@ def random_facts(
     random: Random, entities: int = 8, relations: int = 3, facts: int = 14
 ) -> list[Fact]:
     """Up to so many distinct facts, in random order."""
-    drawn = {
-        (
-            f"e{random.randrange(entities)}",
-            f"r{random.randrange(relations)}",
-            f"e{random.randrange(entities)}",
-        )
-        for _ in range(random.randint(facts // 2, facts))
-    }
+    number = random.randint(facts // 2, facts)
+    drawn = {random_fact(random, entities, relations, entities) for _ in range(number)}
     return shuffled(random, sorted(drawn))
+
+
+def random_fact(random: Random, heads: int, relations: int, tails: int) -> Fact:
+    """A fact about one of so many heads, relations and tails."""
+    head = f"e{random.randrange(heads)}"
+    relation = f"r{random.randrange(relations)}"
+    tail = f"e{random.randrange(tails)}"
+    return head, relation, tail
 
 
 def shuffled(random: Random, facts: Iterable[Fact]) -> list[Fact]:

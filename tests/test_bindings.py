@@ -375,7 +375,9 @@ def test_edges_that_are_not_in_order_are_refused(
 
 
 def test_a_graph_whose_relations_do_not_fit_is_refused() -> None:
-    there, back, other = edges([0], [0, 1], [1]), edges([1], [0, 1], [0]), edges([1], [0, 1], [1])
+    there = edges([0], [0, 1], [1])
+    back = edges([1], [0, 1], [0])
+    other = edges([1], [0, 1], [1])
     kernels.Graph(2, [there, back])
     for entities, relations, message in (
         (1, [there, back], "an entity of the edges is 1; expected from -1 to 0"),
@@ -472,7 +474,9 @@ def test_evidence_of_several_answers_is_that_of_each(entity: int, changes: dict[
     for unknown in (-1, 1):
         asked = query, ids([entity]), ids([0]), ids([unknown]), kernels.Workspaces()
         offsets, columns = kernels.evidence_of_each(*asked, answers)
-        assert (offsets[0], offsets[-1], len(offsets)) == (0, len(columns[0]), len(answers) + 1)
+        assert offsets[0] == 0
+        assert offsets[-1] == len(columns[0])
+        assert len(offsets) == len(answers) + 1
         for place, answer in enumerate(answers.tolist()):
             alone: tuple[Any, ...] = kernels.evidence(*asked, answer)
             pieces = slice(offsets[place], offsets[place + 1])
@@ -483,7 +487,8 @@ def test_evidence_of_several_answers_is_that_of_each(entity: int, changes: dict[
 
 
 def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:
-    workspaces, small = kernels.Workspaces(), Graph.of(FACTS[:2])
+    workspaces = kernels.Workspaces()
+    small = Graph.of(FACTS[:2])
     for _ in range(2):
         for graph in (GRAPH, small):
             rank = np.arange(len(graph.entities), dtype=np.int32)
@@ -538,4 +543,5 @@ def test_a_system_that_gives_no_more_threads_is_no_failure() -> None:
     done = subprocess.run(
         [sys.executable, "-c", NO_MORE_THREADS], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""

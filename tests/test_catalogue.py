@@ -81,7 +81,8 @@ def test_the_catalogue_is_true_of_the_files_at_hand() -> None:
             packed = splits[file.name.removesuffix(".txt")].read_bytes()
             content = gzip.decompress(packed)
             assert sha256(packed).hexdigest() in readme
-            assert (len(content), sha256(content).hexdigest()) == (file.size, file.sha256)
+            assert len(content) == file.size
+            assert sha256(content).hexdigest() == file.sha256
 
 
 @needs_data
@@ -92,11 +93,9 @@ def test_the_catalogue_counts_what_is_there(name: str) -> None:
     entities = {entity for head, _, tail in facts for entity in (head, tail)}
     relations = {relation for _, relation, _ in facts}
     data = dataset(name)
-    assert (len(facts), len(entities), len(relations)) == (
-        data.facts,
-        data.entities,
-        data.relations,
-    )
+    assert len(facts) == data.facts
+    assert len(entities) == data.entities
+    assert len(relations) == data.relations
 
 
 def test_a_data_set_is_looked_for_in_the_order_promised(places: dict[str, Path]) -> None:
@@ -137,7 +136,8 @@ def test_what_is_no_data_set_is_a_path(places: dict[str, Path]) -> None:
 def test_evaluate_finds_a_data_set_by_name(places: dict[str, Path]) -> None:
     put(places["chosen"], "UMLS")
     result = CliRunner().invoke(cli, ["evaluate", "UMLS", "--format", "json"])
-    assert (result.exit_code, json.loads(result.stdout)["benchmark"]) == (0, "UMLS")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["benchmark"] == "UMLS"
 
 
 def test_data_sets_are_listed_with_where_they_are(places: dict[str, Path]) -> None:
@@ -146,5 +146,6 @@ def test_data_sets_are_listed_with_where_they_are(places: dict[str, Path]) -> No
     listed = {row["name"]: row for row in json.loads(result.stdout)}
     assert list(listed) == list(catalogue())
     assert listed["UMLS"]["found"] == str(places["chosen"] / "UMLS")
-    assert (listed["Nations"]["found"], listed["Nations"]["download"]) == (None, True)
+    assert listed["Nations"]["found"] is None
+    assert listed["Nations"]["download"]
     assert not listed["Hetionet-part"]["download"]

@@ -9,31 +9,17 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from tests.commands import assert_refused, process, records, run
 
 import casegraph
 from casegraph import CaseBase, world, write_facts
-from casegraph.cli import cli
 
 ASK = ["ask", "world", "John von Neumann", "died in", "--known", "exclude", "--top", "3"]
 EXPLAIN = ["explain", "world", "John von Neumann", "died in", "Washington, D.C."]
 SIMILAR = ["similar", "world", "John von Neumann", "died in"]
 BEST = ["Princeton", "Berlin", "Washington, D.C."]
-
-
-def run(*arguments: str, given: str | None = None) -> Result:
-    return CliRunner().invoke(cli, list(arguments), input=given)
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", "from casegraph.cli import main; main()", *arguments]
-
-
-def records(arguments: list[str]) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in run(*arguments, "--format", "jsonl").stdout.splitlines()]
 
 
 @pytest.fixture
@@ -75,13 +61,14 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_the_demo_finds_most_of_what_was_held_back() -> None:
-    ranks = [row["rank"] for row in records(["demo"])]
+    ranks = [row["rank"] for row in records("demo")]
     assert len(ranks) == len(world.questions())
     assert sum(rank == 1 for rank in ranks) > len(ranks) / 2
 
 
 def test_the_demo_tells_the_same_story_every_time() -> None:
-    first, again = run("demo"), run("demo")
+    first = run("demo")
+    again = run("demo")
     assert first.exit_code == 0
     assert first.stdout == again.stdout
     assert first.stdout.count("← true, held back") >= 5
@@ -93,7 +80,7 @@ def test_the_demo_tells_the_same_story_every_time() -> None:
     "arguments", [ASK, EXPLAIN, SIMILAR, [*ASK, "--explain"], ["demo"]], ids=" ".join
 )
 def test_every_format_has_the_same_rows(arguments: list[str]) -> None:
-    lines = records(arguments)
+    lines = records(*arguments)
     table = run(*arguments, "--format", "tsv").stdout.splitlines()
     rows = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
     assert lines
@@ -109,7 +96,7 @@ def test_ask_prints_what_the_case_base_answers() -> None:
     cases.update(add=world.facts())
     answers = cases.ask("John von Neumann", "died in", top=3, known="exclude")
     assert [answer.entity for answer in answers] == BEST
-    assert [(line["entity"], line["score"]) for line in records(ASK)] == [
+    assert [(line["entity"], line["score"]) for line in records(*ASK)] == [
         (one.entity, one.score) for one in answers
     ]
 
@@ -125,16 +112,15 @@ def test_ask_can_ask_for_heads_among_candidates(tmp_path: Path) -> None:
         "--candidates",
         str(tmp_path / "some.txt"),
     ]
-    assert {line["entity"] for line in records(given)} <= {"Kurt Gödel", "Alonzo Church"}
+    assert {line["entity"] for line in records(*given)} <= {"Kurt Gödel", "Alonzo Church"}
 
 
 def test_a_saved_case_base_answers_as_its_source_does(tmp_path: Path) -> None:
     file = str(tmp_path / "world.case")
     assert run("save", "world", file).exit_code == 0
-    assert records([ASK[0], file, *ASK[2:]]) == records(ASK)
-    assert records([ASK[0], file, *ASK[2:], "--max-length", "2"]) == records(
-        [*ASK, "--max-length", "2"]
-    )
+    assert records(ASK[0], file, *ASK[2:]) == records(*ASK)
+    shorter = ["--max-length", "2"]
+    assert records(ASK[0], file, *ASK[2:], *shorter) == records(*ASK, *shorter)
 
 
 def test_facts_come_from_standard_input_too() -> None:
@@ -143,12 +129,12 @@ def test_facts_come_from_standard_input_too() -> None:
 
 
 def test_facts_counts_what_each_source_adds(tmp_path: Path) -> None:
-    first, second, refused = tmp_path / "a.tsv", tmp_path / "b.csv", tmp_path / "refused"
+    first = tmp_path / "a.tsv"
+    second = tmp_path / "b.csv"
+    refused = tmp_path / "refused"
     first.write_text("a\tr\tb\na\tr\tb\n", encoding="utf-8")
     second.write_text("a,r,b\nb,r,c\nbad\n", encoding="utf-8")
-    rows = records(
-        ["facts", str(first), str(second), "--on-error", "skip", "--refused", str(refused)]
-    )
+    rows = records("facts", first, second, "--on-error", "skip", "--refused", refused)
     counts = [tuple(row.values())[1:] for row in rows]
     assert counts == [(1, 1, 0, 2, 1), (1, 1, 1, 1, 0), (2, 2, 1, 3, 1)]
     assert refused.read_text(encoding="utf-8") == "bad\n"
@@ -164,7 +150,7 @@ def test_evaluate_prints_metrics_by_either_rule_for_ties(folder: Path) -> None:
             document["summary"]["mrr"]
             == document["metrics"][f"both.{name}.inverse_harmonic_mean_rank"]
         )
-    rows = records(["evaluate", str(folder), "--per-relation", "--sides", "tail", "--limit", "5"])
+    rows = records("evaluate", folder, "--per-relation", "--sides", "tail", "--limit", "5")
     assert [row["side"] for row in rows] == ["tail"] * len(rows)
     assert [row["relation"] for row in rows] == ["(all)", "borders", "continent"]
 
@@ -244,10 +230,7 @@ def test_bad_input_is_one_line_and_exit_code_1(
     Path("train only/train.txt").write_text("a\tr\tb\n", encoding="utf-8")
     before = sorted(tmp_path.rglob("*"))
     arguments, message = ERRORS[kind]
-    done = run(*arguments)
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"casegraph: {message}")
-    assert done.stderr.count("\n") == 1
+    assert_refused(run(*arguments), message)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -264,7 +247,9 @@ def test_an_interrupt_is_one_line_and_exit_code_130(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("casegraph.world.questions", interrupt)
     done = run("demo")
-    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "casegraph: interrupted\n")
+    assert done.exit_code == 130
+    assert done.stdout == ""
+    assert done.stderr == "casegraph: interrupted\n"
 
 
 def test_names_cannot_steer_the_terminal_or_break_a_line(tmp_path: Path) -> None:
@@ -273,26 +258,40 @@ def test_names_cannot_steer_the_terminal_or_break_a_line(tmp_path: Path) -> None
     for form in ("table", "tsv"):
         done = run("ask", str(file), "a", "r", "--format", form)
         assert "x\\ty\\x1b[31m" in done.stdout
-    assert records(["ask", str(file), "a", "r"])[0]["entity"] == "x\ty\x1b[31m"
+    assert records("ask", file, "a", "r")[0]["entity"] == "x\ty\x1b[31m"
 
 
 def test_results_and_errors_go_to_their_own_streams() -> None:
-    good = subprocess.run(command(*ASK, "--format", "tsv"), capture_output=True, check=False)
-    assert (good.returncode, good.stderr) == (0, b"")
+    good = subprocess.run(process(*ASK, "--format", "tsv"), capture_output=True, check=False)
+    assert good.returncode == 0
+    assert good.stderr == b""
     assert [line.split("\t")[1] for line in good.stdout.decode().splitlines()[1:]] == BEST
-    bad = subprocess.run(command("facts", "nowhere.tsv"), capture_output=True, check=False)
-    assert (bad.returncode, bad.stdout) == (1, b"")
+    bad = subprocess.run(process("facts", "nowhere.tsv"), capture_output=True, check=False)
+    assert bad.returncode == 1
+    assert bad.stdout == b""
     assert bad.stderr.decode() == "casegraph: nowhere.tsv: no such file or directory\n"
 
 
 def test_a_broken_pipe_is_silent() -> None:
     with subprocess.Popen(
-        command("demo"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        process("demo"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         running.stdout.close()
         assert running.stderr.read() == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [ASK, ["demo"]], ids=["ask", "demo"])
+def test_output_on_a_full_disk_is_an_error_of_one_line(arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            process(*arguments), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    problem = "the output cannot be written (no space left on device); make room for it"
+    assert done.stderr == f"casegraph: {problem}\n"
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

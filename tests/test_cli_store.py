@@ -8,25 +8,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from tests.commands import assert_refused, process, records, run
 
 from casegraph import CaseStore, world, write_facts
-from casegraph.cli import cli
 
 ADA = "Ada Lovelace\tfield\tComputer science\n"
-
-
-def run(*arguments: str | Path, given: str | None = None) -> Result:
-    return CliRunner().invoke(cli, list(map(str, arguments)), input=given)
-
-
-def records(*arguments: str | Path, given: str | None = None) -> list[dict[str, Any]]:
-    done = run(*arguments, "--format", "jsonl", given=given)
-    assert done.exit_code == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.fixture
@@ -55,7 +43,8 @@ def test_an_entity_never_seen_before_is_answered_and_later_facts_change_the_answ
     }
     assert then == before
     (done,) = records("retract", store, "--entity", "Ada Lovelace")
-    assert (done["update"], done["retracted"]) == (4, 2)
+    assert done["update"] == 4
+    assert done["retracted"] == 2
     log = [
         (row["update"], row["change"], row["tail"]) for row in records("log", store, "--since", "1")
     ]
@@ -100,10 +89,12 @@ def test_what_is_exported_builds_the_same_store(store: Path, tmp_path: Path) -> 
 def test_lines_that_are_no_facts_stop_an_update_or_are_skipped(store: Path) -> None:
     given = ADA + "no fact\n"
     refused = run("add", store, "-", given=given)
-    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
+    assert refused.exit_code == 1
+    assert refused.stderr.count("\n") == 1
     assert CaseStore.open(store, read_only=True).sequence == 1
     done = run("add", store, "-", "--on-error", "skip", given=given)
-    assert (done.exit_code, done.stderr) == (0, "casegraph: -: 1 lines skipped\n")
+    assert done.exit_code == 0
+    assert done.stderr == "casegraph: -: 1 lines skipped\n"
     assert CaseStore.open(store, read_only=True).sequence == 2
 
 
@@ -146,7 +137,8 @@ def test_compact_makes_a_generation_and_can_forget_history(store: Path) -> None:
     assert records("compact", store)[0]["update"] == 2
     assert (store / "generation-000002").is_dir()
     (done,) = records("compact", store, "--forget-history")
-    assert (done["update"], len(records("log", store))) == (3, len(world.facts()) + 1)
+    assert done["update"] == 3
+    assert len(records("log", store)) == len(world.facts()) + 1
 
 
 ERRORS = {
@@ -189,10 +181,7 @@ def test_bad_input_is_one_line_and_exit_code_1(
             made.update(add=[("a", "r", "b")])
     Path("damaged/log-000000").write_bytes(Path("damaged/log-000000").read_bytes()[:-1])
     arguments, message = ERRORS[kind]
-    done = run(*arguments, given="a\tr\tb\n")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"casegraph: {message}")
-    assert done.stderr.count("\n") == 1
+    assert_refused(run(*arguments, given="a\tr\tb\n"), message)
 
 
 def test_a_second_writer_is_told_which_command_writes(store: Path) -> None:
@@ -210,12 +199,14 @@ def test_a_second_writer_is_told_which_command_writes(store: Path) -> None:
         f"casegraph: {store}: is being written by process {writer.pid} (-c at work); "
         "wait for it or stop it\n"
     )
-    assert (done.exit_code, done.stderr) == (1, expected)
+    assert done.exit_code == 1
+    assert done.stderr == expected
 
 
 def test_an_export_into_a_pipe_that_is_closed_is_silent(store: Path) -> None:
-    command = [sys.executable, "-c", "from casegraph.cli import main; main()", "export", str(store)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    with subprocess.Popen(
+        process("export", store), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         running.stdout.close()

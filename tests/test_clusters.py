@@ -1,4 +1,4 @@
-from itertools import pairwise
+from itertools import combinations, pairwise
 from random import Random
 
 import numpy as np
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-untyped]
 from tests import oracle
 from tests.strategies import Fact, Step, fact_lists, histories, profiles_of, random_facts, shuffled
-from tests.trees import grouped, joins_of, leaves, members, nodes_of
+from tests.trees import Node, grouped, joins_of, leaves, members, nodes_of
 
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
@@ -23,31 +23,34 @@ THRESHOLDS = [-1.0, 0.0, 0.2, 0.3333333, 0.5, 0.66, 0.75, 0.9, 1.0]
 
 def partition(graph: Graph, threshold: float) -> set[frozenset[str]]:
     """The clusters at a threshold, in names."""
-    return grouped(graph.entities.names, clusters(graph, "hac", threshold).entities.tolist())
+    found = clusters(graph, "hac", threshold)
+    return grouped(graph.entities.names, found.entities.tolist())
 
 
 def clusters(graph: Graph, clustering: Clustering, threshold: float = 0.75) -> Clusters:
-    return Clusters.of(
-        graph, profiles_of(graph), Settings(clustering=clustering, threshold=threshold)
-    )
+    settings = Settings(clustering=clustering, threshold=threshold)
+    return Clusters.of(graph, profiles_of(graph), settings)
 
 
 def scipy_partition(facts: oracle.Facts, distance: float) -> set[frozenset[str]]:
     """SciPy's average linkage of every entity by itself, cut at a distance."""
     names = sorted(oracle.entities(facts))
     labels = sorted({label for _, label, _ in facts}, key=str)
-    vectors = np.array(
-        [[label in oracle.profile(facts, name) for label in labels] for name in names], dtype=float
-    )
     if len(names) == 1:
         return {frozenset(names)}
-    return grouped(
-        names, fcluster(linkage(vectors, "average", "cosine"), distance, "distance").tolist()
-    )
+    vectors = []
+    for name in names:
+        profile = oracle.profile(facts, name)
+        vectors.append([float(label in profile) for label in labels])
+    tree = linkage(np.array(vectors), "average", "cosine")
+    found = fcluster(tree, distance, "distance")
+    return grouped(names, found.tolist())
 
 
 def test_without_ties_the_clusters_are_those_of_scipys_average_linkage() -> None:
-    random, compared, joined = Random(3), 0, 0
+    random = Random(3)
+    compared = 0
+    joined = 0
     for _ in range(1_500):
         added = random_facts(random, entities=7, relations=5, facts=12)
         facts = oracle.both_ways(added)
@@ -55,19 +58,21 @@ def test_without_ties_the_clusters_are_those_of_scipys_average_linkage() -> None
         if is_tied or len(joins) < 2:
             continue
         linkages = [1.0, *(similarity for *_, similarity in joins), -1.0]
-        thresholds = [
-            (above + below) / 2 for above, below in pairwise(linkages) if above - below > 1e-6
-        ]
-        for threshold in thresholds:
-            assert partition(Graph.of(added), threshold) == scipy_partition(facts, 1 - threshold)
-        compared, joined = compared + 1, joined + len(joins)
+        for above, below in pairwise(linkages):
+            if above - below > 1e-6:
+                threshold = (above + below) / 2
+                found = partition(Graph.of(added), threshold)
+                assert found == scipy_partition(facts, 1 - threshold)
+        compared += 1
+        joined += len(joins)
     assert compared > 50
     assert joined > 2 * compared
 
 
 @given(fact_lists(least=1), st.randoms(use_true_random=False))
 def test_clusters_do_not_depend_on_the_order_of_facts(added: list[Fact], random: Random) -> None:
-    graph, other = Graph.of(added), Graph.of(shuffled(random, added))
+    graph = Graph.of(added)
+    other = Graph.of(shuffled(random, added))
     for threshold in THRESHOLDS:
         assert partition(graph, threshold) == partition(other, threshold)
 
@@ -76,41 +81,42 @@ def test_clusters_of_larger_graphs_full_of_ties_do_not_depend_on_the_order_of_fa
     random = Random(5)
     for _ in range(15):
         facts = random_facts(random, entities=40, relations=4, facts=70)
-        graph, other = Graph.of(facts), Graph.of(shuffled(random, facts))
-        assert all(
-            partition(graph, threshold) == partition(other, threshold) for threshold in THRESHOLDS
-        )
+        graph = Graph.of(facts)
+        other = Graph.of(shuffled(random, facts))
+        for threshold in THRESHOLDS:
+            assert partition(graph, threshold) == partition(other, threshold)
 
 
 @given(fact_lists(least=1))
 def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(added: list[Fact]) -> None:
-    graph, facts = Graph.of(added), oracle.both_ways(added)
-    tree = grow(graph, profiles := profiles_of(graph))
+    graph = Graph.of(added)
+    facts = oracle.both_ways(added)
+    profiles = profiles_of(graph)
+    tree = grow(graph, profiles)
     for node in joins_of(tree).values():
-        one, two = (
-            members(graph, profiles, leaves(tree, child)) for child in (node.left, node.right)
-        )
-        assert node.linkage == pytest.approx(oracle.average_linkage(facts, one, two), abs=1e-12)
+        one = members(graph, profiles, leaves(tree, node.left))
+        two = members(graph, profiles, leaves(tree, node.right))
+        mean = oracle.average_linkage(facts, one, two)
+        assert node.linkage == pytest.approx(mean, abs=1e-12)
 
 
 @given(fact_lists(least=1))
 def test_every_node_joins_two_that_are_nearest_to_each_other(added: list[Fact]) -> None:
-    graph, facts = Graph.of(added), oracle.both_ways(added)
-    tree = grow(graph, profiles := profiles_of(graph))
-    standing = {
-        place: members(graph, profiles, [node.profile])
-        for place, node in nodes_of(tree).items()
-        if node.profile >= 0
-    }
-    for place, node in sorted(
-        joins_of(tree).items(), key=lambda item: (-item[1].linkage, item[1].size)
-    ):
-        most = max(
-            oracle.average_linkage(facts, a, b)
-            for one, a in standing.items()
-            for other, b in standing.items()
-            if one < other
-        )
+    graph = Graph.of(added)
+    facts = oracle.both_ways(added)
+    profiles = profiles_of(graph)
+    tree = grow(graph, profiles)
+    standing = {}
+    for place, node in nodes_of(tree).items():
+        if node.profile >= 0:
+            standing[place] = members(graph, profiles, [node.profile])
+
+    def nearest_first(join: tuple[int, Node]) -> tuple[float, int]:
+        return -join[1].linkage, join[1].size
+
+    for place, node in sorted(joins_of(tree).items(), key=nearest_first):
+        pairs = combinations(standing.values(), 2)
+        most = max(oracle.average_linkage(facts, a, b) for a, b in pairs)
         assert node.linkage == pytest.approx(most, abs=1e-9)
         standing[place] = standing.pop(node.left) | standing.pop(node.right)
     assert list(standing) == [tree.root()]
@@ -118,10 +124,11 @@ def test_every_node_joins_two_that_are_nearest_to_each_other(added: list[Fact]) 
 
 @given(fact_lists(), st.floats(-1, 1))
 def test_the_cut_is_algorithm_1(added: list[Fact], threshold: float) -> None:
-    tree = grow(graph := Graph.of(added), profiles_of(graph))
-    linkages = {place: node.linkage for place, node in joins_of(tree).items()}
+    graph = Graph.of(added)
+    tree = grow(graph, profiles_of(graph))
+    linkages = [node.linkage for node in joins_of(tree).values()]
     # A linkage of the threshold itself is not above it.
-    for chosen in [threshold, *linkages.values()]:
+    for chosen in [threshold, *linkages]:
         assert_cut(tree, chosen)
 
 
@@ -130,10 +137,10 @@ def test_the_cut_of_any_tree_covers_every_leaf_once_however_linkages_go_up_and_d
     size: int, random: Random, threshold: float
 ) -> None:
     tree = ClusterTree()
-    standing = [
-        tree.leaf(profile, ids(sorted(random.sample(range(6), 3))), 1 + profile % 3)
-        for profile in range(size)
-    ]
+    standing = []
+    for profile in range(size):
+        relations = sorted(random.sample(range(6), 3))
+        standing.append(tree.leaf(profile, ids(relations), 1 + profile % 3))
     while len(standing) > 1:
         random.shuffle(standing)
         standing.append(tree.attach(standing.pop(), standing.pop()))
@@ -142,16 +149,17 @@ def test_the_cut_of_any_tree_covers_every_leaf_once_however_linkages_go_up_and_d
 
 def assert_cut(tree: ClusterTree, threshold: float) -> None:
     """The cut is the oracle's, and each leaf is in the cluster that is above it."""
-    profiles, nodes = (column.tolist() for column in tree.cut(threshold))
+    profiles, nodes = tree.cut(threshold)
     if tree.root() < 0:
-        assert profiles == nodes == []
+        assert len(profiles) == len(nodes) == 0
         return
     joins = joins_of(tree)
     children = {place: (node.left, node.right) for place, node in joins.items()}
     linkages = {place: node.linkage for place, node in joins.items()}
-    assert set(nodes) == oracle.cut(tree.root(), children, linkages, threshold)
-    assert sorted(profiles) == leaves(tree, tree.root())
-    assert all(profile in leaves(tree, node) for profile, node in zip(profiles, nodes, strict=True))
+    assert set(nodes.tolist()) == oracle.cut(tree.root(), children, linkages, threshold)
+    assert sorted(profiles.tolist()) == leaves(tree, tree.root())
+    for profile, node in zip(profiles.tolist(), nodes.tolist(), strict=True):
+        assert profile in leaves(tree, node)
 
 
 @given(fact_lists(least=1))
@@ -160,10 +168,10 @@ def test_the_clusters_lie_between_everyone_together_and_every_profile_apart(
 ) -> None:
     graph = Graph.of(added)
     profiles = profiles_of(graph)
-    together = {
-        frozenset(graph.entities[entity] for entity in profiles.members(profile).tolist())
-        for profile in profiles.living()
-    }
+    together = set()
+    for profile in profiles.living():
+        entities = profiles.members(profile).tolist()
+        together.add(frozenset(graph.entities[entity] for entity in entities))
     assert partition(graph, -1.0) == {frozenset(graph.entities.names)}
     assert partition(graph, 1.0) == together
 
@@ -190,8 +198,8 @@ def test_clusters_that_do_not_depend_on_history_are_those_made_at_once(
         now = cases.state
         later, moved = before.clusters.after(now.graph, now.profiles, ids())
         assert later.entities.tolist() == now.clusters.entities.tolist()
-        old = before.clusters.entities.tolist() + [EVERYONE] * len(now.graph.entities)
         new = later.entities.tolist()
-        assert moved.tolist() == [
-            entity for entity in range(len(new)) if new[entity] != old[entity]
-        ]
+        old = before.clusters.entities.tolist()
+        old += [EVERYONE] * (len(new) - len(old))
+        differing = [entity for entity, cluster in enumerate(new) if cluster != old[entity]]
+        assert moved.tolist() == differing

@@ -2,12 +2,12 @@
 and audits find wrong facts.
 """
 
+import errno
 import json
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 from time import sleep
@@ -18,6 +18,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
+from tests.commands import process
+from tests.crashing import Failing, calls_through
 from tests.strategies import Fact, fact_lists, random_facts, shuffled, some_settings
 
 from casegraph import world
@@ -35,8 +37,9 @@ from casegraph.errors import (
     UnknownName,
     UnreadableFile,
 )
-from casegraph.execution.executor import Here, Result, Task
+from casegraph.execution.executor import Here, Result, Task, Work
 from casegraph.graph.arrays import ids
+from casegraph.graph.directions import forward
 from casegraph.settings import Settings
 
 FACTS = random_facts(Random(83), entities=12, relations=3, facts=50)
@@ -70,59 +73,53 @@ def test_the_lines_are_the_new_answers_to_every_question_but_habits(
     settings: Settings,
     random: Random,
 ) -> None:
-    cases, found = (
-        case_base(facts, settings),
-        dict[tuple[str, str, str], list[tuple[str, float, int]]](),
-    )
+    cases = case_base(facts, settings)
+    found = dict[tuple[str, str, str], list[tuple[str, float, int]]]()
     lived = case_base(shuffled(random, {*facts, *gone}), settings)
     lived.update(retract=set(gone) - set(facts))
     folder = tmp_path_factory.mktemp("complete")
     written = lines(lived, ALL, folder)
     assert written == lines(cases, ALL, folder)
     for one in written:
-        sides = (one["head"], one["tail"])[:: 1 if one["asked"] == "tail" else -1]
-        found.setdefault((one["relation"], one["asked"], sides[0]), []).append(
-            (sides[1], one["score"], one["rank"])
-        )
+        side = one["asked"]
+        entity = one["head"] if side == "tail" else one["tail"]
+        question = (one["relation"], side, entity)
+        found.setdefault(question, []).append((one[side], one["score"], one["rank"]))
     assert list(found) == sorted(found, key=lambda key: (key[0], key[1] == "head", key[2]))
+
     for relation in sorted(cases.graph.relations.names):
         for name in cases.graph.entities.names:
-            for side, best in (
-                ("tail", cases.ask(name, relation, top=100, known="exclude")),
-                ("head", cases.ask_head(relation, name, top=100, known="exclude")),
-            ):
+            tails = cases.ask(name, relation, top=100, known="exclude")
+            heads = cases.ask_head(relation, name, top=100, known="exclude")
+            for side, best in (("tail", tails), ("head", heads)):
                 expected = [(one.entity, one.score, one.rank) for one in best]
                 if (relation, side, name) in found or not expected:
                     assert found.get((relation, side, name), []) == expected
                 else:
-                    assert {reason.kind for one in best for reason in cases.explain(one)} == {
-                        "habit"
-                    }
+                    reasons = [reason for one in best for reason in cases.explain(one)]
+                    assert {reason.kind for reason in reasons} == {"habit"}
 
 
 def test_what_is_kept_is_as_wanted(tmp_path: Path) -> None:
     cases = case_base(FACTS)
     everything = lines(cases, ALL, tmp_path)
     tails = [one for one in everything if one["asked"] == "tail"]
-    assert lines(cases, Wanted(min_probability=0, top=2), tmp_path) == [
-        one for one in tails if one["rank"] <= 2
-    ]
+    best_two = [one for one in tails if one["rank"] <= 2]
+    assert lines(cases, Wanted(min_probability=0, top=2), tmp_path) == best_two
     probable = [one for one in tails if one["probability"] >= 0.2]
     assert 0 < len(probable) < len(tails)
     assert lines(cases, Wanted(min_probability=0.2, top=100), tmp_path) == probable
     some = Wanted(min_probability=0, top=100, relations=("r2", "r0"), entities=("e3", "e1", "e3"))
-    kept = [one for one in tails if one["relation"] in ("r0", "r2") and one["head"] in ("e1", "e3")]
+    of_relations = [one for one in tails if one["relation"] in ("r0", "r2")]
+    kept = [one for one in of_relations if one["head"] in ("e1", "e3")]
     assert lines(cases, some, tmp_path) == kept
     having = {(head, relation) for head, relation, _ in FACTS}
     new = [one for one in tails if (one["head"], one["relation"]) not in having]
     assert lines(cases, Wanted(min_probability=0, top=100, lacking=True), tmp_path) == new
     explained = lines(cases, Wanted(min_probability=0, top=2, explain=True), tmp_path)
     for one in explained:
-        best = next(
-            answer
-            for answer in cases.ask(one["head"], one["relation"], 50)
-            if answer.entity == one["tail"]
-        )
+        given = cases.ask(one["head"], one["relation"], 50)
+        best = next(answer for answer in given if answer.entity == one["tail"])
         assert one["reason"] == cases.explain(best).reasons[0].sentence(best)
 
 
@@ -133,32 +130,34 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_file_cut_short_anywhere_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
-    file, cases, wanted = (
-        tmp_path / "out.jsonl",
-        case_base(FACTS),
-        Wanted(min_probability=0.3, top=1, relations=("r1", "r2")),
-    )
+    file = tmp_path / "out.jsonl"
+    cases = case_base(FACTS)
+    wanted = Wanted(min_probability=0.3, top=1, relations=("r1", "r2"))
     done = complete(cases, file, wanted)
-    whole, noted = file.read_bytes(), beside(file).read_bytes()
+    whole = file.read_bytes()
+    noted = beside(file).read_bytes()
     assert whole.count(b"\n") > 3
     for size in range(len(whole) + 1):
         file.write_bytes(whole[:size])
         assert complete(cases, file, wanted) == done
-        assert (file.read_bytes(), beside(file).read_bytes()) == (whole, noted)
+        assert file.read_bytes() == whole
+        assert beside(file).read_bytes() == noted
     for size in range(len(noted) + 1):
         beside(file).write_bytes(noted[:size])
         assert complete(cases, file, wanted) == done
-        assert (file.read_bytes(), beside(file).read_bytes()) == (whole, noted)
+        assert file.read_bytes() == whole
+        assert beside(file).read_bytes() == noted
 
 
 class Interrupted(Here):
     """Breaks off after so many batches."""
 
     def __init__(self, after: int) -> None:
-        self.after, self.asked = after, 0
+        self.after = after
+        self.asked = 0
 
     def each(
-        self, cases: State, work: Callable[[State, Task], Result], tasks: Iterable[Task]
+        self, cases: State, work: Work[Task, Result], tasks: Iterable[Task]
     ) -> Iterator[Result]:
         for result in super().each(cases, work, tasks):
             if self.asked == self.after:
@@ -169,9 +168,11 @@ class Interrupted(Here):
 
 @pytest.mark.usefixtures("small")
 def test_no_question_is_asked_twice_after_an_interruption(tmp_path: Path) -> None:
-    cases, counted = case_base(FACTS), Interrupted(10_000)
+    cases = case_base(FACTS)
+    counted = Interrupted(10_000)
     done = complete(cases, tmp_path / "whole", ALL, counted)
-    first, second = Interrupted(3), Interrupted(10_000)
+    first = Interrupted(3)
+    second = Interrupted(10_000)
     with pytest.raises(KeyboardInterrupt):
         complete(cases, tmp_path / "parts", ALL, first)
     assert complete(case_base(shuffled(Random(5), FACTS)), tmp_path / "parts", ALL, second) == done
@@ -180,12 +181,26 @@ def test_no_question_is_asked_twice_after_an_interruption(tmp_path: Path) -> Non
     assert complete(cases, tmp_path / "parts", ALL, Interrupted(0)) == done
 
 
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("point", range(2, 9))
+def test_a_full_disk_is_an_error_in_one_sentence_and_gone_on_with_when_there_is_room(
+    point: int, tmp_path: Path
+) -> None:
+    cases = case_base(FACTS)
+    done = complete(cases, tmp_path / "whole", ALL)
+    full = Failing(point, errno.ENOSPC, sticky=True)
+    with calls_through(full), pytest.raises(UnreadableFile) as raised:
+        complete(cases, tmp_path / "parts", ALL)
+    problem = f"cannot be written ({os.strerror(errno.ENOSPC)})"
+    advice = "make room, and run the same again to go on"
+    assert str(raised.value) == f"{tmp_path / 'parts'}: {problem}; {advice}"
+    assert complete(cases, tmp_path / "parts", ALL) == done
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
 def test_a_process_that_is_killed_is_gone_on_with(tmp_path: Path) -> None:
     arguments = ["complete", "world", "--min-probability", "0", "--heads", "--out"]
-    program = "from casegraph.cli import main; main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *arguments, "killed"], cwd=tmp_path
-    ) as running:
+    with subprocess.Popen(process(*arguments, "killed"), cwd=tmp_path) as running:
         while not (tmp_path / "killed").exists() or not (tmp_path / "killed").stat().st_size:
             sleep(0.01)
         os.kill(running.pid, signal.SIGKILL)
@@ -282,29 +297,26 @@ def test_an_audit_scores_each_fact_as_if_it_were_missing() -> None:
     for one in found:
         assert one.instead != one.tail
         assert one.instead_known == ((one.head, one.relation, one.instead) in FACTS)
-        assert one.doubt == (1 - (one.probability or 0)) * (
-            completion.probability(cases.settings, one.instead_score) or 0
-        )
+        instead_probability = completion.probability(cases.settings, one.instead_score) or 0
+        assert one.doubt == (1 - (one.probability or 0)) * instead_probability
     assert audit(cases, top=7) == found[:7]
-    assert audit(cases, relations=("r1",), top=1_000) == [
-        one for one in found if one.relation == "r1"
-    ]
+    of_one_relation = [one for one in found if one.relation == "r1"]
+    assert audit(cases, relations=("r1",), top=1_000) == of_one_relation
     assert audit(case_base(shuffled(Random(2), FACTS)), top=1_000) == found
 
 
 def test_an_audit_asks_as_if_the_fact_were_missing() -> None:
-    cases, differs = case_base(FACTS).state, 0
+    cases = case_base(FACTS).state
+    differs = 0
     for one in audit(case_base(FACTS), top=1_000):
-        head, tail = (ids([cases.graph.entities.find(name) or 0]) for name in (one.head, one.tail))
-        relation = 2 * (cases.graph.relations.find(one.relation) or 0)
-        missing, known = (
-            answers(cases, relation, head, top=-1, hidden=hidden)[0] for hidden in (tail, ids([-1]))
-        )
+        head = ids([cases.graph.entities.find(one.head) or 0])
+        tail = ids([cases.graph.entities.find(one.tail) or 0])
+        relation = forward(cases.graph.relations.find(one.relation) or 0)
+        (missing,) = answers(cases, relation, head, top=-1, hidden=tail)
+        (known,) = answers(cases, relation, head, top=-1, hidden=ids([-1]))
         other = missing.entities != tail
-        assert (one.instead, one.instead_score) == (
-            cases.graph.entities[int(missing.entities[other][0])],
-            missing.scores[other][0],
-        )
+        assert one.instead == cases.graph.entities[int(missing.entities[other][0])]
+        assert one.instead_score == missing.scores[other][0]
         assert one.rank is None or one.rank <= 1 + sum(missing.scores > one.score)
         differs += missing.scores[other][0] != known.scores[known.entities != tail][0]
     assert differs > 5
@@ -320,11 +332,9 @@ def test_an_audit_finds_facts_that_were_planted() -> None:
     cases = case_base([*world.facts(), *planted])
     found = audit(cases, top=20)
     assert set(planted) <= {(one.head, one.relation, one.tail) for one in found}
-    assert (found[0].head, found[0].instead, found[0].instead_known) == (
-        "London",
-        "United Kingdom",
-        True,
-    )
+    assert found[0].head == "London"
+    assert found[0].instead == "United Kingdom"
+    assert found[0].instead_known
     for_fact, for_other = because(cases, found[0])
     assert for_fact[:1] == ["4 of all 359 others asked “city in” have the answer Japan"]
     assert for_other[0].startswith("capital⁻¹: right ")

@@ -1,5 +1,7 @@
 """Counting everything at once, and leaving out what would take too much: by rule, and saying so."""
 
+from collections.abc import Iterable
+from itertools import permutations
 from random import Random
 
 import numpy as np
@@ -7,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.histories import Fact
-from tests.strategies import fact_lists, shuffled
+from tests.strategies import fact_lists, random_fact, shuffled
 
 from casegraph import kernels
 from casegraph.casebase import CaseBase
-from casegraph.graph.arrays import Ids
+from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.statistics.counts import KINDS, TOO_MANY, UNLIMITED, Counting, Hits, fair_share
@@ -22,14 +24,19 @@ def everyone(graph: Graph) -> Ids:
     return np.arange(len(graph.entities), dtype=np.int32)
 
 
+def lists(columns: Iterable[Ids | Counts]) -> list[list[int]]:
+    return [column.tolist() for column in columns]
+
+
 def closed_paths(graph: Graph, n: int) -> list[list[int]]:
     """Hits by looking at every entity, which test_statistics compares with the oracle."""
     together = np.full(len(graph.entities), -1, dtype=np.int32)
-    wanted, counters = np.zeros(0, dtype=np.bool), np.zeros(2, dtype=np.int64)
+    wanted = np.zeros(0, dtype=np.bool)
+    counters = np.zeros(2, dtype=np.int64)
     columns = kernels.closed_paths(
         graph.kernel, everyone(graph), together, wanted, n, n, 2, counters
     )
-    return [column.tolist() for column in columns[1:]]
+    return lists(columns[1:])
 
 
 @given(fact_lists(most=20), st.integers(1, 5))
@@ -38,9 +45,8 @@ def test_finding_every_cycle_once_gives_the_hits_of_looking_at_every_entity(
 ) -> None:
     graph = Graph.of(facts)
     found = Counting(graph, Settings(max_length=n)).cycles(everyone(graph))
-    assert [found.relations.tolist(), found.types.tolist(), found.hits.tolist()] == closed_paths(
-        graph, n
-    )
+    columns: list[Ids | Counts] = [found.relations, found.types, found.hits]
+    assert lists(columns) == closed_paths(graph, n)
 
 
 @given(fact_lists(most=20), st.integers(1, 5), st.integers(1, 4))
@@ -48,19 +54,21 @@ def test_parts_of_the_entities_add_up_to_everyone(facts: list[Fact], n: int, par
     graph = Graph.of(facts)
     counting = Counting(graph, Settings(max_length=n))
     whole = counting.cycles(everyone(graph))
-    added = Hits.sum(
-        [counting.cycles(everyone(graph)[part::parts].copy()) for part in range(parts)]
-    )
+    shares = [everyone(graph)[part::parts].copy() for part in range(parts)]
+    added = Hits.sum([counting.cycles(share) for share in shares])
     for column in ("relations", "types", "hits", "work"):
         assert getattr(whole, column).tolist() == getattr(added, column).tolist()
 
 
 def hub(leaves: int) -> list[Fact]:
     """One entity that all others know, in two ways, and a few that know each other."""
-    some = [
-        (f"leaf {k}", relation, "hub") for k in range(leaves) for relation in ("knows", "likes")
-    ]
-    return [*some, *((f"leaf {k}", "knows", f"leaf {k + 1}") for k in range(20))]
+    facts = []
+    for k in range(leaves):
+        facts.append((f"leaf {k}", "knows", "hub"))
+        facts.append((f"leaf {k}", "likes", "hub"))
+    for k in range(20):
+        facts.append((f"leaf {k}", "knows", f"leaf {k + 1}"))
+    return facts
 
 
 def test_no_cycle_is_looked_for_through_an_entity_that_has_more_edges() -> None:
@@ -73,10 +81,7 @@ def test_no_cycle_is_looked_for_through_an_entity_that_has_more_edges() -> None:
 
 def test_lengths_that_take_too_much_are_left_out_and_all_longer_ones() -> None:
     random = Random(1)
-    facts = [
-        (f"e{random.randrange(12)}", f"r{random.randrange(3)}", f"e{random.randrange(12)}")
-        for _ in range(150)
-    ]
+    facts = [random_fact(random, heads=12, relations=3, tails=12) for _ in range(150)]
     graph = Graph.of(facts)
     whole = Counting(graph, Settings(max_length=4)).cycles(everyone(graph))
     for longest, most in enumerate(whole.work.tolist()):
@@ -93,33 +98,36 @@ def test_what_is_left_out_does_not_depend_on_order_or_company(
     facts: list[Fact], seed: int, most: int
 ) -> None:
     settings = Settings(counting=most, support=1)
-    together, alone = CaseBase(settings), CaseBase(settings)
+    together = CaseBase(settings)
+    alone = CaseBase(settings)
     together.update(add=facts)
     together.prepare()
     alone.update(add=shuffled(Random(seed), facts))
+    heads = sorted({head for head, *_ in facts})
     for relation in sorted({relation for _, relation, _ in facts}):
-        heads = sorted({head for head, *_ in facts})
-        one, other = (
-            cases.ask_many([(h, relation) for h in heads], top=-1) for cases in (together, alone)
-        )
-        assert [(a.exact, list(a)) for a in one] == [(a.exact, list(a)) for a in other]
+        questions = [(head, relation) for head in heads]
+        for one, other in zip(
+            together.ask_many(questions, top=-1), alone.ask_many(questions, top=-1), strict=True
+        ):
+            assert one.exact == other.exact
+            assert list(one) == list(other)
 
 
 @given(fact_lists(least=8, most=20), st.integers(20, 400))
 def test_an_update_of_a_graph_that_is_too_much_gives_what_a_rebuild_gives(
     facts: list[Fact], most: int
 ) -> None:
-    lived, rebuilt = (
-        CaseBase(Settings(counting=most, support=1)),
-        CaseBase(Settings(counting=most, support=1)),
-    )
+    lived = CaseBase(Settings(counting=most, support=1))
+    rebuilt = CaseBase(Settings(counting=most, support=1))
     lived.update(add=facts[:-2])
     lived.prepare()
     lived.update(add=facts[-2:], retract=facts[:1])
     rebuilt.update(add=[fact for fact in facts if fact != facts[0] or fact in facts[-2:]])
     for head, relation, _ in rebuilt.graph.facts():
-        one, other = lived.ask(head, relation, top=-1), rebuilt.ask(head, relation, top=-1)
-        assert (one.exact, list(one)) == (other.exact, list(other))
+        one = lived.ask(head, relation, top=-1)
+        other = rebuilt.ask(head, relation, top=-1)
+        assert one.exact == other.exact
+        assert list(one) == list(other)
 
 
 def test_what_is_left_out_counts_as_reached_and_as_wrong() -> None:
@@ -129,12 +137,10 @@ def test_what_is_left_out_counts_as_reached_and_as_wrong() -> None:
     assert answers is not None
     knows = np.full(1, 2 * answers, dtype=np.int32)
     counting = Counting(graph, Settings())
-    reached, right, left_out = counting.reach(
-        knows, types, everyone(graph), max_widths=np.array([2])
-    )
-    assert (reached.tolist(), right.tolist(), left_out.tolist()) == ([100 + 1], [0], [1])
+    limited = counting.reach(knows, types, everyone(graph), max_widths=np.array([2]))
+    assert lists(limited) == [[100 + 1], [0], [1]]
     whole = counting.reach(knows, types, everyone(graph))
-    assert [column.tolist() for column in whole] == [[99], [1], [0]]
+    assert lists(whole) == [[99], [1], [0]]
 
 
 def crowded(seed: int) -> list[Fact]:
@@ -143,17 +149,9 @@ def crowded(seed: int) -> list[Fact]:
     Some know all of a kind, some themselves.
     """
     random = Random(seed)
-    few = [
-        (f"e{random.randrange(9)}", f"r{random.randrange(2)}", f"e{random.randrange(150)}")
-        for _ in range(500)
-    ]
-    return [
-        *few,
-        *(
-            (f"e{random.randrange(150)}", f"r{random.randrange(3)}", f"e{random.randrange(150)}")
-            for _ in range(300)
-        ),
-    ]
+    of_few = [random_fact(random, heads=9, relations=2, tails=150) for _ in range(500)]
+    of_many = [random_fact(random, heads=150, relations=3, tails=150) for _ in range(300)]
+    return of_few + of_many
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -162,47 +160,46 @@ def test_counting_the_ends_of_wide_steps_in_bits_is_counting_them_one_by_one(
     seed: int, n: int
 ) -> None:
     graph = Graph.of(crowded(seed))
-    counting, entities = Counting(graph, Settings(max_length=n)), everyone(graph)
+    counting = Counting(graph, Settings(max_length=n))
+    entities = everyone(graph)
     found = counting.cycles(entities)
-    labels, types = found.relations[::3].copy(), found.types[::3].copy()
-    every = (
-        np.arange(len(entities) + 1) * len(types),
-        np.tile(np.arange(len(types), dtype=np.int32), len(entities)),
-    )
-    in_bits, one_by_one = (
-        counting.reach(labels, types, entities),
-        counting.reach(labels, types, entities, every),
-    )
-    assert [column.tolist() for column in in_bits] == [column.tolist() for column in one_by_one]
+    labels = found.relations[::3].copy()
+    types = found.types[::3].copy()
+    offsets = np.arange(len(entities) + 1) * len(types)
+    places = np.arange(len(types), dtype=np.int32)
+    every = (offsets, np.tile(places, len(entities)))
+    in_bits = counting.reach(labels, types, entities)
+    one_by_one = counting.reach(labels, types, entities, every)
+    assert lists(in_bits) == lists(one_by_one)
 
 
 def test_many_hits_of_clusters_are_sorted_and_those_of_each() -> None:
     graph = Graph.of(crowded(0))
-    clusters, wanted = everyone(graph)[::-1] % 5, np.zeros(0, dtype=np.bool)
+    clusters = everyone(graph)[::-1] % 5
+    wanted = np.zeros(0, dtype=np.bool)
 
     def found(entities: Ids) -> list[tuple[int, ...]]:
         counters = np.zeros(2, dtype=np.int64)
         columns = kernels.closed_paths(graph.kernel, entities, clusters, wanted, 3, 3, 2, counters)
-        return list(zip(*(column.tolist() for column in columns), strict=True))
+        return list(zip(*lists(columns), strict=True))
 
     whole = found(everyone(graph))
     assert len(whole) > 1 << 10
-    assert whole == [
-        row
-        for cluster in range(5)
-        for row in found(np.flatnonzero(clusters == cluster).astype(np.int32))
-    ]
-    assert [row[:3] for row in whole] == sorted({row[:3] for row in whole})
+    of_clusters = []
+    for cluster in range(5):
+        members = np.flatnonzero(clusters == cluster).astype(np.int32)
+        of_clusters += found(members)
+    assert whole == of_clusters
+    keys = [row[:3] for row in whole]
+    assert keys == sorted(set(keys))
 
 
 def test_hits_of_many_relations_are_sorted() -> None:
-    graph = Graph.of(
-        [
-            (f"a{k}", f"r{relation}", f"b{k}")
-            for k in range(2_000)
-            for relation in (k, k * 7 % 2_000)
-        ]
-    )
+    facts = []
+    for k in range(2_000):
+        facts.append((f"a{k}", f"r{k}", f"b{k}"))
+        facts.append((f"a{k}", f"r{k * 7 % 2_000}", f"b{k}"))
+    graph = Graph.of(facts)
     found = Counting(graph, Settings()).cycles(everyone(graph))
     rows = list(zip(found.relations.tolist(), found.types.tolist(), strict=True))
     assert len(rows) > 1 << 10
@@ -218,10 +215,8 @@ def costs(facts: list[Fact], relation: str, n: int) -> list[list[int]]:
     assert asked is not None
     found = Counting(graph, Settings(max_length=n)).cycles(everyone(graph))
     types = found.types[found.relations == 2 * asked]
-    return [
-        sorted(column.tolist())
-        for column in kernels.reach_cost(graph.kernel, 2 * asked, types, n, UNLIMITED, 2)
-    ]
+    columns = kernels.reach_cost(graph.kernel, 2 * asked, types, n, UNLIMITED, 2)
+    return [sorted(column) for column in lists(columns)]
 
 
 @given(fact_lists(least=1, most=20), st.integers(1, 5), st.integers(0, 5))
@@ -234,59 +229,54 @@ def test_what_counting_takes_is_known_from_the_walks_that_turn_not_back_at_once(
     """Three know the hub, and one of them is asked for:
     looking is 2 steps, following an edge 8, four ends are one.
     """
-    graph = Graph.of(
-        [*((f"leaf {k}", "knows", "hub") for k in range(3)), ("leaf 0", "asks", "leaf 1")]
-    )
-    knows, known_by = 0, 1
+    knowing = [(f"leaf {k}", "knows", "hub") for k in range(3)]
+    graph = Graph.of([*knowing, ("leaf 0", "asks", "leaf 1")])
+    knows = 0
+    known_by = 1
     asks = graph.relations.find("asks")
-    assert (asks, graph.directions) == (1, 4)
+    assert asks == 1
+    assert graph.directions == 4
     types = np.array([packed([knows, known_by], 3)])
     of_step, visits, dearest, of_type = kernels.reach_cost(graph.kernel, 2, types, 3, UNLIMITED, 1)
     assert of_step.tolist() == [0, 2 * 1 + 8 * 1, 2 * 1 + (3 - 1) // 4]
-    assert (visits.tolist(), dearest.tolist(), of_type.tolist()) == ([0, 1, 1], [10], [2])
-    assert [len(column) for column in kernels.reach_cost(graph.kernel, 2, types, 3, 0, 1)] == [
-        0,
-        0,
-        0,
-        0,
-    ]
+    assert lists([visits, dearest, of_type]) == [[0, 1, 1], [10], [2]]
+    without_limit = kernels.reach_cost(graph.kernel, 2, types, 3, 0, 1)
+    assert lists(without_limit) == [[], [], [], []]
 
 
 def test_a_path_type_that_is_too_much_to_look_at_is_left_out_for_everyone() -> None:
     graph = Graph.of(hub(30))
     found = Counting(graph, Settings()).cycles(everyone(graph))
-    types = found.types[(found.relations == 0) & (found.hits > 1) & (found.types != 1)]
+    is_known = (found.relations == 0) & (found.hits > 1)
+    types = found.types[is_known & (found.types != 1)]
     counting = Counting(graph, Settings(counting=10))
     widest = counting.max_widths(0, types)
     assert widest is not None
-    assert (widest == 0).any()
+    is_skipped = widest == 0
+    assert is_skipped.any()
     heads = graph.edges(0).heads
     reached, right, left_out = counting.reach(0, types, heads, max_widths=widest)
-    assert (reached[widest == 0].sum(), right[widest == 0].sum()) == (0, 0)
-    assert set(left_out[widest == 0].tolist()) == {len(heads)}
-    halves = [
-        counting.reach(0, types, heads[part::2].copy(), max_widths=widest)[2] for part in (0, 1)
-    ]
-    assert (halves[0] + halves[1]).tolist() == left_out.tolist()
+    assert reached[is_skipped].sum() == 0
+    assert right[is_skipped].sum() == 0
+    assert set(left_out[is_skipped].tolist()) == {len(heads)}
+
+    _, _, of_first_half = counting.reach(0, types, heads[::2].copy(), max_widths=widest)
+    _, _, of_second_half = counting.reach(0, types, heads[1::2].copy(), max_widths=widest)
+    assert (of_first_half + of_second_half).tolist() == left_out.tolist()
 
 
 def test_a_crowd_is_answered_within_its_budget() -> None:
     """Everyone knows everyone, in five ways:
     a billion cycles of four, of which a million steps find none.
     """
-    facts = [
-        (f"e{a}", f"r{k}", f"e{b}")
-        for a in range(40)
-        for b in range(40)
-        if a != b
-        for k in range(5)
-    ]
+    facts = []
+    for a, b in permutations(range(40), 2):
+        facts += [(f"e{a}", f"r{k}", f"e{b}") for k in range(5)]
     graph = Graph.of(facts)
-    assert Counting(graph, Settings(counting=10**6)).cycles(everyone(graph)).work.tolist()[1:] == [
-        TOO_MANY,
-        TOO_MANY,
-    ]
-    cases = CaseBase(Settings(counting=10**6))
+    settings = Settings(counting=10**6)
+    found = Counting(graph, settings).cycles(everyone(graph))
+    assert found.work.tolist()[1:] == [TOO_MANY, TOO_MANY]
+    cases = CaseBase(settings)
     cases.update(add=facts)
     assert cases.ask("e0", "r0").exact is False
 
@@ -295,11 +285,9 @@ def test_a_crowd_is_answered_within_its_budget() -> None:
 def test_a_share_is_as_large_as_fits(needed: list[int], most: int) -> None:
     if sum(needed) > most:
         share = fair_share(np.array(needed), most)
-        assert (
-            sum(min(one, share) for one in needed)
-            <= most
-            < sum(min(one, share + 1) for one in needed)
-        )
+        taken = sum(min(one, share) for one in needed)
+        with_one_more = sum(min(one, share + 1) for one in needed)
+        assert taken <= most < with_one_more
 
 
 def test_answers_say_whether_counting_was_exact() -> None:
@@ -321,11 +309,13 @@ def test_too_many_kinds_of_paths_are_left_out(monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_entity_that_came_later_reaches_nothing_on_an_earlier_graph() -> None:
     graph = Graph.of(hub(10))
-    counting, types = Counting(graph, Settings()), np.array([1 + (2 << 20)])
+    counting = Counting(graph, Settings())
+    types = np.array([1 + (2 << 20)])
     assert counting.reach(0, types, everyone(graph))[0].sum() > 0
     _, later = graph.entities.extended([f"later {k}" for k in range(100_000)])
-    reached, right, left_out = counting.reach(0, types, later)
-    assert (reached.tolist(), right.tolist(), left_out.tolist()) == ([0], [0], [0])
-    only = np.arange(len(later) + 1, dtype=np.int64), np.zeros(len(later), dtype=np.int32)
-    back = counting.reach_back(0, types, later, only, (everyone(graph)[:0], everyone(graph)[:0]))
-    assert [column.tolist() for column in back] == [[0], [0]]
+    assert lists(counting.reach(0, types, later)) == [[0], [0], [0]]
+    offsets = np.arange(len(later) + 1, dtype=np.int64)
+    only = (offsets, np.zeros(len(later), dtype=np.int32))
+    nobody = everyone(graph)[:0]
+    back = counting.reach_back(0, types, later, only, (nobody, nobody))
+    assert lists(back) == [[0], [0]]

@@ -23,6 +23,7 @@ from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import evaluate
 from casegraph.execution.dask import DaskExecutor
 from casegraph.execution.executor import HERE, Executor
+from casegraph.graph.directions import directions_of, forward
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
@@ -60,8 +61,10 @@ class Killer:
     """
 
     def __init__(self, executor: DaskExecutor, *stages: str) -> None:
-        self.client, self.left = executor._client, pids(executor)
-        self.stages, self.killed = list(stages), list[int]()
+        self.client = executor._client
+        self.left = pids(executor)
+        self.stages = list(stages)
+        self.killed = list[int]()
 
     def __call__(self, doing: str, done: int, total: int) -> None:
         if doing in self.stages and 3 * done >= total:
@@ -87,12 +90,14 @@ def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(
 ) -> None:
     facts = list(Benchmark.open(DATA / "FB122").facts("train"))
     graph = case_base(facts).graph
-    fewest = sorted(
-        range(len(graph.relations)), key=lambda k: (len(graph.rows(2 * k)), graph.relations[k])
-    )
-    relations = [direction for k in fewest[:RELATIONS] for direction in (2 * k, 2 * k + 1)]
+
+    def fewest_first(relation: int) -> tuple[int, str]:
+        return len(graph.rows(forward(relation))), graph.relations[relation]
+
+    chosen = sorted(range(len(graph.relations)), key=fewest_first)[:RELATIONS]
+    relations = list(directions_of(chosen))
     asked = Wanted(
-        relations=tuple(graph.relations[k] for k in fewest[RELATIONS - 9 : RELATIONS]),
+        relations=tuple(graph.relations[relation] for relation in chosen[-9:]),
         min_probability=0.1,
         entities=tuple(sorted(graph.entities.names)[::50]),
     )
@@ -121,7 +126,8 @@ def test_evaluations_and_audits_are_those_of_one_process(
             evaluate(Benchmark.open(tmp_path), settings, executor=executor)
             for executor in (HERE, cluster)
         )
-        assert (many.metrics, many.by_relation) == (one.metrics, one.by_relation)
+        assert many.metrics == one.metrics
+        assert many.by_relation == one.by_relation
     found = [audit(case_base(world.facts()), executor=executor) for executor in (HERE, cluster)]
     assert found[0] == found[1]
 
@@ -141,7 +147,8 @@ def test_a_snapshot_that_was_lost_with_all_workers_is_sent_again(
 ) -> None:
     before = pids(doomed)
     monkeypatch.setattr(doomed._client, "run", lambda *_: {"somewhere": False})
-    cases, numbers = case_base(world.facts()).state, range(8)
+    cases = case_base(world.facts()).state
+    numbers = range(8)
     results = doomed.each(cases, slowly_named_facts, numbers)
     found = [next(results)]
     for pid in before:

@@ -76,22 +76,12 @@ def test_a_graph_does_without_train(tmp_path: Path) -> None:
     assert Benchmark.open(tmp_path).splits == {"graph": tmp_path / "graph.txt"}
 
 
-def test_a_missing_folder_is_no_benchmark(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "found"), [("nell", "nothing"), ("train.txt", "a file")])
+def test_what_is_no_folder_is_no_benchmark(name: str, found: str, folder: Path) -> None:
+    place = folder / name
     with pytest.raises(NotABenchmark) as raised:
-        Benchmark.open(tmp_path / "nell")
-    assert (
-        str(raised.value)
-        == f"{tmp_path / 'nell'}: expected a folder with a train file, found nothing"
-    )
-
-
-def test_a_file_is_no_benchmark(folder: Path) -> None:
-    with pytest.raises(NotABenchmark) as raised:
-        Benchmark.open(folder / "train.txt")
-    assert (
-        str(raised.value)
-        == f"{folder / 'train.txt'}: expected a folder with a train file, found a file"
-    )
+        Benchmark.open(place)
+    assert str(raised.value) == f"{place}: expected a folder with a train file, found {found}"
 
 
 EXPECTED = "expected a train file such as train.txt or train.tsv.gz, or a graph file"

@@ -55,7 +55,9 @@ def test_every_error_is_one_of_ours_and_has_a_message(error: CasegraphError, mes
 )
 def test_an_error_survives_being_copied_to_another_process(error: CasegraphError) -> None:
     copied = copy.copy(error)
-    assert (type(copied), str(copied), vars(copied)) == (type(error), str(error), vars(error))
+    assert type(copied) is type(error)
+    assert str(copied) == str(error)
+    assert vars(copied) == vars(error)
 
 
 def test_every_error_class_is_drawn_in_the_module_docstring() -> None:
@@ -68,7 +70,8 @@ def test_every_error_class_is_drawn_in_the_module_docstring() -> None:
 def test_an_unknown_name_comes_with_names_that_are_close() -> None:
     error = UnknownName("entity", "melinda_gate", ["durham", "melinda_gates", "duke_university"])
     assert str(error) == "no entity is named 'melinda_gate'; did you mean 'melinda_gates'?"
-    assert (error.kind, error.name) == ("entity", "melinda_gate")
+    assert error.kind == "entity"
+    assert error.name == "melinda_gate"
 
 
 def test_at_most_three_close_names_are_offered_the_closest_first() -> None:

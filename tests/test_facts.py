@@ -68,7 +68,9 @@ def outcome(stream: io.BytesIO, options: dict[str, Any]) -> tuple[list[Fact], in
     """The facts of a stream, the number and the bytes
     of the lines refused, and the error, if any.
     """
-    refused, taken, error = io.BytesIO(), list[Fact](), ""
+    refused = io.BytesIO()
+    taken = list[Fact]()
+    error = ""
     source = read_facts(stream, refused=refused, **options)
     try:
         taken.extend(source)
@@ -184,10 +186,14 @@ def test_the_parts_of_a_concatenated_gzip_are_read_one_after_the_other() -> None
 
 def test_counts_are_right_at_any_moment() -> None:
     source = read_facts(io.BytesIO(b"bad\n" + LINE * 3), on_error="skip", header=False)
-    assert (source.read, source.skipped, source.source) == (0, 0, "<stream>")
+    assert source.read == 0
+    assert source.skipped == 0
+    assert source.source == "<stream>"
     assert next(source) == FACT
-    assert (source.read, source.skipped) == (1, 1)
-    assert (len(list(source)), source.read) == (2, 3)
+    assert source.read == 1
+    assert source.skipped == 1
+    assert len(list(source)) == 2
+    assert source.read == 3
 
 
 @pytest.mark.parametrize("bad", [b"", b"bad\n"], ids=["plain", "with a bad line"])
@@ -210,7 +216,8 @@ def test_facts_before_a_malformed_line_are_given_and_none_after_it() -> None:
 def test_an_error_has_the_number_of_its_line(before: bytes) -> None:
     with pytest.raises(MalformedFact) as raised:
         list(read_facts(io.BytesIO(before + b"bad\n")))
-    assert (raised.value.source, raised.value.line) == ("<stream>", before.count(b"\n") + 1)
+    assert raised.value.source == "<stream>"
+    assert raised.value.line == before.count(b"\n") + 1
 
 
 def test_a_file_is_closed_when_its_facts_are_taken_refused_or_dropped(tmp_path: Path) -> None:
@@ -225,12 +232,14 @@ def test_a_file_is_closed_when_its_facts_are_taken_refused_or_dropped(tmp_path: 
     next(dropped)
     del dropped
     gc.collect()
-    assert (len(list(open_files.iterdir())), raised.value.line) == (before, 2)
+    assert len(list(open_files.iterdir())) == before
+    assert raised.value.line == 2
 
 
 def test_a_stream_stays_open_and_a_source_is_opened_late(tmp_path: Path) -> None:
     stream = io.BytesIO(LINE)
-    assert (list(read_facts(stream)), stream.closed) == ([FACT], False)
+    assert list(read_facts(stream)) == [FACT]
+    assert not stream.closed
     late = read_facts(tmp_path / "late.tsv")
     (tmp_path / "late.tsv").write_bytes(LINE)
     assert list(late) == [FACT]
@@ -342,7 +351,8 @@ def test_refused_lines_are_kept_byte_for_byte(is_text: bool) -> None:
         io.BytesIO(b"a\xff\r\n" + LINE + b"b\0\n\nlast"), on_error="skip", refused=refused
     )
     assert list(source) == [FACT]
-    assert (kept.getvalue(), source.skipped) == (b"a\xff\r\nb\0\nlast", 3)
+    assert kept.getvalue() == b"a\xff\r\nb\0\nlast"
+    assert source.skipped == 3
 
 
 def test_refused_lines_can_be_kept_as_text() -> None:

@@ -1,5 +1,6 @@
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -16,12 +17,13 @@ from tests.strategies import (
     facts,
     histories,
     played,
+    random_fact,
     shuffled,
     surviving,
 )
 
-from casegraph.graph.change import Change, net_change
-from casegraph.graph.directions import inverse
+from casegraph.graph.change import NO_ROWS, Change, net_change
+from casegraph.graph.directions import forward, inverse, relation_of
 from casegraph.graph.graph import BATCH_SIZE, Graph
 from casegraph.graph.names import Names
 
@@ -30,7 +32,7 @@ def assert_equal(graph: Graph, other: Graph) -> None:
     """The same names under the same ids, and the same edges, array for array."""
     assert graph.entities.names == other.entities.names
     assert graph.relations.names == other.relations.names
-    for relation in range(2 * len(graph.relations)):
+    for relation in range(graph.directions):
         for array, expected in zip(graph.edges(relation), other.edges(relation), strict=True):
             assert array.dtype == np.int32
             np.testing.assert_array_equal(array, expected)
@@ -45,7 +47,9 @@ def with_names_of(graph: Graph, named: list[Fact]) -> Graph:
 
 @given(histories())
 def test_any_history_leaves_the_graph_of_the_facts_that_survive_it(history: list[Step]) -> None:
-    assert_equal(played(history, Graph()).compacted(), Graph.of(surviving(history)).compacted())
+    lived = played(history, Graph())
+    rebuilt = Graph.of(surviving(history))
+    assert_equal(lived.compacted(), rebuilt.compacted())
 
 
 @given(histories())
@@ -58,8 +62,9 @@ def test_any_history_leaves_the_arrays_of_one_add_under_the_same_names(history: 
 def test_any_order_and_any_batches_give_the_same_graph(
     added: list[Fact], cuts: list[int], random: Random
 ) -> None:
-    split, order = Graph(), shuffled(random, added)
-    for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(order)], strict=True):
+    split = Graph()
+    order = shuffled(random, added)
+    for start, end in pairwise([0, *sorted(cuts), len(order)]):
         split.add(order[start:end])
     assert_equal(split.compacted(), Graph.of(added).compacted())
 
@@ -76,7 +81,8 @@ def test_the_canonical_form_is_its_own_canonical_form(history: list[Step]) -> No
 def test_without_is_the_graph_of_the_other_facts_and_leaves_the_original_as_it_is(
     added: list[Fact], left_out: list[Fact]
 ) -> None:
-    graph, untouched = Graph.of(added), Graph.of(added)
+    graph = Graph.of(added)
+    untouched = Graph.of(added)
     view = graph.without(left_out)
     assert_equal(view, with_names_of(graph, sorted(set(added) - set(left_out))))
     assert_equal(graph, untouched)
@@ -97,7 +103,8 @@ def test_a_graph_and_its_view_can_each_go_on(added: list[Fact], more: list[Fact]
 @given(histories(), fact_lists())
 def test_a_graph_and_its_copy_can_each_go_on(history: list[Step], more: list[Fact]) -> None:
     graph = played(history, Graph())
-    copy, left = graph.copy(), surviving(history)
+    copy = graph.copy()
+    left = surviving(history)
     assert_equal(copy, graph)
     assert copy.changed_since(graph) == graph.changed_since(copy) == []
     copy.add(more)
@@ -114,17 +121,16 @@ def test_rows_are_the_edges_of_a_relation_and_make_the_graph_again(history: list
     assert graph.directions == 2 * len(graph.relations)
     for relation in range(graph.directions):
         rows = graph.rows(relation).tolist()
-        assert rows == sorted(
-            [entity, relation, tail]
-            for entity in range(len(graph.entities))
-            for tail in graph.answers(entity, relation).tolist()
-        )
-    forward = [
-        np.empty((0, 3), dtype=np.int32),
-        *(graph.rows(2 * k) for k in range(len(graph.relations))),
-    ]
+        expected = []
+        for entity in range(len(graph.entities)):
+            tails = graph.answers(entity, relation).tolist()
+            expected += [[entity, relation, tail] for tail in tails]
+        assert rows == sorted(expected)
+
+    forward_rows = [NO_ROWS]
+    forward_rows += [graph.rows(forward(relation)) for relation in range(len(graph.relations))]
     again = Graph.of_rows(
-        Names(graph.entities.names), Names(graph.relations.names), np.concatenate(forward)
+        Names(graph.entities.names), Names(graph.relations.names), np.concatenate(forward_rows)
     )
     assert_equal(again, graph)
 
@@ -145,8 +151,9 @@ def test_prominence_is_the_order_by_number_of_facts_and_then_by_name(history: li
     for doing, named in history:
         _ = graph.add(named) if doing == "add" else graph.retract(named)
         known = Counter(head for head, _, _ in oracle.both_ways(graph.facts()))
-        placed = sorted(graph.entities.names, key=lambda name: (-known[name], name))
-        assert [placed[place] for place in graph.prominence().tolist()] == graph.entities.names
+        by_prominence = sorted(graph.entities.names, key=lambda name: (-known[name], name))
+        places = graph.prominence().tolist()
+        assert [by_prominence[place] for place in places] == graph.entities.names
 
 
 @given(histories())
@@ -160,7 +167,8 @@ def test_a_relation_has_changed_exactly_if_its_edges_differ(history: list[Step])
         for relation in range(6):
             pairs = zip(before.edges(relation), graph.edges(relation), strict=True)
             differs = any(not np.array_equal(*pair) for pair in pairs)
-            assert (relation >> 1 in changed) == differs == (relation in change.relations)
+            assert (relation_of(relation) in changed) == differs
+            assert (relation in change.relations) == differs
 
 
 @given(histories(), fact_lists())
@@ -183,34 +191,36 @@ def test_a_graph_with_living_names_has_the_same_facts_and_no_other_names(
     living, new = graph.with_living_names(Change())
     assert_equal(living.compacted(), graph.compacted())
     facts = set(graph.facts())
-    assert set(living.entities.names) == {name for fact in facts for name in (fact[0], fact[2])}
-    assert set(living.relations.names) == {fact[1] for fact in facts}
+    assert set(living.entities.names) == oracle.entities(facts)
+    assert set(living.relations.names) == {fact.relation for fact in facts}
     assert [graph.entities[old] for old in new.kept.tolist()] == living.entities.names
     assert living.entities.serials().tolist() == new.kept.tolist()
     also, new = graph.with_living_names(spoken_of)
     assert set(also.facts()) == facts
-    assert set(names(also, spoken_of.renumbered(new.entities, new.relations).added)) == set(
-        names(graph, spoken_of.added)
-    )
+    renumbered = spoken_of.renumbered(new.entities, new.relations)
+    assert set(names(also, renumbered.added)) == set(names(graph, spoken_of.added))
 
 
 @given(histories())
 def test_a_change_tells_what_came_and_went_and_counts_the_rest(history: list[Step]) -> None:
-    graph, known = Graph(), set[Fact]()
+    graph = Graph()
+    known = set[Fact]()
     for doing, named in history:
         if doing == "add":
-            change, new = graph.add(named), set(named) - known
-            assert (set(names(graph, change.added)), change.repeated, change.absent) == (
-                new,
-                len(named) - len(new),
-                0,
-            )
+            change = graph.add(named)
+            new = set(named) - known
+            assert set(names(graph, change.added)) == new
             assert len(change.added) == len(new)
+            assert change.repeated == len(named) - len(new)
+            assert change.absent == 0
             assert not len(change.retracted)
         else:
-            change, gone = graph.retract(named), set(named) & known
-            assert (set(names(graph, change.retracted)), change.repeated) == (gone, 0)
-            assert (len(change.retracted), change.absent) == (len(gone), len(named) - len(gone))
+            change = graph.retract(named)
+            gone = set(named) & known
+            assert set(names(graph, change.retracted)) == gone
+            assert len(change.retracted) == len(gone)
+            assert change.repeated == 0
+            assert change.absent == len(named) - len(gone)
             assert not len(change.added)
         assert_sorted_and_touched(graph, change)
         known = surviving([("add", sorted(known)), (doing, named)])
@@ -220,45 +230,53 @@ def test_a_change_tells_what_came_and_went_and_counts_the_rest(history: list[Ste
 def assert_sorted_and_touched(graph: Graph, change: Change) -> None:
     rows = [*change.added.tolist(), *change.retracted.tolist()]
     assert rows == sorted(rows, key=lambda row: (row[1], row[0], row[2]))
-    assert change.entities.tolist() == sorted(
-        {entity for head, _, tail in rows for entity in (head, tail)}
-    )
-    assert change.relations.tolist() == sorted(
-        {label for _, relation, _ in rows for label in (relation, relation + 1)}
-    )
+    heads = {head for head, _, _ in rows}
+    tails = {tail for _, _, tail in rows}
+    assert change.entities.tolist() == sorted(heads | tails)
+    directions = {direction for _, direction, _ in rows}
+    inverses = {inverse(direction) for direction in directions}
+    assert change.relations.tolist() == sorted(directions | inverses)
 
 
 def names(graph: Graph, rows: np.ndarray[tuple[int, int], np.dtype[np.int32]]) -> Iterator[Fact]:
-    for head, relation, tail in rows.tolist():
-        yield graph.entities[head], graph.relations[relation >> 1], graph.entities[tail]
+    for head, direction, tail in rows.tolist():
+        relation = graph.relations[relation_of(direction)]
+        yield graph.entities[head], relation, graph.entities[tail]
 
 
 @given(fact_lists())
 def test_every_edge_is_there_in_both_directions(added: list[Fact]) -> None:
     graph = Graph.of(added)
-    found = {
-        (graph.entities[entity], graph.relation_name(relation), graph.entities[tail])
-        for relation in range(2 * len(graph.relations))
-        for entity in range(len(graph.entities))
-        for tail in graph.answers(entity, relation).tolist()
-    }
-    assert found == {*added, *((tail, f"{relation}⁻¹", head) for head, relation, tail in added)}
-    assert all(inverse(inverse(relation)) == relation != inverse(relation) for relation in range(6))
+    found = set()
+    for direction in range(graph.directions):
+        relation = graph.relation_name(direction)
+        for entity, head in enumerate(graph.entities.names):
+            for tail in graph.answers(entity, direction).tolist():
+                found.add((head, relation, graph.entities[tail]))
+    inverses = {(tail, f"{relation}⁻¹", head) for head, relation, tail in added}
+    assert found == set(added) | inverses
+
+
+def test_the_inverse_of_the_inverse_is_the_relation() -> None:
+    for direction in range(6):
+        assert inverse(direction) != direction
+        assert inverse(inverse(direction)) == direction
 
 
 @given(fact_lists())
 def test_edges_are_grouped_by_head_and_sorted(added: list[Fact]) -> None:
     graph = Graph.of(added)
-    for relation in range(2 * len(graph.relations)):
+    for relation in range(graph.directions):
         heads, offsets, tails = graph.edges(relation)
         assert heads.tolist() == sorted(set(heads.tolist()))
-        assert (offsets[0], offsets[-1], len(offsets)) == (0, len(tails), len(heads) + 1)
-        for head, start, end in zip(
-            heads.tolist(), offsets.tolist(), offsets[1:].tolist(), strict=False
-        ):
-            assert tails[start:end].tolist() == sorted(set(tails[start:end].tolist()))
-            assert start < end
-            assert graph.answers(head, relation).tolist() == tails[start:end].tolist()
+        assert offsets[0] == 0
+        assert offsets[-1] == len(tails)
+        assert len(offsets) == len(heads) + 1
+        for row, head in enumerate(heads.tolist()):
+            own = tails[offsets[row] : offsets[row + 1]].tolist()
+            assert own
+            assert own == sorted(set(own))
+            assert graph.answers(head, relation).tolist() == own
 
 
 @given(histories(), facts)
@@ -292,11 +310,10 @@ def test_reading_a_graph_changes_nothing_in_it() -> None:
 
 def test_a_hundred_thousand_facts_in_odd_batches_are_the_graph_of_one_bulk_add() -> None:
     random = Random(7)
-    many = [
-        (f"e{random.randrange(20_000)}", f"r{random.randrange(11)}", f"e{random.randrange(20_000)}")
-        for _ in range(100_000)
-    ]
-    bulk, batched, start = Graph.of(iter(many)), Graph(), 0
+    many = [random_fact(random, 20_000, 11, 20_000) for _ in range(100_000)]
+    bulk = Graph.of(iter(many))
+    batched = Graph()
+    start = 0
     while start < len(many):
         size = random.choice([1, 3, 37, 999, 2_501, 30_011])
         batched.add(many[start : start + size])
@@ -328,5 +345,5 @@ def test_retracting_entities_is_retracting_all_their_facts(
     change = graph.retract([*sorted(gone), *sorted(theirs)[:1]])
     assert set(graph.facts()) == known - theirs
     assert len(change.retracted) == len(theirs)
-    without_facts = gone - {name for fact in theirs for name in (fact.head, fact.tail)}
+    without_facts = gone - oracle.entities(theirs)
     assert change.absent == len(without_facts)

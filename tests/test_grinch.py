@@ -2,6 +2,7 @@
 what always holds of it, and where it agrees with clustering anew.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from random import Random
 
@@ -31,7 +32,7 @@ from casegraph.similarity.clusters.assignment import EVERYONE, Clusters
 from casegraph.similarity.clusters.grinch import update
 from casegraph.similarity.clusters.hac import grow
 from casegraph.similarity.clusters.tree import in_order, read, written
-from casegraph.similarity.profiles import Profiles
+from casegraph.similarity.profiles import NONE, Profiles
 
 GRINCH = Settings(clustering="grinch", threshold=0.5)
 THRESHOLDS = [-1.0, 0.0, 0.2, 0.3333333, 0.5, 0.66, 0.75, 0.9, 1.0]
@@ -39,9 +40,11 @@ THRESHOLDS = [-1.0, 0.0, 0.2, 0.3333333, 0.5, 0.66, 0.75, 0.9, 1.0]
 
 def states(history: list[Step]) -> Iterator[tuple[Graph, Profiles, Ids]]:
     """The graph and its profiles after each step, and who was reshaped by it."""
-    graph, profiles = Graph(), Profiles()
+    graph = Graph()
+    profiles = Profiles()
     for step in history:
-        graph, profiles = played([step], graph.copy()), profiles.copy()
+        graph = played([step], graph.copy())
+        profiles = profiles.copy()
         yield graph, profiles, profiles.refresh(graph, ids(range(len(graph.entities))))
 
 
@@ -53,10 +56,10 @@ def tree_of(clusters: Clusters) -> ClusterTree:
 def seen(clusters: Clusters) -> object:
     """Everything that can be seen of clusters, sums included."""
     tree = tree_of(clusters)
-    sums = [
-        (node, [column.tolist() for column in tree.sum(place)])
-        for place, node in nodes_of(tree).items()
-    ]
+    sums = []
+    for place, node in nodes_of(tree).items():
+        relations, values = tree.sum(place)
+        sums.append((node, relations.tolist(), values.tolist()))
     return tree.shape().tolist(), sums, clusters.entities.tolist()
 
 
@@ -65,21 +68,22 @@ def assert_whole(tree: ClusterTree, profiles: Profiles) -> None:
     and every node is its children, added up.
     """
     nodes = nodes_of(tree)
-    found = {node.profile: (place, node.size) for place, node in nodes.items() if node.profile >= 0}
-    assert {profile: size for profile, (_, size) in found.items()} == {
-        profile: len(profiles.members(profile)) for profile in profiles.living()
-    }
-    for profile, (place, size) in found.items():
+    leaf_of = {node.profile: place for place, node in nodes.items() if node.profile >= 0}
+    assert sorted(leaf_of) == list(profiles.living())
+    for profile, place in leaf_of.items():
+        size = nodes[place].size
+        assert size == len(profiles.members(profile))
         relations, values = tree.sum(place)
         assert relations.tolist() == profiles.relations(profile).tolist()
-        assert values.tolist() == pytest.approx(
-            [size / np.sqrt(len(relations))] * len(relations), rel=1e-15
-        )
+        each = size / np.sqrt(len(relations))
+        assert values.tolist() == pytest.approx([each] * len(relations), rel=1e-15)
+
     for place, node in joins_of(tree).items():
         relations, values = tree.sum(place)
         total = np.zeros(relations.max() + 1)
         for child in (node.left, node.right):
-            total[tree.sum(child)[0]] += tree.sum(child)[1]
+            of_child, added = tree.sum(child)
+            total[of_child] += added
         assert relations.tolist() == np.flatnonzero(total).tolist()
         assert values.tolist() == total[relations].tolist()
         assert node.size == nodes[node.left].size + nodes[node.right].size
@@ -100,12 +104,13 @@ def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
-        tree, facts = tree_of(clusters), oracle.both_ways(list(graph.facts()))
+        tree = tree_of(clusters)
+        facts = oracle.both_ways(list(graph.facts()))
         for node in joins_of(tree).values():
-            one, two = (
-                members(graph, profiles, leaves(tree, child)) for child in (node.left, node.right)
-            )
-            assert node.linkage == pytest.approx(oracle.average_linkage(facts, one, two), abs=1e-11)
+            one = members(graph, profiles, leaves(tree, node.left))
+            two = members(graph, profiles, leaves(tree, node.right))
+            mean = oracle.average_linkage(facts, one, two)
+            assert node.linkage == pytest.approx(mean, abs=1e-11)
 
 
 @given(histories())
@@ -113,17 +118,18 @@ def test_every_profile_is_in_one_cluster_and_its_entities_with_it(history: list[
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
-        cut = dict(
-            zip(
-                *(column.tolist() for column in tree_of(clusters).cut(GRINCH.threshold)),
-                strict=True,
-            )
-        )
-        assert sorted(cut) == list(profiles.living())
-        expected = [
-            EVERYONE if profile < 0 else min(other for other in cut if cut[other] == cut[profile])
-            for profile in map(profiles.of, range(len(graph.entities)))
-        ]
+        below, nodes = tree_of(clusters).cut(GRINCH.threshold)
+        node_of = dict(zip(below.tolist(), nodes.tolist(), strict=True))
+        assert sorted(node_of) == list(profiles.living())
+
+        expected = []
+        for entity in range(len(graph.entities)):
+            profile = profiles.of(entity)
+            if profile == NONE:
+                expected.append(EVERYONE)
+            else:
+                own = [other for other in node_of if node_of[other] == node_of[profile]]
+                expected.append(min(own))
         assert clusters.entities.tolist() == expected
 
 
@@ -131,12 +137,12 @@ def test_every_profile_is_in_one_cluster_and_its_entities_with_it(history: list[
 def test_who_moved_is_exactly_who_has_another_cluster(history: list[Step]) -> None:
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     for graph, profiles, reshaped in states(history):
-        before = clusters.entities.tolist() + [EVERYONE] * len(graph.entities)
+        before = clusters.entities.tolist()
+        before += [EVERYONE] * (len(graph.entities) - len(before))
         clusters, moved = clusters.after(graph, profiles, reshaped)
         after = clusters.entities.tolist()
-        assert moved.tolist() == [
-            entity for entity in range(len(after)) if after[entity] != before[entity]
-        ]
+        differing = [entity for entity, cluster in enumerate(after) if cluster != before[entity]]
+        assert moved.tolist() == differing
 
 
 @given(histories())
@@ -151,18 +157,17 @@ def test_a_change_leaves_the_state_before_it_as_it_was(history: list[Step]) -> N
 
 @given(histories())
 def test_a_cluster_whose_profiles_stay_together_keeps_its_id(history: list[Step]) -> None:
-    clusters, before = Clusters.of(Graph(), Profiles(), GRINCH), dict[frozenset[int], int]()
+    clusters = Clusters.of(Graph(), Profiles(), GRINCH)
+    before = dict[frozenset[int], int]()
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
-        label_of = {
-            profile: int(clusters.entities[profiles.members(profile)[0]])
-            for profile in profiles.living()
-        }
-        now = {
-            frozenset(profile for profile in label_of if label_of[profile] == label): label
-            for label in label_of.values()
-        }
-        assert all(before.get(together, label) == label for together, label in now.items())
+        profiles_of_cluster = defaultdict(set)
+        for profile in profiles.living():
+            member = profiles.members(profile)[0]
+            profiles_of_cluster[int(clusters.entities[member])].add(profile)
+        now = {frozenset(together): label for label, together in profiles_of_cluster.items()}
+        for together, label in now.items():
+            assert before.get(together, label) == label
         before = now
 
 
@@ -191,16 +196,15 @@ def played_clusters(history: list[Step], first: list[Fact]) -> list[list[set[fro
     found = []
     for doing, named in history:
         cases.update(**{doing: named})
-        graph, profiles, tree = cases.graph, cases.state.profiles, tree_of(cases.state.clusters)
-        found.append(
-            [
-                {
-                    members(graph, profiles, leaves(tree, node))
-                    for node in set(tree.cut(threshold)[1].tolist())
-                }
-                for threshold in THRESHOLDS
-            ]
-        )
+        graph = cases.graph
+        profiles = cases.state.profiles
+        tree = tree_of(cases.state.clusters)
+        at_thresholds = []
+        for threshold in THRESHOLDS:
+            _, nodes = tree.cut(threshold)
+            parts = {members(graph, profiles, leaves(tree, node)) for node in nodes.tolist()}
+            at_thresholds.append(parts)
+        found.append(at_thresholds)
     return found
 
 
@@ -219,9 +223,8 @@ def test_ids_do_not_matter_in_larger_graphs_full_of_ties() -> None:
         later = random_facts(random, entities=40, relations=4, facts=8)
         history: list[Step] = [("add", facts), ("add", later), ("retract", facts[::5])]
         other = [(doing, shuffled(random, named)) for doing, named in history]
-        assert played_clusters(history, []) == played_clusters(
-            other, shuffled(random, facts + later)
-        )
+        first = shuffled(random, facts + later)
+        assert played_clusters(history, []) == played_clusters(other, first)
 
 
 def separated(random: Random, kinds: int = 5, entities: int = 60) -> list[Fact]:
@@ -230,23 +233,23 @@ def separated(random: Random, kinds: int = 5, entities: int = 60) -> list[Fact]:
     """
     facts = []
     for number in range(entities):
-        kind, lacking = number % kinds, random.randrange(12)
-        facts += [
-            (f"e{number}", f"kind{kind} r{relation}", f"value{kind} {relation}")
-            for relation in range(8)
-            if relation != lacking
-        ]
+        kind = number % kinds
+        lacking = random.randrange(12)
+        for relation in range(8):
+            if relation != lacking:
+                tail = f"value{kind} {relation}"
+                facts.append((f"e{number}", f"kind{kind} r{relation}", tail))
     return shuffled(random, facts)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_clusters_that_lie_well_apart_are_those_of_clustering_anew(seed: int) -> None:
     facts = separated(Random(seed))
-    hac, once, streamed = (
-        CaseBase(GRINCH.but(clustering=way)) for way in ("hac", "grinch", "grinch")
-    )
-    for cases in (hac, once):
-        cases.update(add=facts)
+    hac = CaseBase(GRINCH.but(clustering="hac"))
+    hac.update(add=facts)
+    once = CaseBase(GRINCH)
+    once.update(add=facts)
+    streamed = CaseBase(GRINCH)
     for start in range(0, len(facts), 7):
         streamed.update(add=facts[start : start + 7])
     expected = named(hac)
@@ -264,7 +267,8 @@ def test_a_tree_grown_at_once_can_be_continued(added: list[Fact], history: list[
     profiles = profiles_of(graph)
     clusters = Clusters.cut(grow(graph, profiles), profiles, GRINCH)
     for doing, named in history:
-        graph, profiles = played([(doing, named)], graph.copy()), profiles.copy()
+        graph = played([(doing, named)], graph.copy())
+        profiles = profiles.copy()
         reshaped = profiles.refresh(graph, ids(range(len(graph.entities))))
         clusters, _ = clusters.after(graph, profiles, reshaped)
         assert_whole(tree_of(clusters), profiles)
@@ -275,7 +279,8 @@ def test_a_tree_that_was_written_down_is_read_as_it_was(history: list[Step]) -> 
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
-        again = Clusters.cut(read(written(tree_of(clusters), profiles), profiles), profiles, GRINCH)
+        shape = written(tree_of(clusters), profiles)
+        again = Clusters.cut(read(shape, profiles), profiles, GRINCH)
         assert again.tree is not None
         assert again.tree.shape().tolist() == tree_of(clusters).shape().tolist()
         assert again.entities.tolist() == clusters.entities.tolist()
@@ -283,15 +288,19 @@ def test_a_tree_that_was_written_down_is_read_as_it_was(history: list[Step]) -> 
 
 
 def test_every_node_is_that_of_the_algorithm_by_the_book() -> None:
-    random, grafts, swaps = Random(11), 0, 0
+    random = Random(11)
+    grafts = 0
+    swaps = 0
     for _ in range(60):
         added = random_facts(random, entities=14, relations=6, facts=34)
-        graph, by_the_book = Graph.of(added), oracle.Grinch(oracle.both_ways(added))
+        graph = Graph.of(added)
+        by_the_book = oracle.Grinch(oracle.both_ways(added))
         profiles = profiles_of(graph)
         for profile in in_order(graph, profiles, profiles.living()):
             by_the_book.insert(members(graph, profiles, [profile]))
         tree = tree_of(Clusters.of(graph, profiles, GRINCH))
         found = {members(graph, profiles, leaves(tree, place)) for place in nodes_of(tree)}
         assert found == {node.names for node in by_the_book.root.all}
-        grafts, swaps = grafts + by_the_book.grafts, swaps + by_the_book.swaps
+        grafts += by_the_book.grafts
+        swaps += by_the_book.swaps
     assert min(grafts, swaps) > 10

@@ -200,7 +200,8 @@ def test_what_a_signal_handler_raises_ends_the_kernel() -> None:
 
 
 def test_a_handler_that_raises_nothing_lets_the_kernel_go_on() -> None:
-    graph, heard = crowd(40, 5), list[int]()
+    graph = crowd(40, 5)
+    heard = list[int]()
     expected = Counting(graph, Settings(max_length=2)).cycles(np.arange(40, dtype=np.int32))
     before = signal.signal(signal.SIGALRM, lambda number, frame: heard.append(number))
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
@@ -223,8 +224,10 @@ def test_a_kernel_that_shows_its_progress_is_interrupted_too() -> None:
 
 
 def test_whoever_writes_to_the_counters_stops_a_kernel_in_another_thread() -> None:
-    graph, everyone = crowd(90, 5).kernel, np.arange(90, dtype=np.int32)
-    counters, failures = np.zeros(2, dtype=np.int64), list[BaseException]()
+    graph = crowd(90, 5).kernel
+    everyone = np.arange(90, dtype=np.int32)
+    counters = np.zeros(2, dtype=np.int64)
+    failures = list[BaseException]()
 
     def work() -> None:
         try:
@@ -242,7 +245,8 @@ def test_whoever_writes_to_the_counters_stops_a_kernel_in_another_thread() -> No
 
 def test_a_case_base_answers_as_ever_after_an_interrupt() -> None:
     facts = list(crowd(90, 5).facts())
-    cases, untouched = CaseBase(Settings(counting=10**9)), CaseBase(Settings(counting=10**9))
+    cases = CaseBase(Settings(counting=10**9))
+    untouched = CaseBase(Settings(counting=10**9))
     cases.update(add=facts)
     untouched.update(add=facts)
     with alarm(0.2), pytest.raises(TooLate):
@@ -251,7 +255,8 @@ def test_a_case_base_answers_as_ever_after_an_interrupt() -> None:
 
 
 def test_a_tree_whose_insertion_was_interrupted_is_not_used_any_more() -> None:
-    tree, leaves = kernels.ClusterTree(), 1 << 16
+    tree = kernels.ClusterTree()
+    leaves = 1 << 16
     nodes = [
         tree.leaf(leaf, np.array([leaf, leaves + leaf], dtype=np.int32), 1)
         for leaf in range(leaves)

@@ -34,13 +34,15 @@ if os.name == "posix":
 # At how many points one kind of work is interrupted around its writes, after them
 # and anywhere, by settings.
 POINTS = {"default": 1_000_000, "paper": 60} if DEEP else {"default": 6}
+SECONDS = 1500 if DEEP else 90  # a process may take, until it is taken to hang
 SHOWN = 5  # failures
 START = set(random_facts(Random(17), entities=7, relations=3, facts=30))
 COME = [("alice", "knows", "bob"), ("alice", "r0", "e1"), ("e2", "r1", "carol")]
 GONE: list[Fact | str] = [*sorted(START)[:2], "e3"]
 AFTER = {fact for fact in START if fact not in GONE and "e3" not in fact} | set(COME)
 NEXT = [("dave", "r0", "e1"), ("erin", "meets", "e2")]
-ENTITIES, RELATIONS = ["e1", "e2", "alice", "dave", "erin"], ["r0", "r1", "knows", "meets"]
+ENTITIES = ["e1", "e2", "alice", "dave", "erin"]
+RELATIONS = ["r0", "r1", "knows", "meets"]
 
 needs_signals = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="no interval timers on this system"
@@ -140,7 +142,8 @@ def assert_store_sound(store: CaseStore, possible: tuple[set[Fact], ...], chosen
 
     Then it opens, and keeps what it acknowledges next.
     """
-    folder, memory = store.folder, facts_of(store)
+    folder = store.folder
+    memory = facts_of(store)
     assert memory in possible, "neither all nor nothing is in memory"
     assert_says_what_a_rebuild_says(store, chosen)
     disk = facts_of(CaseStore.open(folder, read_only=True))
@@ -158,7 +161,8 @@ def assert_store_sound(store: CaseStore, possible: tuple[set[Fact], ...], chosen
     sequence = store.sequence
     store.update(retract=NEXT[:1], add=[("frank", "meets", "dave")])
     kept = (kept - {NEXT[0]}) | {("frank", "meets", "dave")}
-    assert (facts_of(store), store.sequence) == (kept, sequence + 1)
+    assert facts_of(store) == kept
+    assert store.sequence == sequence + 1
     store.close()
     with CaseStore.open(folder) as again:
         assert (facts_of(again), again.sequence, again.torn) == (kept, sequence + 1, 0), (
@@ -177,7 +181,8 @@ def each_chance(
     """
     found: list[tuple[int, list[int]]] = []
     act(Path(folder, "counting"), lambda work: found.append(chances(work)))
-    failures, chosen = [], sampled(*found[0], points)
+    failures = []
+    chosen = sampled(*found[0], points)
     for chance in chosen:
         where: list[str] = []
         try:
@@ -205,10 +210,8 @@ def memory_interrupted(name: str, chosen: str, folder: str, points: int) -> list
 
 
 def store_interrupted(name: str, chosen: str, folder: str, points: int) -> list[Any]:
-    work, template = (
-        ON_DISK[name],
-        made(Path(folder, "template"), SETTINGS[chosen], empty=ON_DISK[name].empty),
-    )
+    work = ON_DISK[name]
+    template = made(Path(folder, "template"), SETTINGS[chosen], empty=ON_DISK[name].empty)
 
     def act(trial: Path, through: Callable[[Any], Any]) -> None:
         shutil.copytree(template, trial)
@@ -259,7 +262,10 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
 
     A store forgets its history now and then, under signals, too.
     """
-    random, alarm, hits, reopened = Random(5), Alarm(), 0, 0
+    random = Random(5)
+    alarm = Alarm()
+    hits = 0
+    reopened = 0
     cases = CaseBase() if kind == "CaseBase" else CaseStore.open(Path(folder, "store"))
     cases.update(add=START)
     taken = median(
@@ -271,18 +277,18 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
             break
         before = facts_of(cases)
         if kind == "CaseStore" and number % 50 == 49:
-            after, seconds, work = before, 4 * taken, partial(forgetting, cases)
+            after = before
+            seconds = 4 * taken
+            work = partial(forgetting, cases)
         else:
             come = {
                 *random_facts(random, entities=9, relations=3, facts=4),
                 (f"new {number}", "r0", "e1"),
             }
             gone = {fact for fact in sorted(before) if random.random() < 0.2}
-            after, seconds, work = (
-                (before - gone) | come,
-                taken,
-                partial(changed, cases, come, gone),
-            )
+            after = (before - gone) | come
+            seconds = taken
+            work = partial(changed, cases, come, gone)
         hit = alarm.interrupts(work, random.uniform(1e-5, 1.5 * seconds))
         hits += hit
         possible = (before, after) if hit else (after,)
@@ -301,7 +307,8 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
 
 def as_on_disk(store: CaseStore, possible: tuple[set[Fact], ...], when: str) -> CaseStore:
     """The store, or the one opened in its place if it refuses to write."""
-    disk, memory = facts_of(CaseStore.open(store.folder, read_only=True)), facts_of(store)
+    disk = facts_of(CaseStore.open(store.folder, read_only=True))
+    memory = facts_of(store)
     assert disk in possible, f"{when}: neither all nor nothing is on disk"
     try:
         store.update(add=[("probe", "r0", "e1")])
@@ -345,7 +352,9 @@ def _large_update(kind: str, folder: str, spare: int | None) -> list[Any]:
         if kind == "CaseBase"
         else CaseStore.open(made(place, Settings(), empty=False))
     )
-    before, failed, problems = _status("VmSize"), False, list[str]()
+    before = _status("VmSize")
+    failed = False
+    problems = list[str]()
     resource.setrlimit(resource.RLIMIT_AS, (-1 if spare is None else before + spare, -1))
     try:
         cases.update(add=LARGE)
@@ -387,6 +396,14 @@ def _status(name: str) -> int:
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
+def interrupted_apart(
+    work: Callable[[str, str, str, int], list[Any]], name: str, chosen: str, folder: Path
+) -> int:
+    """Interrupt some work in a process of its own; returns how many interrupts there were."""
+    found = apart(work, name, chosen, str(folder), POINTS[chosen], seconds=SECONDS)
+    return assert_none(found)
+
+
 def assert_none(found: list[Any]) -> int:
     """No failure; returns how many interrupts there were."""
     tried, failures = found
@@ -403,15 +420,8 @@ settings_chosen = pytest.mark.parametrize("chosen", list(POINTS))
 def test_a_case_base_interrupted_at_any_chance_has_done_all_or_nothing(
     name: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(
-        memory_interrupted,
-        name,
-        chosen,
-        str(memory_folder),
-        POINTS[chosen],
-        seconds=1500 if DEEP else 90,
-    )
-    tally("interrupts at a chance, CaseBase", assert_none(found))
+    interrupts = interrupted_apart(memory_interrupted, name, chosen, memory_folder)
+    tally("interrupts at a chance, CaseBase", interrupts)
 
 
 @settings_chosen
@@ -419,15 +429,8 @@ def test_a_case_base_interrupted_at_any_chance_has_done_all_or_nothing(
 def test_a_store_interrupted_at_any_chance_equals_its_disk_or_says_to_open_it_again(
     name: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(
-        store_interrupted,
-        name,
-        chosen,
-        str(memory_folder),
-        POINTS[chosen],
-        seconds=1500 if DEEP else 90,
-    )
-    tally("interrupts at a chance, CaseStore", assert_none(found))
+    interrupts = interrupted_apart(store_interrupted, name, chosen, memory_folder)
+    tally("interrupts at a chance, CaseStore", interrupts)
 
 
 @settings_chosen
@@ -435,15 +438,8 @@ def test_a_store_interrupted_at_any_chance_equals_its_disk_or_says_to_open_it_ag
 def test_opening_a_store_that_was_interrupted_at_any_chance_lets_it_be_opened_again(
     name: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(
-        opening_interrupted,
-        name,
-        chosen,
-        str(memory_folder),
-        POINTS[chosen],
-        seconds=1500 if DEEP else 90,
-    )
-    tally("interrupts at a chance, opening a CaseStore", assert_none(found))
+    interrupts = interrupted_apart(opening_interrupted, name, chosen, memory_folder)
+    tally("interrupts at a chance, opening a CaseStore", interrupts)
 
 
 @needs_signals
@@ -452,9 +448,7 @@ def test_signals_at_random_moments_lose_nothing(
     kind: str, memory_folder: Path, tally: Tally
 ) -> None:
     times = 5000 if DEEP else 100
-    hits, _ = apart(
-        living_under_signals, kind, str(memory_folder), times, seconds=1500 if DEEP else 90
-    )
+    hits, _ = apart(living_under_signals, kind, str(memory_folder), times, seconds=SECONDS)
     assert hits == times
     tally(f"signals at random moments, {kind}", hits)
 

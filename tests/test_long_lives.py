@@ -34,7 +34,9 @@ every_life = pytest.mark.parametrize("name", list(LIVES))
 
 def lived(cases: CaseBase, name: str) -> tuple[list[Size], list[Size]]:
     """The sizes of a case base early and late in its life."""
-    life, early, late = LIVES[name], list[Size](), list[Size]()
+    life = LIVES[name]
+    early = list[Size]()
+    late = list[Size]()
     life.begin(cases)
     for number, update in enumerate(life.updates(cases)):
         if number % EVERY == 0 and WINDOW <= number <= 2 * WINDOW:
@@ -64,7 +66,8 @@ def assert_bounded(cases: CaseBase, early: list[Size], late: list[Size]) -> None
 
 def assert_says_what_a_rebuild_says(cases: CaseBase, other: CaseBase) -> None:
     facts = sorted(facts_of(cases))
-    entities, relations = sorted({fact[0] for fact in facts}), sorted({fact[1] for fact in facts})
+    entities = sorted({fact[0] for fact in facts})
+    relations = sorted({fact[1] for fact in facts})
     questions = questions_about(other, entities[:: max(1, len(entities) // 6)], relations[:12])
     assert facts == sorted(facts_of(other))
     assert said(cases, questions) == said(other, questions)

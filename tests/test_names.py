@@ -48,7 +48,8 @@ def test_ranks_are_the_order_of_names_after_every_batch(batches: list[list[str]]
 
 
 def test_ranks_are_the_order_of_names_whether_few_or_many_are_new() -> None:
-    names, given_so_far = Names(), 0
+    names = Names()
+    given_so_far = 0
     for new in (3, 1, 64, 65, 5_000, 1, 64, 77, 79, 200, 0, 1):
         names = extended(
             names, [f"name {(given_so_far + number) * 7919 % 100_003}" for number in range(new)]

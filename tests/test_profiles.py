@@ -61,7 +61,8 @@ def test_profiles_and_their_copy_can_each_go_on(history: list[Step], more: list[
     graph = Graph()
     profiles = kept_up_to_date(history, graph)
     before = by_relations(graph, profiles)
-    copy, other = profiles.copy(), graph.copy()
+    copy = profiles.copy()
+    other = graph.copy()
     for doing, named in more:
         change = other.add(named) if doing == "add" else other.retract(named)
         copy.refresh(other, change.entities)
@@ -98,7 +99,9 @@ def test_every_entity_is_a_member_of_its_own_profile_and_of_no_other(history: li
 
 @given(histories())
 def test_refresh_names_the_entities_whose_profile_changed(history: list[Step]) -> None:
-    graph, profiles, before = Graph(), Profiles(), oracle.both_ways([])
+    graph = Graph()
+    profiles = Profiles()
+    before = oracle.both_ways([])
     for doing, named in history:
         change = graph.add(named) if doing == "add" else graph.retract(named)
         after = oracle.both_ways(graph.facts())
@@ -115,7 +118,8 @@ def test_refresh_names_the_entities_whose_profile_changed(history: list[Step]) -
 
 @given(fact_lists(least=1))
 def test_similarity_is_the_cosine_of_the_oracle(added: list[Fact]) -> None:
-    graph, facts = Graph.of(added), oracle.both_ways(added)
+    graph = Graph.of(added)
+    facts = oracle.both_ways(added)
     profiles = profiles_of(graph)
     for one, name in enumerate(graph.entities.names):
         for other, other_name in enumerate(graph.entities.names):
@@ -132,7 +136,7 @@ def test_what_profiles_have_in_common_is_counted_for_all_at_once(added: list[Fac
     assert profiles.sizes().tolist() == list(map(len, sets))
     for profile in profiles.living():
         assert profiles.common(profile).tolist() == [len(sets[profile] & other) for other in sets]
-    for relation in range(2 * len(graph.relations)):
+    for relation in range(graph.directions):
         assert profiles.having(relation).tolist() == [
             profile for profile, own in enumerate(sets) if relation in own
         ]

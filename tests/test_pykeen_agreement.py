@@ -107,7 +107,8 @@ def feed(
     evaluator: Theirs, side: str, table: Theirs, known: Theirs, asked: list[list[int]]
 ) -> None:
     """As PyKEEN's own loop does: filter all known answers, put the target back, rank it."""
-    batch, column = torch.tensor(asked), 0 if side == "head" else 2
+    batch = torch.tensor(asked)
+    column = 0 if side == "head" else 2
     place = torch.arange(len(batch))
     targets = table[place, batch[:, column]]
     positives, _ = pykeen.create_sparse_positive_filter_(

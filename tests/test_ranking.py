@@ -9,14 +9,20 @@ from casegraph.answering.query import Standings
 from casegraph.evaluation.ranking import HITS, Ranks, metrics, ranks, unreached
 
 TIES = ["realistic", "optimistic", "pessimistic"]
+# How many are better, how many are equal, and whether the head is asked for.
+RANKED = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()),
+    min_size=1,
+    max_size=30,
+)
 
 
 def standing(*rows: tuple[float, int, int, int]) -> Standings:
     """One row (score, better, equal, earlier) for each target."""
-    score, better, equal, earlier = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-    return Standings(
-        score, better.astype(np.int64), equal.astype(np.int64), earlier.astype(np.int64)
-    )
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    score = columns[0]
+    better, equal, earlier = columns[1:].astype(np.int64)
+    return Standings(score, better, equal, earlier)
 
 
 def counts(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -25,10 +31,8 @@ def counts(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 def only(found: Ranks) -> list[float]:
     """Optimistic, realistic, pessimistic and original rank of the one target."""
-    return [
-        float(rank[0])
-        for rank in (found.optimistic, found.realistic, found.pessimistic, found.original)
-    ]
+    columns = [found.optimistic, found.realistic, found.pessimistic, found.original]
+    return [float(column[0]) for column in columns]
 
 
 def test_a_target_that_nothing_ties_with_has_one_rank() -> None:
@@ -63,18 +67,14 @@ def test_metrics_are_means_over_sides() -> None:
     # Realistic: 1, 5, 11.5.
     found = ranks(standing((1, 0, 0, 0), (1, 3, 2, 1), (0, 1, 0, 0)), counts(20, 20, 20))
     values = metrics(found, np.array([False, False, True]))
-    assert values["both.realistic.inverse_harmonic_mean_rank"] == pytest.approx(
-        (1 + 1 / 5 + 1 / 11.5) / 3, abs=1e-15
-    )
-    assert values["tail.realistic.inverse_harmonic_mean_rank"] == pytest.approx(
-        (1 + 1 / 5) / 2, abs=1e-15
-    )
-    assert values["both.optimistic.inverse_harmonic_mean_rank"] == pytest.approx(
-        (1 + 1 / 4 + 1 / 2) / 3, abs=1e-15
-    )
-    assert values["both.pessimistic.arithmetic_mean_rank"] == pytest.approx(
-        (1 + 6 + 21) / 3, abs=1e-15
-    )
+    expected = {
+        "both.realistic.inverse_harmonic_mean_rank": (1 + 1 / 5 + 1 / 11.5) / 3,
+        "tail.realistic.inverse_harmonic_mean_rank": (1 + 1 / 5) / 2,
+        "both.optimistic.inverse_harmonic_mean_rank": (1 + 1 / 4 + 1 / 2) / 3,
+        "both.pessimistic.arithmetic_mean_rank": (1 + 6 + 21) / 3,
+    }
+    for name, value in expected.items():
+        assert values[name] == pytest.approx(value, abs=1e-15)
     assert [values[f"both.realistic.hits_at_{k}"] for k in HITS] == [1 / 3, 1 / 3, 2 / 3, 2 / 3]
     assert [values[f"head.optimistic.hits_at_{k}"] for k in HITS] == [0, 1, 1, 1]
 
@@ -96,12 +96,7 @@ def test_metrics_have_flat_names_and_only_of_the_sides_that_were_asked() -> None
     assert all(type(value) is float for value in values.values())
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), min_size=1, max_size=30
-    ),
-    st.randoms(),
-)
+@given(RANKED, st.randoms())
 def test_metrics_do_not_depend_on_the_order_of_the_ranks(
     rows: list[tuple[int, int, bool]], random: Random
 ) -> None:
@@ -110,11 +105,7 @@ def test_metrics_do_not_depend_on_the_order_of_the_ranks(
     assert _metrics(rows) == _metrics(shuffled)
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), min_size=1, max_size=30
-    )
-)
+@given(RANKED)
 def test_pessimistic_is_never_better_than_realistic_nor_realistic_than_optimistic(
     rows: list[tuple[int, int, bool]],
 ) -> None:
@@ -131,8 +122,7 @@ def test_joined_ranks_keep_their_order() -> None:
 
 
 def _metrics(rows: list[tuple[int, int, bool]]) -> dict[str, float]:
-    found = ranks(
-        standing(*((1.0, better, equal, equal // 2) for better, equal, _ in rows)),
-        counts(*[200] * len(rows)),
-    )
+    standings = [(1.0, better, equal, equal // 2) for better, equal, _ in rows]
+    entities = [200] * len(rows)
+    found = ranks(standing(*standings), counts(*entities))
     return metrics(found, np.array([is_head for *_, is_head in rows]))

@@ -2,28 +2,29 @@
 from the surviving facts in one go.
 """
 
+from collections.abc import Iterable
 from random import Random
 
 import numpy as np
 import pytest
 from tests.histories import with_names
+from tests.strategies import random_fact
 
 from casegraph import kernels
 from casegraph.casebase import CaseBase
+from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
+from casegraph.similarity.clusters.assignment import EVERYONE
 
 COLUMNS = ("types", "hits", "reached", "right", "reached_open", "right_open")
 
 Fact = tuple[str, str, str]
 
 
-def some_fact(random: Random, entities: int = 7, relations: int = 3) -> Fact:
-    return (
-        f"e{random.randrange(entities)}",
-        f"r{random.randrange(relations)}",
-        f"e{random.randrange(entities)}",
-    )
+def some_fact(random: Random) -> Fact:
+    return random_fact(random, heads=7, relations=3, tails=7)
 
 
 def rebuilt(cases: CaseBase, facts: set[Fact]) -> CaseBase:
@@ -34,10 +35,8 @@ def rebuilt(cases: CaseBase, facts: set[Fact]) -> CaseBase:
 
 
 def assert_same_counts(cases: CaseBase, other: CaseBase, relation: int) -> None:
-    mine, theirs = (
-        cases.state.statistics.everyone(relation),
-        other.state.statistics.everyone(relation),
-    )
+    mine = cases.state.statistics.everyone(relation)
+    theirs = other.state.statistics.everyone(relation)
     for column in COLUMNS:
         assert np.array_equal(getattr(mine, column), getattr(theirs, column)), column
 
@@ -47,14 +46,13 @@ def live_through(random: Random, settings: Settings, steps: int) -> int:
 
     Returns how many counts were brought up to date.
     """
-    cases, kept_up = CaseBase(settings), 0
+    cases = CaseBase(settings)
+    kept_up = 0
     facts = {some_fact(random) for _ in range(random.randint(2, 14))}
     cases.update(add=sorted(facts))
     for _ in range(steps):
-        counted = random.sample(
-            range(cases.graph.directions), random.randint(0, cases.graph.directions)
-        )
-        for relation in counted:
+        directions = range(cases.graph.directions)
+        for relation in random.sample(directions, random.randint(0, len(directions))):
             cases.state.statistics.everyone(relation)
         gone = random.sample(sorted(facts), min(len(facts), random.randint(0, 2)))
         come = [some_fact(random) for _ in range(random.randint(0, 2))]
@@ -62,9 +60,8 @@ def live_through(random: Random, settings: Settings, steps: int) -> int:
         facts = (facts - set(gone)) | set(come)
         other = rebuilt(cases, facts)
         assert set(cases.graph.facts()) == facts
-        for relation in random.sample(
-            range(other.graph.directions), min(3, other.graph.directions)
-        ):
+        directions = range(other.graph.directions)
+        for relation in random.sample(directions, min(3, len(directions))):
             kept_up += cases.state.statistics.is_kept(relation)
             assert_same_counts(cases, other, relation)
     return kept_up
@@ -83,11 +80,13 @@ def test_answers_after_any_history_are_those_of_a_rebuild() -> None:
     random = Random(7)
     for settings in (Settings(), Settings.paper("WN18RR").but(max_length=3)):
         for _ in range(15):
-            cases, facts = CaseBase(settings), {some_fact(random) for _ in range(14)}
+            cases = CaseBase(settings)
+            facts = {some_fact(random) for _ in range(14)}
             cases.update(add=sorted(facts))
             for _ in range(4):
                 head, relation, _ = some_fact(random)
-                gone, come = random.sample(sorted(facts), 2), [some_fact(random)]
+                gone = random.sample(sorted(facts), 2)
+                come = [some_fact(random)]
                 if relation in cases.graph.relations:
                     cases.ask(head, relation)
                 cases.update(add=come, retract=gone)
@@ -107,15 +106,13 @@ def test_an_update_leaves_who_still_holds_the_old_cases_alone() -> None:
     cases = CaseBase()
     cases.update(add=[("a", "r", "b"), ("b", "s", "c"), ("a", "t", "c")])
     held = cases.state
-    before = {
-        relation: held.statistics.everyone(relation) for relation in range(held.graph.directions)
-    }
+    directions = range(held.graph.directions)
+    before = [held.statistics.everyone(relation) for relation in directions]
     cases.update(add=[("c", "r", "a")], retract=[("a", "t", "c")])
-    for relation, counts in before.items():
+    for relation, counts in enumerate(before):
+        now = held.statistics.everyone(relation)
         for column in COLUMNS:
-            assert np.array_equal(
-                getattr(held.statistics.everyone(relation), column), getattr(counts, column)
-            )
+            assert np.array_equal(getattr(now, column), getattr(counts, column))
     assert ("a", "t", "c") in held.graph
     assert ("c", "r", "a") not in held.graph
 
@@ -123,59 +120,53 @@ def test_an_update_leaves_who_still_holds_the_old_cases_alone() -> None:
 def test_the_cycles_through_an_edge_are_what_hits_lose_without_it() -> None:
     random = Random(3)
     for _ in range(200):
-        n, facts = (
-            random.randint(1, 5),
-            sorted({some_fact(random) for _ in range(random.randint(2, 16))}),
-        )
+        n = random.randint(1, 5)
+        facts = sorted({some_fact(random) for _ in range(random.randint(2, 16))})
         fact = random.choice(facts)
         graph = Graph.of(facts)
         lost = hits_of(graph, n)
         for key, hits in hits_of(graph.without([fact]), n).items():
             lost[key] -= hits
-        head, relation, tail = (
-            graph.entities.find(fact[0]),
-            graph.relations.find(fact[1]),
-            graph.entities.find(fact[2]),
-        )
+        head = graph.entities.find(fact[0])
+        relation = graph.relations.find(fact[1])
+        tail = graph.entities.find(fact[2])
         assert head is not None
         assert relation is not None
         assert tail is not None
-        labels, types, hits_, entities, _ = kernels.cycles_through(
-            graph.kernel, head, 2 * relation, tail, n, n
+        labels, types, through, entities, _ = kernels.cycles_through(
+            graph.kernel, head, forward(relation), tail, n, n
         )
-        found = {
-            (r, t): hits
-            for r, t, hits in zip(labels.tolist(), types.tolist(), hits_.tolist(), strict=True)
-        }
-        assert found == {key: hits for key, hits in lost.items() if hits}
-        before, after = own_hits(graph, n), own_hits(graph.without([fact]), n)
-        assert entities.tolist() == sorted({row[0] for row, _ in before.items() ^ after.items()})
+        expected = {key: hits for key, hits in lost.items() if hits}
+        assert numbers([labels, types, through]) == expected
+        before = own_hits(graph, n)
+        after = own_hits(graph.without([fact]), n)
+        changed = {entity for (entity, *_), _ in before.items() ^ after.items()}
+        assert entities.tolist() == sorted(changed)
 
 
-def own_hits(graph: Graph, n: int) -> dict[tuple[int, int, int], int]:
+def own_hits(graph: Graph, n: int) -> dict[tuple[int, ...], int]:
     """The hits of every entity alone, by entity, relation and path type."""
-    own = np.arange(len(graph.entities), dtype=np.int32)
-    columns = kernels.closed_paths(
-        graph.kernel, own, own, np.zeros(0, dtype=np.bool), n, n, 2, np.zeros(2, dtype=np.int64)
-    )
-    return {
-        (e, r, t): hits
-        for e, r, t, hits in zip(*(column.tolist() for column in columns), strict=True)
-    }
-
-
-def hits_of(graph: Graph, n: int) -> dict[tuple[int, int], int]:
     everyone = np.arange(len(graph.entities), dtype=np.int32)
-    columns = kernels.closed_paths(
-        graph.kernel,
-        everyone,
-        np.full_like(everyone, -1),
-        np.zeros(0, dtype=np.bool),
-        n,
-        n,
-        2,
-        np.zeros(2, dtype=np.int64),
-    )
-    return {
-        (r, t): hits for _, r, t, hits in zip(*(column.tolist() for column in columns), strict=True)
-    }
+    return numbers(closed_paths(graph, everyone, n))
+
+
+def hits_of(graph: Graph, n: int) -> dict[tuple[int, ...], int]:
+    """The hits of all entities together, by relation and path type."""
+    together = np.full(len(graph.entities), EVERYONE, dtype=np.int32)
+    return numbers(closed_paths(graph, together, n)[1:])
+
+
+def closed_paths(graph: Graph, clusters: Ids, n: int) -> tuple[Ids | Counts, ...]:
+    """Columns: cluster, relation, path type, hits."""
+    everyone = np.arange(len(graph.entities), dtype=np.int32)
+    wanted = np.zeros(0, dtype=np.bool)
+    counters = np.zeros(2, dtype=np.int64)
+    return kernels.closed_paths(graph.kernel, everyone, clusters, wanted, n, n, 2, counters)
+
+
+def numbers(columns: Iterable[Ids | Counts]) -> dict[tuple[int, ...], int]:
+    """The last column by the columns before it."""
+    found = {}
+    for *key, number in zip(*(column.tolist() for column in columns), strict=True):
+        found[tuple(key)] = number
+    return found

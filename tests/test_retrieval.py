@@ -25,7 +25,7 @@ from casegraph.similarity.retrieval import contextual_entities, nearest, similar
 def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int) -> None:
     """The contextual entities of every query are the oracle's, in its order."""
     for entity in sorted(oracle.entities(facts)):
-        for relation in range(2 * len(graph.relations)):
+        for relation in range(graph.directions):
             query = Query(graph.entities.names.index(entity), relation)
             near = [
                 graph.entities[other]
@@ -48,7 +48,8 @@ def test_contextual_entities_are_the_most_similar_that_have_the_relation(
 def test_contextual_entities_depend_on_the_surviving_facts_alone(
     history: list[Step], k: int
 ) -> None:
-    graph, profiles = Graph(), Profiles()
+    graph = Graph()
+    profiles = Profiles()
     for doing, named in history:
         change = graph.add(named) if doing == "add" else graph.retract(named)
         profiles.refresh(graph, change.entities)
@@ -59,7 +60,8 @@ def test_contextual_entities_do_not_depend_on_the_order_of_facts_in_graphs_of_ma
     random = Random(11)
     for _ in range(20):
         facts = random_facts(random, entities=30, relations=4, facts=60)
-        graph, other = Graph.of(facts), Graph.of(shuffled(random, facts))
+        graph = Graph.of(facts)
+        other = Graph.of(shuffled(random, facts))
         assert in_names(graph, k=7) == in_names(other, k=7)
 
 
@@ -71,13 +73,14 @@ def in_names(graph: Graph, k: int) -> dict[tuple[str, str], list[str]]:
             for other in contextual_entities(profiles, graph, Query(entity, relation), k).tolist()
         ]
         for entity, name in enumerate(graph.entities.names)
-        for relation in range(2 * len(graph.relations))
+        for relation in range(graph.directions)
     }
 
 
 @given(fact_lists(least=1), st.integers(0, 9))
 def test_similar_entities_are_the_most_similar_of_all(added: list[Fact], k: int) -> None:
-    graph, facts = Graph.of(added), oracle.both_ways(added)
+    graph = Graph.of(added)
+    facts = oracle.both_ways(added)
     profiles = profiles_of(graph)
     for entity, name in enumerate(graph.entities.names):
         near = similar_entities(profiles, graph, entity, k).tolist()
@@ -89,19 +92,22 @@ def closest(facts: oracle.Facts, name: str) -> list[str]:
     with more facts, then by name.
     """
     known = Counter(head for head, _, _ in facts)
-    others = oracle.entities(facts) - {name}
-    return sorted(
-        others,
-        key=lambda other: (-round(oracle.similarity(facts, name, other), 12), -known[other], other),
-    )
+
+    def closest_first(other: str) -> tuple[float, int, str]:
+        similarity = round(oracle.similarity(facts, name, other), 12)
+        return -similarity, -known[other], other
+
+    return sorted(oracle.entities(facts) - {name}, key=closest_first)
 
 
 @given(fact_lists(least=1), st.integers(0, 9))
 def test_nearest_to_a_profile_are_its_own_members_and_then_the_most_similar_others(
     added: list[Fact], k: int
 ) -> None:
-    graph, facts = Graph.of(added), oracle.both_ways(added)
-    profiles, known = profiles_of(graph), Counter(head for head, _, _ in facts)
+    graph = Graph.of(added)
+    facts = oracle.both_ways(added)
+    profiles = profiles_of(graph)
+    known = Counter(head for head, _, _ in facts)
     for profile in profiles.living():
         members = {graph.entities[entity] for entity in profiles.members(profile).tolist()}
         one = min(members)
@@ -132,6 +138,6 @@ def test_an_entity_without_facts_has_no_contextual_entities(added: list[Fact]) -
     graph.retract([("lonely", "r0", "e0")])
     lonely = graph.entities.names.index("lonely")
     profiles = profiles_of(graph)
-    for relation in range(2 * len(graph.relations)):
+    for relation in range(graph.directions):
         assert not len(contextual_entities(profiles, graph, Query(lonely, relation), 5))
     assert not len(similar_entities(profiles, graph, lonely, 5))

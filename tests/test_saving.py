@@ -42,17 +42,15 @@ def case_base(added: list[Fact], settings: Settings | None = None) -> CaseBase:
 
 def said(cases: CaseBase) -> list[list[Any]]:
     """Every answer to every question, each with its explanation, and what every fact scores."""
-    answers = [
-        answers
-        for name in sorted(cases.graph.entities.names)
-        for relation in sorted(cases.graph.relations.names)
-        for answers in (cases.ask(name, relation, top=-1), cases.ask_head(relation, name, top=-1))
-    ]
-    return [
-        answers,
-        [cases.explain(answer) for each in answers for answer in each],
-        cases.score(FACTS),
-    ]
+    asked = []
+    explained = []
+    for name in sorted(cases.graph.entities.names):
+        for relation in sorted(cases.graph.relations.names):
+            asked.append(cases.ask(name, relation, top=-1))
+            asked.append(cases.ask_head(relation, name, top=-1))
+    for answers in asked:
+        explained += [cases.explain(answer) for answer in answers]
+    return [asked, explained, cases.score(FACTS)]
 
 
 @pytest.fixture
@@ -158,7 +156,8 @@ def test_odd_names_are_kept(tmp_path: Path) -> None:
 def test_an_empty_case_base_can_be_saved(tmp_path: Path) -> None:
     CaseBase(PAPER).save(tmp_path / "empty.case")
     again = CaseBase.load(tmp_path / "empty.case")
-    assert (len(again.graph), again.settings) == (0, PAPER)
+    assert len(again.graph) == 0
+    assert again.settings == PAPER
 
 
 @pytest.mark.parametrize("part", [0.0, 0.01, 0.3, 0.6, 0.9, 0.99])
@@ -314,7 +313,8 @@ def test_a_tree_of_clusters_that_is_not_one_of_the_facts_is_refused(
 
 
 def test_clusters_that_depend_on_history_are_kept(tmp_path: Path) -> None:
-    cases, others = case_base(FACTS[:12], GRINCH), case_base(FACTS, GRINCH)
+    cases = case_base(FACTS[:12], GRINCH)
+    others = case_base(FACTS, GRINCH)
     for fact in FACTS[12:]:
         cases.update(add=[fact])
     cases.save(tmp_path / "x.case")
@@ -596,7 +596,9 @@ def test_a_case_file_changed_at_random_answers_or_is_refused(
     cases = case_base(FACTS, settings)
     cases.prepare()
     cases.save(tmp_path / "x.case")
-    whole, random, refused = (tmp_path / "x.case").read_bytes(), Random(17), 0
+    whole = (tmp_path / "x.case").read_bytes()
+    random = Random(17)
+    refused = 0
     for _ in range(150):
         (tmp_path / "x.case").write_bytes(whole)
         rewrite(tmp_path / "x.case", lambda arrays: mutated(arrays, random))
@@ -610,7 +612,9 @@ def test_a_case_file_changed_at_random_answers_or_is_refused(
 
 
 def test_bytes_changed_at_random_are_noticed_or_harmless(file: Path) -> None:
-    whole, random, expected = file.read_bytes(), Random(23), said(CaseBase.load(file))
+    whole = file.read_bytes()
+    random = Random(23)
+    expected = said(CaseBase.load(file))
     for _ in range(150):
         content = bytearray(whole)
         for _ in range(random.randint(1, 4)):
@@ -626,7 +630,8 @@ def test_bytes_changed_at_random_are_noticed_or_harmless(file: Path) -> None:
 def test_a_disk_that_fails_while_saving_leaves_the_old_file(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, flushed = file.read_bytes(), []
+    before = file.read_bytes()
+    flushed = []
 
     def fail(opened: int, *_: object) -> None:
         flushed.append(opened)

@@ -59,11 +59,10 @@ def assert_same_counts(cases: State, expected: State) -> None:
     assert sorted(cases.statistics.counted) == sorted(expected.statistics.counted)
     for relation, counts in expected.statistics.counted.items():
         for column in ("types", *COUNT_COLUMNS):
-            one, other = (
-                getattr(cases.statistics.counted[relation], column),
-                getattr(counts, column),
-            )
-            assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
+            one = getattr(cases.statistics.counted[relation], column)
+            other = getattr(counts, column)
+            assert one.dtype == other.dtype
+            assert one.tolist() == other.tolist()
 
 
 @example_settings(max_examples=60)
@@ -92,7 +91,8 @@ def test_shards_counted_under_any_ids_add_up_to_what_one_process_counts(
         for shard in Shard.all(second)
         for host in [somewhere()]
     )
-    expected, kept = cases_of(facts, settings), cases_of(facts, settings)
+    expected = cases_of(facts, settings)
+    kept = cases_of(facts, settings)
     expected.statistics.prepare(directions(expected))
     keep(kept, counts)
     assert_same_counts(kept, expected)
@@ -191,11 +191,9 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
     for part in (hits_of(cases, 3)[1], counts_of(cases)):
         write_part(part, tmp_path / "part.npz")
         again = read_part(tmp_path / "part.npz")
-        assert (again.shard, again.digest, again.max_length) == (
-            part.shard,
-            part.digest,
-            part.max_length,
-        )
+        assert again.shard == part.shard
+        assert again.digest == part.digest
+        assert again.max_length == part.max_length
         assert again.names == part.names
         assert list(again.columns) == list(part.columns)
         for name in ("counted", "relation", "types"):
@@ -312,9 +310,12 @@ def test_whatever_is_in_the_place_of_an_array_of_a_part_is_refused(
 
 @pytest.mark.parametrize("step", ["hits", "reach"])
 def test_a_part_changed_at_random_is_taken_or_refused(step: str, tmp_path: Path) -> None:
-    cases, file, random = cases_of(FACTS), tmp_path / "part.npz", Random(29)
+    cases = cases_of(FACTS)
+    file = tmp_path / "part.npz"
+    random = Random(29)
     write_part(merged(hits_of(cases, 1)) if step == "hits" else counts_of(cases), file)
-    whole, refused = file.read_bytes(), 0
+    whole = file.read_bytes()
+    refused = 0
     for _ in range(150):
         file.write_bytes(whole)
         rewrite(file, lambda arrays: mutated(arrays, random))
@@ -418,7 +419,8 @@ def test_the_digest_is_of_the_facts_and_the_settings_alone() -> None:
 
 def test_counting_only_some_relations_leaves_the_others_to_be_counted() -> None:
     facts = [tuple(fact) for fact in world.facts()]
-    kept, expected = cases_of(facts), cases_of(facts)  # type: ignore[arg-type]
+    kept = cases_of(facts)  # type: ignore[arg-type]
+    expected = cases_of(facts)  # type: ignore[arg-type]
     keep(kept, merged(reach_of(kept, 2, merged(hits_of(kept, 2)), [2, 3])))
     assert sorted(kept.statistics.counted) == [2, 3]
     for cases in (kept, expected):

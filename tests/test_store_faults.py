@@ -52,7 +52,9 @@ def states() -> list[set[Fact]]:
 def named_counts(cases: CaseBase) -> dict[Any, dict[Any, list[int]]]:
     """All counts of a case base, by name."""
     cases.prepare()
-    graph, n, named = cases.graph, cases.settings.max_length, dict[Any, dict[Any, list[int]]]()
+    graph = cases.graph
+    n = cases.settings.max_length
+    named = dict[Any, dict[Any, list[int]]]()
     for relation, found in cases.state.statistics.counted.items():
         columns = [getattr(found, column).tolist() for column in COLUMNS]
         rows = {
@@ -82,7 +84,9 @@ def assert_survived(folder: Path, acknowledged: int, caplog: pytest.LogCaptureFi
             assert named_counts(store) == rebuilt_counts(frozenset(facts))
         caplog.clear()
         with CaseStore.open(folder) as store:
-            assert (set(store.graph.facts()), store.torn, caplog.records) == (facts, 0, [])
+            assert set(store.graph.facts()) == facts
+            assert store.torn == 0
+            assert caplog.records == []
             store.update(add=[("a", "new", "fact")])
         assert not any(finding.damaged for finding in check(folder))
         assert ("a", "new", "fact") in CaseStore.open(folder, read_only=True).graph
@@ -100,7 +104,8 @@ def run_killed(folder: Path, points: list[str]) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def recorder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recorder, Path]:
     """All that the work does, and where."""
-    recorder, folder = Recorder(), tmp_path_factory.mktemp("recorded")
+    recorder = Recorder()
+    folder = tmp_path_factory.mktemp("recorded")
     with crashing.calls_through(recorder):
         crashing.work(folder / "store", recorder.acknowledge)
     return recorder, folder
@@ -119,7 +124,8 @@ def test_a_process_killed_at_any_call_loses_nothing(
     caplog: pytest.LogCaptureFixture,
     tally: Tally,
 ) -> None:
-    events, calls = recorder[0].events, recorder[0].calls
+    events = recorder[0].events
+    calls = recorder[0].calls
     forgetting = next(
         event.given[0] for event in events if (event.doing, event.of) == ("acknowledge", FORGOTTEN)
     )
@@ -128,7 +134,8 @@ def test_a_process_killed_at_any_call_loses_nothing(
         if DEEP
         else {*range(1, calls + 1, 15), *range(forgetting, forgetting + 15, 3)}
     )
-    acknowledged = run_killed(memory_folder, list(map(str, sorted(points)))[part :: len(PARTS)])
+    mine = [str(point) for point in sorted(points)][part :: len(PARTS)]
+    acknowledged = run_killed(memory_folder, mine)
     assert len(set(acknowledged.values())) > BATCHES / 2
     for point, number in acknowledged.items():
         assert_survived(memory_folder / point, number, caplog)
@@ -193,7 +200,9 @@ def killed_at_random(folder: str, times: int) -> int:
     so that there are some on however slow a machine.
     """
     os.environ["CASEGRAPH_THREADS"] = "1"
-    random, place, number = Random(29), Path(folder, "store"), 0
+    random = Random(29)
+    place = Path(folder, "store")
+    number = 0
     told = os.open(Path(folder, "acknowledged"), os.O_RDWR | os.O_CREAT)
 
     def tell(done: int) -> None:
@@ -292,7 +301,8 @@ def test_a_disk_that_fails_at_any_call_loses_nothing_and_is_not_written_again(
     with crashing.calls_through(never):
         assert work_on(memory_folder / "whole", never) == BATCHES
     for point in range(1, never.calls + 1, 1 if DEEP else 60):
-        disk, folder = Failing(point, error, sticky=sticky), memory_folder / str(point)
+        disk = Failing(point, error, sticky=sticky)
+        folder = memory_folder / str(point)
         with crashing.calls_through(disk):
             acknowledged = work_on(folder, disk)
         assert disk.failed
@@ -313,12 +323,11 @@ def test_a_disk_that_fails_while_a_store_recovers_loses_nothing(
 ) -> None:
     random, recording, root = Random(43), *recorder
     for number in range(60 if DEEP else 1):
-        until, seed = (
-            random.randint(len(recording.events) // 8, len(recording.events)),
-            random.random(),
-        )
+        until = random.randint(len(recording.events) // 8, len(recording.events))
+        seed = random.random()
         for point in count(1):
-            folder, disk = memory_folder / f"{number}-{point}", Failing(point, error, sticky=sticky)
+            folder = memory_folder / f"{number}-{point}"
+            disk = Failing(point, error, sticky=sticky)
             folder.mkdir()
             acknowledged = recording.state(root, folder, until, Random(seed))
             with crashing.calls_through(disk), suppress(CasegraphError):
@@ -373,7 +382,9 @@ def damages(folder: Path, flips: int, cuts: int, seed: int) -> Iterator[tuple[Pa
 def test_damage_is_noticed_or_harmless(
     part: int, store: Path, memory_folder: Path, tally: Tally
 ) -> None:
-    expected, noticed, harmless = said(CaseStore.open(store, read_only=True)), 0, 0
+    expected = said(CaseStore.open(store, read_only=True))
+    noticed = 0
+    harmless = 0
     flips, cuts = (1260, 130) if DEEP else (100, 20)
     for number, (path, content) in enumerate(damages(store, flips, cuts, 11 + part)):
         folder = memory_folder / str(number)

@@ -14,6 +14,7 @@ from shutil import copytree, rmtree
 from typing import Any
 
 import pytest
+from tests.saying import stored_facts
 from tests.strategies import random_facts
 
 from casegraph.errors import CasegraphError, DamagedStore, UnreadableFile
@@ -165,7 +166,8 @@ def replaced(
     """A copy of the store with something else under a name, and a folder outside
     of it that may be led to.
     """
-    store, outside = place / "store", place / "outside"
+    store = place / "store"
+    outside = place / "outside"
     copytree(made, store)
     outside.mkdir()
     original = store / name
@@ -228,7 +230,7 @@ def test_a_lock_that_is_no_file_of_its_own_keeps_writers_out_and_readers_not(
     store, _ = replaced(made, tmp_path, "lock", kind)
     with patience(), pytest.raises(UnreadableFile, match="in its place"):
         CaseStore.open(store)
-    assert set(CaseStore.open(store, read_only=True).graph.facts()) == set(FACTS[2:])
+    assert stored_facts(store) == set(FACTS[2:])
 
 
 @pytest.mark.parametrize("name", ["log-000000", "acknowledged"])
@@ -236,7 +238,7 @@ def test_a_file_with_a_second_name_is_read_but_not_written(
     name: str, made: Path, tmp_path: Path
 ) -> None:
     store, _ = replaced(made, tmp_path, name, hard_link)
-    assert set(CaseStore.open(store, read_only=True).graph.facts()) == set(FACTS[2:])
+    assert stored_facts(store) == set(FACTS[2:])
     with pytest.raises(
         UnreadableFile, match=r"has another name too \(a hard link\); put a copy in its place"
     ):
@@ -299,7 +301,7 @@ def test_a_file_is_measured_before_it_is_read(made: Path, tmp_path: Path) -> Non
         with patience():
             assert f"has {1 << 43:,} bytes, more than" in str(check(store))
             if name.startswith("generation"):
-                assert set(CaseStore.open(store, read_only=True).graph.facts()) == set(FACTS[2:])
+                assert stored_facts(store) == set(FACTS[2:])
                 continue
             with pytest.raises(
                 UnreadableFile, match=r"bytes, more than .*; restore it from a copy"

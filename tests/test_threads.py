@@ -28,10 +28,8 @@ from casegraph import CaseBase, CasegraphError, CaseStore, Settings
 STATES = 7  # of the history that is lived over and over
 FRESH = 40  # names that come with every update and go with the next; no question is about them
 GUESTS = ["guest", "visits"]  # an entity and a relation
-ENTITIES, RELATIONS = (
-    [*(f"e{number}" for number in range(9)), "guest"],
-    ["r0", "r1", "r2", "visits"],
-)
+ENTITIES = [*(f"e{number}" for number in range(9)), "guest"]
+RELATIONS = ["r0", "r1", "r2", "visits"]
 KINDS = ["CaseBase", "CaseStore"]
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -102,7 +100,9 @@ def asking_while_updating(
         place for place, replies in enumerate(zip(*expected, strict=True)) if len(set(replies)) > 3
     ]
     assert len(telling) > 60, "questions that tell states apart"
-    cases, timeline, done = opened(kind, folder, settings), Timeline(), threading.Event()
+    cases = opened(kind, folder, settings)
+    timeline = Timeline()
+    done = threading.Event()
     cases.update(add=states()[0])
 
     def update() -> None:
@@ -112,7 +112,8 @@ def asking_while_updating(
             is_enough = number > updates and timeline.answers > ENOUGH
             if done.is_set() or is_enough or (seconds and time.monotonic() > until):
                 break
-            before, after = states()[(number - 1) % STATES], states()[number % STATES]
+            before = states()[(number - 1) % STATES]
+            after = states()[number % STATES]
             come = [
                 (f"new {number} {place}", "is new", f"new {number} {place + 1}")
                 for place in range(FRESH)
@@ -129,9 +130,11 @@ def asking_while_updating(
         done.set()
 
     def ask(seed: int) -> int:
-        random, asked = Random(seed), 0
+        random = Random(seed)
+        asked = 0
         while not done.is_set():
-            place, ended = random.choice(telling), timeline.ended
+            place = random.choice(telling)
+            ended = timeline.ended
             try:
                 found = reply(cases, questions[place])
             except BaseException:
@@ -207,7 +210,9 @@ def an_update_inside_an_update(kind: str, folder: str, propagates: bool) -> None
     cases = opened(kind, folder)
     cases.update(add=states()[0])
     questions = questions_about(cases, ENTITIES, RELATIONS)
-    before, told, expected = facts_of(cases), list[CasegraphError](), said(cases, questions)
+    before = facts_of(cases)
+    told = list[CasegraphError]()
+    expected = said(cases, questions)
 
     def facts() -> Iterator[Fact]:
         yield "outer", "r0", "e1"
@@ -240,7 +245,9 @@ def asking_beside_an_update_that_waits(kind: str, folder: str) -> None:
 
     Meanwhile all asks end, and a second update waits for its turn.
     """
-    cases, begun, go = opened(kind, folder), threading.Event(), threading.Event()
+    cases = opened(kind, folder)
+    begun = threading.Event()
+    go = threading.Event()
     cases.update(add=states()[0])
     questions = questions_about(cases, ENTITIES, RELATIONS)
     expected = said(rebuilt(states()[0]), questions)
@@ -260,7 +267,8 @@ def asking_beside_an_update_that_waits(kind: str, folder: str) -> None:
             assert all(one.result(timeout=30) == expected for one in asking)
         finally:
             go.set()
-        assert (slow.result(timeout=20).added, second.result(timeout=20).added) == (2, 1)
+        assert slow.result(timeout=20).added == 2
+        assert second.result(timeout=20).added == 1
     assert facts_of(cases) == states()[0] | {
         ("slow", "r0", "e1"),
         ("slow", "r1", "e2"),

@@ -11,22 +11,28 @@ DOCUMENTS = {"README.md": "index.md", "docs/store.md": "store.md", "docs/index.m
 
 def test_docstrings_comments_and_blank_lines_are_no_code() -> None:
     density = python_density('"""A module.\n\nMore."""\n\n# why\nx = 1  # one\n')
-    assert (density.tokens, density.code_lines, density.lines) == (3, 1, 6)
+    assert density.tokens == 3
+    assert density.code_lines == 1
+    assert density.lines == 6
 
 
 def test_only_a_tuple_on_both_sides_is_a_parallel_assignment() -> None:
     density = python_density("a, b = 1, 2\na, b = b, a\nc, d = pair\ne = 1, 2\n")
-    assert (density.parallel_assignments, density.assignments) == (2, 4)
+    assert density.parallel_assignments == 2
+    assert density.assignments == 4
 
 
 def test_a_line_of_more_than_100_columns_is_wide() -> None:
     density = python_density(f"{'a' * 100}\n{'a' * 101}\n")
-    assert (density.wide_lines, density.lines) == (1, 2)
+    assert density.wide_lines == 1
+    assert density.lines == 2
 
 
 def test_cpp_is_split_into_names_numbers_strings_and_operators() -> None:
     density = cpp_density("// why\nx->y += 1.5;  /* no\ncode */\ncall(\"a // b\", 'c');\n")
-    assert (density.tokens, density.code_lines, density.lines) == (13, 2, 4)
+    assert density.tokens == 13
+    assert density.code_lines == 2
+    assert density.lines == 4
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,8 @@ def test_every_institution_is_located_in_exactly_one_city() -> None:
 
 
 def test_every_country_has_one_capital_and_one_continent() -> None:
-    capitals, continents = times_as_head("capital"), times_as_head("continent")
+    capitals = times_as_head("capital")
+    continents = times_as_head("continent")
     assert {
         country
         for country in of_kind("country")
@@ -121,7 +122,8 @@ def test_every_country_has_one_capital_and_one_continent() -> None:
 
 
 def test_every_country_has_a_currency_and_a_language() -> None:
-    currencies, languages = times_as_head("currency"), times_as_head("language")
+    currencies = times_as_head("currency")
+    languages = times_as_head("language")
     assert {
         country
         for country in of_kind("country")
@@ -162,12 +164,14 @@ def test_no_scientist_died_in_two_places() -> None:
 
 
 def test_every_scientist_has_a_citizenship_and_a_field() -> None:
-    citizenships, fields = times_as_head("citizen of"), times_as_head("field")
+    citizenships = times_as_head("citizen of")
+    fields = times_as_head("field")
     assert {who for who in of_kind("scientist") if not (citizenships[who] and fields[who])} == set()
 
 
 def test_every_scientist_worked_or_studied_somewhere() -> None:
-    works, studies = times_as_head("works at"), times_as_head("studied at")
+    works = times_as_head("works at")
+    studies = times_as_head("studied at")
     assert {who for who in of_kind("scientist") if not (works[who] or studies[who])} == set()
 
 

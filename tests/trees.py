@@ -20,7 +20,8 @@ class Node(NamedTuple):
 
 def nodes_of(tree: ClusterTree) -> dict[int, Node]:
     """Every node from the root down."""
-    found, stack = {}, [tree.root()]
+    found = {}
+    stack = [tree.root()]
     while stack:
         if (place := stack.pop()) >= 0:
             found[place] = node = Node(*tree.node(place))
@@ -36,20 +37,18 @@ def joins_of(tree: ClusterTree) -> dict[int, Node]:
 def leaves(tree: ClusterTree, place: int) -> list[int]:
     """The profiles below a node, sorted."""
     node = Node(*tree.node(place))
-    return (
-        [node.profile]
-        if node.profile >= 0
-        else sorted(leaves(tree, node.left) + leaves(tree, node.right))
-    )
+    if node.profile >= 0:
+        return [node.profile]
+    return sorted(leaves(tree, node.left) + leaves(tree, node.right))
 
 
 def members(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -> frozenset[str]:
     """The names of the entities that have these profiles."""
-    return frozenset(
-        graph.entities[entity]
-        for profile in chosen
-        for entity in profiles.members(profile).tolist()
-    )
+    names = set()
+    for profile in chosen:
+        for entity in profiles.members(profile).tolist():
+            names.add(graph.entities[entity])
+    return frozenset(names)
 
 
 def grouped(names: Iterable[str], labels: Iterable[int]) -> set[frozenset[str]]:

@@ -90,9 +90,9 @@ class CaseBase:
     def update(
         self, add: Iterable[tuple[str, str, str]] = (), retract: Iterable[Retracted] = ()
     ) -> Update:
-        """Retract facts, then add facts, and bring everything up to date with them (§2.3); all or nothing.
+        """Retract facts, then add facts, and bring everything up to date with them (§2.3).
 
-        To retract an entity, name it alone: all its facts go.
+        All or nothing. To retract an entity, name it alone: all its facts go.
         """
         self._refuse_update_in_update()
         with self._turn:

@@ -21,6 +21,10 @@ Weight = Literal["right", "prior", "frequency"]
 LARGEST_ID = 2**31 - 1  # ids have 32 bits, with sign
 LARGEST_COUNT = 2**63 - 1  # counts have 64 bits, with sign
 
+# Of casegraph before there were several kinds of evidence.
+EARLIER_DEFAULTS = {"discount": 0.05, "counting": 4_000_000_000}
+UNSET = object()
+
 # K, N, n and 1 - λ of each data set (A.6).
 PAPER = {
     "WN18RR": {"neighbours": 40, "path_types": 60, "max_length": 5, "threshold": 0.75},
@@ -345,6 +349,21 @@ class Settings:
             kinds=self.kinds,
             longest=self.max_length,
         )
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Settings:
+        """The settings that `as_dict` wrote, here or in an earlier casegraph.
+
+        Where nothing but the default of that casegraph was chosen, the default of now holds.
+        """
+        if "kinds" not in values:
+            chosen = {
+                name: value
+                for name, value in values.items()
+                if EARLIER_DEFAULTS.get(name, UNSET) != value
+            }
+            return cls(**chosen)
+        return cls(**values)
 
     # Each field has a type of its own, which is checked when the settings are made.
     def but(self, **changes: Any) -> Settings:  # noqa: ANN401

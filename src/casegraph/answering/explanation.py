@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from casegraph import kernels
-from casegraph.answering.query import UNKNOWN, relation_query
+from casegraph.answering.query import UNKNOWN, combination_of, relation_query
 from casegraph.answering.rendering import (
     ShownNeighbour,
     ShownReason,
@@ -109,17 +109,17 @@ class Reason:
                "shared fact": others that share a fact with the entity asked about have the answer
                "fact of answers": the answer has a fact that known answers have
                "near answers": the answer shares much with the known answers
-               "neighbours": the entities that share most with the entity asked about have the answer
+               "neighbours": the entities most like the one asked about have the answer
                "habit": of all others, so many have the answer
     words      the path type ("works at → located in"), the fact, or the relation
     worth      what the evidence says, before it is combined with others
     share      its part of the score
     count, of  of a path type: from all entities that have the relation, it reached `of` ends, of
-               which `count` were answers; of a fact of answers: of `of` entities that have the fact,
+               which `count` were answers; of a fact of answers: of `of` entities with the fact,
                `count` are known answers; of near answers: `of` answers are known; otherwise: of
                `of` others, `count` have the answer
-    slot       of a path type: "open" if `count` and `of` are of ends that no other entity has as its
-               answer, like this answer; "taken" if of ends that another has; empty if of all
+    slot       of a path type: "open" if `count` and `of` are of ends that no other entity has as
+               its answer, like this answer; "taken" if of ends that another has; empty if of all
     precedents the entities it rests on, by name: those that have the answer too, or the known
                answers that it is like; of a path type, the entities most like the one asked about
                for which it was right
@@ -270,7 +270,10 @@ def _evidence(state: State, query: Query, found: Ids, hidden: int = UNKNOWN) -> 
 
 
 class Nearest(NamedTuple):
-    """The entities that answer for the query entity, most similar first; empty without precedents."""
+    """The entities that answer for the query entity, most similar first.
+
+    There are none without precedents.
+    """
 
     entities: Ids
     similarities: Floats
@@ -436,7 +439,8 @@ def _shares(state: State, relation: int, pieces: list[Piece]) -> Iterator[tuple[
             yield piece, piece.worth
         return
 
-    weights = settings.kinds.as_tuple()
+    combination = combination_of(state, relation)
+    weights = combination.kinds.as_tuple()
     by_kind: list[list[Piece]] = []
     strengths = []
     for kind, weight in enumerate(weights):
@@ -447,7 +451,7 @@ def _shares(state: State, relation: int, pieces: list[Piece]) -> Iterator[tuple[
         discount = 1.0
         for piece in own:
             strength += discount * _strength(piece)
-            discount *= settings.discount
+            discount *= combination.discount
         strengths.append(strength * weight)
 
     weight_of_kind = 1.0
@@ -455,8 +459,8 @@ def _shares(state: State, relation: int, pieces: list[Piece]) -> Iterator[tuple[
         weight = weight_of_kind * weights[kind]
         for piece in by_kind[kind]:
             yield piece, weight * _strength(piece)
-            weight *= settings.discount
-        weight_of_kind *= settings.across
+            weight *= combination.discount
+        weight_of_kind *= combination.across
 
 
 def _strength(piece: Piece) -> float:

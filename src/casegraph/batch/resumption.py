@@ -7,13 +7,12 @@ file after it. Whatever an interruption leaves behind, the file is cut back to t
 batch. So it ends up the same as without the interruption.
 """
 
-import os
 from itertools import takewhile
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-from casegraph.errors import IncompatibleFile, UnreadableFile
+from casegraph.errors import IncompatibleFile
+from casegraph.storage.disk import flush, write_all, writing_named
 
 ENDING = ".progress"
 
@@ -41,42 +40,33 @@ class Resumable:
         size_now = path.stat().st_size if path.exists() else 0
         kept_sizes = list(takewhile(lambda size: int(size) <= size_now, sizes))
         self.done = len(kept_sizes)
-        try:
-            self._lines = path.open("ab")
-            self._progress = progress.open("ab")
-        except OSError as error:
-            problem = f"cannot be written ({error.strerror}); choose another place"
-            raise UnreadableFile(str(path), problem) from error
-
+        self._path = path
         end = int(kept_sizes[-1]) if kept_sizes else 0
-        self._lines.truncate(end)
-        self._lines.seek(end)
-        self._progress.truncate(0)
-        self._note("\n".join([digest, *kept_sizes]))
+        with writing_named(path):
+            self._lines = path.open("ab", buffering=0)
+            self._progress = progress.open("ab", buffering=0)
+            self._lines.truncate(end)
+            self._lines.seek(end)
+            self._progress.truncate(0)
+            self._note("\n".join([digest, *kept_sizes]))
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._lines.close()
         self._progress.close()
 
     def write(self, content: bytes) -> None:
         """Add the lines of the next batch; they are on disk before the batch is noted as done."""
-        self._lines.write(content)
-        self._lines.flush()
-        os.fsync(self._lines.fileno())
-        self._note(str(self._lines.tell()))
+        with writing_named(self._path, advice="make room, and run the same again to go on"):
+            write_all(self._lines.fileno(), content)
+            flush(self._lines.fileno())
+            self._note(str(self._lines.tell()))
         self.done += 1
 
     def _note(self, text: str) -> None:
-        self._progress.write(text.encode() + b"\n")
-        self._progress.flush()
+        write_all(self._progress.fileno(), text.encode() + b"\n")
 
 
 def _complete_lines(path: Path) -> list[str]:

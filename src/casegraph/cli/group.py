@@ -67,9 +67,11 @@ class Commands(click.Group):
         except click.FileError as error:
             _fail(ctx, f"{error.ui_filename}: {error.message.lower()}", 1)
         except OSError as error:
+            problem = (error.strerror or "").lower()
+            if error.errno == errno.ENOSPC and error.filename is None:
+                _fail(ctx, f"the output cannot be written ({problem}); make room for it", 1)
             if error.filename is None or error.errno == errno.EPIPE:
                 raise
-            problem = (error.strerror or "").lower()
             _fail(ctx, f"{error.filename}: {problem}", 1)
 
 
@@ -118,8 +120,12 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
     )
     @wraps(command)
     def reading(
-        columns: str | None, header: bool | None, on_error: Any, refused: Any, **options: object
-    ) -> None:  # noqa: ANN401
+        columns: str | None,
+        header: bool | None,
+        on_error: Any,  # noqa: ANN401
+        refused: Any,  # noqa: ANN401
+        **options: object,
+    ) -> None:
         def read(source: str) -> Facts:
             from casegraph.graph.facts import read_facts
 

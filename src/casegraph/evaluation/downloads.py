@@ -25,7 +25,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 from casegraph.errors import CasegraphError, IncompatibleFile, UnreadableFile
 from casegraph.evaluation.catalogue import Dataset, RemoteFile
 from casegraph.running import Show, quiet
-from casegraph.storage.disk import create_file, flush, flush_folder
+from casegraph.storage.disk import create_file, flush, flush_folder, writing_named
 
 TIMEOUT = 30  # seconds without a byte
 CHUNK = 1 << 16  # bytes that are read at once
@@ -52,15 +52,13 @@ def _new_folder(destination: Path) -> Iterator[Path]:
     """A temporary folder that gets the name `destination` if the `with` block completes."""
     unfinished = destination.with_name(f".{destination.name}.{token_hex(4)}")
     try:
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.mkdir()
-        yield unfinished
-        flush_folder(unfinished)
-        unfinished.rename(destination)
-        flush_folder(destination.parent)
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror}); choose another place"
-        raise UnreadableFile(str(destination), problem) from error
+        with writing_named(destination):
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.mkdir()
+            yield unfinished
+            flush_folder(unfinished)
+            unfinished.rename(destination)
+            flush_folder(destination.parent)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 

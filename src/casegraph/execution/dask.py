@@ -8,18 +8,17 @@ Tasks are pure functions, so Dask gives the tasks of a worker that died to anoth
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from types import TracebackType
 from typing import Any, Self
 
 from casegraph.answering.state import State
 from casegraph.errors import CasegraphError
-from casegraph.execution.executor import Result, Task
+from casegraph.execution.executor import Result, Task, Work
 from casegraph.execution.shards import (
     Part,
     Shard,
@@ -70,12 +69,7 @@ class DaskExecutor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
@@ -97,10 +91,7 @@ class DaskExecutor:
         state.statistics.prepare(relations, show)
 
     def each(
-        self,
-        state: State,
-        work: Callable[[State, Task], Result],
-        tasks: Iterable[Task],
+        self, state: State, work: Work[Task, Result], tasks: Iterable[Task]
     ) -> Iterator[Result]:
         """The result of each task, in the order of the tasks.
 
@@ -142,14 +133,14 @@ class _SharedState:
         self._is_seen_by_all = all(sees_the_file.values())
         self._send()
 
-    def submit(self, work: Callable[[State, Task], Result], task: Task) -> Any:  # noqa: ANN401
+    def submit(self, work: Work[Task, Result], task: Task) -> Any:  # noqa: ANN401
         """Hand out a task; returns the future of its result."""
         arguments = (str(self._path), self._content, work, task)
         return self._client.submit(_work_on_shared, *arguments, pure=False)
 
     def result(
         self,
-        work: Callable[[State, Task], Result],
+        work: Work[Task, Result],
         task: Task,
         future: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
@@ -181,10 +172,7 @@ _loading = Lock()
 
 
 def _work_on_shared(
-    path: str,
-    content: bytes | None,
-    work: Callable[[State, Task], Result],
-    task: Task,
+    path: str, content: bytes | None, work: Work[Task, Result], task: Task
 ) -> Result:
     """What a worker does: load the state unless it has it already, and work on the task.
 

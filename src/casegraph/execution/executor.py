@@ -6,13 +6,14 @@ Work is a pure function of a state and a task, so the place where it is done cha
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from casegraph.answering.state import State
 from casegraph.running import Show, quiet
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Work: TypeAlias = Callable[[State, Task], Result]
 
 
 class Executor(Protocol):
@@ -22,10 +23,7 @@ class Executor(Protocol):
         """Count what questions about these relations need, and keep it in `state`."""
 
     def each(
-        self,
-        state: State,
-        work: Callable[[State, Task], Result],
-        tasks: Iterable[Task],
+        self, state: State, work: Work[Task, Result], tasks: Iterable[Task]
     ) -> Iterator[Result]:
         """The result of each task, in the order of the tasks.
 
@@ -42,10 +40,7 @@ class Here:
         state.statistics.prepare(relations, show)
 
     def each(
-        self,
-        state: State,
-        work: Callable[[State, Task], Result],
-        tasks: Iterable[Task],
+        self, state: State, work: Work[Task, Result], tasks: Iterable[Task]
     ) -> Iterator[Result]:
         """Work through the tasks, one after the other."""
         return (work(state, task) for task in tasks)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from casegraph.errors import CasegraphError
+from casegraph.errors import CasegraphError, IncompatibleFile
 from casegraph.execution.shards import Part, Shard
 from casegraph.graph.directions import INVERSE, forward
 from casegraph.statistics.path_types import unpacked
@@ -57,6 +57,9 @@ def write_part(part: Part, path: Path) -> None:
 def read_part(path: Path) -> Part:
     """Read what `write_part` wrote, unless it is a table."""
     arrays = read_arrays(path, "a file of counts", FORMAT)
+    if "reached" in arrays and "reached_open" not in arrays:
+        problem = "is of an earlier casegraph, which did not tell slots apart; count again"
+        raise IncompatibleFile(str(path), problem)
     try:
         header = json.loads(arrays["header"].tobytes())
         _check_header(header)

@@ -54,7 +54,7 @@ NO_LIMITS: Counts = np.empty(0, dtype=np.int64)
 
 
 class Reach(NamedTuple):
-    """Where the paths of some path types end; parallel arrays, the fields are those of `PathCounts`."""
+    """Where the paths of some path types end; parallel arrays, with the fields of `PathCounts`."""
 
     reached: Counts
     right: Counts
@@ -309,7 +309,7 @@ class Counting:
     def _reach_of_followed(
         self, is_followed: Flags, labels: Ids, types: Counts, entities: Ids, limits: Counts
     ) -> Reach:
-        """The same as `reach`; path types that are not followed leave out all that have the relation."""
+        """The same as `reach`; path types that are not followed leave out all with the relation."""
         reach = Reach.nowhere(types)
         followed = self.reach(
             labels[is_followed], types[is_followed], entities, max_widths=limits[is_followed]

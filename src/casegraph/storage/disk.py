@@ -141,8 +141,18 @@ def reading(path: Path) -> Iterator[None]:
 
 
 @contextmanager
+def writing_named(path: Path, advice: str = "choose another place") -> Iterator[None]:
+    """Turn an error of the system into `UnreadableFile`, for a file that the user has named."""
+    try:
+        yield
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror}); {advice}"
+        raise UnreadableFile(str(path), problem) from error
+
+
+@contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an error of the system into `UnreadableFile`: which file cannot be written, and why."""
+    """Turn an error of the system into `UnreadableFile`, for a file of a store."""
     try:
         yield
     except OSError as error:
@@ -219,15 +229,13 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """
     beside = path.with_name(f".{path.name}.{token_hex(4)}")
     try:
-        with os.fdopen(create_file(beside), "wb") as file:
-            yield file
-            file.flush()
-            flush(file.fileno())
-        beside.replace(path)
-        flush_folder(path.parent)
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror}); choose another place"
-        raise UnreadableFile(str(path), problem) from error
+        with writing_named(path):
+            with os.fdopen(create_file(beside), "wb") as file:
+                yield file
+                file.flush()
+                flush(file.fileno())
+            beside.replace(path)
+            flush_folder(path.parent)
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)

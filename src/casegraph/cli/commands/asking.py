@@ -96,7 +96,8 @@ def explain(
     found = [given for given in answers if given.entity == answer]
     if not found:
         raise CasegraphError(
-            f"{answer!r} was not reached by {answers.question}: no path type or precedent leads there"
+            f"{answer!r} was not reached by {answers.question}: "
+            "no path type or precedent leads there"
         )
     return _reasons(cases.explain(found[0]))
 

@@ -128,9 +128,8 @@ def audit(
 
 def _paragraph(found: Finding, reasons: list[str], instead_reasons: list[str]) -> str:
     """A fact, what speaks for it, and what for the other answer."""
-    lines = [
-        f"{found.head} —{found.relation}→ {found.tail}  (doubt {found.doubt:.3f}, score {found.score:.3f})"
-    ]
+    fact = f"{found.head} —{found.relation}→ {found.tail}"
+    lines = [f"{fact}  (doubt {found.doubt:.3f}, score {found.score:.3f})"]
     lines += [f"      {reason}" for reason in reasons or ["nothing speaks for it"]]
     if found.instead is not None:
         known = ", known" if found.instead_known else ""

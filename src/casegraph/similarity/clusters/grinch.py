@@ -1,5 +1,5 @@
 """
-Incremental clustering (§2.3 b): GRINCH (Monath et al. 2019) over distinct profiles.
+Incremental clustering (§2.3 b): GRINCH, by Monath and others (2019), over distinct profiles.
 
 A new profile finds its place in the tree by nearest leaf, rotations and grafts
 (`kernels/clustering/grinch.hpp`). A profile without members is removed. A profile that gained

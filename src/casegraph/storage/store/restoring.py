@@ -328,7 +328,7 @@ def _check_as_of(as_of: int, start: int, last: int) -> None:
 
 def _settings_in(log: Log) -> Settings:
     try:
-        return Settings(**json.loads(log.beginning.settings))
+        return Settings.from_dict(json.loads(log.beginning.settings))
     except (TypeError, ValueError, RecursionError) as error:
         problem = f"has settings of another version ({error}); update casegraph"
         raise IncompatibleFile(str(log.path), problem) from error
