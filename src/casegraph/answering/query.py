@@ -16,7 +16,7 @@ the kernels walk, add the precedents, and combine.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -111,7 +111,8 @@ def new_answers(
         results = answers(state, relation, entities[places], top=top, combination=combination)
         for place, found in zip(places.tolist(), results, strict=True):
             scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
-            new[place] = [pair for pair in scored if pair[0] not in known[place]][:first]
+            unknown = (pair for pair in scored if pair[0] not in known[place])
+            new[place] = list(islice(unknown, first))
     return new
 
 

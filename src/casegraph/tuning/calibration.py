@@ -17,8 +17,8 @@ is wanted:
 
     P(held out | s, k)  =  right(s) · (1 - exp(-λ)) / λ
 
-`right` never falls (isotonic regression), and `missing` is the number under which the sample is
-most likely. This is learning from positive and unlabelled examples (Elkan and Noto 2008), with a
+`right` never falls (isotonic regression), and `missing` is the number under which the first answers
+of the sample are most likely. This is learning from positive and unlabelled examples (Elkan and Noto 2008), with a
 labelling chance that depends on k.
 """
 
@@ -32,7 +32,7 @@ from casegraph.settings import Calibration, Curve
 POINTS = 20  # of a curve, at scores that answers have equally often
 TRUST = 1.0  # answers at each point of a relation that the curve of all relations counts as
 ENOUGH = 30  # questions of a relation that is to have curves of its own
-MISSING = (0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1)  # to try
+MISSING = (0, *(round(0.01 * 1.2**step, 3) for step in range(26)))  # to try: up to 0.95
 MOST = 0.99  # nothing is surer: a sample cannot tell
 DIGITS = 6
 NEARLY = 1e-4  # nothing is less likely than this, or more likely than all but this
@@ -82,14 +82,15 @@ def calibrated(observed: Observed) -> Calibrated | None:
     if not len(others.scores):
         others = first
     bins = [_Bins(first), _Bins(others)]
-    missing = max(MISSING, key=lambda tried: sum(one.likelihood(tried) for one in bins))
+    directions, questions = np.unique(first.directions, return_counts=True)
+    with_curves = directions[questions >= ENOUGH].tolist()
+    missing = max(MISSING, key=lambda tried: bins[0].likelihood(tried, with_curves))
 
     overall = [one.curve(one.overall(missing)) for one in bins]
     by_direction: dict[int, Calibration] = {}
-    for direction in np.unique(first.directions).tolist():
-        if (first.directions == direction).sum() >= ENOUGH:
-            own = [one.curve(one.of_direction(direction, missing)) for one in bins]
-            by_direction[direction] = Calibration(first=own[0], others=own[1])
+    for direction in with_curves:
+        own = [one.curve(one.of_direction(direction, missing)) for one in bins]
+        by_direction[direction] = Calibration(first=own[0], others=own[1])
     return Calibrated(Calibration(first=overall[0], others=overall[1]), by_direction, missing)
 
 
@@ -149,9 +150,15 @@ class _Bins:
         values = (asked + TRUST * self.overall(missing)) / weights
         return np.minimum(isotonic(values, weights), MOST)
 
-    def likelihood(self, missing: float) -> float:
-        """The logarithm of how likely it is that just these answers were held out."""
+    def likelihood(self, missing: float, with_curves: list[int]) -> float:
+        """The logarithm of how likely it is that just these answers were held out.
+
+        with_curves  the directions that have curves of their own
+        """
         right = self.overall(missing)[self._of_answer]
+        for direction in with_curves:
+            is_own = self._observed.directions == direction
+            right[is_own] = self.of_direction(direction, missing)[self._of_answer[is_own]]
         asked = right * chance_to_be_asked_for(self._observed.known, missing)
         asked = np.clip(asked, NEARLY, 1 - NEARLY)
         return float(np.log(np.where(self._observed.is_asked, asked, 1 - asked)).sum())
