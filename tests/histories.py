@@ -114,26 +114,23 @@ def portrait(cases: State) -> Portrait:
     profiles = cases.profiles
     statistics = cases.statistics
     everyone = np.arange(len(graph.entities), dtype=np.int32)
-    relations = [
-        relation for relation in range(graph.directions) if len(graph.edges(relation).heads)
-    ]
-    counts = [statistics.everyone(relation) for relation in relations]
-    found = [answers(cases, relation, everyone, top=-1) for relation in relations]
-    seen: Portrait = {
-        "graph": [
-            (relation, *(array.tobytes() for array in graph.edges(relation)))
-            for relation in relations
-        ],
-        "profiles": [
-            profiles.relations(p).tobytes() if (p := profiles.of(e)) >= 0 else b""
-            for e in everyone.tolist()
-        ],
-        "answers": [
-            (one.entities.tobytes(), one.scores.tobytes()) for asked in found for one in asked
-        ],
-    }
-    for column in ("types", "hits", "reached", "right", "reached_open", "right_open"):
-        seen[column] = [getattr(one, column).tobytes() for one in counts]
+    directions = range(graph.directions)
+    relations = [relation for relation in directions if len(graph.edges(relation).heads)]
+
+    seen: Portrait = defaultdict(list)
+    for entity in everyone.tolist():
+        profile = profiles.of(entity)
+        of_profile = b"" if profile == NONE else profiles.relations(profile).tobytes()
+        seen["profiles"].append(of_profile)
+    for relation in relations:
+        edges = [array.tobytes() for array in graph.edges(relation)]
+        seen["graph"].append((relation, *edges))
+        counts = statistics.everyone(relation)
+        for column in ("types", "hits", "reached", "right", "reached_open", "right_open"):
+            seen[column].append(getattr(counts, column).tobytes())
+        for found in answers(cases, relation, everyone, top=-1):
+            seen["answers"].append((found.entities.tobytes(), found.scores.tobytes()))
+
     if cases.settings.weight == "prior":
         together = _together(cases)
         seen["clusters"] = sorted(together.values())

@@ -5,14 +5,17 @@ which the paper calls r⁻¹ and we write as a relation (r, -1).
 Entities and relations are any values that can be compared.
 """
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
 from math import floor, log, log1p, sqrt
 from typing import Any, TypeAlias
 
 Name: TypeAlias = Any  # of an entity or a relation
-Facts = set[tuple[Any, Any, Any]]
-PathType = tuple[Any, ...]
+Fact: TypeAlias = tuple[Any, Any, Any]  # head, relation, tail
+Facts: TypeAlias = set[Fact]
+PathType: TypeAlias = tuple[Any, ...]  # relations
+Walk: TypeAlias = tuple[Any, ...]  # entities
+Cluster: TypeAlias = Iterable[Any]  # of entities
 LEAST_WORTH = 0.002  # evidence from likeness that is worth less is not used
 
 

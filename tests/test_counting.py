@@ -255,14 +255,15 @@ def test_a_path_type_that_is_too_much_to_look_at_is_left_out_for_everyone() -> N
     is_skipped = widest == 0
     assert is_skipped.any()
     heads = graph.edges(0).heads
-    reached, right, left_out = counting.reach(0, types, heads, max_widths=widest)
-    assert reached[is_skipped].sum() == 0
-    assert right[is_skipped].sum() == 0
-    assert set(left_out[is_skipped].tolist()) == {len(heads)}
+    reach = counting.reach(0, types, heads, max_widths=widest)
+    assert reach.reached[is_skipped].sum() == 0
+    assert reach.right[is_skipped].sum() == 0
+    assert set(reach.left_out[is_skipped].tolist()) == {len(heads)}
 
-    _, _, of_first_half = counting.reach(0, types, heads[::2].copy(), max_widths=widest)
-    _, _, of_second_half = counting.reach(0, types, heads[1::2].copy(), max_widths=widest)
-    assert (of_first_half + of_second_half).tolist() == left_out.tolist()
+    of_first_half = counting.reach(0, types, heads[::2].copy(), max_widths=widest)
+    of_second_half = counting.reach(0, types, heads[1::2].copy(), max_widths=widest)
+    both_halves = of_first_half.left_out + of_second_half.left_out
+    assert both_halves.tolist() == reach.left_out.tolist()
 
 
 def test_a_crowd_is_answered_within_its_budget() -> None:

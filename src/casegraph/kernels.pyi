@@ -162,6 +162,9 @@ def standings(
     known: Ids,
     threads: int,
 ) -> tuple[Floats, Counts, Counts, Counts]: ...
+def nearest_entities(
+    query: RelationQuery, entity: int, hidden: int, workspaces: Workspaces
+) -> tuple[Ids, Floats]: ...
 def evidence(
     query: RelationQuery,
     entities: Ids,

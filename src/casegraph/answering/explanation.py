@@ -353,7 +353,7 @@ class Precedents:
         """Some neighbours that a path type led to one of their answers, most similar first."""
         graph = self.state.graph
         loop_free = self.state.settings.loop_free
-        found = []
+        found: list[str] = []
         for entity in self.near.entities.tolist():
             if len(found) == PRECEDENTS_OF_PATHS:
                 break
