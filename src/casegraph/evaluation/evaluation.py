@@ -20,22 +20,15 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from casegraph.answering.ranking import Ranks, Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.evaluation.ranking import (
-    TIES,
-    Flags,
-    Ranks,
-    Targets,
-    distinct,
-    filtered_ranks,
-    metrics,
-)
+from casegraph.evaluation.ranking import TIES, metrics
 from casegraph.evaluation.reliability import Reliability, first_answers
 from casegraph.execution.executor import HERE, Executor
-from casegraph.graph.arrays import Ids, ids
+from casegraph.graph.arrays import Flags, Ids, ids
 from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact, read_facts

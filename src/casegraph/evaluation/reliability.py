@@ -18,8 +18,8 @@ import numpy as np
 
 from casegraph.answering.probability import probability
 from casegraph.answering.query import new_answers, tuning_of
+from casegraph.answering.ranking import Targets
 from casegraph.answering.state import State
-from casegraph.evaluation.ranking import Targets
 from casegraph.graph.arrays import Flags, Floats
 from casegraph.tuning.calibration import chance_to_be_asked_for
 

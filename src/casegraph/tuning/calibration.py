@@ -18,8 +18,8 @@ is wanted:
     P(held out | s, k)  =  right(s) · (1 - exp(-λ)) / λ
 
 `right` never falls (isotonic regression), and `missing` is the number under which the first answers
-of the sample are most likely. This is learning from positive and unlabelled examples (Elkan and Noto 2008), with a
-labelling chance that depends on k.
+of the sample are most likely. This is learning from positive and unlabelled examples (Elkan and
+Noto 2008), with a chance to be labelled that depends on k.
 """
 
 from typing import NamedTuple

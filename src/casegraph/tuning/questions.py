@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from casegraph.answering.query import new_answers
-from casegraph.evaluation.ranking import Targets, filtered_ranks
+from casegraph.answering.ranking import Targets, filtered_ranks
 from casegraph.graph.directions import inverse
 from casegraph.tuning.calibration import Observed
 
