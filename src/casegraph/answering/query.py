@@ -209,11 +209,13 @@ def relation_query(
     if state.settings.neighbours is not None:
         lists = _lists_of_neighbours(state, relation, entities)
         return _prepared(state, relation, lists, chosen)
+    list_of_everyone = state.derived(
+        ("walk list", relation, chosen.longest),
+        lambda: _list_of_everyone(state, relation, chosen.longest),
+    )
     shared = state.derived(
         ("relation query", relation, combination),
-        lambda: _prepared(
-            state, relation, _list_of_everyone(state, relation, chosen.longest), chosen
-        ),
+        lambda: _prepared(state, relation, list_of_everyone, chosen),
     )
     the_only_list = np.zeros(len(entities), dtype=np.int32)
     return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)

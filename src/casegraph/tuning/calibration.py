@@ -31,7 +31,7 @@ from casegraph.settings import Calibration, Curve
 
 POINTS = 20  # of a curve, at scores that answers have equally often
 TRUST = 1.0  # answers at each point of a relation that the curve of all relations counts as
-ENOUGH = 30  # questions of a relation that is to have curves of its own
+ENOUGH = 60  # questions of a relation that is to have curves of its own
 MISSING = (0, *(round(0.01 * 1.2**step, 3) for step in range(26)))  # to try: up to 0.95
 MOST = 0.99  # nothing is surer: a sample cannot tell
 DIGITS = 6
