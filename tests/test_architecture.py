@@ -38,15 +38,16 @@ LAYERS = [
     "answering.state",
     "answering.weights",
     "answering.query",
+    "answering.ranking",
+    "answering.probability",
     "answering.rendering",
     "answering.results",
     "answering.explanation",
-    "evaluation.ranking",
     "tuning.sample",
+    "tuning.calibration",
     "tuning.questions",
     "tuning.grid",
     "tuning.choice",
-    "tuning.calibration",
     "tuning.tuning",
     "storage.disk",
     "storage.array_files",
@@ -74,7 +75,7 @@ EXTRAS = ["click", "rich", "fastapi", "pyarrow", "rdflib", "dask", "distributed"
 PUBLIC = """
     Answer Answers CaseBase CaseStore CasegraphError DamagedStore Event Explanation Fact
     IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
-    Settings StoreInUse UnknownName UnreadableFile Update read_facts write_facts
+    Settings StoreInUse Tuning UnknownName UnreadableFile Update read_facts write_facts
 """.split()  # noqa: SIM905
 
 

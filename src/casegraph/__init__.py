@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         UnreadableFile,
     )
     from casegraph.graph.facts import Fact, read_facts, write_facts
-    from casegraph.settings import Settings
+    from casegraph.settings import Settings, Tuning
     from casegraph.storage.store.store import CaseStore, Event
 else:
 
@@ -56,7 +56,7 @@ _PUBLIC = {
     "NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
     "answering.explanation": "Explanation Neighbour Reason",
     "graph.facts": "Fact read_facts write_facts",
-    "settings": "Settings",
+    "settings": "Settings Tuning",
     "answering.state": "Update",
     "storage.store.store": "CaseStore Event",
 }
@@ -81,6 +81,7 @@ __all__ = [
     "Reason",
     "Settings",
     "StoreInUse",
+    "Tuning",
     "UnknownName",
     "UnreadableFile",
     "Update",

@@ -351,10 +351,8 @@ def _named(
     """The answers that are wanted of those found, by name; if there are none, a note says why."""
     candidates = wanted.candidates
     scored = list(zip(found.entities.tolist(), found.scores.tolist(), strict=True))
-    if candidates is not None:
-        scored = [(entity, score) for entity, score in scored if entity in candidates]
     exclude = wanted.known == "exclude"
-    named = named_answers(state.graph, question, scored, known, exclude=exclude)
+    named = named_answers(state, question, scored, known, exclude=exclude, candidates=candidates)
 
     only_other_candidates = candidates is not None and len(found.entities) > 0
     needs_note = not named and not only_other_candidates

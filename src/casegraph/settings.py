@@ -83,12 +83,12 @@ class Combination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """How probable answers are by their score: straight lines between points.
+    """How probable it is by its score that an answer is right: straight lines between points.
 
-    scores         of the points, rising from 0
+    scores         of the points, rising
     probabilities  of the points, never falling
 
-    Beyond the last point the probability stays what it is there.
+    Before the first point and after the last, the probability stays what it is there.
     """
 
     scores: tuple[float, ...]
@@ -107,25 +107,42 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How probable it is that answers are right.
+
+    first   for the best answer that is no fact yet
+    others  for all others; where this would be more than for the first, it is as for the first
+    """
+
+    first: Curve
+    others: Curve
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", _of_json(Curve, "first", self.first))
+        object.__setattr__(self, "others", _of_json(Curve, "others", self.others))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RelationTuning:
     """What was chosen for one direction of a relation.
 
     inverse      whether heads are asked for
     combination  None: that of the graph
-    curve        None: that of the graph
+    calibration  None: that of the graph
     """
 
     relation: str
     inverse: bool
     combination: Combination | None = None
-    curve: Curve | None = None
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         if self.combination is not None:
             combination = _of_json(Combination, "combination", self.combination)
             object.__setattr__(self, "combination", combination)
-        if self.curve is not None:
-            object.__setattr__(self, "curve", _of_json(Curve, "curve", self.curve))
+        if self.calibration is not None:
+            calibration = _of_json(Calibration, "calibration", self.calibration)
+            object.__setattr__(self, "calibration", calibration)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,16 +150,18 @@ class Tuning:
     """What was chosen for a graph by asking it for facts that were held out (see `tuning`).
 
     combination  for all relations
-    curve        for all relations
-    relations    the relations for which something else was chosen, sorted
+    calibration  for all relations
+    relations    the relations for which something else was chosen, in the order of names
+    missing      how many answers the graph seems to lack for each that it has
     facts        how many facts the graph had
     sample       how many of them were asked for
     version      of this table
     """
 
     combination: Combination
-    curve: Curve
+    calibration: Calibration
     relations: tuple[RelationTuning, ...] = ()
+    missing: float
     facts: int
     sample: int
     version: int = 1
@@ -151,8 +170,10 @@ class Tuning:
         combination = _of_json(Combination, "combination", self.combination)
         relations = tuple(_of_json(RelationTuning, "relations", one) for one in self.relations)
         object.__setattr__(self, "combination", combination)
-        object.__setattr__(self, "curve", _of_json(Curve, "curve", self.curve))
+        calibration = _of_json(Calibration, "calibration", self.calibration)
+        object.__setattr__(self, "calibration", calibration)
         object.__setattr__(self, "relations", relations)
+        _check("missing", self.missing, 0, None)
         check_count("facts", self.facts, 0)
         check_count("sample", self.sample, 0)
         _check_whole("version", self.version, 1, 1)
@@ -166,7 +187,7 @@ class Tuning:
         return replace(
             own,
             combination=own.combination or self.combination,
-            curve=own.curve or self.curve,
+            calibration=own.calibration or self.calibration,
         )
 
     def is_outgrown_by(self, facts: int) -> bool:
@@ -354,7 +375,7 @@ class Settings:
         return asdict(self)
 
 
-Part = TypeVar("Part", KindWeights, Combination, Curve, RelationTuning, Tuning)
+Part = TypeVar("Part", KindWeights, Combination, Curve, Calibration, RelationTuning, Tuning)
 
 
 def _of_json(kind: type[Part], name: str, value: Part | dict[str, Any]) -> Part:

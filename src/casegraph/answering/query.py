@@ -14,8 +14,9 @@ and weighed by the counts of the query's cluster. The weights are those of the m
 the kernels walk, add the precedents, and combine.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ from casegraph.statistics.path_types import lengths, name_order, single_step
 from casegraph.statistics.sums import grouped
 
 ALMOST_SURE = 1 - 1e-9  # the most that a path type is worth, so that others can add to it
+ASKED_TOGETHER = (10, 100, 1_000)  # queries with up to so many known answers
 UNKNOWN = -1  # an entity that was never seen, or no entity
 
 
@@ -83,6 +85,35 @@ def answers(
         is_exact = bool(walks_are_exact) and counts_are_exact
         results.append(Found(found[start:end], scores[start:end], is_exact))
     return results
+
+
+def new_answers(
+    state: State,
+    query: tuple[int, Ids],
+    known: Sequence[set[int]],
+    first: int,
+    combination: Combination | None = None,
+) -> list[list[tuple[int, float]]]:
+    """The `first` answers of each query that are not known, with their scores, best first.
+
+    query  the relation, and the entity of each query
+    known  for each query the answers to pass over
+
+    As many more answers are found as are known, for all queries of a call the same number; so
+    queries with few known answers are asked apart from those with many.
+    """
+    relation, entities = query
+    part_of_query = np.searchsorted(ASKED_TOGETHER, [len(answers) for answers in known])
+    new: list[list[tuple[int, float]]] = [[] for _ in known]
+    for part in np.unique(part_of_query).tolist():
+        places = np.flatnonzero(part_of_query == part)
+        top = first + max(len(known[place]) for place in places.tolist())
+        results = answers(state, relation, entities[places], top=top, combination=combination)
+        for place, found in zip(places.tolist(), results, strict=True):
+            scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
+            unknown = (pair for pair in scored if pair[0] not in known[place])
+            new[place] = list(islice(unknown, first))
+    return new
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +209,13 @@ def relation_query(
     if state.settings.neighbours is not None:
         lists = _lists_of_neighbours(state, relation, entities)
         return _prepared(state, relation, lists, chosen)
+    list_of_everyone = state.derived(
+        ("walk list", relation, chosen.longest),
+        lambda: _list_of_everyone(state, relation, chosen.longest),
+    )
     shared = state.derived(
         ("relation query", relation, combination),
-        lambda: _prepared(
-            state, relation, _list_of_everyone(state, relation, chosen.longest), chosen
-        ),
+        lambda: _prepared(state, relation, list_of_everyone, chosen),
     )
     the_only_list = np.zeros(len(entities), dtype=np.int32)
     return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)

@@ -6,19 +6,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, overload
 
+from casegraph.answering.probability import probability
+from casegraph.answering.query import tuning_of
 from casegraph.answering.rendering import ShownAnswer, answers_as_html, question
 from casegraph.graph.directions import is_inverse, relation_of
 
 if TYPE_CHECKING:
-    from casegraph.graph.graph import Graph
+    from casegraph.answering.state import State
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One answer: `entity` to the question (asked, relation, ?),
     or to (?, relation, asked) if `inverse`.
+
+    known        whether it is a fact of the graph already
+    probability  that it is right; None if it is known, or if the settings are not tuned
     """
 
     asked: str
@@ -28,6 +34,7 @@ class Answer:
     score: float
     rank: int
     known: bool
+    probability: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -66,6 +73,16 @@ class Answers(Sequence[Answer]):
         return iter(self.found)
 
     @property
+    def none(self) -> float | None:
+        """The probability that no answer of these which is new is right; None if not tuned.
+
+        As if the answers were right or wrong independently of each other.
+        """
+        if not self.tuned:
+            return None
+        return prod(1 - (answer.probability or 0) for answer in self.found)
+
+    @property
     def question(self) -> str:
         """The question as a person writes it."""
         return question(self.asked, self.relation, inverse=self.inverse)
@@ -77,6 +94,7 @@ class Answers(Sequence[Answer]):
                 "rank": answer.rank,
                 "entity": answer.entity,
                 "score": answer.score,
+                "probability": answer.probability,
                 "known": answer.known,
             }
             for answer in self.found
@@ -88,6 +106,7 @@ class Answers(Sequence[Answer]):
             "note": self.note,
             "exact": self.exact,
             "tuned": self.tuned,
+            "none": self.none,
             "answers": answers,
         }
 
@@ -96,31 +115,42 @@ class Answers(Sequence[Answer]):
 
 
 def named_answers(
-    graph: Graph,
+    state: State,
     query: tuple[str, int],
     scored: Iterable[tuple[int, float]],
     own: set[int],
     *,
     exclude: bool,
+    candidates: set[int | None] | None = None,
 ) -> tuple[Answer, ...]:
     """Answers by name, numbered in the order given.
 
-    query    the name of the entity asked about, and the relation
-    scored   entities and their scores
-    own      the answers that are known already
-    exclude  whether to leave these out
+    query       the name of the entity asked about, and the relation
+    scored      entities and their scores, best first
+    own         the answers that are known already
+    exclude     whether to leave these out
+    candidates  if given, all others are left out
     """
     asked, direction = query
-    relation = graph.relations[relation_of(direction)]
+    relation = state.graph.relations[relation_of(direction)]
     inverse = bool(is_inverse(direction))
+    tuned = tuning_of(state, direction)
+    calibration = None if tuned is None else tuned.calibration
+
     answers: list[Answer] = []
+    is_first = True
     for entity, score in scored:
         is_known = entity in own
-        if is_known and exclude:
+        probable = None
+        if calibration is not None and not is_known:
+            probable = probability(calibration, score, is_first=is_first)
+            is_first = False
+        is_left_out = candidates is not None and entity not in candidates
+        if is_left_out or (is_known and exclude):
             continue
         rank = len(answers) + 1
-        name = graph.entities[entity]
-        answers.append(Answer(asked, relation, inverse, name, score, rank, is_known))
+        name = state.graph.entities[entity]
+        answers.append(Answer(asked, relation, inverse, name, score, rank, is_known, probable))
     return tuple(answers)
 
 

@@ -20,21 +20,15 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from casegraph.answering.ranking import Ranks, Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.evaluation.ranking import (
-    TIES,
-    Flags,
-    Ranks,
-    Targets,
-    distinct,
-    filtered_ranks,
-    metrics,
-)
+from casegraph.evaluation.ranking import TIES, metrics
+from casegraph.evaluation.reliability import Reliability, first_answers
 from casegraph.execution.executor import HERE, Executor
-from casegraph.graph.arrays import Ids, ids
+from casegraph.graph.arrays import Flags, Ids, ids
 from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact, read_facts
@@ -50,7 +44,7 @@ RANKED_AT_ONCE = 1 << 12  # targets of a task
 Sides = Literal["both", "head", "tail"]
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913
     benchmark: Benchmark,
     settings: Settings,
     *,
@@ -93,7 +87,13 @@ def evaluate(
         asked = _relation_ids(state, questions).values()
         executor.count(state, [relation for relation in asked if relation is not None], show)
     with _phase(phases, "rank"):
-        ranks = ranked(state, tasks_of(state, questions, known), executor, show)
+        tasks = tasks_of(state, questions, known)
+        ranks = ranked(state, tasks, executor, show)
+    reliability = None
+    if state.settings.tuning is not None:
+        with _phase(phases, "calibrate"):
+            firsts = executor.each(state, first_answers, tasks)
+            reliability = Reliability.joined(list(firsts))
 
     return Evaluation(
         benchmark=benchmark.folder.resolve().name,
@@ -105,6 +105,7 @@ def evaluate(
         questions=questions,
         ranks=ranks,
         phases=phases,
+        reliability=reliability,
     )
 
 
@@ -163,7 +164,8 @@ class Evaluation:
     facts   how many facts it has
     ranks   of the targets, in the order of `questions`
     phases  "read" the files, "build" the graph and its profiles, "tune" the settings if that was
-            asked for, "count" path types, "rank" targets
+            asked for, "count" path types, "rank" targets, "calibrate" if tuned
+    reliability  how probable first answers were said to be and whether they were right, if tuned
     """
 
     benchmark: str
@@ -175,6 +177,7 @@ class Evaluation:
     questions: Questions
     ranks: Ranks
     phases: dict[str, Phase]
+    reliability: Reliability | None = None
 
     @cached_property
     def metrics(self) -> dict[str, float]:
@@ -215,6 +218,7 @@ class Evaluation:
             "distinct_queries": self.questions.distinct,
             "ties": dict(TIES),
             "metrics": dict(self.metrics),
+            "calibration_error": None if self.reliability is None else self.reliability.errors,
             **metrics_by_relation,
             "phases": {name: asdict(phase) for name, phase in self.phases.items()},
             "queries_per_second": self.queries_per_second,

@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from casegraph.evaluation.ranking import Targets, filtered_ranks
+from casegraph.answering.query import new_answers
+from casegraph.answering.ranking import Targets, filtered_ranks
 from casegraph.graph.directions import inverse
+from casegraph.tuning.calibration import Observed
+
+FIRST = 10  # answers of a question from which probabilities are learned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from casegraph.answering.state import State
     from casegraph.graph.arrays import Counts, Floats, Ids
@@ -71,3 +75,33 @@ class Questions:
             targets = Targets(direction, asked, known, among=state.living)
             found[places] = 1 / filtered_ranks(state, targets, combination).realistic
         return found
+
+    def observed(self, state: State, combination: Callable[[int], Combination]) -> Observed:
+        """The first answers to each question that are no facts, or that were held out.
+
+        combination  how to combine the evidence for each direction
+        """
+        rows: list[tuple[int, float, bool, bool, int]] = []
+        for direction, places in self.by_direction():
+            rows += self._observed(state, direction, places, combination(direction))
+        columns = zip(*rows, strict=True) if rows else [()] * len(Observed._fields)
+        directions, scores, is_first, is_asked, known = map(np.array, columns)
+        return Observed(
+            directions.astype(np.int64),
+            scores.astype(np.float64),
+            is_first.astype(np.bool),
+            is_asked.astype(np.bool),
+            known.astype(np.int64),
+        )
+
+    def _observed(
+        self, state: State, direction: int, places: Counts, combination: Combination
+    ) -> Iterator[tuple[int, float, bool, bool, int]]:
+        targets = self.targets[places].tolist()
+        asked = self.entities[places]
+        known = [set(self.graph.answers(entity, direction).tolist()) for entity in asked.tolist()]
+        others = [answers - {target} for answers, target in zip(known, targets, strict=True)]
+        new = new_answers(state, (direction, asked), others, FIRST, combination)
+        for target, its_known, its_new in zip(targets, known, new, strict=True):
+            for rank, (entity, score) in enumerate(its_new):
+                yield direction, score, rank == 0, entity == target, len(its_known)

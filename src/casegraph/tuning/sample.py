@@ -22,8 +22,10 @@ from casegraph.graph.directions import forward, relation_of
 from casegraph.graph.graph import Graph
 
 ONE_IN = 20  # facts is in the sample,
-MOST = 4_000  # but not more than so many
-LEAST_FACTS = 200  # a graph with fewer is not tuned: ten questions say nothing
+MOST = 4_000  # but not more than so many;
+LEAST = 500  # and at least so many,
+MOST_SHARE = 10  # but not more than one fact in so many
+LEAST_FACTS = 200  # a graph with fewer is not tuned: a few questions say nothing
 
 Digests = npt.NDArray[np.uint64]
 
@@ -40,9 +42,10 @@ class HeldOut(NamedTuple):
 
 
 def held_out(graph: Graph) -> HeldOut:
-    """Hold out one fact in `ONE_IN`; no entity loses its last fact."""
+    """Hold out about one fact in `ONE_IN`; no entity loses its last fact."""
     facts = _facts_by_digest(graph)
-    wanted = min(len(facts) // ONE_IN, MOST)
+    at_least = min(LEAST, len(facts) // MOST_SHARE)
+    wanted = min(max(len(facts) // ONE_IN, at_least), MOST)
     chosen = facts[_places_to_hold_out(facts, wanted, len(graph.entities))]
     rest = graph.copy()
     rest.apply(chosen, add=False)

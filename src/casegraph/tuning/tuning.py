@@ -9,6 +9,7 @@ combine evidence: for the graph, and for each direction of a relation that has e
 What is chosen depends on the facts alone, not on their order, and not on a clock.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -19,14 +20,15 @@ from casegraph.graph.arrays import Floats
 from casegraph.graph.directions import is_inverse, relation_of
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
-from casegraph.settings import Combination, Curve, RelationTuning, Settings, Tuning
+from casegraph.settings import Calibration, Combination, RelationTuning, Settings, Tuning
 from casegraph.tuning import grid
+from casegraph.tuning.calibration import calibrated
 from casegraph.tuning.choice import better, shortest
 from casegraph.tuning.questions import Questions
 from casegraph.tuning.sample import LEAST_FACTS, held_out
 
 TO_CHOOSE_BY = 1_000  # facts of the sample: each is asked for with every way of the grid
-MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KINDS)  # to rank them
+MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KINDS)  # to rank the same questions
 ENOUGH_TO_CHOOSE = 30  # questions of a relation
 
 
@@ -48,14 +50,21 @@ def tuned(
     questions = Questions.of(graph, sample.facts)
     state.statistics.prepare(np.unique(questions.directions).tolist(), show)
 
-    to_choose_by = questions.first(2 * TO_CHOOSE_BY)
-    bench = Bench(state, to_choose_by, show)
-    combination = best_length(bench, lengths)
-    combination, of_relations = best_combinations(bench, combination)
+    bench = Bench(state, questions.first(2 * TO_CHOOSE_BY), show)
+    usual = best_length(bench, lengths)
+    combination, of_directions = best_combinations(bench, usual)
+
+    observed = questions.observed(state, lambda one: of_directions.get(one, combination))
+    curves = calibrated(observed)
+    show("tuning", MOST_WAYS, MOST_WAYS)
+    if curves is None:
+        return settings.but(tuning=None)
+
     tuning = Tuning(
         combination=combination,
-        relations=tuple(of_relations),
-        curve=Curve(scores=(0.0,), probabilities=(0.0,)),
+        calibration=curves.overall,
+        relations=tuple(_of_relations(graph, of_directions, curves.by_direction)),
+        missing=curves.missing,
         facts=len(graph),
         sample=len(sample.facts),
     )
@@ -86,8 +95,10 @@ def best_length(bench: Bench, lengths: list[int]) -> Combination:
     return by_length[shortest([bench.ranks(combination) for combination in by_length])]
 
 
-def best_combinations(bench: Bench, usual: Combination) -> tuple[Combination, list[RelationTuning]]:
-    """The best way to combine for the graph, and for each relation that has a better one."""
+def best_combinations(
+    bench: Bench, usual: Combination
+) -> tuple[Combination, dict[int, Combination]]:
+    """The best way to combine for the graph, and those of directions that have a better one."""
     variants = grid.variants(usual)
     best = better(bench.ranks(usual), [bench.ranks(one) for one in variants], len(variants))
     for_graph = usual if best is None else variants[best]
@@ -99,14 +110,24 @@ def best_combinations(bench: Bench, usual: Combination) -> tuple[Combination, li
             candidates.append((direction, places))
     comparisons = len(others) * len(candidates)
 
-    of_relations = []
+    of_directions = {}
     for direction, places in candidates:
         ranks_of_others = [bench.ranks(one)[places] for one in others]
         best = better(bench.ranks(for_graph)[places], ranks_of_others, comparisons)
         if best is not None:
-            name = bench.state.graph.relations[relation_of(direction)]
-            inverse = bool(is_inverse(direction))
-            of_relations.append(
-                RelationTuning(relation=name, inverse=inverse, combination=others[best])
-            )
-    return for_graph, of_relations
+            of_directions[direction] = others[best]
+    return for_graph, of_directions
+
+
+def _of_relations(
+    graph: Graph, combinations: dict[int, Combination], calibrations: dict[int, Calibration]
+) -> Iterator[RelationTuning]:
+    """What was chosen for directions, in the order of names."""
+    chosen = combinations.keys() | calibrations.keys()
+    for direction in sorted(chosen, key=graph.relation_name):
+        yield RelationTuning(
+            relation=graph.relations[relation_of(direction)],
+            inverse=bool(is_inverse(direction)),
+            combination=combinations.get(direction),
+            calibration=calibrations.get(direction),
+        )

@@ -54,6 +54,8 @@ def ask(source: str, entity: str, relation: str, chosen: Chosen, **asked: Any) -
         answers = cases.ask(entity, relation, **asked)
     if answers.note:
         note(answers.note)
+    elif answers.none is not None:
+        note(f"with a probability of {answers.none:.2f}, none of the new answers is right")
     if is_explained:
         return _with_reasons(answers, cases.explain_all(answers))
     return _plain(answers)
@@ -125,8 +127,11 @@ def similar(
 
 def _plain(answers: Answers) -> Result:
     """Answers, best first."""
-    rows = [(answer.rank, answer.entity, answer.score, answer.known) for answer in answers]
-    return Result(("rank", "entity", "score", "known"), rows, answers.as_dict())
+    columns: tuple[str, ...] = ("rank", "entity", "score", "known")
+    if answers.tuned:
+        columns = ("rank", "entity", "probability", "score", "known")
+    rows = [tuple(getattr(answer, column) for column in columns) for answer in answers]
+    return Result(columns, rows, answers.as_dict())
 
 
 def _with_reasons(answers: Answers, explanations: Iterable[Explanation]) -> Result:

@@ -11,6 +11,7 @@ import click
 from casegraph.cli.group import cli, tune, with_executor, with_reading, with_settings
 from casegraph.cli.output import ALL, Result, choice, note, with_format
 from casegraph.cli.progress import counted, progress
+from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
     from casegraph.cli.group import Chosen, Read
@@ -47,6 +48,12 @@ METRICS = {
 )
 @click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
 @tune
+@click.option(
+    "--reliability",
+    type=Path,
+    metavar="FILE",
+    help="Draw how often first answers are right by their probability, as SVG.",
+)
 @with_executor
 @with_settings
 @with_format
@@ -66,6 +73,7 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     from casegraph.settings import Settings
 
     per_relation = asked.pop("per_relation")
+    drawing = asked.pop("reliability")
     source: str | Path | None = graph
     if graph is not None and graph not in SPLITS:
         source = Path(graph)
@@ -78,6 +86,16 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     took = ", ".join(f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items())
     memory = done.phases["rank"].peak_memory / 1e6
     note(f"{took}; {done.queries_per_second:,.0f} queries/s; {memory:,.0f} MB at most")
+    if done.reliability is not None:
+        right, one_asked_for = done.reliability.errors.values()
+        note(
+            f"expected calibration error of the first answer: {right:.3f} that it is right, "
+            f"{one_asked_for:.3f} that it is the one asked for"
+        )
+    if drawing is not None:
+        if done.reliability is None:
+            raise CasegraphError("only settings that are tuned give probabilities to draw")
+        drawing.write_text(done.reliability.svg(), encoding="utf-8")
     return _metrics(done, ties, by_relation=per_relation)
 
 
@@ -128,10 +146,19 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
 @click.option(
     "--counts", type=Path, metavar="COUNTS", help="What was counted already, by count and merge."
 )
+@click.option("--tune", is_flag=True, help="Choose what answers best first; see casegraph tune.")
 @with_executor
 @with_settings
 @with_format
-def save(source: str, file: str, counts: Path | None, executor: Executor, chosen: Chosen) -> Result:
+def save(
+    source: str,
+    file: str,
+    *,
+    counts: Path | None,
+    tune: bool,
+    executor: Executor,
+    chosen: Chosen,
+) -> Result:
     """Count everything that questions need, and write it to FILE as a case base.
 
     \b
@@ -143,6 +170,9 @@ def save(source: str, file: str, counts: Path | None, executor: Executor, chosen
     from casegraph.execution.shards import keep
 
     cases = case_base(source, chosen(source))
+    if tune:
+        with progress() as show:
+            cases.tune(show, keep_length=chosen.length_is_given)
     if counts is not None:
         keep(cases.state, read_part(counts))
     with progress() as show:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from casegraph.cli.group import as_of, cli, with_reading, with_settings
+from casegraph.cli.group import as_of, cli, tune, with_reading, with_settings
 from casegraph.cli.output import Result, note, with_format
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, UnreadableFile
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 @cli.command()
 @click.argument("sources", nargs=-1, required=True)
 @click.option("--into", "folder", required=True, metavar="FOLDER", help="The store to make.")
+@tune
 @with_reading
 @with_settings
 @with_format
-def build(sources: tuple[str, ...], folder: str, read: Read, chosen: Chosen) -> Result:
-    """Make a store of the facts of SOURCES, and count everything that questions need.
+def build(
+    sources: tuple[str, ...], folder: str, *, tune: bool, read: Read, chosen: Chosen
+) -> Result:
+    """Make a store of the facts of SOURCES, tune it, and count everything that questions need.
 
     \b
     Example:
@@ -47,6 +50,8 @@ def build(sources: tuple[str, ...], folder: str, read: Read, chosen: Chosen) -> 
             )
         facts = chain.from_iterable(facts_of(source, read) for source in sources)
         update = store.update(add=counted(facts, show))
+        if tune and store.settings.can_be_tuned:
+            store.tune(show, keep_length=chosen.length_is_given)
         store.compact(show)
         return _updated(store, update)
 
