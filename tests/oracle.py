@@ -668,8 +668,11 @@ def precedents(
     counted: Facts | None = None,
     *,
     reflexive: bool,
+    likeness: bool = True,
 ) -> dict[Any, dict[str, list[float]]]:
     """What precedents of all kinds say for each answer: pieces of evidence, by kind.
+
+    Without `likeness`, only those of shared facts and the habit.
 
     The entity sees `facts`; likeness is measured over `counted`, which are the same by default.
     A shared fact does not speak for itself;
@@ -686,13 +689,14 @@ def precedents(
         for answer, count in counts.items():
             if count >= support and fact != (relation, answer):
                 add("shared_fact", answer, count / (others + doubt))
-    for answer, said in facts_of_answers(facts, entity, relation, support, doubt).items():
-        for worth in said:
-            add("answers_fact", answer, worth)
-    for answer, worth in votes_of_neighbours(facts, counted, entity, relation).items():
-        add("neighbours", answer, worth)
-    for answer, worth in nearness_to_answers(facts, counted, entity, relation).items():
-        add("near_answers", answer, worth)
+    if likeness:
+        for answer, said in facts_of_answers(facts, entity, relation, support, doubt).items():
+            for worth in said:
+                add("answers_fact", answer, worth)
+        for answer, worth in votes_of_neighbours(facts, counted, entity, relation).items():
+            add("neighbours", answer, worth)
+        for answer, worth in nearness_to_answers(facts, counted, entity, relation).items():
+            add("near_answers", answer, worth)
     counts, others = habit(facts, entity, relation)
     for answer, count in counts.items():
         add("habit", answer, habit_weight * count / (others + doubt))

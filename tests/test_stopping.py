@@ -129,12 +129,13 @@ def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version(
     ]
     facts = [(name, "people", f"p{number}") for number in range(300) for name in sets[number % 3]]
     facts.remove(("actor", "people", "p0"))
-    cases = CaseBase(Settings(max_length=1))
+    kinds = KindWeights(answers_fact=0, near_answers=0, neighbours=0)
+    cases = CaseBase(Settings(max_length=1, kinds=kinds))
     cases.update(add=facts)
     pieces = oracle.precedents(
-        oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False
+        oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False, likeness=False
     )
-    weights = asdict(KindWeights())
+    weights = asdict(kinds)
     expected = {name: oracle.combined(said, weights, 0.2, 0.7, 5) for name, said in pieces.items()}
     found = {answer.entity: answer.score for answer in cases.ask("actor", "people", top=-1)}
     assert found == pytest.approx(expected, rel=1e-12)
