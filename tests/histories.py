@@ -126,7 +126,7 @@ def portrait(cases: State) -> Portrait:
         edges = [array.tobytes() for array in graph.edges(relation)]
         seen["graph"].append((relation, *edges))
         counts = statistics.everyone(relation)
-        for column in ("types", "hits", "reached", "right"):
+        for column in ("types", "hits", "reached", "right", "reached_open", "right_open"):
             seen[column].append(getattr(counts, column).tobytes())
         for found in answers(cases, relation, everyone, top=-1):
             seen["answers"].append((found.entities.tobytes(), found.scores.tobytes()))

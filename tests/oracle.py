@@ -7,7 +7,7 @@ Entities and relations are any values that can be compared.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
-from math import log1p, sqrt
+from math import floor, log, log1p, sqrt
 from typing import Any, TypeAlias
 
 Name: TypeAlias = Any  # of an entity or a relation
@@ -16,6 +16,7 @@ Facts: TypeAlias = set[Fact]
 PathType: TypeAlias = tuple[Any, ...]  # relations
 Walk: TypeAlias = tuple[Any, ...]  # entities
 Cluster: TypeAlias = Iterable[Any]  # of entities
+LEAST_WORTH = 0.002  # evidence from likeness that is worth less is not used
 
 
 def inverse(relation: Name) -> Name:
@@ -447,20 +448,181 @@ def left_after(facts: Facts, fact: Fact) -> Facts:
     return facts - {fact, (tail, inverse(relation), head)}
 
 
+def has_other_asker(facts: Facts, entity: Name, relation: Name, end: Name) -> bool:
+    """Whether the slot of an end is taken: an entity other than `entity` has it as its answer."""
+    return bool(answers(facts, end, inverse(relation)) - {entity})
+
+
+def by_slot(facts: Facts, relation: Name, path_type: PathType) -> dict[bool, tuple[int, int]]:
+    """Reached and right, apart for ends whose slot is open (False) and taken (True)."""
+    counts = {False: [0, 0], True: [0, 0]}
+    for entity in having(facts, entities(facts), relation):
+        goals = answers(facts, entity, relation)
+        for end in ends(facts, entity, path_type):
+            slot = has_other_asker(facts, entity, relation, end)
+            counts[slot][0] += 1
+            counts[slot][1] += end in goals
+    return {slot: (all_, good) for slot, (all_, good) in counts.items()}
+
+
 def default_weights(
-    facts: Facts, relation: Name, n: int, support: int, doubt: float
-) -> dict[PathType, float]:
-    """Every path type that led to answers `support` times, not the relation itself:
-    right / (reached + doubt).
+    facts: Facts, relation: Name, n: int, support: int, doubt: float, *, slots: bool
+) -> dict[PathType, dict[bool, float]]:
+    """Every path type that led to answers `support` times, not the relation itself.
+
+    What it is worth where the slot of an end is open (False) and where it is taken (True):
+    right / (reached + doubt), and with slots, those of the slot drawn towards this.
     """
-    everyone = entities(facts)
     weights = {}
-    for path_type, found in hits(facts, everyone, relation, n).items():
-        if found >= support and path_type != (relation,):
-            good = right(facts, everyone, relation, path_type)
-            ends_found = reached(facts, everyone, relation, path_type)
-            weights[path_type] = good / (ends_found + doubt)
+    for path_type, found in hits(facts, entities(facts), relation, n).items():
+        if found < support or path_type == (relation,):
+            continue
+        counts = by_slot(facts, relation, path_type)
+        all_reached = counts[False][0] + counts[True][0]
+        all_right = counts[False][1] + counts[True][1]
+        in_both = all_right / (all_reached + doubt)
+        weights[path_type] = {False: in_both, True: in_both}
+        if slots:
+            for slot, (own_reached, own_right) in counts.items():
+                weights[path_type][slot] = (own_right + 20 * in_both) / (own_reached + 20 + doubt)
     return weights
+
+
+def facts_of(facts: Facts, entity: Name) -> set[tuple[Any, Any]]:
+    """What an entity has: pairs of a relation and a tail."""
+    return {(label, tail) for head, label, tail in facts if head == entity}
+
+
+def sharers(facts: Facts, fact: tuple[Any, Any]) -> set[Any]:
+    """The entities that have a fact (relation, tail)."""
+    return answers(facts, fact[1], inverse(fact[0]))
+
+
+def rounded(number: float) -> int:
+    return floor(number + 0.5)
+
+
+def rarity(facts: Facts, fact: tuple[Any, Any]) -> int:
+    """The square of log(N / n), if n of N entities have the fact, in units of 1 / 1024.
+
+    What only one entity has is shared by nobody.
+    """
+    having_it = len(sharers(facts, fact))
+    everyone = len(entities(facts))
+    if having_it < 2 or having_it >= everyone:
+        return 0
+    return rounded(log(everyone / having_it) ** 2 * 1024)
+
+
+def norm(facts: Facts, having_these: set[tuple[Any, Any]]) -> float:
+    """The length of an entity's facts, and one."""
+    return sqrt(sum(rarity(facts, fact) for fact in having_these) / 1024) + 1
+
+
+def neighbours_by_facts(
+    seen: Facts, counted: Facts, entity: Name, relation: Name, k: int
+) -> list[tuple[Any, float]]:
+    """The k entities that share most with `entity` and have the relation, with the cosine.
+
+    The entity sees `seen`; how much a fact weighs is counted over `counted`.
+    """
+    own = facts_of(seen, entity)
+    shared = Counter[Any]()
+    for fact in own:
+        for other in sharers(counted, fact) - {entity}:
+            shared[other] += rarity(counted, fact)
+    found = [
+        (other, weight / 1024 / (norm(counted, own) * norm(counted, facts_of(counted, other))))
+        for other, weight in shared.items()
+        if weight and answers(seen, other, relation)
+    ]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k]
+
+
+def votes_of_neighbours(
+    seen: Facts, counted: Facts, entity: Name, relation: Name, k: int = 20
+) -> dict[Any, float]:
+    """What the neighbours answer: each votes with the square of its similarity to the nearest's."""
+    near = neighbours_by_facts(seen, counted, entity, relation, k)
+    votes: dict[Any, float] = {}
+    total = 0.0
+    for other, similar in near:
+        vote = (similar / near[0][1]) ** 2
+        total += vote
+        for answer in answers(seen, other, relation):
+            votes[answer] = votes.get(answer, 0.0) + vote
+    return {answer: 0.9 * vote / (total + 1) for answer, vote in votes.items()}
+
+
+def facts_of_answers(
+    seen: Facts, entity: Name, relation: Name, support: int, doubt: float
+) -> dict[Any, list[float]]:
+    """For each candidate: of those that have a fact in common with it, how many are answers.
+
+    A known answer is looked at as if it were not known.
+    """
+    worth: dict[Any, list[float]] = {}
+    for candidate in entities(seen) - {entity}:
+        known = answers(seen, entity, relation) - {candidate}
+        slot = has_other_asker(seen, entity, relation, candidate)
+        for fact in facts_of(seen, candidate) - {(inverse(relation), entity)}:
+            others = sharers(seen, fact) - {entity}
+            if len(others & known) < support:
+                continue
+            in_both = len(others & known) / (len(others) + doubt)
+            own = {
+                other for other in others if has_other_asker(seen, entity, relation, other) == slot
+            }
+            piece = (len(own & known) + 5 * in_both) / (len(own) + doubt + 5)
+            if piece >= LEAST_WORTH:
+                worth.setdefault(candidate, []).append(piece)
+    return worth
+
+
+def nearness_to_answers(
+    seen: Facts, counted: Facts, entity: Name, relation: Name
+) -> dict[Any, float]:
+    """How much each candidate shares with the known answers, beside what the nearest shares."""
+    itself = (inverse(relation), entity)
+
+    def shared_with(candidate: Name, known: set[Any]) -> float:
+        total = 0
+        for fact in facts_of(counted, candidate) - {itself}:
+            for answer in known & sharers(counted, fact):
+                reciprocal = rounded(65536 / norm(counted, facts_of(counted, answer)))
+                total += rarity(counted, fact) * reciprocal
+        return total / norm(counted, facts_of(counted, candidate))
+
+    known = answers(seen, entity, relation) - {entity}
+    similar = {
+        candidate: shared_with(candidate, known - {candidate})
+        for candidate in entities(counted) - {entity}
+    }
+    nearest = max((similar[other] for other in similar if other not in known), default=0.0)
+    worth = {
+        candidate: 0.2 * (min(1.0, value / nearest) ** 2 if nearest else 1.0)
+        for candidate, value in similar.items()
+        if value > 0
+    }
+    return {candidate: piece for candidate, piece in worth.items() if piece >= LEAST_WORTH}
+
+
+def combined(
+    pieces: dict[str, list[float]],
+    weights: dict[str, float],
+    discount: float,
+    across: float,
+    best: int,
+) -> float:
+    """The score of one candidate, from its pieces of each kind.
+
+    Within a kind the best pieces count, each next discounted once more; so do the kinds.
+    """
+    strengths = [
+        weights[kind] * discounted_noisy_or(said, discount, best) for kind, said in pieces.items()
+    ]
+    ranked = sorted(strengths, reverse=True)
+    return sum(across**place * strength for place, strength in enumerate(ranked))
 
 
 def paper_weights(
@@ -503,26 +665,39 @@ def precedents(
     support: int,
     doubt: float,
     habit_weight: float,
+    counted: Facts | None = None,
     *,
     reflexive: bool,
-) -> dict[Any, list[float]]:
-    """What the others that share a fact with `entity` say for each answer, and what everyone does.
+    likeness: bool = True,
+) -> dict[Any, dict[str, list[float]]]:
+    """What precedents of all kinds say for each answer: pieces of evidence, by kind.
 
+    Without `likeness`, only those of shared facts and the habit.
+
+    The entity sees `facts`; likeness is measured over `counted`, which are the same by default.
     A shared fact does not speak for itself;
     the entity itself is no answer unless some entity answers itself.
     """
-    pieces = defaultdict(list)
-    own_facts = [(label, tail) for head, label, tail in facts if head == entity]
-    for fact in sorted(own_facts, key=str):
+    counted = counted or facts
+    pieces: dict[Any, dict[str, list[float]]] = {}
+
+    def add(kind: str, answer: Name, worth: float) -> None:
+        pieces.setdefault(answer, {}).setdefault(kind, []).append(worth)
+
+    for fact in sorted(((label, tail) for head, label, tail in facts if head == entity), key=str):
         counts, others = shared_fact(facts, entity, relation, fact)
         for answer, count in counts.items():
             if count >= support and fact != (relation, answer):
-                pieces[answer].append(count / (others + doubt))
-
+                add("shared_fact", answer, count / (others + doubt))
+    if likeness:
+        for answer, said in facts_of_answers(facts, entity, relation, support, doubt).items():
+            for worth in said:
+                add("answers_fact", answer, worth)
+        for answer, worth in votes_of_neighbours(facts, counted, entity, relation).items():
+            add("neighbours", answer, worth)
+        for answer, worth in nearness_to_answers(facts, counted, entity, relation).items():
+            add("near_answers", answer, worth)
     counts, others = habit(facts, entity, relation)
     for answer, count in counts.items():
-        pieces[answer].append(habit_weight * count / (others + doubt))
-
-    if not reflexive:
-        pieces.pop(entity, None)
-    return dict(pieces)
+        add("habit", answer, habit_weight * count / (others + doubt))
+    return {answer: said for answer, said in pieces.items() if answer != entity or reflexive}

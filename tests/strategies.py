@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests import oracle
 
 from casegraph.graph.graph import Graph
-from casegraph.settings import Settings
+from casegraph.settings import KindWeights, Settings
 from casegraph.similarity.profiles import Profiles
 from casegraph.statistics.path_types import unpacked
 
@@ -65,6 +65,9 @@ def some_settings() -> st.SearchStrategy[Settings]:
             "weight": st.sampled_from(["right", "prior", "frequency"]),
             "combination": st.sampled_from(["noisy-or", "sum"]),
             "discount": st.sampled_from([0.0, 0.05, 1.0]),
+            "across": st.sampled_from([0.0, 0.3, 1.0]),
+            "slots": st.booleans(),
+            "kinds": st.sampled_from([KindWeights(), KindWeights(path=0.5, neighbours=2)]),
             "best": st.integers(1, 8),
             "loop_free": st.booleans(),
             "precedents": st.booleans(),

@@ -1,6 +1,5 @@
 from collections import Counter
-from collections.abc import Callable
-from itertools import pairwise
+from dataclasses import asdict
 from random import Random
 from typing import Any
 
@@ -25,11 +24,10 @@ from casegraph.answering.query import relation_query, standings
 from casegraph.answering.results import Answers
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
-from casegraph.graph.directions import forward
-from casegraph.settings import Settings
+from casegraph.settings import KindWeights, Settings
 
 PAPER = Settings.paper("WN18RR").but(max_length=3)
-DEFAULTS: list[dict[str, float]] = [
+DEFAULTS: list[dict[str, Any]] = [
     {"path_types": 1},
     {"path_types": 2},
     {"support": 1},
@@ -39,6 +37,12 @@ DEFAULTS: list[dict[str, float]] = [
     {"max_length": 1},
     {"max_length": 2},
     {"habit": 1.0},
+    {"across": 0.1},
+    {"across": 1.0, "discount": 0.5},
+    {"slots": False},
+    {"kinds": KindWeights(path=0.5, shared_fact=2, answers_fact=3)},
+    {"kinds": KindWeights(path=0, answers_fact=0.5, neighbours=3)},
+    {"kinds": KindWeights(near_answers=4, habit=2)},
 ]
 LETTERS: list[dict[str, Any]] = [
     {"neighbours": 1},
@@ -67,8 +71,10 @@ def case_base(added: list[Fact], settings: Settings | None = None) -> CaseBase:
 
 def best_first(weights: Weights) -> list[tuple[oracle.PathType, float]]:
     """The path types that are worth anything, best first, equal ones by name."""
-    worth_something = [(kind, weight) for kind, weight in weights.items() if weight > 0]
-    return sorted(worth_something, key=lambda pair: (-pair[1], by_name(pair[0])))
+    return sorted(
+        ((kind, weight) for kind, weight in weights.items() if weight > 0),
+        key=lambda pair: (-pair[1], by_name(pair[0])),
+    )
 
 
 def default_scores(
@@ -83,7 +89,12 @@ def default_scores(
     The entity sees `seen`; path types are weighed by `counted`.
     """
     weights = oracle.default_weights(
-        counted, relation, settings.max_length, settings.support, settings.doubt
+        counted,
+        relation,
+        settings.max_length,
+        settings.support,
+        settings.doubt,
+        slots=settings.slots,
     )
     reflexive = any((name, relation, name) in counted for name in oracle.entities(counted))
     pieces = oracle.precedents(
@@ -93,33 +104,38 @@ def default_scores(
         settings.support,
         settings.doubt,
         settings.habit,
+        counted,
         reflexive=reflexive,
     )
     walked = 0
-    for path_type, weight in best_first(weights):
+    larger = {path_type: max(by_slot.values()) for path_type, by_slot in weights.items()}
+    for path_type, _ in best_first(larger):
         ends = oracle.ends(seen, entity, path_type)
         walked += bool(ends)
         if settings.path_types is not None and walked > settings.path_types:
             break
         for end in ends:
-            pieces.setdefault(end, []).append(weight)
-    return {
-        answer: oracle.discounted_noisy_or(said, settings.discount, settings.best)
+            is_taken = oracle.has_other_asker(seen, entity, relation, end)
+            said = pieces.setdefault(end, {}).setdefault("path", [])
+            said.append(weights[path_type][is_taken])
+    scores = {
+        answer: oracle.combined(
+            said, asdict(settings.kinds), settings.discount, settings.across, settings.best
+        )
         for answer, said in pieces.items()
     }
+    return {answer: score for answer, score in scores.items() if score > 0}
 
 
 def paper_scores(
     seen: oracle.Facts, entity: str, relation: oracle.Name, cluster: list[str], settings: Settings
 ) -> dict[str, float]:
     """Equation 1: the sum over path types of prior × precision, for every end of a walk."""
-    k = settings.neighbours or 0
-    n = settings.max_length
+    k, n = settings.neighbours or 0, settings.max_length
     weights = oracle.paper_weights(
         seen, entity, relation, k, n, cluster, fallback=settings.fallback
     )
-    scores = Counter[str]()
-    walked = 0
+    scores, walked = Counter[str](), 0
     for path_type, weight in best_first(weights):
         ends = {walk[-1] for walk in oracle.walks(seen, entity, path_type)}
         walked += bool(ends)
@@ -134,8 +150,9 @@ def assert_ranked(answers: Answers, expected: dict[str, float]) -> None:
     """The same candidates, the same scores, best first and equal ones
     by name, numbered from one.
     """
-    scores = {answer.entity: answer.score for answer in answers}
-    assert scores == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert {answer.entity: answer.score for answer in answers} == pytest.approx(
+        expected, rel=1e-12, abs=1e-12
+    )
     ranked = sorted(expected, key=lambda name: (-round(expected[name], 13), name))
     assert [answer.entity for answer in answers] == ranked
     assert [answer.rank for answer in answers] == list(range(1, len(ranked) + 1))
@@ -151,26 +168,21 @@ def asked_both_ways(cases: CaseBase, entity: str, relation: str) -> list[tuple[A
 def assert_default_answers(
     added: list[Fact], entity: str, relation: str, settings: Settings
 ) -> int:
-    cases = case_base(added, settings)
-    seen = oracle.both_ways(added)
-    found = 0
+    cases, seen, found = case_base(added, settings), oracle.both_ways(added), 0
     for label, answers in asked_both_ways(cases, entity, relation):
         assert_ranked(answers, default_scores(seen, seen, entity, label, settings))
-        known = oracle.answers(seen, entity, label)
-        for answer in answers:
-            assert answer.known == (answer.entity in known)
+        assert all(
+            answer.known == (answer.entity in oracle.answers(seen, entity, label))
+            for answer in answers
+        )
         found += len(answers)
     return found
 
 
 def assert_paper_answers(added: list[Fact], entity: str, relation: str, settings: Settings) -> int:
-    cases = case_base(added, settings)
-    seen = oracle.both_ways(added)
-    found = 0
-    names = cases.graph.entities.names
-    clusters = cases.state.clusters.entities
-    is_together = clusters == clusters[names.index(entity)]
-    cluster = [names[other] for other in np.flatnonzero(is_together)]
+    cases, seen, found = case_base(added, settings), oracle.both_ways(added), 0
+    of = dict(zip(cases.graph.entities.names, cases.state.clusters.entities.tolist(), strict=True))
+    cluster = [name for name, node in of.items() if node == of[entity]]
     for label, answers in asked_both_ways(cases, entity, relation):
         assert_ranked(answers, paper_scores(seen, entity, label, cluster, settings))
         found += len(answers)
@@ -179,38 +191,25 @@ def assert_paper_answers(added: list[Fact], entity: str, relation: str, settings
 
 def random_question(random: Random, **sizes: int) -> tuple[list[Fact], str, str]:
     added = random_facts(random, **sizes)
-    head, _, tail = random.choice(added)
-    entity = random.choice([head, tail])
-    _, relation, _ = random.choice(added)
-    return added, entity, relation
-
-
-def assert_all_agree(
-    assert_answers: Callable[[list[Fact], str, str, Settings], int],
-    settings: Settings,
-    random: Random,
-    questions: int,
-    **sizes: int,
-) -> int:
-    """Compare the answers to random questions; returns how many answers there were."""
-    found = 0
-    for _ in range(questions):
-        added, entity, relation = random_question(random, **sizes)
-        found += assert_answers(added, entity, relation, settings)
-    return found
+    fact = random.choice(added)
+    return added, random.choice([fact[0], fact[2]]), random.choice(added)[1]
 
 
 def test_answers_under_the_default_settings_are_those_of_the_plain_version() -> None:
-    sizes = {"entities": 7, "relations": 3, "facts": 14}
-    found = assert_all_agree(assert_default_answers, Settings(), Random(21), 150, **sizes)
+    random, found = Random(21), 0
+    for _ in range(150):
+        found += assert_default_answers(
+            *random_question(random, entities=7, relations=3, facts=14), Settings()
+        )
     assert found > 600
 
 
 @pytest.mark.parametrize("change", DEFAULTS, ids=str)
-def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, float]) -> None:
-    settings = Settings(path_types=None).but(**change)
-    sizes = {"entities": 6, "relations": 2, "facts": 12}
-    assert_all_agree(assert_default_answers, settings, Random(str(change)), 30, **sizes)
+def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, Any]) -> None:
+    random = Random(str(change))
+    for _ in range(30):
+        question = random_question(random, entities=6, relations=2, facts=12)
+        assert_default_answers(*question, Settings(path_types=None).but(**change))
 
 
 @example_settings(max_examples=40)
@@ -218,50 +217,52 @@ def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, 
 def test_any_question_is_answered_as_in_the_plain_version(
     added: list[Fact], asked: int, about: int
 ) -> None:
-    entity = added[asked % len(added)][0]
-    relation = added[about % len(added)][1]
+    entity, relation = added[asked % len(added)][0], added[about % len(added)][1]
     assert_default_answers(added, entity, relation, Settings())
     assert_paper_answers(added, entity, relation, PAPER)
 
 
 def test_answers_under_the_papers_settings_are_those_of_equation_1() -> None:
-    sizes = {"entities": 7, "relations": 3, "facts": 13}
-    found = assert_all_agree(assert_paper_answers, PAPER, Random(22), 100, **sizes)
+    random, found = Random(22), 0
+    for _ in range(100):
+        found += assert_paper_answers(
+            *random_question(random, entities=7, relations=3, facts=13), PAPER
+        )
     assert found > 150
 
 
 @pytest.mark.parametrize("change", LETTERS, ids=str)
 def test_equation_1_holds_for_every_choice_of_the_papers_letters(change: dict[str, Any]) -> None:
-    settings = PAPER.but(**change)
-    sizes = {"entities": 7, "relations": 2, "facts": 12}
-    assert_all_agree(assert_paper_answers, settings, Random(str(change)), 25, **sizes)
+    random = Random(str(change))
+    for _ in range(25):
+        assert_paper_answers(
+            *random_question(random, entities=7, relations=2, facts=12), PAPER.but(**change)
+        )
 
 
 def test_a_path_type_without_a_count_in_the_cluster_is_worth_as_to_everyone_or_nothing() -> None:
     """Alone in its cluster and without the relation, the asked entity has no count of its own."""
-    added = [("asked", "s", "here")]
-    for k in range(3):
-        added += [(f"a{k}", "r", f"b{k}"), (f"a{k}", "s", f"b{k}")]
+    added = [(f"a{k}", relation, f"b{k}") for k in range(3) for relation in ("r", "s")] + [
+        ("asked", "s", "here")
+    ]
     alone = PAPER.but(clustering="entity")
-    no_fallback = alone.but(fallback=False)
-    answers = case_base(added, alone).ask("asked", "r")
-    assert [answer.entity for answer in answers] == ["here"]
-    assert list(case_base(added, no_fallback).ask("asked", "r")) == []
-
-    found = assert_paper_answers(added, "asked", "r", alone)
-    assert found > assert_paper_answers(added, "asked", "r", no_fallback)
+    assert [answer.entity for answer in case_base(added, alone).ask("asked", "r")] == ["here"]
+    assert list(case_base(added, alone.but(fallback=False)).ask("asked", "r")) == []
+    assert assert_paper_answers(added, "asked", "r", alone) > assert_paper_answers(
+        added, "asked", "r", alone.but(fallback=False)
+    )
 
 
 def test_only_path_types_that_lead_anywhere_count_towards_their_limit() -> None:
     """b is worth more than c, but the asked entity has no b."""
-    added = [("c9", "goal", "elsewhere"), ("c9", "c", "x9"), ("asked", "c", "here")]
-    for letter in "bc":
-        added += [(f"{letter}{k}", letter, f"x{k}") for k in range(4)]
-        added += [(f"{letter}{k}", "goal", f"x{k}") for k in range(4)]
+    added = [(f"{letter}{k}", letter, f"x{k}") for letter in "bc" for k in range(4)]
+    added += [(f"{letter}{k}", "goal", f"x{k}") for letter in "bc" for k in range(4)]
+    added += [("c9", "goal", "elsewhere"), ("c9", "c", "x9"), ("asked", "c", "here")]
     alone = Settings(path_types=1, precedents=False)
     cases = case_base(added, alone)
-    goal = cases.graph.relations.names.index("goal")
-    walked = relation_query(cases.state, forward(goal), ids([0])).lists
+    walked = relation_query(
+        cases.state, 2 * cases.graph.relations.names.index("goal"), ids([0])
+    ).lists
     best = path_type_in_oracle(cases.graph, int(walked.types[walked.walked[0]]), 3)
     assert best == ("b",)
     assert [answer.entity for answer in cases.ask("asked", "goal")] == ["here"]
@@ -272,25 +273,27 @@ def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) ->
     for settings in (Settings(support=support), Settings(weight="prior", combination="sum"), PAPER):
         cases = case_base(added, settings)
         everyone = ids(range(len(cases.graph.entities)))
-        for relation in range(cases.graph.directions):
+        for relation in range(2 * len(cases.graph.relations)):
             lists = relation_query(cases.state, relation, everyone).lists
-            itself = (relation_in_oracle(cases.graph, relation),)
-            for path_type in lists.types[lists.walked].tolist():
-                assert path_type_in_oracle(cases.graph, path_type, 3) != itself
-            for start, end in pairwise(lists.offsets.tolist()):
-                weights = lists.weights[start:end]
-                assert (np.diff(weights) <= 0).all()
-                assert (weights > 0).all()
+            walked = {
+                path_type_in_oracle(cases.graph, int(lists.types[place]), 3)
+                for place in lists.walked
+            }
+            assert (relation_in_oracle(cases.graph, relation),) not in walked
+            for start, end in zip(lists.offsets, lists.offsets[1:], strict=False):
+                best = lists.weights.larger[start:end]
+                assert (np.diff(best) <= 0).all()
+                assert (best > 0).all()
 
 
 def assert_scored_as_unknown(added: list[Fact], fact: Fact, settings: Settings) -> None:
     """The plain version for an entity that does not see the fact; the counts still hold it."""
     counted = oracle.both_ways(added)
     seen = oracle.left_after(counted, fact)
-    head, relation, tail = fact
-    expected = default_scores(seen, counted, head, relation, settings).get(tail, 0.0)
-    (score,) = case_base(added, settings).score([fact])
-    assert score == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    expected = default_scores(seen, counted, fact[0], fact[1], settings).get(fact[2], 0.0)
+    assert case_base(added, settings).score([fact]) == pytest.approx(
+        [expected], rel=1e-12, abs=1e-12
+    )
 
 
 def test_a_fact_scores_as_if_the_entity_did_not_know_it() -> None:

@@ -44,11 +44,19 @@ LAYERS = [
     "answering.state",
     "answering.weights",
     "answering.query",
+    "answering.ranking",
+    "answering.probability",
     "answering.rendering",
     "answering.notebook",
     "answering.results",
     "answering.explanation",
     "answering.labels",
+    "tuning.sample",
+    "tuning.calibration",
+    "tuning.questions",
+    "tuning.grid",
+    "tuning.choice",
+    "tuning.tuning",
     "storage.array_files",
     "storage.count_columns",
     "storage.case_files",
@@ -89,7 +97,7 @@ PUBLIC = """
     AmbiguousName Answer Answers CaseBase CaseStore CasegraphError DamagedStore Description Event
     Explanation Fact
     IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
-    Settings StoreInUse UnknownName UnreadableFile Update read_facts write_facts
+    Settings StoreInUse Tuning UnknownName UnreadableFile Update read_facts write_facts
 """.split()  # noqa: SIM905
 
 

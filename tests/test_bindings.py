@@ -42,7 +42,7 @@ def made_query(**changes: Any) -> kernels.RelationQuery:  # noqa: ANN401  (setti
     options.precedents = True
     for name, value in changes.items():
         setattr(options, name, value)
-    walk = TYPES, np.array([0, 2]), ids([1, 0]), np.array([0.5, 0.25])
+    walk = TYPES, np.array([0, 2]), ids([1, 0]), np.array([0.5, 0.25]), np.array([0.4, 0.2])
     return kernels.RelationQuery(GRAPH.kernel, 0, walk, options, EVERYONE)
 
 
@@ -208,7 +208,15 @@ BINDINGS = {
     "relation_query": Binding(
         kernels.RelationQuery,
         {"graph": GRAPH.kernel, "relation": 0, "options": kernels.QueryOptions(), "rank": EVERYONE}
-        | {"walk": (TYPES, np.array([0, 2]), ids([1, 0]), np.array([0.5, 0.25]))},
+        | {
+            "walk": (
+                TYPES,
+                np.array([0, 2]),
+                ids([1, 0]),
+                np.array([0.5, 0.25]),
+                np.array([0.4, 0.2]),
+            )
+        },
         any_longer=frozenset({"walk.0", "walk.1"}),
         any_value=frozenset({"rank"}),
     ),
@@ -484,7 +492,13 @@ def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:
     for _ in range(2):
         for graph in (GRAPH, small):
             rank = np.arange(len(graph.entities), dtype=np.int32)
-            walk = np.array([packed([0], 3)]), np.array([0, 1]), ids([0]), np.array([0.5])
+            walk = (
+                np.array([packed([0], 3)]),
+                np.array([0, 1]),
+                ids([0]),
+                np.array([0.5]),
+                np.array([0.5]),
+            )
             query = kernels.RelationQuery(graph.kernel, 0, walk, kernels.QueryOptions(), rank)
             found = kernels.answers(query, ids([0]), ids([0]), ids([-1]), workspaces, -1, 1)
             assert found[1].tolist() == [1]

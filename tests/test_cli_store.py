@@ -19,7 +19,7 @@ ADA = "Ada Lovelace\tfield\tComputer science\n"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    assert run("build", "world", "--into", tmp_path / "store").exit_code == 0
+    assert run("build", "world", "--no-tune", "--into", tmp_path / "store").exit_code == 0
     return tmp_path / "store"
 
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casegraph.answering.query import Standings
-from casegraph.evaluation.ranking import HITS, Ranks, metrics, ranks, unreached
+from casegraph.answering.ranking import Ranks, ranks, unreached
+from casegraph.evaluation.ranking import HITS, metrics
 
 TIES = ["realistic", "optimistic", "pessimistic"]
 # How many are better, how many are equal, and whether the head is asked for.

@@ -18,7 +18,7 @@ from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
 
-COLUMNS = ("types", "hits", "reached", "right")
+COLUMNS = ("types", "hits", "reached", "right", "reached_open", "right_open")
 
 Fact = tuple[str, str, str]
 

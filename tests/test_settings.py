@@ -77,10 +77,18 @@ def test_a_count_is_a_whole_number_that_64_bits_hold() -> None:
         assert str(raised.value) == message
 
 
-def test_the_default_discount_lets_the_best_piece_decide_and_the_next_break_ties() -> None:
-    assert Settings().discount == 0.05
-    assert Settings().best == 5
-    assert Settings().fallback
+def test_the_defaults_are_those_that_were_chosen_over_all_graphs() -> None:
+    settings = Settings()
+    assert (settings.discount, settings.across, settings.best) == (0.2, 0.7, 5)
+    assert settings.kinds.as_tuple() == (1, 1, 1.5, 1, 0.4, 1)
+
+
+def test_settings_of_an_earlier_casegraph_take_the_default_of_now_where_nothing_was_chosen() -> (
+    None
+):
+    earlier = {"max_length": 2, "discount": 0.05, "best": 5}
+    assert Settings.from_dict(earlier) == Settings(max_length=2)
+    assert Settings.from_dict({**earlier, "discount": 0.5}) == Settings(max_length=2, discount=0.5)
 
 
 @pytest.mark.parametrize("dataset", sorted(PAPER))

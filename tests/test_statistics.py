@@ -19,7 +19,7 @@ from tests.strategies import (
 
 from casegraph import kernels
 from casegraph.answering.weights import estimate, ratio
-from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.arrays import Counts, ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Clustering, Settings, Weight
 from casegraph.similarity.clusters.assignment import EVERYONE, Clusters
@@ -27,26 +27,27 @@ from casegraph.statistics.counts import TOO_MANY
 from casegraph.statistics.path_types import are_path_types, packed, unpacked
 from casegraph.statistics.statistics import PathStatistics
 
+REACH = ("reached", "right", "reached_open", "right_open")
 Numbers = dict[oracle.PathType, tuple[int, ...]]
 
 
 def counted(added: list[Fact], settings: Settings) -> tuple[Graph, PathStatistics]:
     graph = Graph.of(added)
-    statistics = PathStatistics(graph, lambda: clusters_of(graph, settings), settings)
-    return graph, statistics
-
-
-def clusters_of(graph: Graph, settings: Settings) -> Ids:
-    return Clusters.of(graph, profiles_of(graph), settings).entities
+    return graph, PathStatistics(
+        graph, lambda: Clusters.of(graph, profiles_of(graph), settings).entities, settings
+    )
 
 
 def clusters_in_names(graph: Graph, settings: Settings) -> dict[int, list[str]]:
     """The entities of each cluster, and everyone."""
-    names = graph.entities.names
-    found = {EVERYONE: names}
-    for entity, cluster in enumerate(clusters_of(graph, settings).tolist()):
+    found = {EVERYONE: list(graph.entities.names)}
+    for name, cluster in zip(
+        graph.entities.names,
+        Clusters.of(graph, profiles_of(graph), settings).entities.tolist(),
+        strict=True,
+    ):
         if cluster != EVERYONE:
-            found.setdefault(cluster, []).append(names[entity])
+            found.setdefault(cluster, []).append(name)
     return found
 
 
@@ -55,55 +56,63 @@ class Expected:
 
     def __init__(self, added: list[Fact], n: int) -> None:
         self.facts = oracle.both_ways(added)
-        self.walks: dict[str, dict[oracle.PathType, list[oracle.Walk]]] = {}
-        self.paths: dict[str, dict[oracle.PathType, list[oracle.Walk]]] = {}
-        for entity in sorted(oracle.entities(self.facts)):
-            self.walks[entity] = oracle.walks_by_type(self.facts, entity, n)
-            self.paths[entity] = {}
-            for path_type, walks in self.walks[entity].items():
-                paths = [walk for walk in walks if len(set(walk)) == len(walk)]
-                self.paths[entity][path_type] = paths
+        self.walks = {
+            entity: oracle.walks_by_type(self.facts, entity, n)
+            for entity in sorted(oracle.entities(self.facts))
+        }
+        self.paths = {
+            entity: {
+                path_type: [walk for walk in found if len(set(walk)) == len(walk)]
+                for path_type, found in by_type.items()
+            }
+            for entity, by_type in self.walks.items()
+        }
 
     def everyone(self, relation: oracle.Name, support: int) -> Numbers:
-        """Hits, and for the path types in use reached and right."""
+        """Hits, and for the path types in use reached and right, of all ends and of open slots."""
+        askers: dict[str, set[str]] = {}
+        for head, label, tail in self.facts:
+            if label == relation:
+                askers.setdefault(tail, set()).add(head)
         hits = Counter[Any]()
-        reached = Counter[Any]()
-        right = Counter[Any]()
-        for entity in oracle.having(self.facts, self.paths, relation):
+        reach: dict[oracle.PathType, Counter[str]] = {}
+        for entity, by_type in self.paths.items():
             goals = oracle.answers(self.facts, entity, relation)
-            for path_type, paths in self.paths[entity].items():
-                ends = {path[-1] for path in paths}
-                hits[path_type] += sum(path[-1] in goals for path in paths)
-                reached[path_type] += len(ends)
-                right[path_type] += len(ends & goals)
-
-        numbers: Numbers = {}
-        for path_type in +hits:
-            is_used = hits[path_type] >= support and path_type != (relation,)
-            ends_counted = (reached[path_type], right[path_type]) if is_used else (0, 0)
-            numbers[path_type] = (hits[path_type], *ends_counted)
-        return numbers
+            for path_type, found in by_type.items() if goals else ():
+                ends = {path[-1] for path in found}
+                is_open = {end for end in ends if not askers.get(end, set()) - {entity}}
+                hits[path_type] += sum(path[-1] in goals for path in found)
+                counts = reach.setdefault(path_type, Counter())
+                counts["reached"] += len(ends)
+                counts["right"] += len(ends & goals)
+                counts["reached_open"] += len(is_open)
+                counts["right_open"] += len(is_open & goals)
+        expected: Numbers = {}
+        for path_type, hit in hits.items():
+            is_used = hit >= support and path_type != (relation,)
+            counts = reach[path_type] if is_used else Counter()
+            if hit:
+                expected[path_type] = (hit, *(counts[name] for name in REACH))
+        return expected
 
     def clustered(self, members: list[str], relation: oracle.Name) -> Numbers:
         """Hits and tries of a cluster."""
-        hits = Counter[Any]()
-        tries = Counter[Any]()
-        for entity in oracle.having(self.facts, members, relation):
+        hits, tries = Counter[Any](), Counter[Any]()
+        for entity in members:
             goals = oracle.answers(self.facts, entity, relation)
-            for path_type, walks in self.walks[entity].items():
-                paths = self.paths[entity][path_type]
-                hits[path_type] += sum(path[-1] in goals for path in paths)
-                tries[path_type] += len(walks)
-        return {path_type: (hits[path_type], tries[path_type]) for path_type in +hits}
+            for path_type, found in self.walks.get(entity, {}).items() if goals else ():
+                hits[path_type] += sum(path[-1] in goals for path in self.paths[entity][path_type])
+                tries[path_type] += len(found)
+        return {path_type: (found, tries[path_type]) for path_type, found in hits.items() if found}
 
 
 def by_type(graph: Graph, n: int, types: Counts, *columns: Counts) -> Numbers:
     assert types.tolist() == sorted(set(types.tolist()))
-    numbers = {}
-    for place, path_type in enumerate(types.tolist()):
-        row = tuple(int(column[place]) for column in columns)
-        numbers[path_type_in_oracle(graph, path_type, n)] = row
-    return numbers
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return {
+        path_type_in_oracle(graph, number, n): row
+        for number, row in zip(types.tolist(), rows, strict=True)
+    }
 
 
 def assert_counts_agree(added: list[Fact], settings: Settings) -> int:
@@ -111,22 +120,25 @@ def assert_counts_agree(added: list[Fact], settings: Settings) -> int:
 
     Returns how many path types were compared.
     """
-    n = settings.max_length
-    compared = 0
+    n, compared = settings.max_length, 0
     expected = Expected(added, n)
     graph, statistics = counted(added, settings)
     named = clusters_in_names(graph, settings)
-    for relation in range(graph.directions):
+    for relation in range(2 * len(graph.relations)):
         label = relation_in_oracle(graph, relation)
         everyone = statistics.everyone(relation)
-        found = by_type(graph, n, everyone.types, everyone.hits, everyone.reached, everyone.right)
+        columns = [getattr(everyone, name) for name in REACH]
+        found = by_type(graph, n, everyone.types, everyone.hits, *columns)
         assert found == expected.everyone(label, settings.support)
         compared += len(found)
         counts = statistics.clustered(relation)
         for cluster, members in named.items():
             rows = counts.of(cluster)
-            columns = (counts.types[rows], counts.hits[rows], counts.tries[rows])
-            assert by_type(graph, n, *columns) == expected.clustered(members, label)
+            agreed = expected.clustered(members, label)
+            assert (
+                by_type(graph, n, counts.types[rows], counts.hits[rows], counts.tries[rows])
+                == agreed
+            )
         assert set(counts.clusters.tolist()) <= set(named)
     return compared
 
@@ -155,11 +167,11 @@ def settings_for(random: Random, n: int) -> Settings:
 def test_all_counts_are_the_oracles_on_random_graphs(
     n: int, graphs: int, entities: int, facts: int
 ) -> None:
-    random = Random(1_000 * n + entities)
-    compared = 0
+    random, compared = Random(1_000 * n + entities), 0
     for _ in range(graphs):
-        added = random_facts(random, entities, 3, facts)
-        compared += assert_counts_agree(added, settings_for(random, n))
+        compared += assert_counts_agree(
+            random_facts(random, entities, 3, facts), settings_for(random, n)
+        )
     assert compared > 3 * graphs
 
 
@@ -182,8 +194,9 @@ def test_loop_free_ends_are_found_behind_every_knot_of_paths_of_five_steps(seed:
 def test_all_counts_are_the_oracles(
     added: list[Fact], n: int, support: int, clustering: Clustering
 ) -> None:
-    settings = Settings(max_length=n, support=support, clustering=clustering, threshold=0.5)
-    assert_counts_agree(added, settings)
+    assert_counts_agree(
+        added, Settings(max_length=n, support=support, clustering=clustering, threshold=0.5)
+    )
 
 
 @example_settings(max_examples=40)
@@ -195,21 +208,21 @@ def test_every_question_is_answered_by_the_definitions_of_the_paper(
     graph, statistics = counted(added, settings)
     facts = oracle.both_ways(added)
     for cluster, members in clusters_in_names(graph, settings).items():
-        for relation in range(graph.directions):
+        for relation in range(2 * len(graph.relations)):
             label = relation_in_oracle(graph, relation)
             for number in statistics.everyone(relation).types.tolist():
                 # Often a path type that never led to an answer.
                 backwards = unpacked(number, n)[::-1]
                 asked = cluster, relation, backwards
                 path_type = tuple(relation_in_oracle(graph, step) for step in backwards)
-                hits = oracle.hits(facts, members, label, n)[path_type]
-                assert statistics.hits(*asked) == hits
-                tries = oracle.tries(facts, members, label, path_type)
-                assert statistics.tries(*asked) == tries
-
-                found = estimate(statistics, *asked)
-                assert found.prior == oracle.prior(facts, members, label, path_type, n)
-                assert found.precision == oracle.precision(facts, members, label, path_type, n)
+                assert statistics.hits(*asked) == oracle.hits(facts, members, label, n)[path_type]
+                assert statistics.tries(*asked) == oracle.tries(facts, members, label, path_type)
+                assert estimate(statistics, *asked).prior == oracle.prior(
+                    facts, members, label, path_type, n
+                )
+                assert estimate(statistics, *asked).precision == oracle.precision(
+                    facts, members, label, path_type, n
+                )
 
 
 @given(fact_lists(least=1, most=10), st.integers(1, 4))
@@ -226,7 +239,7 @@ def test_the_path_types_of_each_entity_are_the_closed_paths_of_the_oracle(
     graph, statistics = counted(added, Settings(max_length=n))
     facts = oracle.both_ways(added)
     everyone = ids(range(len(graph.entities)))
-    for relation in range(graph.directions):
+    for relation in range(2 * len(graph.relations)):
         counts = statistics.closed_path_types(relation, everyone)
         for entity, name in enumerate(graph.entities.names):
             rows = counts.of(entity)
@@ -242,78 +255,77 @@ def test_what_is_counted_for_all_relations_at_once_is_what_is_counted_for_each(
     settings = Settings(weight=weight, clustering="hac", threshold=0.5)
     graph, at_once = counted(added, settings)
     _, one_by_one = counted(added, settings)
-    at_once.prepare(range(graph.directions))
-    for relation in reversed(range(graph.directions)):
+    at_once.prepare(range(2 * len(graph.relations)))
+    for relation in reversed(range(2 * len(graph.relations))):
         assert_same(at_once, one_by_one, relation)
 
 
 def assert_same(statistics: PathStatistics, others: PathStatistics, relation: int) -> None:
-    one = statistics.everyone(relation)
-    other = others.everyone(relation)
-    for column in ("types", "hits", "reached", "right"):
+    one, other = statistics.everyone(relation), others.everyone(relation)
+    for column in ("types", "hits", "reached", "right", "reached_open", "right_open"):
         np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
-    of_clusters = statistics.clustered(relation)
-    other_of_clusters = others.clustered(relation)
     for column in ("clusters", "types", "hits", "tries"):
         np.testing.assert_array_equal(
-            getattr(of_clusters, column), getattr(other_of_clusters, column)
+            getattr(statistics.clustered(relation), column),
+            getattr(others.clustered(relation), column),
         )
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_the_number_of_threads_does_not_matter(n: int) -> None:
-    facts = random_facts(Random(n), entities=90, relations=4, facts=4_000)
-    added = facts[:220] if n < 4 else facts[:130]
-    by_prior = Settings(max_length=n, clustering="hac", weight="prior")
-    by_right = Settings(max_length=n)
+    added = random_facts(Random(n), entities=90, relations=4, facts=4_000)[: 220 if n < 4 else 130]
     made = []
     for threads in ("1", "2", "3"):
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("CASEGRAPH_THREADS", threads)
-            graph, priors = counted(added, by_prior)
-            _, rights = counted(added, by_right)
-            priors.prepare(range(graph.directions))
-            rights.prepare(range(graph.directions))
-            made.append((priors, rights))
-    first_priors, first_rights = made[0]
-    for priors, rights in made[1:]:
-        for relation in range(graph.directions):
-            assert_same(priors, first_priors, relation)
-            assert_same(rights, first_rights, relation)
-    assert len(first_priors.everyone(0).types) > 3
+            graph, statistics = counted(
+                added, Settings(max_length=n, clustering="hac", weight="prior")
+            )
+            statistics.prepare(range(2 * len(graph.relations)))
+            _, rights = counted(added, Settings(max_length=n))
+            rights.prepare(range(2 * len(graph.relations)))
+            made.append((statistics, rights))
+    for statistics, rights in made[1:]:
+        for relation in range(2 * len(graph.relations)):
+            assert_same(statistics, made[0][0], relation)
+            assert_same(rights, made[0][1], relation)
+    assert len(made[0][0].everyone(0).types) > 3
 
 
 def knot(entities: int, loops: int) -> kernels.Graph:
     """Entities with so many loops each, as no graph of facts has them:
     the shortest way to too many walks.
     """
-    heads = ids(range(entities))
-    offsets = ids(range(0, entities * loops + 1, loops))
+    heads, offsets = ids(range(entities)), ids(range(0, entities * loops + 1, loops))
     edges = kernels.Edges.of(heads, offsets, np.repeat(heads, loops))
     return kernels.Graph(entities, [edges, edges])
 
 
 def walks(graph: kernels.Graph, clusters: list[int], *, asked: int, steps: int) -> int:
-    types = np.array([packed([0] * steps, 5)])
+    number = np.array([packed([0] * steps, 5)])
     counters = np.zeros(2, dtype=np.int64)
-    found = kernels.walks(graph, ids([asked]), ids([0]), types, ids(clusters), 5, 1, counters)
-    return int(found[0])
+    return int(
+        kernels.walks(graph, ids([asked]), ids([0]), number, ids(clusters), 5, 1, counters)[0]
+    )
 
 
 def test_a_number_of_walks_that_does_not_fit_is_too_many_and_never_a_wrong_number() -> None:
     graph = knot(entities=1, loops=2**13)
-    for steps in (1, 2, 3, 4):
-        assert walks(graph, [0], asked=0, steps=steps) == 2 ** (13 * steps)
-    assert walks(graph, [0], asked=0, steps=5) == TOO_MANY
+    assert [walks(graph, [0], asked=0, steps=steps) for steps in (1, 2, 3, 4, 5)] == [
+        2**13,
+        2**26,
+        2**39,
+        2**52,
+        TOO_MANY,
+    ]
 
 
 def test_a_sum_over_entities_that_does_not_fit_is_too_many() -> None:
     graph = knot(entities=8, loops=2**12)
     assert walks(graph, [0] * 8, asked=EVERYONE, steps=5) == TOO_MANY
-    clusters = [0] * 7 + [1]
-    assert walks(graph, clusters, asked=0, steps=5) == 7 * 2**60
-    assert walks(graph, clusters, asked=1, steps=5) == 2**60
-    assert walks(graph, clusters, asked=EVERYONE, steps=5) == TOO_MANY
+    assert walks(graph, [0] * 7 + [1], asked=0, steps=5) == 7 * 2**60
+    assert walks(graph, [0] * 7 + [1], asked=1, steps=5) == 2**60
+    assert walks(graph, [0] * 7 + [1], asked=EVERYONE, steps=5) == TOO_MANY
 
 
 def test_a_share_of_nothing_is_nothing() -> None:
@@ -331,9 +343,7 @@ def test_numbers_are_path_types_if_every_step_of_each_is_a_relation(
     n: int, directions: int, path_types: list[list[int]]
 ) -> None:
     numbers = [packed(path_type[:n], n) for path_type in path_types]
-    expected = True
-    for number in numbers:
-        steps = unpacked(number, n)
-        if not steps or not all(0 <= relation < directions for relation in steps):
-            expected = False
+    expected = all(
+        0 <= relation < directions for number in numbers for relation in unpacked(number, n) or [-1]
+    )
     assert are_path_types(np.array(numbers, dtype=np.int64), directions, n) == expected

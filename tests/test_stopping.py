@@ -2,6 +2,7 @@
 and no answer depends on that.
 """
 
+from dataclasses import asdict
 from random import Random
 from typing import Any
 
@@ -14,7 +15,7 @@ from casegraph import kernels
 from casegraph.answering.query import Standings, answers, relation_query, standings
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
-from casegraph.settings import Settings
+from casegraph.settings import KindWeights, Settings
 
 VARIANTS: list[dict[str, Any]] = [
     {},
@@ -42,23 +43,21 @@ def followed(cases: CaseBase, relation: int, entities: list[int], top: int) -> i
     """Edges looked at to find the best answers."""
     lists, kernel = relation_query(cases.state, relation, ids(entities))
     unknown = np.full(len(entities), -1, dtype=np.int32)
-    workspaces = cases.state.workspaces
-    found = kernels.answers(kernel, ids(entities), lists.of_query, unknown, workspaces, top, 1)
-    return found[-1]
+    return kernels.answers(
+        kernel, ids(entities), lists.of_query, unknown, cases.state.workspaces, top, 1
+    )[-1]
 
 
 def standing(cases: CaseBase, relation: int, entity: int, targets: list[int]) -> Standings:
-    asked = (relation, ids([entity]))
-    wanted = (np.array([0, len(targets)]), ids(targets))
-    none = (np.zeros(2, dtype=np.int64), ids())
-    return standings(cases.state, asked, wanted, none)
+    none = np.zeros(2, dtype=np.int64), ids()
+    return standings(
+        cases.state, (relation, ids([entity])), (np.array([0, len(targets)]), ids(targets)), none
+    )
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict[str, Any]) -> None:
-    random = Random(str(changes))
-    all_work = 0
-    work = 0
+    random, all_work, work = Random(str(changes)), 0, 0
     for _ in range(2):
         cases = random_cases(random, **changes)
         everyone = list(range(len(cases.graph.entities)))
@@ -86,8 +85,10 @@ def test_a_target_stands_where_it_stands_among_all(changes: dict[str, Any]) -> N
             for first in everyone[::2]:
                 few = standing(cases, relation, entity, everyone[first : first + 2])
                 for column in ("score", "better", "equal", "earlier"):
-                    expected = getattr(whole, column)[first : first + 2]
-                    assert getattr(few, column).tolist() == expected.tolist()
+                    assert (
+                        getattr(few, column).tolist()
+                        == getattr(whole, column)[first : first + 2].tolist()
+                    )
 
 
 @pytest.mark.parametrize("budget", [1, 30, 100, 300, 1000, 3000])
@@ -96,8 +97,7 @@ def test_what_a_small_budget_leaves_out_does_not_depend_on_what_is_asked_for(bud
     everyone = ids(range(len(cases.graph.entities)))
     for relation in range(cases.graph.directions):
         whole = answers(cases.state, relation, everyone, top=-1)
-        few = answers(cases.state, relation, everyone, top=2)
-        for found, best in zip(whole, few, strict=True):
+        for found, best in zip(whole, answers(cases.state, relation, everyone, top=2), strict=True):
             assert best.exact == found.exact
             assert best.entities.tolist() == found.entities[:2].tolist()
             assert best.scores.tobytes() == found.scores[:2].tobytes()
@@ -107,9 +107,8 @@ def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
     """What is found for facts that many share is kept for the next query of the batch."""
     random = Random(5)
     shared = [(f"e{number}", f"r{number % 2}", f"hub{number % 3 // 2}") for number in range(60)]
-    others = random_facts(random, entities=60, relations=4, facts=240)
     cases = CaseBase()
-    cases.update(add=others + shared)
+    cases.update(add=[*random_facts(random, entities=60, relations=4, facts=240), *shared])
     everyone = range(len(cases.graph.entities))
     for relation in range(cases.graph.directions):
         together = answers(cases.state, relation, ids(everyone), top=-1)
@@ -128,15 +127,16 @@ def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version(
         ("actor", "singer", "writer", "poet"),
         ("actor", "poet", "dancer", "writer"),
     ]
-    facts = []
-    for number in range(300):
-        facts += [(name, "people", f"p{number}") for name in sets[number % 3]]
+    facts = [(name, "people", f"p{number}") for number in range(300) for name in sets[number % 3]]
     facts.remove(("actor", "people", "p0"))
-    cases = CaseBase(Settings(max_length=1))
+    kinds = KindWeights(answers_fact=0, near_answers=0, neighbours=0)
+    cases = CaseBase(Settings(max_length=1, kinds=kinds))
     cases.update(add=facts)
-    seen = oracle.both_ways(facts)
-    pieces = oracle.precedents(seen, "actor", "people", 2, 5.0, 0.1, reflexive=False)
-    expected = {name: oracle.discounted_noisy_or(said, 0.05, 5) for name, said in pieces.items()}
+    pieces = oracle.precedents(
+        oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False, likeness=False
+    )
+    weights = asdict(kinds)
+    expected = {name: oracle.combined(said, weights, 0.2, 0.7, 5) for name, said in pieces.items()}
     found = {answer.entity: answer.score for answer in cases.ask("actor", "people", top=-1)}
     assert found == pytest.approx(expected, rel=1e-12)
     assert len(found) == 300

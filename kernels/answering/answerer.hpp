@@ -16,14 +16,16 @@
 
 #include "answering/early_stopping.hpp"
 #include "answering/evidence_record.hpp"
+#include "answering/known_answers.hpp"
+#include "answering/neighbours.hpp"
 #include "answering/shared_facts.hpp"
 
 namespace casegraph {
 
 class Answerer {
  public:
-  Answerer(const RelationQuery& query, const Queries& queries, Workspace& workspace,
-           Progress& progress)
+  Answerer(const RelationQuery& query, const Queries& queries, const FactSimilarity& similarity,
+           Workspace& workspace, Progress& progress)
       : steps(progress),
         query_(query),
         graph_(query.graph),
@@ -32,7 +34,9 @@ class Answerer {
         queries_(queries),
         workspace_(workspace),
         candidates_(workspace.candidates),
-        shared_(query, workspace.counts, queries.entities.size() > 1, progress) {
+        shared_(query, workspace.counts, queries.entities.size() > 1, progress),
+        neighbours_(query, similarity, workspace, progress),
+        known_(query, similarity, workspace, progress) {
     const std::size_t nodes = query.trie.nodes.size();
     if (workspace.visits.size() < nodes) workspace.visits.resize(nodes);
     if (!options_.loop_free) workspace.walks.resize(graph_.entities);
@@ -51,9 +55,11 @@ class Answerer {
       return candidates_.list();
     }
     own_ = graph_.tails(entity_, query_.relation);
-    if (options_.precedents)
+    if (options_.precedents) {
       shared_.find(entity_,
                    [&](Id relation, Id tail) { return !is_hidden(entity_, relation, tail); });
+      known_.find(entity_, own_, hidden_);
+    }
 
     const Id list = queries_.lists[query];
     const bool may_stop = query_.may_stop_early && record_ == nullptr && allows_stopping(goal);
@@ -133,6 +139,8 @@ class Answerer {
       const int largest_class = shared_.affordable_class(budget_left());
       exact = exact && largest_class == SharedFacts::every_class;
       ask_sharers(largest_class);
+      if (is_affordable(known_.cost())) look_at_known_answers();
+      if (is_affordable(cost_of_neighbours())) ask_neighbours();
     }
     if (!habit_.empty()) add_habit_to_all();
   }
@@ -144,18 +152,24 @@ class Answerer {
     habit_at_once_ = !habit_.empty();
     for (Id answer : own_) candidate(answer);
     for (Id target : goal.targets) candidate(target);
-    if (shared_.cost() > options_.budget) return false;
+    const Count cost = shared_.cost() + cost_of_neighbours() + known_.cost();
+    if (cost > options_.budget) return false;
     ask_sharers(SharedFacts::every_class);
-    followed_before_ = followed - shared_.cost();  // what they were to cost counts, as in full
+    look_at_known_answers();
+    ask_neighbours();
+    followed_before_ = followed - cost;  // what they were to cost counts, as in full
+
+    candidates_.close_other_kinds();
+    Leaders leaders(candidates_, goal);
 
     // Check after four path types, then whenever half as many again have been walked: a check looks
     // at all candidates, so that all checks together cost as much as a few.
     std::int64_t next_check = walk.at + 4;
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
       if (walk.at == next_check) {
-        steps.take(std::ssize(candidates_.list()));
-        const Piece& next = query_.pieces[walk.at];
-        const Leaders leaders(candidates_, goal, next);
+        steps.take(std::ssize(leaders.places()));
+        const double next = query_.strengths[walk.at];
+        leaders.look(next);
         if (leaders.are_few() && others_score_less(leaders.least_score(), next))
           return finish_leaders(walk, leaders.places());
         next_check += (next_check - walk.first) / 2;
@@ -167,6 +181,19 @@ class Answerer {
 
   bool is_enough(const Walk& walk) const {
     return options_.walked > 0 && walk.led_somewhere == options_.walked;
+  }
+
+  // Whether the budget is enough for evidence of a kind; if not, there is none of it.
+  bool is_affordable(Count cost) {
+    const bool is_within = cost <= budget_left();
+    if (!is_within) exact = false;
+    return is_within;
+  }
+
+  Count cost_of_neighbours() const {
+    Count cost = 0;
+    shared_.each_fact([&](Ids sharers) { cost += neighbours_.cost(sharers); });
+    return cost;
   }
 
   Count budget_left() const { return followed_before_ + options_.budget - followed; }
@@ -181,7 +208,7 @@ class Answerer {
 
   // Whether no entity that is not a candidate yet can score as much, if all path types to come are
   // worth no more than `next`.
-  bool others_score_less(double score, const Piece& next) {
+  bool others_score_less(double score, double next) {
     Piece habit;  // the best of those that are not candidates
     for (const Habit::Given& given : habit_.list()) {
       steps.take();
@@ -199,7 +226,7 @@ class Answerer {
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
       steps.take(1 + std::ssize(leaders));
       std::erase_if(leaders, [&](std::size_t place) {
-        return candidates_.is_final(place, query_.lists.weights[walk.at]);
+        return candidates_.is_final(place, query_.strengths[walk.at]);
       });
       const Count left = budget_left() - spared;
       if (left < 0) return false;
@@ -256,14 +283,15 @@ class Answerer {
 
   // The place of a candidate, which is made if there is none.
   std::size_t candidate(Id answer) {
-    const bool is_new = !candidates_.has(answer);
-    const std::size_t place = candidates_.place(answer);
-    if (is_new && habit_at_once_) add_habit(place);
+    if (candidates_.has(answer)) return candidates_.place_of(answer);
+    const bool is_taken = options_.slots && given(answer) - is_own(answer) > 0;
+    const std::size_t place = candidates_.make(answer, is_taken);
+    if (habit_at_once_) add_habit(place);
     return place;
   }
 
   void add(std::size_t place, const Evidence& evidence, const Piece& piece) {
-    candidates_.add(place, piece);
+    candidates_.add(place, evidence.kind, piece);
     if (record_ != nullptr) record_->add(candidates_[place].entity, evidence);
   }
 
@@ -271,14 +299,15 @@ class Answerer {
   void arrive(const Walk& walk, Id end) {
     const std::size_t place = candidate(end);
     const auto found_by = static_cast<std::int32_t>(walk.at - walk.first);
-    const double weight = query_.lists.weights[walk.at];
+    const Piece& piece = query_.pieces[walk.at][candidates_[place].is_taken];
     if (candidates_[place].found_by == INT32_MAX) {
       candidates_[place].found_by = found_by;
       if (!options_.loop_free) candidates_[place].paths = workspace_.walks[end];
     }
-    candidates_.add(place, query_.pieces[walk.at]);
-    if (record_ != nullptr) record_->add(end, {Evidence::path, -1, -1, found_by, 0, 0, weight});
-    if (candidates_.is_final(place, weight)) candidates_.mark_final(end);
+    candidates_.add(place, Kind::path, piece);
+    if (record_ != nullptr)
+      record_->add(end, {Kind::path, -1, -1, found_by, candidates_[place].is_taken, 0, piece.worth});
+    if (candidates_.is_final(place, query_.strengths[walk.at])) candidates_.mark_final(end);
   }
 
   // Add what the path type at hand says. Returns whether it leads anywhere.
@@ -293,7 +322,8 @@ class Answerer {
     if (reached == nullptr) return false;
     if (!options_.loop_free) count_walks(query_.lists.types[query_.lists.walked[walk.at]]);
     steps.take(std::ssize(reached->ends));
-    for (Id end : reached->ends) arrive(walk, end);
+    for (Id end : reached->ends)
+      if (record_ != nullptr || !candidates_.is_marked_final(end)) arrive(walk, end);
     return true;
   }
 
@@ -421,9 +451,12 @@ class Answerer {
     };
     waiting_.clear();
     followed += shared_.each(largest_class, entity_, own_, one_by_one, use);
+    add_waiting();
+  }
 
-    // A sum of floating-point numbers depends on their order, and shared facts come in the order of
-    // ids. Adding the largest first makes the sum depend on the numbers alone.
+  // A sum of floating-point numbers depends on their order, and facts come in the order of ids.
+  // Adding the largest first makes the sum depend on the numbers alone.
+  void add_waiting() {
     const auto is_worth_more = [](const Waiting& a, const Waiting& b) {
       return a.piece.worth > b.piece.worth;
     };
@@ -431,14 +464,52 @@ class Answerer {
     for (const Waiting& one : waiting_) add(one.place, one.evidence, one.piece);
   }
 
+  // Add what the entities answer that share most with the query entity.
+  void ask_neighbours() {
+    if (options_.weights[Kind::neighbours] == 0) return;
+    followed += cost_of_neighbours();
+    neighbours_.start(entity_);
+    shared_.each_fact([&](Ids sharers) { neighbours_.add_fact(sharers); });
+    neighbours_.each_answer([&](Id answer, double worth, Count count, Count of) {
+      if (!may_answer(answer)) return;
+      add(candidate(answer), {Kind::neighbours, -1, -1, -1, count, of, worth}, Piece(worth));
+    });
+  }
+
+  // Add what is like the known answers.
+  void look_at_known_answers() {
+    const bool uses_facts = options_.weights[Kind::answers_fact] > 0;
+    const bool uses_nearness = options_.weights[Kind::near_answers] > 0;
+    if (own_.empty() || (!uses_facts && !uses_nearness)) return;
+    followed += known_.cost();
+    const auto use_fact = [&](Id relation, Id tail, Id answer, const Piece& piece, Count count,
+                              Count of) {
+      if (!may_answer(answer)) return;
+      const Evidence evidence{Kind::answers_fact, relation, tail, -1, count, of, piece.worth};
+      if (options_.sum)
+        waiting_.push_back({candidate(answer), evidence, piece});
+      else
+        add(candidate(answer), evidence, piece);
+    };
+    waiting_.clear();
+    if (uses_facts) known_.each_fact(use_fact);
+    add_waiting();
+    const auto use_nearness = [&](Id answer, double worth) {
+      if (!may_answer(answer)) return;
+      add(candidate(answer), {Kind::near_answers, -1, -1, -1, 0, std::ssize(own_), worth},
+          Piece(worth));
+    };
+    if (uses_nearness) known_.each_near(use_nearness);
+  }
+
   // Add the habit to all candidates. The entity's own answers become candidates, even without other
   // evidence, since others give them less often than the list of the habit says. So do the answers
   // whose evidence is wanted.
   void add_habit_to_all() {
-    for (Id answer : own_) candidates_.place(answer);
+    for (Id answer : own_) candidate(answer);
     if (record_ != nullptr)
       for (Id answer : record_->answers())
-        if (may_answer(answer)) candidates_.place(answer);
+        if (may_answer(answer)) candidate(answer);
     for (std::size_t place = 0; place < candidates_.list().size(); ++place) {
       steps.take();
       add_habit(place);
@@ -451,7 +522,7 @@ class Answerer {
     const Count count = candidates_[place].given - is_own(answer);
     if (count <= 0) return;
     const Piece piece(habit_.worth(count, others()));
-    add(place, {Evidence::habit, -1, -1, -1, count, others(), piece.worth}, piece);
+    add(place, {Kind::habit, -1, -1, -1, count, others(), piece.worth}, piece);
   }
 
   const RelationQuery& query_;
@@ -462,6 +533,8 @@ class Answerer {
   Workspace& workspace_;
   Candidates& candidates_;
   SharedFacts shared_;
+  Neighbours neighbours_;
+  KnownAnswers known_;
   EvidenceRecord* record_ = nullptr;
 
   // The query at hand.

@@ -8,6 +8,9 @@
 namespace casegraph {
 namespace {
 
+// For so many queries it pays to gather all edges of each entity once.
+constexpr std::size_t many_queries = 16;
+
 // Call `use(answerer, query)` for all queries, on several threads.
 template <class Use>
 void for_each_query(const RelationQuery& relation_query, const Queries& queries,
@@ -15,9 +18,15 @@ void for_each_query(const RelationQuery& relation_query, const Queries& queries,
   const Chunks chunks(queries.entities.size(), 4);
   std::vector<std::unique_ptr<Workspace>> taken;
   std::deque<Answerer> answerers;
+  const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
+  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options.living);
+  if (relation_query.options.precedents && queries.entities.size() >= many_queries) {
+    Steps steps(progress);
+    relation_query.graph.adjacency(steps);
+  }
   for (std::size_t worker = 0; worker < chunks.workers(threads); ++worker) {
-    taken.push_back(workspaces.take(static_cast<std::size_t>(relation_query.graph.entities)));
-    answerers.emplace_back(relation_query, queries, *taken.back(), progress);
+    taken.push_back(workspaces.take(entities));
+    answerers.emplace_back(relation_query, queries, similarity, *taken.back(), progress);
   }
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
     for (std::size_t query = begin; query < end; ++query) use(answerers[thread], query);
@@ -118,12 +127,31 @@ Standing standings(const RelationQuery& relation_query, const Queries& queries,
   return standing;
 }
 
+std::vector<Neighbour> nearest_entities(const RelationQuery& relation_query, Id entity, Id hidden,
+                                        Workspaces& workspaces, Progress& progress) {
+  const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
+  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options.living);
+  std::unique_ptr<Workspace> workspace = workspaces.take(entities);
+  Steps steps(progress);
+  Neighbours neighbours(relation_query, similarity, *workspace, progress);
+  neighbours.start(entity);
+  const auto add = [&](Id relation, Id tail, Ids sharers) {
+    const bool is_hidden = relation == relation_query.relation && tail == hidden;
+    if (!is_hidden) neighbours.add_fact(sharers);
+  };
+  FactSimilarity::each_fact(relation_query.graph, entity, steps, add);
+  std::vector<Neighbour> nearest = neighbours.nearest();
+  workspaces.give_back(std::move(workspace));
+  return nearest;
+}
+
 EvidenceOfEach evidence_of_each(const RelationQuery& relation_query, const Queries& queries,
                                 Workspaces& workspaces, Ids answers, Progress& progress) {
   const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
   std::unique_ptr<Workspace> workspace = workspaces.take(entities);
   EvidenceRecord record(answers, entities);
-  Answerer answerer(relation_query, queries, *workspace, progress);
+  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options.living);
+  Answerer answerer(relation_query, queries, similarity, *workspace, progress);
   answerer.record(record);
   answerer.answer(0);
   workspaces.give_back(std::move(workspace));

@@ -1,11 +1,12 @@
 // Answering: walk the path types of each query, ask its precedents, combine what they say, and rank
 // the candidates (§2.2.1, equation 1).
 //
-// Evidence for a candidate comes in pieces, each worth a number from 0 to 1: a path type that leads
-// there, a fact that the query entity shares with entities that answer so, and the habit of all
-// entities. Pieces are added up, or combined as a discounted noisy-or (candidates.hpp).
+// Evidence for a candidate comes in pieces of several kinds, each worth a number from 0 to 1, for
+// example a path type that leads there, or a fact that the query entity shares with entities that
+// answer so. Pieces are added up, or combined as a discounted noisy-or (kinds.hpp).
 #pragma once
 
+#include "answering/kinds.hpp"
 #include "common/parallel.hpp"
 #include "common/path_type.hpp"
 #include "graph/graph.hpp"
@@ -17,13 +18,19 @@ struct QueryOptions {
   int max_length = 3;
   bool loop_free = true;    // paths; or walks, which may pass an entity twice
   int walked = 0;           // how many path types that lead anywhere are walked; 0 for all
-  bool precedents = false;  // also ask what entities that share a fact, and all entities, answer
+  bool precedents = false;  // use evidence of all kinds; or of path types only
+  bool slots = false;       // path types are worth something else where a slot is taken
   double doubt = 5;         // added to the denominator of a precedent
   Count support = 2;        // a shared fact counts for an answer that at least so many others gave
   double habit = 0.1;       // the weight of what all entities answer
   bool sum = false;         // add the evidence up, or combine it as a discounted noisy-or
-  double discount = 0.05;   // the weight of each next best piece of evidence
-  int best = 5;             // how many pieces count
+  double discount = 0.2;    // the weight of each next best piece of one kind
+  double across = 0.7;      // the weight of each next best kind
+  ByKind weights{1, 1, 1.5, 1, 0.4, 1};
+  int best = 5;                // how many pieces of a kind count
+  Count nearest = 20;          // how many neighbours answer
+  Count most_sharers = 20000;  // a fact that more entities have says nothing about likeness
+  Count living = 0;            // how many entities of the graph have facts
   Count budget = 20'000'000;  // edges that a query may look at; what would cost more is not
                               // followed, and the answer says so
 };
@@ -33,7 +40,8 @@ struct WalkLists {
   std::span<const PathType> types;        // path types of the relation
   std::span<const std::int64_t> offsets;  // list i walks walked[offsets[i] .. offsets[i + 1])
   std::span<const std::int32_t> walked;   // places in `types`, in the order they are walked
-  std::span<const double> weights;        // parallel to `walked`; they fall along a list
+  std::span<const double> weights;        // of open slots, parallel to `walked`
+  std::span<const double> taken_weights;  // of taken slots; the larger of both falls along a list
 };
 
 // Parallel arrays, one entry for each query.
@@ -77,9 +85,9 @@ struct Answers {
 
 // One piece of evidence for an answer.
 struct Evidence {
-  enum Kind : int { path, shared_fact, habit } kind;
-  Id relation, tail;    // the shared fact
-  std::int32_t walked;  // the path type, as a place in the list
+  Kind::Number kind;
+  Id relation, tail;    // the shared fact, or -1
+  std::int32_t walked;  // the path type, as a place in the list, or -1
   Count count, of;      // how many of how many others gave the answer
   double value;         // what it is worth, before combination
 };
@@ -88,6 +96,12 @@ struct Evidence {
 struct EvidenceOfEach {
   std::vector<std::int64_t> offsets;
   std::vector<Evidence> pieces;
+};
+
+// An entity like another, by the facts they share.
+struct Neighbour {
+  Id entity;
+  double similarity;
 };
 
 struct RelationQuery;
@@ -101,6 +115,13 @@ Answers answers(const RelationQuery& relation_query, const Queries& queries, Wor
 // How the targets of every query compare with its other candidates.
 Standing standings(const RelationQuery& relation_query, const Queries& queries,
                    Workspaces& workspaces, const Targets& targets, int threads, Progress& progress);
+
+// The entities most like the query entity that have the relation, most similar first: those that
+// answer for it.
+//
+// hidden  a known answer that is treated as unknown, or -1
+std::vector<Neighbour> nearest_entities(const RelationQuery& relation_query, Id entity, Id hidden,
+                                        Workspaces& workspaces, Progress& progress);
 
 // All evidence for some answers of the only query given, in the order it is found. One pass over
 // the query gathers it for all answers; it is the same as for each answer alone.

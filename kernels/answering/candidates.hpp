@@ -1,19 +1,15 @@
 // The candidates of one query, and the pieces of evidence that count for each.
 //
-// A score is either the sum of all pieces (the paper's equation 1), or a discounted noisy-or of the
-// `best` pieces: sort them by worth, c₁ ≥ c₂ ≥ …, then
-//
-//     score = Σⱼ discountʲ⁻¹ · −log(1 − cⱼ)
-//
-// With discount 1 that orders like noisy-or, and with discount towards 0 like the best piece with
-// ties decided by the next best. For the second way, only the `best` pieces are kept, and from the
-// pieces known so far a lower and an upper bound of the final score can be told.
+// A score is either the sum of what all pieces are worth (the paper's equation 1), or combines the
+// strongest pieces of each kind (kinds.hpp). For the second way only those pieces are kept, and from
+// the pieces known so far a lower and an upper bound of the final score can be told.
 #pragma once
 
 #include <cmath>
 #include <vector>
 
 #include "answering/answers.hpp"
+#include "answering/kinds.hpp"
 #include "common/bits.hpp"
 #include "common/stamps.hpp"
 
@@ -25,15 +21,7 @@ struct Candidate {
   Count paths;            // how many walks of that path type lead here
   Count given;            // how many entities answer so, where the habit counts
   double score;
-};
-
-// What a piece of evidence is worth, and the logarithm that the noisy-or needs.
-struct Piece {
-  explicit Piece(double value) : worth(value), log_doubt(std::log1p(-value)) {}
-  Piece() = default;
-
-  double worth = 0;
-  double log_doubt = 0;  // log(1 - worth)
+  bool is_taken;  // whether its slot is taken: another entity has it as its answer
 };
 
 struct Bounds {
@@ -50,110 +38,205 @@ class Candidates {
     for (const Candidate& candidate : list_)
       is_final_.erase(static_cast<std::size_t>(candidate.entity));
     list_.clear();
-    kept_.clear();
-    pieces_.clear();
+    strengths_.clear();
+    others_.clear();
     places_.renew();
-    sum_ = options.sum;
-    discount_ = options.discount;
+    options_ = &options;
     best_ = static_cast<std::size_t>(options.best);
+    for (std::size_t kind = 0, end = 0; kind < Kind::count; ++kind) {
+      first_[kind] = end;
+      end += room(kind);
+      width_ = end;
+    }
   }
 
   const std::vector<Candidate>& list() const { return list_; }
   Candidate& operator[](std::size_t place) { return list_[place]; }
+  const Candidate& operator[](std::size_t place) const { return list_[place]; }
   bool has(Id entity) const { return places_.has(entity); }
   const Candidate* find(Id entity) const {
     return has(entity) ? &list_[places_.slot(entity)] : nullptr;
   }
 
-  // The place of an entity in the list. It becomes a candidate if it is none yet.
-  std::size_t place(Id entity) {
-    if (has(entity)) return places_.slot(entity);
+  // The place of a candidate in the list.
+  std::size_t place_of(Id entity) const { return places_.slot(entity); }
+
+  // A new candidate; returns its place.
+  std::size_t make(Id entity, bool is_taken) {
     places_.set(entity, list_.size());
-    list_.push_back({entity, INT32_MAX, 0, 0, 0});
-    if (!sum_) {
-      kept_.push_back(0);
-      pieces_.resize(pieces_.size() + best_);
-    }
+    list_.push_back({entity, INT32_MAX, 0, 0, 0, is_taken});
+    if (!options_->sum) strengths_.resize(strengths_.size() + width_);
     return list_.size() - 1;
   }
 
-  void add(std::size_t place, const Piece& piece) {
-    if (sum_)
+  void add(std::size_t place, Kind::Number kind, const Piece& piece) {
+    if (options_->sum)
       list_[place].score += piece.worth;
-    else if (can_matter(place, piece.worth))
-      insert(place, piece);
+    else
+      add_strength(place, kind, piece.strength);
   }
 
-  // Whether pieces worth no more than `worth` cannot change anything about the candidate: neither
-  // its score, nor the path type that found it.
-  bool is_final(std::size_t place, double worth) const {
+  void add_strength(std::size_t place, Kind::Number kind, double strength) {
+    // Insertion sort, in place of the weakest piece.
+    double* const pieces = pieces_of(place, kind);
+    std::size_t at = room(kind) - 1;
+    if (strength <= pieces[at]) return;
+    for (; at > 0 && pieces[at - 1] < strength; --at) pieces[at] = pieces[at - 1];
+    pieces[at] = strength;
+  }
+
+  // Whether path types of no more than this strength cannot change anything about the candidate:
+  // neither its score, nor the path type that found it.
+  bool is_final(std::size_t place, double strength) const {
     const bool is_found = list_[place].found_by != INT32_MAX;
-    return !sum_ && is_found && !can_matter(place, worth);
+    return !options_->sum && is_found && strength <= pieces_of(place, Kind::path)[best_ - 1];
   }
 
   // A bitset of candidates that are final, for loops that ask about every edge.
   void mark_final(Id entity) { is_final_.insert(static_cast<std::size_t>(entity)); }
   bool is_marked_final(Id entity) const { return is_final_.has(static_cast<std::size_t>(entity)); }
 
-  // An upper bound for an entity that is no candidate and may have the habit, if all evidence to
-  // come is worth no more than `next`.
-  double upper_bound(const Piece& habit, const Piece& next) const {
-    double weight = 1, score = 0;
-    for (std::size_t at = 0; at < best_; ++at, weight *= discount_) {
-      const double first = std::min(habit.log_doubt, next.log_doubt);
-      score -= weight * (at == 0 ? first : next.log_doubt);
-    }
-    return score;
+  // Remember what kinds other than paths say about all candidates, which is all that will be said.
+  // From then on there are bounds.
+  void close_other_kinds() {
+    others_.clear();
+    for (std::size_t place = 0; place < list_.size(); ++place) others_.push_back(others_of(place));
   }
 
-  // Bounds for a candidate, if all evidence to come is worth no more than `next`: it may get
+  // An upper bound for an entity that is no candidate and may have the habit, if all path types to
+  // come have no more than the strength `next`.
+  double upper_bound(const Piece& habit, double next) const {
+    ByKind strength{};
+    strength[Kind::path] = options_->weights[Kind::path] * filled(next);
+    strength[Kind::habit] = options_->weights[Kind::habit] * habit.strength;
+    return combined(strength);
+  }
+
+  // Bounds for a candidate, if path types to come have no more than the strength `next`: it may get
   // nothing more, or every piece it has room for may be as good as `next`.
-  Bounds bounds(std::size_t place, const Piece& next) const {
-    double weight = 1, lower = 0, upper = 0;
-    for (std::size_t at = 0; at < best_; ++at, weight *= discount_) {
-      const bool is_known = at < kept_[place];
-      const Piece& known = pieces_[place * best_ + at];
-      const bool stays = is_known && known.worth > next.worth;
-      if (is_known) lower -= weight * known.log_doubt;
-      upper -= weight * (stays ? known.log_doubt : next.log_doubt);
+  Bounds bounds(std::size_t place, double next) {
+    while (others_.size() <= place) others_.push_back(others_of(others_.size()));
+    const Others& others = others_[place];
+    const double* const pieces = pieces_of(place, Kind::path);
+    double lower = 0;
+    double upper = 0;
+    double weight = options_->weights[Kind::path];
+    for (std::size_t at = 0; at < best_; ++at, weight *= options_->discount) {
+      lower += weight * pieces[at];
+      upper += weight * std::max(pieces[at], next);
     }
-    return {lower, upper};
+    return {joined(lower, others), joined(upper, others)};
   }
 
   // Compute all scores from the pieces.
   void combine() {
-    if (sum_) return;
-    for (std::size_t place = 0; place < list_.size(); ++place) {
-      double weight = 1, score = 0;
-      for (std::size_t at = 0; at < kept_[place]; ++at, weight *= discount_)
-        score -= weight * pieces_[place * best_ + at].log_doubt;
-      list_[place].score = score;
-    }
+    if (options_->sum) return;
+    for (std::size_t place = 0; place < list_.size(); ++place) list_[place].score = score(place);
   }
 
  private:
-  // Whether a piece would be among the best of a candidate.
-  bool can_matter(std::size_t place, double worth) const {
-    const bool has_room = kept_[place] < best_;
-    return has_room || worth > pieces_[place * best_ + best_ - 1].worth;
+  // How many pieces of a kind count. Of three kinds there is never more than one.
+  std::size_t room(std::size_t kind) const {
+    const bool has_several = kind <= Kind::answers_fact;
+    return has_several ? best_ : 1;
   }
 
-  // Insertion sort, in place of the worst piece if there is no room.
-  void insert(std::size_t place, const Piece& piece) {
-    Piece* pieces = &pieces_[place * best_];
-    std::size_t at = kept_[place] < best_ ? kept_[place]++ : best_ - 1;
-    for (; at > 0 && pieces[at - 1].worth < piece.worth; --at) pieces[at] = pieces[at - 1];
-    pieces[at] = piece;
+  double* pieces_of(std::size_t place, std::size_t kind) {
+    return &strengths_[place * width_ + first_[kind]];
+  }
+  const double* pieces_of(std::size_t place, std::size_t kind) const {
+    return &strengths_[place * width_ + first_[kind]];
   }
 
-  bool sum_ = false;
-  double discount_ = 0;
+  ByKind strength_by_kind(std::size_t place) const {
+    ByKind strength{};
+    for (std::size_t kind = 0; kind < Kind::count; ++kind) {
+      const double* const pieces = pieces_of(place, kind);
+      double weight = 1;
+      for (std::size_t at = 0; at < room(kind) && pieces[at] > 0; ++at) {
+        strength[kind] += weight * pieces[at];
+        weight *= options_->discount;
+      }
+      strength[kind] *= options_->weights[kind];
+    }
+    return strength;
+  }
+
+  // Term by term, so that the shares of an explanation, added up in this order, are the score.
+  double score(std::size_t place) const {
+    const ByKind strength = strength_by_kind(place);
+    double score = 0;
+    double weight_of_kind = 1;
+    for (std::size_t kind : strongest_first(strength)) {
+      double weight = weight_of_kind * options_->weights[kind];
+      const double* const pieces = pieces_of(place, kind);
+      for (std::size_t at = 0; at < room(kind) && pieces[at] > 0; ++at) {
+        score += weight * pieces[at];
+        weight *= options_->discount;
+      }
+      weight_of_kind *= options_->across;
+    }
+    return score;
+  }
+
+  // The strengths of all kinds but paths, strongest first.
+  struct Others {
+    std::array<double, Kind::count - 1> strength;
+    int count;
+  };
+
+  Others others_of(std::size_t place) const {
+    const ByKind strength = strength_by_kind(place);
+    Others others{};
+    for (std::size_t kind : strongest_first(strength))
+      if (kind != Kind::path && strength[kind] > 0) others.strength[others.count++] = strength[kind];
+    return others;
+  }
+
+  // The same as `combined`, with paths of this strength.
+  double joined(double path, const Others& others) const {
+    double total = 0;
+    double weight = 1;
+    for (int at = 0; at < others.count; ++at) {
+      if (path > others.strength[at]) {
+        total += weight * path;
+        weight *= options_->across;
+        path = 0;
+      }
+      total += weight * others.strength[at];
+      weight *= options_->across;
+    }
+    return total + weight * path;
+  }
+
+  double combined(const ByKind& strength) const {
+    double total = 0;
+    double weight = 1;
+    for (std::size_t kind : strongest_first(strength)) {
+      total += weight * strength[kind];
+      weight *= options_->across;
+    }
+    return total;
+  }
+
+  // The strength of a kind that has room for nothing more, if all pieces have this strength.
+  double filled(double strength) const {
+    double total = 0;
+    double weight = 1;
+    for (std::size_t at = 0; at < best_; ++at, weight *= options_->discount)
+      total += weight * strength;
+    return total;
+  }
+
+  const QueryOptions* options_ = nullptr;
   std::size_t best_ = 0;
-  Stamps places_;  // the place of each candidate in the list
+  std::array<std::size_t, Kind::count> first_{};  // where the pieces of each kind begin
+  std::size_t width_ = 0;                         // pieces of one candidate
+  Stamps places_;                                 // the place of each candidate in the list
   Bits is_final_;
   std::vector<Candidate> list_;
-  std::vector<std::uint8_t> kept_;  // how many pieces each candidate has
-  std::vector<Piece> pieces_;       // `best_` for each candidate, best first
+  std::vector<Others> others_;     // once other kinds are closed, of each candidate
+  std::vector<double> strengths_;  // of the pieces of each candidate, by kind, strongest first
 };
 
 }  // namespace casegraph

@@ -28,18 +28,24 @@ struct Goal {
   }
 };
 
-// The candidates that the goal may still depend on, if all evidence to come is worth no more than
-// `next`. The targets must be candidates.
+// The candidates that the goal may still depend on, while path types are walked. The targets must be
+// candidates.
+//
+// Bounds only come nearer to each other. So a candidate that was once decided stays decided: it is
+// marked as final, and looked at no more.
 class Leaders {
  public:
-  Leaders(const Candidates& candidates, const Goal& goal, const Piece& next)
-      : candidates_(candidates) {
-    for (std::size_t place = 0; place < candidates.list().size(); ++place)
-      bounds_.push_back(candidates.bounds(place, next));
-    if (goal.top >= 0)
-      find_best(static_cast<std::size_t>(goal.top));
+  Leaders(Candidates& candidates, const Goal& goal) : candidates_(candidates), goal_(goal) {}
+
+  // Look again, when all path types to come have no more than the strength `next`.
+  void look(double next) {
+    for (; seen_ < candidates_.list().size(); ++seen_) places_.push_back(seen_);
+    bounds_.clear();
+    for (std::size_t place : places_) bounds_.push_back(candidates_.bounds(place, next));
+    if (goal_.top >= 0)
+      find_best(static_cast<std::size_t>(goal_.top));
     else
-      find_near(goal.targets);
+      find_near(next);
   }
 
   // Whether there are so few that finishing them is cheaper than walking on.
@@ -50,7 +56,7 @@ class Leaders {
   double least_score() const { return least_score_; }
 
   // Surely less. A difference of less than a part in 10^12 could be due to rounding, and is not
-  // trusted: sums of at most eight doubles are exact to about 10^-15.
+  // trusted: sums of a few dozen doubles are exact to about 10^-14.
   static bool is_less(double a, double b) { return a * (1 + 1e-12) < b; }
 
  private:
@@ -65,36 +71,50 @@ class Leaders {
     const auto last = lower.begin() + static_cast<std::ptrdiff_t>(top) - 1;
     std::nth_element(lower.begin(), last, lower.end(), std::greater<>());
     least_score_ = *last;
-    gather(top + most_others,
-           [&](const Bounds& bounds) { return !is_less(bounds.upper, least_score_); });
+    keep(top + most_others, [&](std::size_t, const Bounds& bounds) {
+      return !is_less(bounds.upper, least_score_);
+    });
   }
 
   // All whose bounds overlap with those of a target: either could be the better one.
-  void find_near(Ids targets) {
+  void find_near(double next) {
     std::vector<Bounds> of_targets;
-    for (Id target : targets) {
-      const auto place = candidates_.find(target) - candidates_.list().data();
-      of_targets.push_back(bounds_[place]);
+    std::vector<std::size_t> places_of_targets;
+    for (Id target : goal_.targets) {
+      places_of_targets.push_back(candidates_.place_of(target));
+      of_targets.push_back(candidates_.bounds(places_of_targets.back(), next));
     }
     least_score_ = INFINITY;
     for (const Bounds& target : of_targets) least_score_ = std::min(least_score_, target.lower);
-    gather(targets.size() + most_others, [&](const Bounds& bounds) {
-      return std::any_of(of_targets.begin(), of_targets.end(), [&](const Bounds& target) {
+    const auto is_target = [&](std::size_t place) {
+      return std::ranges::find(places_of_targets, place) != places_of_targets.end();
+    };
+    keep(goal_.targets.size() + most_others, [&](std::size_t place, const Bounds& bounds) {
+      const auto overlaps = [&](const Bounds& target) {
         return !is_less(bounds.upper, target.lower) && !is_less(target.upper, bounds.lower);
-      });
+      };
+      return std::any_of(of_targets.begin(), of_targets.end(), overlaps) || is_target(place);
     });
   }
 
   template <class MayDecide>
-  void gather(std::size_t most, const MayDecide& may_decide) {
-    for (std::size_t place = 0; place < bounds_.size() && places_.size() <= most; ++place)
-      if (may_decide(bounds_[place])) places_.push_back(place);
-    are_few_ = places_.size() <= most;
+  void keep(std::size_t most, const MayDecide& may_decide) {
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < places_.size(); ++at) {
+      if (may_decide(places_[at], bounds_[at]))
+        places_[kept++] = places_[at];
+      else
+        candidates_.mark_final(candidates_[places_[at]].entity);
+    }
+    places_.resize(kept);
+    are_few_ = kept <= most;
   }
 
-  const Candidates& candidates_;
-  std::vector<Bounds> bounds_;       // by candidate
+  Candidates& candidates_;
+  const Goal& goal_;
+  std::size_t seen_ = 0;             // candidates that were looked at so far
   std::vector<std::size_t> places_;  // of the leaders
+  std::vector<Bounds> bounds_;       // parallel to them, while looking
   double least_score_ = 0;
   bool are_few_ = false;
 };

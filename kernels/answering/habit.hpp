@@ -57,8 +57,8 @@ class Habit {
 
   // The score of a candidate that has no other evidence.
   double score(Count count, Count others) const {
-    const double worth_ = worth(count, others);
-    return options_.sum ? worth_ : 0.0 - std::log1p(-worth_);
+    const Piece piece(worth(count, others));
+    return options_.sum ? piece.worth : options_.weights[Kind::habit] * piece.strength;
   }
 
   // How many entries of the list come before the first for which `is_after` holds. It must hold for

@@ -12,8 +12,10 @@ RelationQuery::RelationQuery(const Graph& graph_, Id relation_, const WalkLists&
       trie(lists.types, options.max_length),
       habit(graph, relation, options, rank, progress),
       may_stop_early(options.loop_free && !options.sum) {
-  pieces.reserve(lists.weights.size());
-  for (double weight : lists.weights) pieces.emplace_back(weight);
+  for (std::size_t at = 0; at < lists.walked.size(); ++at) {
+    pieces.push_back({Piece(lists.weights[at]), Piece(lists.taken_weights[at])});
+    strengths.push_back(std::max(pieces[at][0].strength, pieces[at][1].strength));
+  }
   if (may_stop_early) find_costs(progress);
 }
 

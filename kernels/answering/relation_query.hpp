@@ -26,7 +26,10 @@ struct RelationQuery {
   // reached.
   const bool may_stop_early;
 
-  std::vector<Piece> pieces;  // parallel to lists.walked: what each path type is worth
+  // Parallel to lists.walked: what each path type is worth for open and for taken slots, and the
+  // larger strength of both. It falls along a list.
+  std::vector<std::array<Piece, 2>> pieces;
+  std::vector<double> strengths;
 
   // Parallel to lists.walked, if it may stop early: an upper bound of the edges that this and all
   // later path types of the list look at.

@@ -43,6 +43,12 @@ class SharedFacts {
     }
   }
 
+  // All facts that were found: call `use(sharers)` for each.
+  template <class Use>
+  void each_fact(const Use& use) const {
+    for (const Fact& fact : facts_) use(fact.sharers);
+  }
+
   // The edges that asking all sharers looks at, if each has as many answers as is usual.
   Count cost() const {
     Count total = 0;
@@ -140,7 +146,7 @@ class SharedFacts {
   Count report(std::span<const Fact> facts, const Sharing& sharing, Ids own, const Use& use) {
     const Count others = sharing.others - !own.empty();
     const Fact& first = facts.front();
-    Evidence piece{Evidence::shared_fact, first.relation, first.tail, -1, 0, others, 0};
+    Evidence piece{Kind::shared_fact, first.relation, first.tail, -1, 0, others, 0};
     for (const auto& [given, answer] : sharing.given) {
       const Count count = given - std::binary_search(own.begin(), own.end(), answer);
       if (count < query_.options.support) continue;

@@ -17,6 +17,12 @@ std::unique_ptr<Workspace> Workspaces::take(std::size_t entities) {
   return next;
 }
 
+const FactSimilarity& Workspaces::similarity(std::size_t entities, Count living) {
+  const std::lock_guard lock(guard_);
+  if (similarity_ == nullptr) similarity_ = std::make_unique<const FactSimilarity>(entities, living);
+  return *similarity_;
+}
+
 void Workspaces::give_back(std::unique_ptr<Workspace> used) {
   std::size_t held = 0;
   for (const Frontier& frontier : used->frontiers)

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "answering/candidates.hpp"
+#include "answering/fact_similarity.hpp"
 #include "counting/frontier.hpp"
 
 namespace casegraph {
@@ -32,10 +33,39 @@ struct EpochCounts {
   }
 };
 
+// A sum for each entity, all set to zero at once, and the entities that have one.
+class EpochSums {
+ public:
+  explicit EpochSums(std::size_t entities) : marks_(entities), sums_(entities) {}
+
+  void renew() {
+    marks_.renew();
+    touched_.clear();
+  }
+  void add(Id entity, Count count) {
+    if (marks_.insert(entity)) {
+      touched_.push_back(entity);
+      sums_[entity] = 0;
+    }
+    sums_[entity] += count;
+  }
+  Count of(Id entity) const { return marks_.has(entity) ? sums_[entity] : 0; }
+  Ids touched() const { return touched_; }
+
+ private:
+  Stamps marks_;
+  std::vector<Count> sums_;
+  std::vector<Id> touched_;
+};
+
 // What one query at a time needs; it leaves nothing there that the next could use.
 struct Workspace {
   explicit Workspace(std::size_t entities)
-      : candidates(entities), stamps(entities), counts{std::vector<std::uint32_t>(entities)} {}
+      : candidates(entities),
+        stamps(entities),
+        answers(entities),
+        counts{std::vector<std::uint32_t>(entities)},
+        likeness(entities) {}
 
   // Whether a node of the trie was walked in the query at hand, and where that led.
   struct Visit {
@@ -45,7 +75,9 @@ struct Workspace {
 
   Candidates candidates;
   Stamps stamps;
+  Stamps answers;  // the known answers of the query at hand
   EpochCounts counts;
+  EpochSums likeness;
   std::vector<Count> walks;  // by entity
   std::vector<Visit> visits;
   std::uint32_t epoch = 0;  // of the query at hand
@@ -58,12 +90,18 @@ class Workspaces {
   std::unique_ptr<Workspace> take(std::size_t entities);
   void give_back(std::unique_ptr<Workspace> used);
 
+  // How alike entities of the graph are; the same for all queries.
+  //
+  // living  how many entities have facts
+  const FactSimilarity& similarity(std::size_t entities, Count living);
+
  private:
   // Paths that a waiting workspace may hold: 16 megabytes. Few queries need more.
   static constexpr std::size_t most_held = 1 << 20;
 
   std::mutex guard_;
   std::vector<std::unique_ptr<Workspace>> waiting_;  // all for the same number of entities
+  std::unique_ptr<const FactSimilarity> similarity_;
 };
 
 }  // namespace casegraph

@@ -1,4 +1,5 @@
 // Python's view of kernels/answering.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/tuple.h>
 
 #include "answering/relation_query.hpp"
@@ -11,12 +12,14 @@ namespace {
 
 using namespace nb::literals;
 
-// Path types, offsets, places of path types, weights: the parts of `WalkLists`.
-using WalkArrays = std::tuple<In<PathType>, In<std::int64_t>, In<std::int32_t>, In<double>>;
+// Path types, offsets, places of path types, weights of open and of taken slots: the parts of
+// `WalkLists`.
+using WalkArrays =
+    std::tuple<In<PathType>, In<std::int64_t>, In<std::int32_t>, In<double>, In<double>>;
 
 WalkLists lists_of(const WalkArrays& given) {
-  const auto& [types, offsets, walked, weights] = given;
-  return {span(types), span(offsets), span(walked), span(weights)};
+  const auto& [types, offsets, walked, weights, taken_weights] = given;
+  return {span(types), span(offsets), span(walked), span(weights), span(taken_weights)};
 }
 
 // A `RelationQuery` with the arrays it looks into; Python keeps the graph alive.
@@ -71,6 +74,17 @@ nb::tuple standings_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lis
                         array(std::move(standing.equal)), array(std::move(standing.earlier)));
 }
 
+nb::tuple nearest_entities_(const OwnedRelationQuery& with, Id entity, Id hidden,
+                            Workspaces& workspaces) {
+  const std::vector<Neighbour> found = run(nullptr, [&](Progress& running) {
+    checks::entity("entity", entity, with.query.graph);
+    checks::in_range("hidden", hidden, -1, with.query.graph.entities - 1);
+    return nearest_entities(with.query, entity, hidden, workspaces, running);
+  });
+  return nb::make_tuple(column<Id>(found, &Neighbour::entity),
+                        column<double>(found, &Neighbour::similarity));
+}
+
 EvidenceOfEach gathered(const OwnedRelationQuery& with, const In<Id>& entities, const In<Id>& lists,
                         const In<Id>& hidden, Workspaces& workspaces, Ids answers) {
   return run(nullptr, [&](Progress& running) {
@@ -110,12 +124,18 @@ void bind_answering(nb::module_& m) {
       .def_rw("loop_free", &QueryOptions::loop_free)
       .def_rw("walked", &QueryOptions::walked)
       .def_rw("precedents", &QueryOptions::precedents)
+      .def_rw("slots", &QueryOptions::slots)
       .def_rw("doubt", &QueryOptions::doubt)
       .def_rw("support", &QueryOptions::support)
       .def_rw("habit", &QueryOptions::habit)
       .def_rw("sum", &QueryOptions::sum)
       .def_rw("discount", &QueryOptions::discount)
+      .def_rw("across", &QueryOptions::across)
+      .def_rw("weights", &QueryOptions::weights)
       .def_rw("best", &QueryOptions::best)
+      .def_rw("nearest", &QueryOptions::nearest)
+      .def_rw("most_sharers", &QueryOptions::most_sharers)
+      .def_rw("living", &QueryOptions::living)
       .def_rw("budget", &QueryOptions::budget);
 
   nb::class_<Workspaces>(m, "Workspaces",
@@ -134,6 +154,9 @@ void bind_answering(nb::module_& m) {
         "target_offsets"_a, "targets"_a, "known_offsets"_a, "known"_a, "threads"_a,
         "Of each target its score, and how many candidates are better, equal, and equal but "
         "earlier.");
+  m.def("nearest_entities", &nearest_entities_, "query"_a, "entity"_a, "hidden"_a, "workspaces"_a,
+        "The entities that share most with the query entity and have the relation: entities and "
+        "similarities, most similar first.");
   m.def("evidence", &evidence_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
         "answer"_a, "All evidence for one answer of one query, as columns.");
   m.def("evidence_of_each", &evidence_of_each_, "query"_a, "entities"_a, "lists"_a, "hidden"_a,

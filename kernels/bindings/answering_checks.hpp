@@ -19,6 +19,12 @@ inline void options(const QueryOptions& options, const Graph& graph) {
   require(std::isfinite(options.doubt) && options.doubt > 0, "doubt is not above 0");
   require(options.habit >= 0 && options.habit <= 1, "habit is not from 0 to 1");
   require(options.discount >= 0 && options.discount <= 1, "discount is not from 0 to 1");
+  require(options.across >= 0 && options.across <= 1, "across is not from 0 to 1");
+  for (double weight : options.weights)
+    require(std::isfinite(weight) && weight >= 0, "the weight of a kind is not from 0");
+  require(options.nearest >= 1, "nearest is less than 1");
+  require(options.most_sharers >= 0, "most_sharers is negative");
+  require(options.living >= 0, "living is negative");
 }
 
 inline void walk_lists(const WalkLists& lists, int max_length, const Graph& graph) {
@@ -27,8 +33,10 @@ inline void walk_lists(const WalkLists& lists, int max_length, const Graph& grap
   offsets("offsets of lists", lists.offsets, lists.offsets.size() - 1, lists.walked.size());
   ids("walked", lists.walked, 0, std::ssize(lists.types));
   lengths("weights", lists.weights.size(), "walked", lists.walked.size());
-  for (double weight : lists.weights)
-    require(weight >= 0 && weight <= 1, "a weight is not from 0 to 1");
+  lengths("taken_weights", lists.taken_weights.size(), "walked", lists.walked.size());
+  for (const auto weights : {lists.weights, lists.taken_weights})
+    for (double weight : weights)
+      require(weight >= 0 && weight <= 1, "a weight is not from 0 to 1");
 }
 
 inline void relation_query(const Graph& graph, Id asked, const WalkLists& lists,

@@ -90,6 +90,12 @@ Selection selection_of(const Places& given, std::size_t entities, std::size_t ty
 }
 
 // An entity that came after this state of the graph reaches nothing, and may be asked about.
+nb::tuple columns_of(Reach&& sums) {
+  return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)),
+                        array(std::move(sums.reached_open)), array(std::move(sums.right_open)),
+                        array(std::move(sums.skipped)));
+}
+
 nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types,
                  const Places& selected, In<Count> widest, int max_length, int threads,
                  Counters progress) {
@@ -102,8 +108,7 @@ nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathT
     return reach(graph, span(entities), pairs, chosen, span(widest), max_length,
                  checks::threads(threads), running);
   });
-  return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)),
-                        array(std::move(sums.skipped)));
+  return columns_of(std::move(sums));
 }
 
 using Starts = std::tuple<In<Id>, In<std::int32_t>>;  // entities, and places of path types
@@ -134,7 +139,7 @@ nb::tuple reach_back_(const Graph& graph, In<Id> ends, Id relation, In<PathType>
     return reach_back(graph, span(ends), relation, span(types), chosen, endpoints, max_length,
                       checks::threads(threads), running);
   });
-  return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)));
+  return columns_of(std::move(sums));
 }
 
 nb::tuple reach_cost_(const Graph& graph, Id relation, In<PathType> types, int max_length,
@@ -189,10 +194,11 @@ void bind_counting(nb::module_& m) {
         "Tries: walks of each path type from the entities of a cluster that have a relation.");
   m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "selected"_a,
         "widest"_a, "max_length"_a, "threads"_a, "progress"_a,
-        "Reached, right and skipped of each relation and path type, summed over the entities.");
+        "Reached, right, both of open slots, and skipped, of each relation and path type, summed over "
+        "the entities.");
   m.def("reach_back", &reach_back_, "graph"_a, "ends"_a, "relation"_a, "types"_a, "selected"_a,
         "excluded"_a, "max_length"_a, "threads"_a, "progress"_a,
-        "Reached and right of each path type, counted from where paths end.");
+        "The same of each path type, counted from where paths end.");
   m.def("reach_cost", &reach_cost_, "graph"_a, "relation"_a, "types"_a, "max_length"_a, "most"_a,
         "threads"_a,
         "What `reach` would cost: of each step its cost and visits, of each path type its dearest "

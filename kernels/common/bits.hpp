@@ -38,6 +38,14 @@ class Bits {
     return added;
   }
 
+  // How many numbers are in it and in another set, given as words.
+  Count count_common(std::span<const std::uint64_t> set) const {
+    Count common = 0;
+    for (std::size_t word = 0; word < set.size(); ++word)
+      common += std::popcount(set[word] & words_[word]);
+    return common;
+  }
+
  private:
   std::vector<std::uint64_t> words_;
 };

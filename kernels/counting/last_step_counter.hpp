@@ -27,7 +27,11 @@ class LastStepCounter {
  public:
   // bitsets  null if so little is counted that numbering tails would not pay
   LastStepCounter(const Graph& graph, AllTailBitsets* bitsets, Progress& progress)
-      : graph_(graph), all_bitsets_(bitsets), followed_(graph.relations.size()), steps_(progress) {}
+      : graph_(graph),
+        all_bitsets_(bitsets),
+        followed_(graph.relations.size()),
+        tails_among_(bitsets == nullptr ? 0 : graph.relations.size()),
+        steps_(progress) {}
 
   // Find the rows that a step along `relation` visits, from `from`, where paths from `start` have
   // come. Returns how many edges they have.
@@ -51,12 +55,43 @@ class LastStepCounter {
   }
 
   // Count the distinct ends of the step that was looked at.
-  Count count(Stamps& stamps) {
-    if (visits_.empty()) return 0;
-    bitsets_ = bitsets_pay() ? &all_bitsets_->of(relation_, steps_) : nullptr;
-    if (bitsets_ != nullptr) return count_bits();
-    aside_ = leaving_one_aside_pays() ? &visits_[widest_] : nullptr;
-    return count_marks(stamps);
+  void count(Stamps& stamps) {
+    ends_ = 0;
+    marked_.clear();
+    bitsets_ = nullptr;
+    aside_ = nullptr;
+    if (visits_.empty()) return;
+    if (bitsets_pay()) bitsets_ = &all_bitsets_->of(relation_, steps_);
+    if (bitsets_ != nullptr) {
+      ends_ = count_bits();
+      return;
+    }
+    if (leaving_one_aside_pays()) aside_ = &visits_[widest_];
+    ends_ = count_marks(stamps);
+  }
+
+  // How many were counted.
+  Count ends() const { return ends_; }
+
+  // How many of the ends are among the heads of `others`, the edges of an inverse query relation.
+  Count ends_among(const Edges& others, Id relation) {
+    Count found = 0;
+    if (bitsets_ != nullptr) {
+      found = reached_.count_common(tails_among(others, relation));
+      return found - (is_head(others, start_) && bitsets_->number(start_) != bitsets_->size());
+    }
+    for (Id end : marked_) found += is_head(others, end);
+    if (aside_ != nullptr)
+      for (Id tail : aside_->tails) found += is_head(others, tail) && is_allowed(*aside_, tail);
+    return found;
+  }
+
+  // What that takes, compared with looking up each of the heads among the ends.
+  Count cost_of_among() const {
+    if (bitsets_ == nullptr)
+      return std::ssize(marked_) + (aside_ == nullptr ? 0 : 2 * std::ssize(aside_->tails));
+    if (!all_bitsets_->has_room()) return INT64_MAX;
+    return static_cast<Count>(bitsets_->size() / 256);  // some four words of 64 at a time
   }
 
   // Whether an entity is one of the ends that were counted, with the same stamps.
@@ -153,19 +188,26 @@ class LastStepCounter {
     return ends;
   }
 
-  // Returns how many ends of the row are new.
+  // Marks the ends of a row. Returns how many are new.
   Count insert_marks(const Visit& visit, Stamps& stamps) {
-    Count ends = 0;
+    const std::size_t before = marked_.size();
     const bool is_long = visit.tails.size() >= short_row;
     if (aside_ == nullptr && is_long && !meets_its_paths(visit)) {
-      for (Id tail : visit.tails) ends += stamps.insert(tail);  // nothing to decide on the way
-      return ends;
+      // Nothing to decide on the way: each tail is written, and stays if it is new.
+      std::size_t next = before;
+      marked_.resize(before + visit.tails.size());
+      for (Id tail : visit.tails) {
+        marked_[next] = tail;
+        next += stamps.insert(tail);
+      }
+      marked_.resize(next);
+    } else {
+      for (Id tail : visit.tails) {
+        if (!is_allowed(visit, tail) || !stamps.insert(tail)) continue;
+        if (aside_ == nullptr || !leads(*aside_, tail)) marked_.push_back(tail);
+      }
     }
-    for (Id tail : visit.tails) {
-      if (!is_allowed(visit, tail) || !stamps.insert(tail)) continue;
-      ends += aside_ == nullptr || !leads(*aside_, tail);
-    }
-    return ends;
+    return static_cast<Count>(marked_.size() - before);
   }
 
   // Whether a tail of the row is the end itself or an inner entity of its first path.
@@ -201,6 +243,20 @@ class LastStepCounter {
     return is_among(visit.tails, tail) && is_allowed(visit, tail);
   }
 
+  // The tails of the step's relation that are heads of `others`. Each counter remembers where they
+  // are, since finding them needs a lock.
+  std::span<const std::uint64_t> tails_among(const Edges& others, Id relation) {
+    auto& known = tails_among_[relation_];
+    if (known.empty()) known.resize(graph_.relations.size());
+    if (known[relation].empty())
+      known[relation] = all_bitsets_->tails_among(relation_, relation, others, steps_);
+    return known[relation];
+  }
+
+  static bool is_head(const Edges& edges, Id entity) {
+    return edges.row_of(entity) != edges.heads.size();
+  }
+
   static bool is_among(Ids sorted, Id entity) {
     return std::binary_search(sorted.begin(), sorted.end(), entity);
   }
@@ -208,6 +264,7 @@ class LastStepCounter {
   const Graph& graph_;
   AllTailBitsets* const all_bitsets_;
   std::vector<std::size_t> followed_;  // edges that bitsets could have served so far, by relation
+  std::vector<std::vector<std::span<const std::uint64_t>>> tails_among_;  // by relation of the step
 
   // The step at hand.
   Id start_ = -1;
@@ -222,6 +279,8 @@ class LastStepCounter {
   const TailBitsets* bitsets_ = nullptr;
   const Visit* aside_ = nullptr;
   Bits reached_;  // if with bitsets: the numbers of the ends, and of the start
+  std::vector<Id> marked_;  // otherwise: the ends, except for those of the row left aside
+  Count ends_ = 0;
 
   Steps steps_;
 };

@@ -33,10 +33,8 @@ class ReachCounter {
         is_selected_(plan.pairs.size()),
         leads_to_selected_(plan.trie.nodes.size()),
         last_step_(graph, bitsets, progress),
-        steps_(progress) {
-    sums.reached.resize(plan.pairs.size());
-    sums.right.resize(plan.pairs.size());
-    sums.skipped.resize(plan.pairs.size());
+        steps_(progress),
+        sums_(plan.pairs.size()) {
     if (backwards_ == nullptr) return;
     has_relation_.resize(graph.entities);
     for (Id head : graph.edges(backwards_->relation).heads) has_relation_[head] = true;
@@ -53,7 +51,7 @@ class ReachCounter {
     if (backwards_ == nullptr) forget_answers();
   }
 
-  Reach sums;
+  const Reach& result() const { return sums_; }
 
  private:
   void find_answers() {
@@ -137,12 +135,11 @@ class ReachCounter {
     Frontier& into = frontiers_[at.length];
     if (ahead > 0 || backwards_ != nullptr || has_far_fewer_ends(at.relation, from, where)) {
       step(edges, entity_, from, where, before, ahead, stamps, into, steps_);
-      const auto ends = static_cast<Count>(into.ends.size());
-      add(node, ends, into.ends, [&](Id answer) { return stamps.has(answer); });
+      add(node, ListedEnds{into.ends, stamps, entity_});
       if (ahead > 0 && !into.ends.empty()) walk_below(node);
     } else {
-      const Count ends = last_step_.count(stamps);
-      add(node, ends, {}, [&](Id answer) { return last_step_.reaches(answer, stamps); });
+      last_step_.count(stamps);
+      add(node, CountedEnds{last_step_, stamps});
     }
   }
 
@@ -171,8 +168,8 @@ class ReachCounter {
       const bool is_wide_enough = plan_.allowed_width(pair, node) >= width;
       const bool was_skipped_before = plan_.widest[pair] < widest_so_far_[length - 1];
       if (!counts(pair) || is_wide_enough || was_skipped_before) continue;
-      sums.reached[pair] += width;
-      ++sums.skipped[pair];
+      sums_.reached[pair] += width;
+      ++sums_.skipped[pair];
     }
     return width <= plan_.most_allowed[node];
   }
@@ -190,31 +187,95 @@ class ReachCounter {
     return !has_selection_ || is_selected_[pair] == epoch_;
   }
 
+  // The ends of a step as a list.
+  struct ListedEnds {
+    Ids ends;
+    const Stamps& stamps;
+    Id start;
+
+    Count count() const { return std::ssize(ends); }
+    bool has(Id entity) const { return entity != start && stamps.has(entity); }
+    Count among(const Edges& others, Id) const {
+      Count found = 0;
+      for (Id end : ends) found += others.row_of(end) != others.heads.size();
+      return found;
+    }
+    Count cost_of_among() const { return count(); }
+  };
+
+  // The ends of a last step, which were only counted.
+  struct CountedEnds {
+    LastStepCounter& last_step;
+    const Stamps& stamps;
+
+    Count count() const { return last_step.ends(); }
+    bool has(Id entity) const { return last_step.reaches(entity, stamps); }
+    Count among(const Edges& others, Id relation) const {
+      return last_step.ends_among(others, relation);
+    }
+    Count cost_of_among() const { return last_step.cost_of_among(); }
+  };
+
   // Add what was found at a node to every pair that ends there.
-  //
-  // count  how many ends there are
-  // ends   the same as a list, or empty if they are only counted
-  // has    whether an answer is an end
-  template <class Has>
-  void add(std::int32_t node, Count count, Ids ends, const Has& has) {
-    if (count == 0) return;
-    if (backwards_ != nullptr) return add_starts(node, ends);
+  template <class Ends>
+  void add(std::int32_t node, const Ends& ends) {
+    if (ends.count() == 0) return;
+    if constexpr (std::is_same_v<Ends, ListedEnds>)
+      if (backwards_ != nullptr) return add_starts(node, ends.ends);
     for (std::int32_t pair : plan_.pairs_at(node)) {
       if (!counts(pair) || (plan_.has_widths() && !is_narrow_enough(pair, node))) continue;
-      const Ids answers = answers_[plan_.pairs[pair].relation];
-      steps_.take(std::ssize(answers));
-      sums.reached[pair] += count;
-      if (!ends.empty() && ends.size() < answers.size())
-        for (Id end : ends)
-          sums.right[pair] += std::binary_search(answers.begin(), answers.end(), end);
-      else
-        for (Id answer : answers) sums.right[pair] += answer != entity_ && has(answer);
+      const Id relation = plan_.pairs[pair].relation;
+      const Edges& askers = graph_.edges(inverse(relation));
+      const auto [right, right_open] = right_ends(answers_[relation], askers, ends);
+      // A right end whose only asker is this entity has an open slot.
+      const Count taken = ends_with_askers(relation, askers, ends) - right_open;
+      sums_.reached[pair] += ends.count();
+      sums_.right[pair] += right;
+      sums_.reached_open[pair] += ends.count() - taken;
+      sums_.right_open[pair] += right_open;
     }
+  }
+
+  // How many ends are answers, and how many of these have no other asker.
+  template <class Ends>
+  std::pair<Count, Count> right_ends(Ids answers, const Edges& askers, const Ends& ends) {
+    Count right = 0;
+    Count right_open = 0;
+    const auto add_right = [&](Id answer) {
+      ++right;
+      right_open += askers.of(answer).size() == 1;
+    };
+    steps_.take(std::ssize(answers));
+    if constexpr (std::is_same_v<Ends, ListedEnds>) {
+      if (ends.ends.size() < answers.size()) {
+        for (Id end : ends.ends)
+          if (std::binary_search(answers.begin(), answers.end(), end)) add_right(end);
+        return {right, right_open};
+      }
+    }
+    for (Id answer : answers)
+      if (ends.has(answer)) add_right(answer);
+    return {right, right_open};
+  }
+
+  // How many ends are the answer of any entity. Either all ends are looked at, or all answers.
+  template <class Ends>
+  Count ends_with_askers(Id relation, const Edges& askers, const Ends& ends) {
+    const Count cost = ends.cost_of_among();
+    if (cost <= std::ssize(askers.heads)) {
+      steps_.take(cost / ends_per_step);
+      return ends.among(askers, relation);
+    }
+    steps_.take(std::ssize(askers.heads) / ends_per_step);
+    Count found = 0;
+    for (Id answer : askers.heads) found += ends.has(answer);
+    return found;
   }
 
   // Walking backwards: the entity is an end, and paths to it begin at `starts`.
   void add_starts(std::int32_t node, Ids starts) {
     const Edges& answers = graph_.edges(backwards_->relation);
+    const auto askers = std::ssize(graph_.tails(entity_, inverse(backwards_->relation)));
     const auto excluded = backwards_->excluded;
     for (std::int32_t pair : plan_.pairs_at(node)) {
       if (is_selected_[pair] != epoch_) continue;
@@ -222,11 +283,17 @@ class ReachCounter {
       for (Id start : starts) {
         if (!has_relation_[start]) continue;
         if (std::binary_search(excluded.begin(), excluded.end(), Endpoint{start, pair})) continue;
-        ++sums.reached[pair];
-        sums.right[pair] += answers.holds(start, entity_);
+        const bool is_right = answers.holds(start, entity_);
+        const bool is_open = askers - is_right == 0;
+        ++sums_.reached[pair];
+        sums_.right[pair] += is_right;
+        sums_.reached_open[pair] += is_open;
+        sums_.right_open[pair] += is_right && is_open;
       }
     }
   }
+
+  static constexpr Count ends_per_step = 4;  // a lookup in an index takes a quarter of a step
 
   const Graph& graph_;
   const ReachPlan& plan_;
@@ -255,6 +322,7 @@ class ReachCounter {
   std::vector<char> has_relation_;  // by entity; only when walking backwards
   LastStepCounter last_step_;
   Steps steps_;
+  Reach sums_;
 };
 
 // Whether there is so much to count that it pays to look at all edges once.
@@ -285,15 +353,9 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
     progress.done(static_cast<std::int64_t>(end - begin));
   });
 
-  Reach total = std::move(counters[0].sums);
-  for (std::size_t other = 1; other < counters.size(); ++other) {
-    const Reach& sums = counters[other].sums;
-    for (std::size_t pair = 0; pair < plan.pairs.size(); ++pair) {
-      total.reached[pair] += sums.reached[pair];
-      total.right[pair] += sums.right[pair];
-      total.skipped[pair] += sums.skipped[pair];
-    }
-  }
+  Reach total = counters[0].result();
+  for (std::size_t other = 1; other < counters.size(); ++other)
+    total.add(counters[other].result());
   return total;
 }
 

@@ -2,7 +2,9 @@
 //
 // Problem: for a query relation and a path type, sum over all entities that have the relation: how
 // many distinct entities the loop-free paths of the type reach, and how many of these are answers.
-// right / (reached + doubt) is the precision of the default setting.
+// right / (reached + doubt) is the precision of the default setting. Both are also counted for the
+// ends whose slot is open: no other entity has the end as its answer. (Where answers have one asker
+// each, as a child has one mother, an end whose slot is taken is hardly ever right.)
 //
 // Idea: from each entity, walk all path types at once as a trie (`ReachPlan`), keeping at each node
 // the set of ends (`Frontier`, with Monien's representative families). Branches that hold nothing
@@ -25,9 +27,27 @@ struct RelationPathType {
 
 // Parallel to the pairs of relation and path type that were given.
 struct Reach {
+  explicit Reach(std::size_t pairs = 0)
+      : reached(pairs), right(pairs), reached_open(pairs), right_open(pairs), skipped(pairs) {}
+
   std::vector<Count> reached;
   std::vector<Count> right;
-  std::vector<Count> skipped;  // from how many entities a step was too wide
+  std::vector<Count> reached_open;  // of the ends reached, those whose slot is open
+  std::vector<Count> right_open;    // of the right ends, those whose slot is open
+  std::vector<Count> skipped;       // from how many entities a step was too wide
+
+  void add(const Reach& other) {
+    add_up(reached, other.reached);
+    add_up(right, other.right);
+    add_up(reached_open, other.reached_open);
+    add_up(right_open, other.right_open);
+    add_up(skipped, other.skipped);
+  }
+
+ private:
+  static void add_up(std::vector<Count>& total, const std::vector<Count>& more) {
+    for (std::size_t pair = 0; pair < total.size(); ++pair) total[pair] += more[pair];
+  }
 };
 
 // Which pairs count for which entity: places[offsets[i] .. offsets[i + 1]) for the i-th entity.
@@ -54,7 +74,7 @@ constexpr Count last_is_wider = 32;
 //           empty for any number. An entity with a wider step is skipped: the width of that step is
 //           added to `reached`, as if none of its ends were right, and 1 to `skipped`. Each entity
 //           is judged by itself, so the sums do not depend on what else is counted, nor on any
-//           order
+//           order. Nothing is added to the counts of open slots
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
             const Selection& selected, std::span<const Count> widest, int max_length, int threads,
             Progress& progress);

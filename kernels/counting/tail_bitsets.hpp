@@ -40,6 +40,19 @@ class TailBitsets {
     return {numbers_.data() + (tails.data() - edges_.tails.data()), tails.size()};
   }
 
+  // The tails that are heads of other edges, as a bitset.
+  std::vector<std::uint64_t> tails_among(const Edges& others, Steps& steps) const {
+    std::vector<std::uint64_t> found(words_);
+    steps.take(static_cast<Count>(size()));
+    for (std::size_t number = 0; number < size(); ++number) {
+      const bool is_head = others.row_of(back_.heads[number]) != others.heads.size();
+      found[number >> 6] |= std::uint64_t{is_head} << (number & 63);
+    }
+    return found;
+  }
+
+  std::size_t words() const { return words_; }
+
   // The same as a bitset; empty where the row is short.
   std::span<const std::uint64_t> bitset(std::size_t row) const {
     if (bitset_of_row_[row] < 0) return {};
@@ -84,6 +97,24 @@ class AllTailBitsets {
  public:
   AllTailBitsets(const Graph& graph, Steps& steps) : graph_(graph), made_(graph.relations.size()) {
     for (const auto& edges : graph.relations) has_loops_.push_back(leads_to_itself(*edges, steps));
+    std::size_t words = 0;
+    for (const auto& edges : graph.relations) words += edges->heads.size() / 64 + 1;
+    has_room_ = words * graph.relations.size() <= most_words;
+  }
+
+  // Whether there is room for the bitsets of all `tails_among`.
+  bool has_room() const { return has_room_; }
+
+  // The tails of a relation that are heads of `others`, the edges of relation `of`.
+  std::span<const std::uint64_t> tails_among(Id relation, Id of, const Edges& others,
+                                             Steps& steps) {
+    const TailBitsets& tails = this->of(relation, steps);
+    Made& made = made_[relation];
+    const std::lock_guard lock(made.guard);
+    if (made.among.empty()) made.among.resize(graph_.relations.size());
+    std::vector<std::uint64_t>& found = made.among[of];
+    if (found.empty()) found = tails.tails_among(others, steps);
+    return found;
   }
 
   // Whether a relation leads any entity to itself.
@@ -106,7 +137,10 @@ class AllTailBitsets {
     std::mutex guard;
     std::atomic<const TailBitsets*> ready{nullptr};
     std::unique_ptr<const TailBitsets> owner;
+    std::vector<std::vector<std::uint64_t>> among;  // by relation; those that were asked for
   };
+
+  static constexpr std::size_t most_words = 1 << 23;  // 64 megabytes
 
   static bool leads_to_itself(const Edges& edges, Steps& steps) {
     steps.take(static_cast<Count>(edges.heads.size()));
@@ -119,6 +153,7 @@ class AllTailBitsets {
 
   const Graph& graph_;
   std::vector<char> has_loops_;
+  bool has_room_ = false;
   std::vector<Made> made_;
 };
 

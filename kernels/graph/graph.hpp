@@ -36,6 +36,11 @@ class Graph {
   // the making is interrupted, the next who asks makes it.
   const Adjacency& adjacency(Steps& steps) const;
 
+  // The same if it has been made, else null.
+  const Adjacency* known_adjacency() const {
+    return is_made_.load(std::memory_order_acquire) ? &adjacency_ : nullptr;
+  }
+
   const Id entities;
   const std::vector<std::shared_ptr<const Edges>> relations;  // each with its inverse after it
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from casegraph.formats.writing import write_facts
     from casegraph.graph.descriptions import Description
     from casegraph.graph.facts import Fact
-    from casegraph.settings import Settings
+    from casegraph.settings import Settings, Tuning
     from casegraph.storage.store.store import CaseStore, Event
 else:
 
@@ -64,7 +64,7 @@ _PUBLIC = {
     "formats.writing": "write_facts",
     "graph.descriptions": "Description",
     "graph.facts": "Fact",
-    "settings": "Settings",
+    "settings": "Settings Tuning",
     "answering.state": "Update",
     "storage.store.store": "CaseStore Event",
 }
@@ -91,6 +91,7 @@ __all__ = [
     "Reason",
     "Settings",
     "StoreInUse",
+    "Tuning",
     "UnknownName",
     "UnreadableFile",
     "Update",

@@ -41,9 +41,10 @@ from casegraph.graph.graph import Graph, Query
 from casegraph.graph.lookup import entities_of_type, entity_named, relation_named
 from casegraph.graph.search import Hit, SearchText
 from casegraph.running import Show, quiet
-from casegraph.settings import Settings, check_count
+from casegraph.settings import Settings, Tuning, check_count
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import contextual_entities, similar_entities
+from casegraph.tuning.tuning import tuned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -115,15 +116,15 @@ class CaseBase:
         retract: Iterable[Retracted] = (),
         describe: Iterable[Description] = (),
     ) -> Update:
-        """Retract facts, then add facts, and bring everything up to date
-        with them (§2.3); all or nothing.
+        """Retract facts, then add facts, and bring everything up to date with them (§2.3).
 
         add       facts to take in: rows of three names, a frame of pandas or Polars or another
                   Arrow table, a NumPy array, a PyKEEN `TriplesFactory`, or what `read_facts` reads
         retract   facts to retract; to retract an entity, name it alone: all its facts go
         describe  labels and types of entities; those that `read_facts` finds need not be given
 
-        A name that is missing, no text, blank, or has a tab or line end in it is a `MalformedFact`.
+        All or nothing: a name that is missing, no text, blank, or has a tab or line end in it is a
+        `MalformedFact`, and nothing changes.
         """
         added = facts_in(add)
         retracted = facts_in(retract)
@@ -144,6 +145,29 @@ class CaseBase:
                 "an update cannot begin while another of the same case base is taking in facts; "
                 "let the facts that you give to `update` change nothing themselves"
             )
+
+    def tune(self, show: Show = quiet, *, keep_length: bool = False) -> Tuning | None:
+        """Choose what answers best, by asking for facts that the graph has (see `tuning`).
+
+        keep_length  whether `Settings.max_length` is to stay as it is
+
+        The settings of this case base become those that were chosen. Everything is counted again
+        when it is next needed. None is chosen, and None returned, if there are too few facts.
+        """
+        self._refuse_update_in_update()
+        with self._turn:
+            self._check_writable()
+            before = self._state
+            settings = tuned(before.graph, before.settings, keep_length=keep_length, show=show)
+            self._keep_settings(settings)
+            self._state = before.answering_by(settings)
+        return settings.tuning
+
+    def _check_writable(self) -> None:
+        """An error if settings cannot be kept; in memory they always can."""
+
+    def _keep_settings(self, settings: Settings) -> None:
+        """Make sure that settings last as long as the facts; in memory they do."""
 
     def prepare(self, relations: Iterable[str] | None = None, show: Show = quiet) -> None:
         """Count now what questions about these relations
@@ -426,10 +450,8 @@ def _named(
     """The answers that are wanted of those found, by name; if there are none, a note says why."""
     candidates = wanted.candidates
     scored = list(zip(found.entities.tolist(), found.scores.tolist(), strict=True))
-    if candidates is not None:
-        scored = [(entity, score) for entity, score in scored if entity in candidates]
     exclude = wanted.known == "exclude"
-    named = named_answers(state.graph, question, scored, known, exclude=exclude)
+    named = named_answers(state, question, scored, known, exclude=exclude, candidates=candidates)
 
     note = ""
     if wanted.top != 0:
@@ -443,6 +465,7 @@ def _named(
         found=named if wanted.top == ALL else named[: wanted.top],
         note=note,
         exact=found.exact,
+        tuned=state.settings.tuning is not None,
     )
 
 

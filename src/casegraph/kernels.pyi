@@ -2,12 +2,14 @@
 the headers in `kernels/` say what each array holds.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from casegraph.graph.arrays import Counts, Floats, Ids
 
-_WalkLists = tuple[Counts, Counts, Ids, Floats]
+_WalkLists = tuple[Counts, Counts, Ids, Floats, Floats]
 
 class Edges:
     """The edges of one relation, indexed by head."""
@@ -47,12 +49,18 @@ class QueryOptions:
     loop_free: bool
     walked: int
     precedents: bool
+    slots: bool
     doubt: float
     support: int
     habit: float
     sum: bool
     discount: float
+    across: float
+    weights: Sequence[float]
     best: int
+    nearest: int
+    most_sharers: int
+    living: int
     budget: int
 
 def profiles(graph: Graph, entities: Ids) -> tuple[Counts, Ids]: ...
@@ -154,6 +162,9 @@ def standings(
     known: Ids,
     threads: int,
 ) -> tuple[Floats, Counts, Counts, Counts]: ...
+def nearest_entities(
+    query: RelationQuery, entity: int, hidden: int, workspaces: Workspaces
+) -> tuple[Ids, Floats]: ...
 def evidence(
     query: RelationQuery,
     entities: Ids,

@@ -14,8 +14,9 @@ import numpy as np
 from casegraph.graph.arrays import Counts
 
 T = TypeVar("T")
-# Shows progress: what is done, how much so far, how much in all.
-Show = Callable[[str, int, int], None]
+Show = Callable[
+    [str, int, int], None
+]  # shows progress: what is done, how much so far, how much in all
 POLL = 0.1  # seconds between two looks at the progress of a kernel
 
 

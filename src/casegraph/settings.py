@@ -8,9 +8,10 @@ of the method that it improves on. All of them run through the same code.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
+from itertools import pairwise
 from math import inf
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from casegraph.errors import InvalidSettings
 
@@ -20,12 +21,178 @@ Weight = Literal["right", "prior", "frequency"]
 LARGEST_ID = 2**31 - 1  # ids have 32 bits, with sign
 LARGEST_COUNT = 2**63 - 1  # counts have 64 bits, with sign
 
+# Of casegraph before there were several kinds of evidence.
+EARLIER_DEFAULTS = {"discount": 0.05, "counting": 4_000_000_000}
+UNSET = object()
+
 # K, N, n and 1 - λ of each data set (A.6).
 PAPER = {
     "WN18RR": {"neighbours": 40, "path_types": 60, "max_length": 5, "threshold": 0.75},
     "FB122": {"neighbours": 10, "path_types": 80, "max_length": 3, "threshold": 0.4},
     "NELL-995": {"neighbours": 15, "path_types": 25, "max_length": 3, "threshold": 0.05},
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindWeights:
+    """How much each kind of evidence counts beside the others; 0: not at all.
+
+    path          a path type leads from the query entity to the answer
+    shared_fact   other entities that share a fact with the query entity have the answer
+    answers_fact  the answer has a fact that known answers of the query entity share
+    near_answers  the answer is like the known answers of the query entity
+    neighbours    the entities most like the query entity have the answer
+    habit         of all entities that have the relation, many have the answer
+    """
+
+    path: float = 1.0
+    shared_fact: float = 1.0
+    answers_fact: float = 1.5
+    near_answers: float = 1.0
+    neighbours: float = 0.4
+    habit: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, weight in asdict(self).items():
+            _check(f"kinds.{name}", weight, 0, 1000)
+
+    def as_tuple(self) -> tuple[float, ...]:
+        """In the order of the kernels."""
+        return astuple(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combination:
+    """How the evidence for the answers of one relation becomes a score.
+
+    discount, across, kinds  as in `Settings`
+    longest                  path types of up to so many steps are walked
+    """
+
+    discount: float
+    across: float
+    kinds: KindWeights
+    longest: int
+
+    def __post_init__(self) -> None:
+        _check("discount", self.discount, 0, 1)
+        _check("across", self.across, 0, 1)
+        _check_whole("longest", self.longest, 1, 5)
+        object.__setattr__(self, "kinds", _of_json(KindWeights, "kinds", self.kinds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """How probable it is by its score that an answer is right: straight lines between points.
+
+    scores         of the points, rising
+    probabilities  of the points, never falling
+
+    Before the first point and after the last, the probability stays what it is there.
+    """
+
+    scores: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", tuple(self.scores))
+        object.__setattr__(self, "probabilities", tuple(self.probabilities))
+        rises = all(low < high for low, high in pairwise(self.scores))
+        falls = any(low > high for low, high in pairwise(self.probabilities))
+        is_curve = len(self.scores) == len(self.probabilities) > 0
+        if not is_curve or not rises or falls:
+            raise InvalidSettings("curve", self.scores, "points of a curve that never falls")
+        for probability in self.probabilities:
+            _check("probability", probability, 0, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How probable it is that answers are right.
+
+    first   for the best answer that is no fact yet
+    others  for all others; where this would be more than for the first, it is as for the first
+    """
+
+    first: Curve
+    others: Curve
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", _of_json(Curve, "first", self.first))
+        object.__setattr__(self, "others", _of_json(Curve, "others", self.others))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationTuning:
+    """What was chosen for one direction of a relation.
+
+    inverse      whether heads are asked for
+    combination  None: that of the graph
+    calibration  None: that of the graph
+    """
+
+    relation: str
+    inverse: bool
+    combination: Combination | None = None
+    calibration: Calibration | None = None
+
+    def __post_init__(self) -> None:
+        if self.combination is not None:
+            combination = _of_json(Combination, "combination", self.combination)
+            object.__setattr__(self, "combination", combination)
+        if self.calibration is not None:
+            calibration = _of_json(Calibration, "calibration", self.calibration)
+            object.__setattr__(self, "calibration", calibration)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """What was chosen for a graph by asking it for facts that were held out (see `tuning`).
+
+    combination  for all relations
+    calibration  for all relations
+    relations    the relations for which something else was chosen, in the order of names
+    missing      how many answers the graph seems to lack for each that it has
+    facts        how many facts the graph had
+    sample       how many of them were asked for
+    version      of this table
+    """
+
+    combination: Combination
+    calibration: Calibration
+    relations: tuple[RelationTuning, ...] = ()
+    missing: float
+    facts: int
+    sample: int
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        combination = _of_json(Combination, "combination", self.combination)
+        relations = tuple(_of_json(RelationTuning, "relations", one) for one in self.relations)
+        object.__setattr__(self, "combination", combination)
+        calibration = _of_json(Calibration, "calibration", self.calibration)
+        object.__setattr__(self, "calibration", calibration)
+        object.__setattr__(self, "relations", relations)
+        _check("missing", self.missing, 0, None)
+        check_count("facts", self.facts, 0)
+        check_count("sample", self.sample, 0)
+        _check_whole("version", self.version, 1, 1)
+
+    def of(self, relation: str, *, inverse: bool) -> RelationTuning:
+        """What holds for a direction of a relation: its own, or else the graph's."""
+        own = RelationTuning(relation=relation, inverse=inverse)
+        for chosen in self.relations:
+            if chosen.relation == relation and chosen.inverse == inverse:
+                own = chosen
+        return replace(
+            own,
+            combination=own.combination or self.combination,
+            calibration=own.calibration or self.calibration,
+        )
+
+    def is_outgrown_by(self, facts: int) -> bool:
+        """Whether the number of facts has changed by more than half since."""
+        return 2 * abs(facts - self.facts) > self.facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +221,19 @@ class Settings:
                  precision (equations 2 and 3), "frequency" is how often it occurs among the K
                  contextual entities
     doubt        higher values trust rare path types less
-    precedents   whether there is evidence beside paths: the answers of entities that share a fact
-                 with the query entity, and the most frequent answers (the habit of the relation)
+    slots        whether a path type is weighed apart for ends whose slot is open and for ends whose
+                 slot is taken: another entity has the end as its answer already. Only with
+                 weight "right"
+    precedents   whether there is evidence beside paths; which kinds there are, `kinds` says
+    kinds        how much each kind of evidence counts
     habit        the weight of the most frequent answers, from 0 to 1 (1: as much as other evidence)
     combination  of the pieces of evidence for one answer: "noisy-or" of the `best` strongest
-                 pieces, or the "sum" of all (equation 1)
-    discount     in "noisy-or", each piece counts this fraction of the piece before it. Towards 0
-                 the strongest piece decides, and the next only breaks ties; at 1 all count fully
-    best         how many pieces "noisy-or" combines, from 1 to 8
+                 pieces of each kind, or the "sum" of all (equation 1)
+    discount     in "noisy-or", each piece counts this fraction of the piece of its kind before it.
+                 Towards 0 the strongest piece decides, and the next only breaks ties; at 1 all
+                 count fully
+    across       the same for kinds: the strongest kind counts fully, the next this fraction
+    best         how many pieces of a kind "noisy-or" combines, from 1 to 8
 
     Whose counts are used:
 
@@ -73,6 +245,11 @@ class Settings:
                  `threshold = 1 - λ`. Higher values make more and smaller clusters
     fallback     whether the counts of everyone are used for a path type that the cluster has no
                  counts of; if not, it is not walked
+
+    What was chosen for this graph:
+
+    tuning       what `CaseBase.tune` found: it stands in the place of `discount`, `across` and
+                 `kinds`, and makes probabilities of scores. None: not tuned
 
     Limits to the work. What would exceed them is left out, and `Answers.exact` is false then:
 
@@ -90,16 +267,20 @@ class Settings:
     weight: Weight = "right"
     doubt: float = 5.0
     combination: Literal["noisy-or", "sum"] = "noisy-or"
-    discount: float = 0.05
+    discount: float = 0.2
+    across: float = 0.7
     best: int = 5
     loop_free: bool = True
+    slots: bool = True
     precedents: bool = True
+    kinds: KindWeights = field(default_factory=KindWeights)
     habit: float = 0.1
     clustering: Clustering = "everyone"
     threshold: float = 0.75
     fallback: bool = True
     budget: int = 20_000_000
     counting: int = 3_000_000_000
+    tuning: Tuning | None = None
 
     def __post_init__(self) -> None:
         _check_whole("max_length", self.max_length, 1, 5)
@@ -110,12 +291,15 @@ class Settings:
         check_count("support", self.support, 1)
         _check("doubt", self.doubt, 0.001, None)
         _check("discount", self.discount, 0, 1)
+        _check("across", self.across, 0, 1)
         _check_whole("best", self.best, 1, 8)
         _check("habit", self.habit, 0, 1)
         check_count("budget", self.budget, 1)
         check_count("counting", self.counting, 1)
         _check("threshold", self.threshold, -1, 1)
         _check_flag("loop_free", self.loop_free)
+        _check_flag("slots", self.slots)
+        object.__setattr__(self, "kinds", _of_json(KindWeights, "kinds", self.kinds))
         _check_flag("precedents", self.precedents)
         _check_flag("fallback", self.fallback)
         _choose("weight", self.weight, "right", "prior", "frequency")
@@ -124,6 +308,10 @@ class Settings:
         if self.weight == "frequency" and self.neighbours is None:
             expected = "a number, since frequency is counted among the contextual entities"
             raise InvalidSettings("neighbours", None, expected)
+        if self.tuning is not None:
+            object.__setattr__(self, "tuning", _of_json(Tuning, "tuning", self.tuning))
+            if not self.can_be_tuned:
+                raise InvalidSettings("tuning", "a table", "None, as these settings have none")
 
     @classmethod
     def paper(cls, dataset: str = "WN18RR") -> Settings:
@@ -146,6 +334,37 @@ class Settings:
         """CBR (Das et al. 2020): a path type has the weight of its frequency, for everyone."""
         return cls.paper(dataset).but(weight="frequency", clustering="everyone")
 
+    @property
+    def can_be_tuned(self) -> bool:
+        """Whether what a tuning chooses has a meaning: not in the settings of the paper."""
+        has_kinds = self.combination == "noisy-or" and self.precedents
+        return has_kinds and self.weight == "right" and self.neighbours is None
+
+    @property
+    def combined(self) -> Combination:
+        """How evidence is combined where there is no tuning."""
+        return Combination(
+            discount=self.discount,
+            across=self.across,
+            kinds=self.kinds,
+            longest=self.max_length,
+        )
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Settings:
+        """The settings that `as_dict` wrote, here or in an earlier casegraph.
+
+        Where nothing but the default of that casegraph was chosen, the default of now holds.
+        """
+        if "kinds" not in values:
+            chosen = {
+                name: value
+                for name, value in values.items()
+                if EARLIER_DEFAULTS.get(name, UNSET) != value
+            }
+            return cls(**chosen)
+        return cls(**values)
+
     # Each field has a type of its own, which is checked when the settings are made.
     def but(self, **changes: Any) -> Settings:  # noqa: ANN401
         """These settings with some changed."""
@@ -154,6 +373,18 @@ class Settings:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return asdict(self)
+
+
+Part = TypeVar("Part", KindWeights, Combination, Curve, Calibration, RelationTuning, Tuning)
+
+
+def _of_json(kind: type[Part], name: str, value: Part | dict[str, Any]) -> Part:
+    """A part of the settings, which JSON has as a dictionary."""
+    if isinstance(value, dict):
+        value = kind(**value)
+    if not isinstance(value, kind):
+        raise InvalidSettings(name, value, kind.__name__)
+    return value
 
 
 def check_count(name: str, value: int, least: int) -> None:

@@ -55,9 +55,12 @@ def _labelled_reason(reason: Reason, descriptions: Descriptions) -> Reason:
     words = reason.words
     if paths:
         words = " → ".join(paths[0][1::2])
-    elif reason.kind == "shared fact":
+    elif reason.kind in ("shared fact", "fact of answers"):
         words = _labelled_fact(words, descriptions)
-    return replace(reason, words=words, paths=tuple(paths))
+    elif reason.kind != "path":
+        words = relation_label(words, descriptions)
+    precedents = tuple(descriptions.label(name) for name in reason.precedents)
+    return replace(reason, words=words, paths=tuple(paths), precedents=precedents)
 
 
 def _labelled_fact(words: str, descriptions: Descriptions) -> str:
@@ -72,10 +75,16 @@ def _labelled_fact(words: str, descriptions: Descriptions) -> str:
     return words
 
 
+def _labelled_share(words: str, descriptions: Descriptions) -> str:
+    """What a neighbour shares with the entity asked about: a relation, or a fact in words."""
+    label = relation_label(words, descriptions)
+    return _labelled_fact(words, descriptions) if label == words else label
+
+
 def _labelled_neighbour(near: Neighbour, descriptions: Descriptions) -> Neighbour:
     return replace(
         near,
         entity=descriptions.label(near.entity),
-        shared=tuple(relation_label(name, descriptions) for name in near.shared),
+        shared=tuple(_labelled_share(words, descriptions) for words in near.shared),
         answers=tuple(descriptions.label(name) for name in near.answers),
     )

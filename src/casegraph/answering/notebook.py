@@ -29,14 +29,17 @@ STYLE = (
 
 
 def answers_as_html(question: str, note: str, answers: Iterable[ShownAnswer]) -> str:
-    """A question with its answers, each with its score as a bar."""
+    """A question with its answers, each with its score as a bar.
+
+    The number beside the bar is the probability where there is one, and the score otherwise.
+    """
     listed = list(answers)
     best = max((answer.score for answer in listed), default=0.0)
     rows = []
     for answer in listed:
         known = '<span class="tag">known</span>' if answer.known else ""
-        score = f"{answer.score:.4f}"
-        rows.append([str(answer.rank), f"<b>{escape(answer.entity)}</b>", score, known])
+        number = f'<span class="tag">{_number(answer)}</span>'
+        rows.append([str(answer.rank), f"<b>{escape(answer.entity)}</b>", number, known])
         rows[-1].insert(2, _bar(answer.score, best))
     said = f' <span class="tag">{escape(note)}</span>' if note else ""
     return _page(f"<p><b>{escape(question)}</b>{said}</p>" + _table(rows))
@@ -47,9 +50,10 @@ def explanation_as_html(
 ) -> str:
     """An answer, its reasons with their shares as bars, and the precedents by name."""
     known = ", known" if answer.known else ""
-    heading = f"<p><b>{escape(answer.entity)}</b> <span class='tag'>score {answer.score:.4f}{known}"
+    heading = f"<p><b>{escape(answer.entity)}</b> <span class='tag'>{_number(answer)}{known}"
     rows = []
-    shown = [reason for reason in reasons if reason.share >= LEAST_SHOWN * answer.score]
+    largest_first = sorted(reasons, key=lambda reason: -reason.share)
+    shown = [reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score]
     for reason in shown:
         part = f"{reason.share / answer.score:.0%}" if answer.score else ""
         paths = "".join(f'<br><span class="path">{escape(path)}</span>' for path in reason.paths)
@@ -68,6 +72,13 @@ def explanation_as_html(
     if near:
         precedents = f"<p>Entities like {escape(answer.asked)}, and what they answer:</p>"
     return _page(f"{heading}</span></p>{_table(rows)}{precedents}{_table(near)}")
+
+
+def _number(answer: ShownAnswer) -> str:
+    """How good an answer is: its probability if it has one, else its score."""
+    if answer.probability is not None:
+        return f"probability {answer.probability:.2f}"
+    return f"score {answer.score:.4f}"
 
 
 def _bar(value: float, most: float) -> str:

@@ -14,26 +14,35 @@ and weighed by the counts of the query's cluster. The weights are those of the m
 the kernels walk, add the precedents, and combine.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from casegraph import kernels
 from casegraph.answering.state import State
-from casegraph.answering.weights import prior_times_precision, ratio, right_share
+from casegraph.answering.weights import (
+    SlotWeights,
+    by_slot,
+    prior_times_precision,
+    ratio,
+    right_share,
+)
 from casegraph.graph.arrays import Counts, Floats, Ids, ids
+from casegraph.graph.directions import is_inverse, relation_of
 from casegraph.running import threads
-from casegraph.settings import Settings
+from casegraph.settings import Combination, RelationTuning, Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import nearest
-from casegraph.statistics.counts import ClusterCounts
-from casegraph.statistics.path_types import name_order, single_step
+from casegraph.statistics.counts import ClusterCounts, PathCounts
+from casegraph.statistics.path_types import lengths, name_order, single_step
 from casegraph.statistics.sums import grouped
 
 ALMOST_SURE = 1 - 1e-9  # the most that a path type is worth, so that others can add to it
+ASKED_TOGETHER = (10, 100, 1_000)  # queries with up to so many known answers
 UNKNOWN = -1  # an entity that was never seen, or no entity
 
 
@@ -46,14 +55,21 @@ class Found(NamedTuple):
 
 
 def answers(
-    state: State, relation: int, entities: Ids, *, top: int, hidden: Ids | None = None
+    state: State,
+    relation: int,
+    entities: Ids,
+    *,
+    top: int,
+    hidden: Ids | None = None,
+    combination: Combination | None = None,
 ) -> list[Found]:
     """The best `top` answers of each query (entity, relation, ?); all of them if `top` is -1.
 
-    entities  (queries,)  the entity of each query; -1 if it was never seen
-    hidden    (queries,)  for each query a known answer to be treated as unknown, or -1
+    entities     (queries,)  the entity of each query; -1 if it was never seen
+    hidden       (queries,)  for each query a known answer to be treated as unknown, or -1
+    combination  how to combine evidence; by default, as the settings say for this relation
     """
-    query = relation_query(state, relation, entities)
+    query = relation_query(state, relation, entities, combination)
     offsets, found, scores, exact, _ = kernels.answers(
         query.kernel,
         entities,
@@ -69,6 +85,35 @@ def answers(
         is_exact = bool(walks_are_exact) and counts_are_exact
         results.append(Found(found[start:end], scores[start:end], is_exact))
     return results
+
+
+def new_answers(
+    state: State,
+    query: tuple[int, Ids],
+    known: Sequence[set[int]],
+    first: int,
+    combination: Combination | None = None,
+) -> list[list[tuple[int, float]]]:
+    """The `first` answers of each query that are not known, with their scores, best first.
+
+    query  the relation, and the entity of each query
+    known  for each query the answers to pass over
+
+    As many more answers are found as are known, for all queries of a call the same number; so
+    queries with few known answers are asked apart from those with many.
+    """
+    relation, entities = query
+    part_of_query = np.searchsorted(ASKED_TOGETHER, [len(answers) for answers in known])
+    new: list[list[tuple[int, float]]] = [[] for _ in known]
+    for part in np.unique(part_of_query).tolist():
+        places = np.flatnonzero(part_of_query == part)
+        top = first + max(len(known[place]) for place in places.tolist())
+        results = answers(state, relation, entities[places], top=top, combination=combination)
+        for place, found in zip(places.tolist(), results, strict=True):
+            scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
+            unknown = (pair for pair in scored if pair[0] not in known[place])
+            new[place] = list(islice(unknown, first))
+    return new
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +138,18 @@ def standings(
     targets: tuple[Counts, Ids],
     known: tuple[Counts, Ids],
     hidden: Ids | None = None,
+    combination: Combination | None = None,
 ) -> Standings:
     """Rank targets without listing all candidates.
 
-    query    the relation, and the entity of each query
-    targets  offsets and entities: which answers of each query to rank, sorted
-    known    offsets and entities: which answers to pass over when another is ranked, sorted
-    hidden   for each query a known answer to be treated as unknown, or -1
+    query        the relation, and the entity of each query
+    targets      offsets and entities: which answers of each query to rank, sorted
+    known        offsets and entities: which answers to pass over when another is ranked, sorted
+    hidden       for each query a known answer to be treated as unknown, or -1
+    combination  how to combine evidence; by default, as the settings say for this relation
     """
     relation, entities = query
-    prepared = relation_query(state, relation, entities)
+    prepared = relation_query(state, relation, entities, combination)
     score, better, equal, earlier = kernels.standings(
         prepared.kernel,
         entities,
@@ -123,20 +170,20 @@ class WalkLists:
     types     (types,)      all path types that are in a list
     offsets   (lists + 1,)  list i is `walked[offsets[i] : offsets[i + 1]]`, best first
     walked    (rows,)       places in `types`
-    weights   (rows,)       what each path type is worth in its list
+    weights   (rows,)       what each path type is worth in its list, by slot
     of_query  (queries,)    which list each query walks
     """
 
     types: Counts
     offsets: Counts
     walked: Ids
-    weights: Floats
+    weights: SlotWeights
     of_query: Ids
 
     @property
-    def arrays(self) -> tuple[Counts, Counts, Ids, Floats]:
+    def arrays(self) -> tuple[Counts, Counts, Ids, Floats, Floats]:
         """As the kernels take them."""
-        return self.types, self.offsets, self.walked, self.weights
+        return self.types, self.offsets, self.walked, *self.weights
 
 
 class RelationQuery(NamedTuple):
@@ -146,63 +193,111 @@ class RelationQuery(NamedTuple):
     kernel: kernels.RelationQuery
 
 
-def relation_query(state: State, relation: int, entities: Ids) -> RelationQuery:
+def relation_query(
+    state: State, relation: int, entities: Ids, combination: Combination | None = None
+) -> RelationQuery:
     """What to walk for the queries (entity, relation, ?), best first.
+
+    combination  how to combine evidence; by default, as the settings say for this relation
 
     Path types of equal weight are in the order of `name_order`.
 
     If all entities walk the same list, it is made once for each state and relation: it takes less
     memory than the graph and the counts that it is made from.
     """
+    chosen = combination or combination_of(state, relation)
     if state.settings.neighbours is not None:
-        return _prepared(state, relation, _lists_of_neighbours(state, relation, entities))
+        lists = _lists_of_neighbours(state, relation, entities)
+        return _prepared(state, relation, lists, chosen)
+    list_of_everyone = state.derived(
+        ("walk list", relation, chosen.longest),
+        lambda: _list_of_everyone(state, relation, chosen.longest),
+    )
     shared = state.derived(
-        ("relation query", relation),
-        lambda: _prepared(state, relation, _list_of_everyone(state, relation)),
+        ("relation query", relation, combination),
+        lambda: _prepared(state, relation, list_of_everyone, chosen),
     )
     the_only_list = np.zeros(len(entities), dtype=np.int32)
     return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)
 
 
-def query_options(settings: Settings) -> kernels.QueryOptions:
+def tuning_of(state: State, relation: int) -> RelationTuning | None:
+    """What was chosen for a relation, which is a direction; None if nothing is tuned."""
+    tuning = state.settings.tuning
+    if tuning is None:
+        return None
+    name = state.graph.relations[relation_of(relation)]
+    inverse = bool(is_inverse(relation))
+    return state.derived(("tuning", relation), lambda: tuning.of(name, inverse=inverse))
+
+
+def combination_of(state: State, relation: int) -> Combination:
+    """How the evidence for answers of a relation is combined."""
+    tuned = tuning_of(state, relation)
+    if tuned is None or tuned.combination is None:
+        return state.settings.combined
+    return tuned.combination
+
+
+def query_options(settings: Settings, combination: Combination) -> kernels.QueryOptions:
     """The part of the settings that the kernels know."""
     options = kernels.QueryOptions()
     options.max_length = settings.max_length
     options.loop_free = settings.loop_free
     options.walked = settings.path_types or 0
     options.precedents = settings.precedents
+    options.slots = settings.slots
     options.doubt = settings.doubt
     options.support = settings.support
     options.habit = settings.habit
     options.sum = settings.combination == "sum"
-    options.discount = settings.discount
+    options.discount = combination.discount
+    options.across = combination.across
+    options.weights = combination.kinds.as_tuple()
     options.best = settings.best
     options.budget = settings.budget
     return options
 
 
-def _prepared(state: State, relation: int, lists: WalkLists) -> RelationQuery:
+def _prepared(
+    state: State, relation: int, lists: WalkLists, combination: Combination
+) -> RelationQuery:
     ranks = state.graph.entities.ranks()
-    options = query_options(state.settings)
+    options = query_options(state.settings, combination)
+    options.living = state.living
     kernel = kernels.RelationQuery(state.graph.kernel, relation, lists.arrays, options, ranks)
     return RelationQuery(lists, kernel)
 
 
-def _list_of_everyone(state: State, relation: int) -> WalkLists:
-    """One list for all queries: every path type of the relation, with everyone's counts."""
+def _list_of_everyone(state: State, relation: int, longest: int) -> WalkLists:
+    """One list for all queries: every path type of the relation, with everyone's counts.
+
+    longest  how many steps a path type may have
+    """
     settings = state.settings
     counts = state.statistics.everyone(relation)
     types = counts.types
     if settings.weight == "right":
-        weights = right_share(counts.right, counts.reached, settings.doubt)
+        weights = _right_weights(counts, settings)
     else:
-        weights = prior_times_precision(state.statistics.clustered(relation), EVERYONE, types)
+        cluster_counts = state.statistics.clustered(relation)
+        weights = SlotWeights.of_both(prior_times_precision(cluster_counts, EVERYONE, types))
 
-    order = np.lexsort((name_order(state.graph, types, settings.max_length), -weights))
-    is_walked = (weights > 0) & (types != single_step(relation))
+    best = weights.larger
+    order = np.lexsort((name_order(state.graph, types, settings.max_length), -best))
+    is_walked = (best > 0) & (types != single_step(relation))
+    if longest < settings.max_length:
+        is_walked &= lengths(types, settings.max_length) <= longest
     walked = order[is_walked[order]].astype(np.int32)
     offsets = np.array([0, len(walked)])
-    return WalkLists(types, offsets, walked, weights[walked], of_query=ids([0]))
+    return WalkLists(types, offsets, walked, weights.at(walked), of_query=ids([0]))
+
+
+def _right_weights(counts: PathCounts, settings: Settings) -> SlotWeights:
+    """The share of right ends of each path type, by slot if the settings tell slots apart."""
+    if settings.slots:
+        return by_slot(counts, settings.doubt)
+    return SlotWeights.of_both(right_share(counts.right, counts.reached, settings.doubt))
 
 
 def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkLists:
@@ -221,7 +316,8 @@ def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkList
 
     numbers: dict[tuple[bytes, int], int] = {}
     walked = [ids()]
-    weights = [np.zeros(0)]
+    open_weights = [np.zeros(0)]
+    taken_weights = [np.zeros(0)]
     sizes = [0]
     of_query = []
     for entity, near in zip(entities.tolist(), neighbours, strict=True):
@@ -231,18 +327,19 @@ def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkList
             numbers[key] = len(numbers)
             gathered, frequencies = _gathered(counts, near, types)
             weight = _weights(state, relation, cluster, types[gathered], frequencies)
-            weight = np.minimum(weight, ALMOST_SURE)
-            order = np.lexsort((places_by_name[gathered], -weight))
-            order = order[weight[order] > 0]
+            best = weight.larger
+            order = np.lexsort((places_by_name[gathered], -best))
+            order = order[best[order] > 0]
             walked.append(gathered[order].astype(np.int32))
-            weights.append(weight[order])
+            open_weights.append(weight.open[order])
+            taken_weights.append(weight.taken[order])
             sizes.append(len(order))
         of_query.append(numbers[key])
     return WalkLists(
         types,
         offsets=np.cumsum(sizes, dtype=np.int64),
         walked=np.concatenate(walked),
-        weights=np.concatenate(weights),
+        weights=SlotWeights(np.concatenate(open_weights), np.concatenate(taken_weights)),
         of_query=ids(of_query),
     )
 
@@ -280,21 +377,27 @@ def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, 
 
 def _weights(
     state: State, relation: int, cluster: int, types: Counts, frequencies: Counts
-) -> Floats:
+) -> SlotWeights:
     """What the gathered path types are worth, by the settings.
 
     frequencies  (types,)  how often each led a contextual entity to an answer
     """
     settings = state.settings
-    if settings.weight == "frequency":
-        return ratio(frequencies, int(frequencies.sum()))
     if settings.weight == "right":
         counts = state.statistics.everyone(relation)
         rows = np.searchsorted(counts.types, types)
-        return right_share(counts.right[rows], counts.reached[rows], settings.doubt)
+        return _right_weights(counts, settings).at(rows)
+    if settings.weight == "frequency":
+        weights = ratio(frequencies, int(frequencies.sum()))
+    else:
+        weights = _weights_in_cluster(state, relation, cluster, types)
+    return SlotWeights.of_both(np.minimum(weights, ALMOST_SURE))
+
+
+def _weights_in_cluster(state: State, relation: int, cluster: int, types: Counts) -> Floats:
     cluster_counts = state.statistics.clustered(relation)
     own = prior_times_precision(cluster_counts, cluster, types)
-    if not settings.fallback:
+    if not state.settings.fallback:
         return own
     everyones = prior_times_precision(cluster_counts, EVERYONE, types)
     return np.where(own > 0, own, everyones)

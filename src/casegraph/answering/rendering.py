@@ -10,17 +10,19 @@ from typing import NamedTuple
 
 from casegraph.graph.directions import INVERSE
 
+PRECEDENTS_SHOWN = 3  # by name, in a sentence
 LEAST_SHOWN = 0.005  # of the score: in the text, smaller reasons are only counted
 
 
 class ShownAnswer(NamedTuple):
-    """An answer, and the entity that was asked about."""
+    """An answer, and the entity that was asked about; the probability is None if there is none."""
 
     asked: str
     entity: str
     score: float
     rank: int
     known: bool
+    probability: float | None = None
 
 
 class ShownReason(NamedTuple):
@@ -51,7 +53,8 @@ def explanation_as_text(
     known = ", known" if answer.known else ""
     lines = [f"{answer.entity}  (score {answer.score:.3f}{known})"]
 
-    shown = [reason for reason in reasons if reason.share >= LEAST_SHOWN * answer.score]
+    largest_first = sorted(reasons, key=lambda reason: -reason.share)
+    shown = [reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score]
     for reason in shown:
         part_of_score = reason.share / answer.score
         lines.append(f"  {part_of_score:4.0%}  {reason.sentence}")
@@ -68,11 +71,45 @@ def explanation_as_text(
     return "\n".join(lines)
 
 
-def path_sentence(words: str, *, right: int, reached: int, hits: int, tries: int) -> str:
-    """How often a path type was right: of the ends reached, or else of the walks."""
-    if reached:
-        return f"{words}: right {right:,} of {reached:,} times"
-    return f"{words}: right on {hits:,} of {tries:,} walks"
+def path_sentence(
+    words: str, *, right: int, reached: int, hits: int, tries: int, slot: str = ""
+) -> str:
+    """How often a path type was right: of the ends reached, or else of the walks.
+
+    slot  "open" if only ends were counted that nobody else has as an answer, "taken" if only those
+          that somebody has, empty if all
+    """
+    if not reached and not slot:
+        return f"{words}: right on {hits:,} of {tries:,} walks"
+    of_which = {
+        "open": " where nobody else has the answer",
+        "taken": " where somebody else has the answer too",
+    }
+    return f"{words}: right {right:,} of {reached:,} times{of_which.get(slot, '')}"
+
+
+def fact_of_answers_sentence(words: str, *, count: int, of: int) -> str:
+    """How many of those that have a fact are known answers."""
+    return f"{count:,} of the {of:,} that have “{words}” are answers already"
+
+
+def near_answers_sentence(known: int) -> str:
+    """That the answer is like the known answers."""
+    return f"shares much with the {known:,} known answers"
+
+
+def neighbours_sentence(*, count: int, of: int, asked: str, answer: str) -> str:
+    """How many of the nearest entities give an answer."""
+    return f"{count:,} of the {of:,} most like {asked} have the answer {answer}"
+
+
+def precedents_in_words(names: Sequence[str]) -> str:
+    """The first few precedents by name, and how many more there are."""
+    if not names:
+        return ""
+    more = len(names) - PRECEDENTS_SHOWN
+    and_more = f" and {more:,} more" if more > 0 else ""
+    return f" ({', '.join(names[:PRECEDENTS_SHOWN])}{and_more})"
 
 
 def shared_fact_sentence(words: str, *, count: int, of: int, answer: str) -> str:

@@ -6,21 +6,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, overload
 
 from casegraph.answering.notebook import answers_as_html
+from casegraph.answering.probability import probability
+from casegraph.answering.query import tuning_of
 from casegraph.answering.rendering import ShownAnswer, question
 from casegraph.frames import Tabular
 from casegraph.graph.directions import is_inverse, relation_of
 
 if TYPE_CHECKING:
-    from casegraph.graph.graph import Graph
+    from casegraph.answering.state import State
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One answer: `entity` to the question (asked, relation, ?),
     or to (?, relation, asked) if `inverse`.
+
+    known        whether it is a fact of the graph already
+    probability  that it is right; None if it is known, or if the settings are not tuned
     """
 
     asked: str
@@ -30,6 +36,7 @@ class Answer:
     score: float
     rank: int
     known: bool
+    probability: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -43,6 +50,7 @@ class Answers(Tabular, Sequence[Answer]):
     note   why there are none, or empty
     exact  whether the budgets of the query and of counting sufficed;
            if not, evidence was left out, always the same
+    tuned  whether they come from settings that were tuned to the graph
     """
 
     asked: str
@@ -51,6 +59,7 @@ class Answers(Tabular, Sequence[Answer]):
     found: tuple[Answer, ...]
     note: str = ""
     exact: bool = True
+    tuned: bool = False
 
     def __len__(self) -> int:
         return len(self.found)
@@ -64,6 +73,16 @@ class Answers(Tabular, Sequence[Answer]):
 
     def __iter__(self) -> Iterator[Answer]:
         return iter(self.found)
+
+    @property
+    def none(self) -> float | None:
+        """The probability that no answer of these which is new is right; None if not tuned.
+
+        As if the answers were right or wrong independently of each other.
+        """
+        if not self.tuned:
+            return None
+        return prod(1 - (answer.probability or 0) for answer in self.found)
 
     @property
     def question(self) -> str:
@@ -81,6 +100,7 @@ class Answers(Tabular, Sequence[Answer]):
                 "rank": answer.rank,
                 "entity": answer.entity,
                 "score": answer.score,
+                "probability": answer.probability,
                 "known": answer.known,
             }
             for answer in self.found
@@ -91,6 +111,8 @@ class Answers(Tabular, Sequence[Answer]):
             "inverse": self.inverse,
             "note": self.note,
             "exact": self.exact,
+            "tuned": self.tuned,
+            "none": self.none,
             "answers": answers,
         }
 
@@ -104,34 +126,47 @@ class Answers(Tabular, Sequence[Answer]):
 
 
 def named_answers(
-    graph: Graph,
+    state: State,
     query: tuple[str, int],
     scored: Iterable[tuple[int, float]],
     own: set[int],
     *,
     exclude: bool,
+    candidates: set[int | None] | None = None,
 ) -> tuple[Answer, ...]:
     """Answers by name, numbered in the order given.
 
-    query    the name of the entity asked about, and the relation
-    scored   entities and their scores
-    own      the answers that are known already
-    exclude  whether to leave these out
+    query       the name of the entity asked about, and the relation
+    scored      entities and their scores, best first
+    own         the answers that are known already
+    exclude     whether to leave these out
+    candidates  if given, all others are left out
     """
     asked, direction = query
-    relation = graph.relations[relation_of(direction)]
+    relation = state.graph.relations[relation_of(direction)]
     inverse = bool(is_inverse(direction))
+    tuned = tuning_of(state, direction)
+    calibration = None if tuned is None else tuned.calibration
+
     answers: list[Answer] = []
+    is_first = True
     for entity, score in scored:
         is_known = entity in own
-        if is_known and exclude:
+        probable = None
+        if calibration is not None and not is_known:
+            probable = probability(calibration, score, is_first=is_first)
+            is_first = False
+        is_left_out = candidates is not None and entity not in candidates
+        if is_left_out or (is_known and exclude):
             continue
         rank = len(answers) + 1
-        name = graph.entities[entity]
-        answers.append(Answer(asked, relation, inverse, name, score, rank, is_known))
+        name = state.graph.entities[entity]
+        answers.append(Answer(asked, relation, inverse, name, score, rank, is_known, probable))
     return tuple(answers)
 
 
 def shown(answer: Answer) -> ShownAnswer:
     """What text and HTML show of an answer."""
-    return ShownAnswer(answer.asked, answer.entity, answer.score, answer.rank, answer.known)
+    return ShownAnswer(
+        answer.asked, answer.entity, answer.score, answer.rank, answer.known, answer.probability
+    )

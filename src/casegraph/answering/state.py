@@ -168,6 +168,11 @@ class State:
         """A digest of the facts and the settings, the same on any machine."""
         return digest(self.graph, self.settings)
 
+    @cached_property
+    def living(self) -> int:
+        """How many entities have facts."""
+        return _used_entities(self.profiles)
+
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         """A value that `make` derives from this state, cached under a key.
 
@@ -176,6 +181,19 @@ class State:
         if key not in self._derived:
             self._derived[key] = make()
         return self._derived[key]  # type: ignore[return-value]
+
+    def answering_by(self, settings: Settings) -> State:
+        """The state of the same graph by other settings; nothing is counted yet."""
+        clusters = self.clusters if depends_on_history(settings) else None
+        same = State.of(
+            self.graph,
+            settings,
+            profiles=self.profiles,
+            clusters=clusters,
+            sequence=self.sequence,
+        )
+        same.descriptions = self.descriptions
+        return same
 
     def numbered(self, sequence: int) -> State:
         """The same state under another number."""
@@ -268,9 +286,14 @@ class State:
         return Step(later, change, graph, update)
 
 
+def _used_entities(profiles: Profiles) -> int:
+    """How many entities have facts."""
+    return int(np.count_nonzero(profiles.each() != NONE))
+
+
 def _has_many_unused_names(graph: Graph, profiles: Profiles) -> bool:
     """Whether names that no fact has any more outnumber the others."""
-    used_entities = int(np.count_nonzero(profiles.each() != NONE))
+    used_entities = _used_entities(profiles)
     used_relations = 0
     for relation in range(len(graph.relations)):
         used_relations += len(graph.edges(forward(relation)).heads) > 0

@@ -14,6 +14,8 @@ and two ways to weigh it:
     prior × precision = P(p | c, r) · P(e₂ | p, c, r)      the paper's, equations 2 and 3
     right(p) / (reached(p) + doubt)                        the default
 
+By default, ends whose slot is open and ends whose slot is taken are weighed apart (`by_slot`).
+
 Queries, explanations, experiments and tests all call the functions of this module.
 """
 
@@ -23,8 +25,10 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.graph.arrays import Counts, Floats
-from casegraph.statistics.counts import ClusterCounts
+from casegraph.statistics.counts import ClusterCounts, PathCounts
 from casegraph.statistics.statistics import PathStatistics
+
+SLOT_TRUST = 20.0  # how many ends of its own slot the share in both slots counts as much as
 
 
 def prior(hits: Counts, total: int) -> Floats:
@@ -82,6 +86,51 @@ def right_share(right: Counts, reached: Counts, doubt: float) -> Floats:
                               so that few lucky ends are worth less than many
     """
     return ratio(right, reached, doubt)
+
+
+class SlotWeights(NamedTuple):
+    """What path types are worth for ends whose slot is open, and for ends whose slot is taken."""
+
+    open: Floats
+    taken: Floats
+
+    @classmethod
+    def of_both(cls, weights: Floats) -> "SlotWeights":
+        """The same for both."""
+        return cls(weights, weights)
+
+    @property
+    def larger(self) -> Floats:
+        """The larger of both, for each path type."""
+        return np.maximum(self.open, self.taken)
+
+    def at(self, places: Counts) -> "SlotWeights":
+        """Those of some of the path types."""
+        return SlotWeights(self.open[places], self.taken[places])
+
+
+def by_slot(counts: PathCounts, doubt: float) -> SlotWeights:
+    """The share of right ends among those reached, apart for open and for taken slots.
+
+    With z for the slot, and p for the share in both slots together:
+
+        (right_z + SLOT_TRUST · p) / (reached_z + SLOT_TRUST + doubt)
+
+    Where entities were skipped, their ends are known to be too many, but not in which slots: then
+    both slots have the share in both.
+    """
+    in_both = right_share(counts.right, counts.reached, doubt)
+
+    def share(right: Counts, reached: Counts) -> Floats:
+        return (right + SLOT_TRUST * in_both) / (reached + SLOT_TRUST + doubt)
+
+    is_exact = counts.left_out == 0
+    of_open = share(counts.right_open, counts.reached_open)
+    of_taken = share(counts.right - counts.right_open, counts.reached - counts.reached_open)
+    return SlotWeights(
+        open=np.where(is_exact, of_open, in_both),
+        taken=np.where(is_exact, of_taken, in_both),
+    )
 
 
 class Estimate(NamedTuple):

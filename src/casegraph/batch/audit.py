@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.answering.query import Found, Standings, answers, standings
+from casegraph.answering.probability import probability as calibrated
+from casegraph.answering.query import Found, Standings, answers, standings, tuning_of
 from casegraph.answering.results import Answer
 from casegraph.answering.state import State
 from casegraph.batch.completion import (
@@ -42,7 +43,8 @@ class Finding:
     """A fact as it looks while it is hidden.
 
     score          as an answer to (head, relation, ?)
-    probability    that belongs to the score (see `completion.probability`)
+    probability    that the fact is right: by the tuning, or else what belongs to the score (see
+                   `completion.probability`)
     rank           one more than the number of answers that score more, other facts left out;
                    None if the fact is not found as an answer
     instead        the best other answer, if there is one
@@ -143,17 +145,23 @@ def _finding(
     """What to say about a fact (head, relation, tail); `better` is how many answers score more."""
     head, relation, tail = fact
     entities = state.graph.entities
+    right = _probability(state, relation, score, is_first=score >= other.score)
+    other_right = _probability(state, relation, other.score, is_first=other.score >= score)
+    if right is None or other_right is None:
+        doubt = other.score - score
+    else:
+        doubt = (1 - right) * other_right
     return Finding(
         head=entities[head],
         relation=state.graph.relations[relation_of(relation)],
         tail=entities[tail],
         score=score,
-        probability=probability(state.settings, score),
+        probability=right,
         rank=better + 1 if score else None,
         instead=None if other.entity is None else entities[other.entity],
         instead_score=other.score,
         instead_known=other.entity in known,
-        doubt=_doubt(state, score, other.score),
+        doubt=doubt,
     )
 
 
@@ -165,12 +173,12 @@ def _best_other(best: Found, tail: int) -> _Scored:
     return _Scored(None, 0.0)
 
 
-def _doubt(state: State, score: float, other_score: float) -> float:
-    right = probability(state.settings, score)
-    other_right = probability(state.settings, other_score)
-    if right is None or other_right is None:
-        return other_score - score
-    return (1 - right) * other_right
+def _probability(state: State, relation: int, score: float, *, is_first: bool) -> float | None:
+    """How probable an answer is; 0 if it was not found."""
+    tuned = tuning_of(state, relation)
+    if tuned is None or tuned.calibration is None:
+        return probability(state.settings, score)
+    return calibrated(tuned.calibration, score, is_first=is_first) if score else 0.0
 
 
 def _order(found: Finding) -> tuple[float, str, str, str]:

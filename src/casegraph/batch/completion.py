@@ -167,7 +167,7 @@ def _only(found: Found, allowed: Ids) -> Found:
 def probability(settings: Settings, score: float) -> float | None:
     """How probable an answer is: 1 - exp(-score) where evidence is combined by noisy-or.
 
-    The probability is not calibrated. Other combinations give none.
+    The probability is not calibrated; that needs a tuning. Other combinations give none.
     """
     if settings.combination != "noisy-or":
         return None
@@ -224,13 +224,20 @@ def _new_answers(
     """The best answers to a question that are no facts yet and are probable enough."""
     scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
     query = (state.graph.entities[entity], batch.relation)
-    new = named_answers(state.graph, query, scored, known, exclude=True)[: batch.wanted.top]
+    new = named_answers(state, query, scored, known, exclude=True)[: batch.wanted.top]
     return [answer for answer in new if _is_probable(state.settings, answer, batch.wanted)]
 
 
 def _is_probable(settings: Settings, answer: Answer, wanted: Wanted) -> bool:
-    its_probability = probability(settings, answer.score)
+    its_probability = _probability(settings, answer)
     return its_probability is None or its_probability >= wanted.min_probability
+
+
+def _probability(settings: Settings, answer: Answer) -> float | None:
+    """By the tuning; without one, by the settings."""
+    if answer.probability is not None:
+        return answer.probability
+    return probability(settings, answer.score)
 
 
 def _record(state: State, answer: Answer, *, exact: bool, explain: bool) -> dict[str, Any]:
@@ -245,7 +252,7 @@ def _record(state: State, answer: Answer, *, exact: bool, explain: bool) -> dict
         "tail": tail,
         "asked": "head" if answer.inverse else "tail",
         "score": answer.score,
-        "probability": probability(state.settings, answer.score),
+        "probability": _probability(state.settings, answer),
         "rank": answer.rank,
         "exact": exact,
     }

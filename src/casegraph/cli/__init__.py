@@ -13,6 +13,7 @@ from casegraph.cli.commands import (  # noqa: F401  (a command joins the group w
     measuring,
     scaling,
     storing,
+    tuning,
 )
 from casegraph.cli.group import cli
 

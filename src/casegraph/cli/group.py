@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from casegraph.settings import Settings
 
-    Chosen = Callable[[str], Settings | None]
-
 FORMAT_NAMES = ("tsv", "csv", "jsonl", "nt", "nq", "ttl", "trig", "rdfxml", "parquet", "arrow")
 FROM = "The format of a file; else by its ending."
 COLUMNS = "Head, relation and tail, by name or number; else by the header."
@@ -36,6 +34,36 @@ NAMES = "What entities are called: a name, its label and perhaps its types a lin
 HEADER = "Whether the first line is a header; else by its words."
 SETTINGS = ("default", "paper", "cbr", "no-clusters", "one-cluster")
 DATASETS = ("WN18RR", "FB122", "NELL-995")
+
+
+class Chosen:
+    """The settings that the options of a command choose, which may depend on the source."""
+
+    def __init__(
+        self,
+        settings: str | None,
+        dataset: str | None,
+        max_length: int | None,
+        changed: tuple[str, ...] = (),
+    ) -> None:
+        self._settings = settings
+        self._dataset = dataset
+        self._max_length = max_length
+        self._changed = changed
+
+    def __call__(self, source: str) -> Settings | None:
+        """The settings for a source; None if no option was given."""
+        from casegraph.cli.sources import settings_named
+
+        return settings_named(
+            self._settings, self._dataset, self._max_length, source, self._changed
+        )
+
+    @property
+    def length_is_given(self) -> bool:
+        """Whether there is an option for the longest path, so that tuning must keep it."""
+        is_changed = any(text.startswith("max_length=") for text in self._changed)
+        return self._max_length is not None or is_changed
 
 
 class Commands(click.Group):
@@ -94,12 +122,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         changed: tuple[str, ...],
         **options: object,
     ) -> None:
-        def chosen(source: str) -> Settings | None:
-            from casegraph.cli.sources import settings_named
-
-            return settings_named(settings, dataset, max_length, source, changed)
-
-        command(chosen=chosen, **options)
+        command(chosen=Chosen(settings, dataset, max_length, changed), **options)
 
     return choosing
 
@@ -174,6 +197,12 @@ def with_executor(command: Callable[..., None]) -> Callable[..., None]:
     return choosing
 
 
+tune = click.option(
+    "--tune/--no-tune",
+    default=True,
+    show_default=True,
+    help="Choose what answers best, by facts that are held out.",
+)
 relations = click.option(
     "--relations", multiple=True, metavar="NAME", help="Only this one; may be given repeatedly."
 )

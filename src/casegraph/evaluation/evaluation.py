@@ -20,23 +20,17 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from casegraph.answering.ranking import Ranks, Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.evaluation.ranking import (
-    TIES,
-    Flags,
-    Ranks,
-    Targets,
-    distinct,
-    filtered_ranks,
-    metrics,
-)
+from casegraph.evaluation.ranking import TIES, metrics
+from casegraph.evaluation.reliability import Reliability, first_answers
 from casegraph.execution.executor import HERE, Executor
 from casegraph.formats.registry import read_facts
 from casegraph.frames import Tabular
-from casegraph.graph.arrays import Ids, ids
+from casegraph.graph.arrays import Flags, Ids, ids
 from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact
@@ -52,7 +46,7 @@ RANKED_AT_ONCE = 1 << 12  # targets of a task
 Sides = Literal["both", "head", "tail"]
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913
     benchmark: Benchmark,
     settings: Settings,
     *,
@@ -60,6 +54,8 @@ def evaluate(
     graph_split: str | Path | None = None,
     sides: Sides = "both",
     limit: int | None = None,
+    tune: bool = False,
+    keep_length: bool = False,
     executor: Executor = HERE,
     show: Show = quiet,
 ) -> "Evaluation":
@@ -70,6 +66,8 @@ def evaluate(
                  by default the graph of the benchmark (see `Benchmark.graph`)
     sides        which end of a fact to ask for
     limit        ask for only so many facts, spread evenly over the sorted split
+    tune         whether to tune the settings to the graph first
+    keep_length  whether tuning keeps `max_length` as it is
     executor     where to count and to rank
     """
     _check(sides, limit)
@@ -83,23 +81,33 @@ def evaluate(
     with _phase(phases, "build"):
         case_base = CaseBase(settings)
         case_base.update(add=files.facts(source))
-        state = case_base.state
+    if tune:
+        with _phase(phases, "tune"):
+            case_base.tune(show, keep_length=keep_length)
+    state = case_base.state
     with _phase(phases, "count"):
         asked = _relation_ids(state, questions).values()
         executor.count(state, [relation for relation in asked if relation is not None], show)
     with _phase(phases, "rank"):
-        ranks = ranked(state, tasks_of(state, questions, known), executor, show)
+        tasks = tasks_of(state, questions, known)
+        ranks = ranked(state, tasks, executor, show)
+    reliability = None
+    if state.settings.tuning is not None:
+        with _phase(phases, "calibrate"):
+            firsts = executor.each(state, first_answers, tasks)
+            reliability = Reliability.joined(list(firsts))
 
     return Evaluation(
         benchmark=benchmark.folder.resolve().name,
         split=split,
         graph=Path(source).name,
         sides=sides,
-        settings=settings,
+        settings=state.settings,
         facts=len(state.graph),
         questions=questions,
         ranks=ranks,
         phases=phases,
+        reliability=reliability,
     )
 
 
@@ -157,7 +165,9 @@ class Evaluation(Tabular):
     graph   the split or file that was answered from
     facts   how many facts it has
     ranks   of the targets, in the order of `questions`
-    phases  "read" the files, "build" the graph and its profiles, "count" path types, "rank" targets
+    phases  "read" the files, "build" the graph and its profiles, "tune" the settings if that was
+            asked for, "count" path types, "rank" targets, "calibrate" if tuned
+    reliability  how probable first answers were said to be and whether they were right, if tuned
     """
 
     benchmark: str
@@ -169,6 +179,7 @@ class Evaluation(Tabular):
     questions: Questions
     ranks: Ranks
     phases: dict[str, Phase]
+    reliability: Reliability | None = None
 
     @cached_property
     def metrics(self) -> dict[str, float]:
@@ -227,6 +238,7 @@ class Evaluation(Tabular):
             "distinct_queries": self.questions.distinct,
             "ties": dict(TIES),
             "metrics": dict(self.metrics),
+            "calibration_error": None if self.reliability is None else self.reliability.errors,
             **metrics_by_relation,
             "phases": {name: asdict(phase) for name, phase in self.phases.items()},
             "queries_per_second": self.queries_per_second,

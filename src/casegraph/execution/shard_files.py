@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from casegraph.errors import CasegraphError
-from casegraph.execution.shards import REACH_COLUMNS, Part, Shard
+from casegraph.errors import CasegraphError, IncompatibleFile
+from casegraph.execution.shards import Part, Shard
 from casegraph.graph.directions import INVERSE, forward
 from casegraph.statistics.path_types import unpacked
 from casegraph.storage.array_files import (
@@ -57,6 +57,9 @@ def write_part(part: Part, path: Path) -> None:
 def read_part(path: Path) -> Part:
     """Read what `write_part` wrote, unless it is a table."""
     arrays = read_arrays(path, "a file of counts", FORMAT)
+    if "reached" in arrays and "reached_open" not in arrays:
+        problem = "is of an earlier casegraph, which did not tell slots apart; count again"
+        raise IncompatibleFile(str(path), problem)
     try:
         header = json.loads(arrays["header"].tobytes())
         _check_header(header)
@@ -113,8 +116,7 @@ def _check_part(part: Part) -> None:
     if part.extent.dtype != np.int64 or part.extent.ndim != 1 or not _has_extent(part):
         raise ValueError("it is not said which paths are counted")
     if set(part.columns) == set(COUNT_COLUMNS):
-        reach = [part.columns[name] for name in REACH_COLUMNS]
-        check_reach(part.relation, part.counted, *reach)
+        check_reach(part.relation, part.counted, part.columns)
 
 
 def _has_extent(part: Part) -> bool:

@@ -30,9 +30,7 @@ from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
 from casegraph.statistics.counts import Counting, Hits, PathCounts, having
 from casegraph.statistics.path_types import renumbered
-from casegraph.storage.count_columns import COUNT_COLUMNS, TYPES
-
-REACH_COLUMNS = ("reached", "right", "left_out")  # what the second pass counts
+from casegraph.storage.count_columns import COUNT_COLUMNS, REACH_COLUMNS, TYPES
 
 
 @dataclass(frozen=True, slots=True)

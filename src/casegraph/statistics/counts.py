@@ -6,6 +6,10 @@ What is counted over a graph for equations 2 and 3, and how the kernels are call
     reached  distinct ends of loop-free paths of the type from each of those entities
     right    those of the ends reached that are answers
 
+Reached and right are also counted apart for ends whose *slot* is open: no other entity has the end
+as its answer. A synset has one hypernym, so for the question what it is the hypernym of, an end
+that has a hypernym already, whose slot is taken, is nearly refuted.
+
 Each count is a sum over entities, so what is counted for parts of the entities adds up to what is
 counted for all of them.
 
@@ -17,7 +21,7 @@ too many steps, the entities from which a path type fans out most are skipped fo
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -49,33 +53,68 @@ ALL_TYPES: Selection = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
 NO_LIMITS: Counts = np.empty(0, dtype=np.int64)
 
 
+class Reach(NamedTuple):
+    """Where the paths of some path types end; parallel arrays, with the fields of `PathCounts`."""
+
+    reached: Counts
+    right: Counts
+    reached_open: Counts
+    right_open: Counts
+    left_out: Counts
+
+    @classmethod
+    def nowhere(cls, types: Counts) -> "Reach":
+        """Nothing is reached."""
+        return cls(*(np.zeros_like(types) for _ in cls._fields))
+
+    def of(self, rows: slice) -> "Reach":
+        """The rows of some of the path types."""
+        return Reach(*(column[rows] for column in self))
+
+    def plus(self, other: "Reach") -> "Reach":
+        """The sum of both."""
+        return Reach(*(one + more for one, more in zip(self, other, strict=True)))
+
+
 @dataclass(frozen=True, slots=True)
 class PathCounts:
     """The path types of one relation, sorted, with their counts over all entities.
 
-    types     (types,)  path types that led to an answer, as integers
-    hits      (types,)  how often
-    reached   (types,)  distinct ends; counted only for path types in use, see `in_use`
-    right     (types,)  those of the ends that are answers
-    left_out  (types,)  entities that were skipped, since a step from them was too wide
+    types         (types,)  path types that led to an answer, as integers
+    hits          (types,)  how often
+    reached       (types,)  distinct ends; counted only for path types in use, see `in_use`
+    right         (types,)  those of the ends that are answers
+    reached_open  (types,)  those of the ends whose slot is open
+    right_open    (types,)  those of the answers whose slot is open
+    left_out      (types,)  entities that were skipped, since a step from them was too wide
     """
 
     types: Counts
     hits: Counts
     reached: Counts
     right: Counts
+    reached_open: Counts
+    right_open: Counts
     left_out: Counts
 
     @classmethod
     def of_hits(cls, types: Counts, hits: Counts) -> "PathCounts":
         """Path types of which only the hits are counted."""
-        return cls(
-            types,
-            hits,
-            reached=np.zeros_like(hits),
-            right=np.zeros_like(hits),
-            left_out=np.zeros_like(hits),
-        )
+        return cls(types, hits, *(np.zeros_like(hits) for _ in Reach._fields))
+
+    def put_reach(self, places: Counts, reach: "Reach") -> None:
+        """Write what path types reach into the rows of these path types."""
+        for name, counts in reach._asdict().items():
+            getattr(self, name)[places] = counts
+
+    def add_reach(self, places: Counts, reach: "Reach", sign: int) -> None:
+        """Add it to what is in these rows; with sign -1, subtract it."""
+        for name, counts in reach._asdict().items():
+            getattr(self, name)[places] += sign * counts
+
+    def reach_of(self, places: Counts | slice) -> "Reach":
+        """What the path types in these rows reach."""
+        return Reach(*(getattr(self, name)[places] for name in Reach._fields))
 
     @property
     def exact(self) -> bool:
@@ -240,8 +279,8 @@ class Counting:
         entities: Ids,
         selected: Selection = ALL_TYPES,
         max_widths: Counts | None = None,
-    ) -> tuple[Counts, Counts, Counts]:
-        """Reached, right and left out of each path type, over the entities that have its relation.
+    ) -> Reach:
+        """What each path type reaches, over the entities that have its relation.
 
         relations   (types,)  the relation of each path type; or one relation for all
         entities    (k,)      the entities from which paths are followed
@@ -251,39 +290,37 @@ class Counting:
         All counts are 0 if the settings do not weigh path types by them.
         """
         if self.settings.weight != "right" or not len(entities) or not len(types):
-            return np.zeros_like(types), np.zeros_like(types), np.zeros_like(types)
+            return Reach.nowhere(types)
         labels = np.broadcast_to(np.int32(relations), types.shape).copy()
         limits = NO_LIMITS if max_widths is None else max_widths
         if (limits == 0).any():
             return self._reach_of_followed(limits > 0, labels, types, entities, limits)
         graph = self.graph.kernel
         max_length = self.settings.max_length
-        return self._run(
+        columns: tuple[Counts, ...] = self._run(
             "counting what paths reach",
             len(entities),
             lambda progress: kernels.reach(
                 graph, entities, labels, types, selected, limits, max_length, threads(), progress
             ),
         )
+        return Reach._make(columns)
 
     def _reach_of_followed(
         self, is_followed: Flags, labels: Ids, types: Counts, entities: Ids, limits: Counts
-    ) -> tuple[Counts, Counts, Counts]:
-        """The same as `reach`.
-
-        Path types that are not followed leave out all that have the relation.
-        """
-        reached = np.zeros_like(types)
-        right = np.zeros_like(types)
-        left_out = np.zeros_like(types)
-        reached[is_followed], right[is_followed], left_out[is_followed] = self.reach(
+    ) -> Reach:
+        """The same as `reach`; path types that are not followed leave out all with the relation."""
+        reach = Reach.nowhere(types)
+        followed = self.reach(
             labels[is_followed], types[is_followed], entities, max_widths=limits[is_followed]
         )
+        for total, counts in zip(reach, followed, strict=True):
+            total[is_followed] = counts
         for relation in np.unique(labels[~is_followed]).tolist():
             heads = self.graph.edges(relation).heads
             has_relation = np.isin(entities, heads)
-            left_out[~is_followed & (labels == relation)] = has_relation.sum()
-        return reached, right, left_out
+            reach.left_out[~is_followed & (labels == relation)] = has_relation.sum()
+        return reach
 
     def reach_back(
         self,
@@ -292,23 +329,24 @@ class Counting:
         ends: Ids,
         selected: Selection,
         excluded: tuple[Ids, Ids],
-    ) -> tuple[Counts, Counts]:
-        """Reached and right of each path type, only for paths to `ends`; walks back from there.
+    ) -> Reach:
+        """What each path type reaches, only for paths to `ends`; walks back from there.
 
         selected  for each end the path types to follow back
         excluded  pairs of an entity, sorted, and the place of a path type, which do not count
         """
         if self.settings.weight != "right" or not len(ends) or not len(types):
-            return np.zeros_like(types), np.zeros_like(types)
+            return Reach.nowhere(types)
         graph = self.graph.kernel
         max_length = self.settings.max_length
-        return self._run(
+        columns: tuple[Counts, ...] = self._run(
             "counting what paths reach",
             len(ends),
             lambda progress: kernels.reach_back(
                 graph, ends, relation, types, selected, excluded, max_length, threads(), progress
             ),
         )
+        return Reach._make(columns)
 
     def max_widths(self, relation: int, types: Counts) -> Counts | None:
         """How wide a step of each path type may be to keep `reach` within its budget.

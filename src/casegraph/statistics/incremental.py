@@ -8,7 +8,8 @@ A.4). These are found around the edge, and added or subtracted, one edge after t
 *Reached and right.* What an entity reaches by a path type changes only if a walk of this type from
 the entity crosses a changed edge, and then only as to the ends of such walks. From the edge, the
 kernel walks back to the starts or on to the ends, whichever is less work. Besides, `right` changes
-for the entities whose own answers changed. What these starts and ends contributed is counted on
+for the entities whose own answers changed, and the slot of an end opens or is taken when its first
+or second asker comes or goes. What these starts and ends contributed is counted on
 the graph before and subtracted, counted on the graph after and added.
 
 *Counts of clusters.* Hits are counted again for entities that moved to another cluster, or whose
@@ -24,11 +25,18 @@ import numpy as np
 from casegraph import kernels
 from casegraph.graph.arrays import Counts, Flags, Ids, ids
 from casegraph.graph.change import Change
-from casegraph.graph.directions import is_inverse, relation_of
+from casegraph.graph.directions import inverse, is_inverse, relation_of
 from casegraph.graph.edges import key, sorted_unique
 from casegraph.graph.graph import Graph
 from casegraph.similarity.clusters.assignment import EVERYONE
-from casegraph.statistics.counts import ClusterCounts, Counting, PathCounts, Selection, in_use
+from casegraph.statistics.counts import (
+    ClusterCounts,
+    Counting,
+    PathCounts,
+    Reach,
+    Selection,
+    in_use,
+)
 from casegraph.statistics.path_types import follows
 from casegraph.statistics.sums import columns_joined, grouped
 
@@ -162,25 +170,21 @@ def updated_counts(
     known = np.flatnonzero(is_used & was_used)
     new = np.flatnonzero(is_used & ~was_used)
     places_before = np.searchsorted(before.types, types[known])
-    counts.reached[known] = before.reached[places_before]
-    counts.right[known] = before.right[places_before]
+    counts.put_reach(known, before.reach_of(places_before))
 
     starts, ends = _affected_endpoints(outdated, relation, now, types[known])
     heads = now.graph.edges(relation).heads
     affected = np.bincount(np.append(starts.places, ends.places), minlength=len(known))
     is_affected_for_most = 2 * affected > len(heads)
     from_scratch = np.concatenate([known[is_affected_for_most], new])
-    reached, right, _ = now.reach(relation, types[from_scratch], heads)
-    counts.reached[from_scratch] = reached
-    counts.right[from_scratch] = right
+    counts.put_reach(from_scratch, now.reach(relation, types[from_scratch], heads))
 
     starts = starts.without(is_affected_for_most)
     ends = ends.without(is_affected_for_most)
     then = Counting(outdated.graph, now.settings)
     for counting, sign in ((then, -1), (now, 1)):
-        reached, right = _contribution(counting, relation, types[known], starts, ends)
-        counts.reached[known] += sign * reached
-        counts.right[known] += sign * right
+        reach = _contribution(counting, relation, types[known], starts, ends)
+        counts.add_reach(known, reach, sign)
     return counts
 
 
@@ -190,15 +194,13 @@ def _contribution(
     types: Counts,
     starts: "EntityTypePairs",
     ends: "EntityTypePairs",
-) -> tuple[Counts, Counts]:
-    """What paths from these starts, and other paths to these ends, add to reached and right."""
+) -> Reach:
+    """What paths from these starts, and other paths to these ends, add to what is reached."""
     its_starts = starts.known_to(counting.graph)
     its_ends = ends.known_to(counting.graph)
     from_starts = counting.reach(relation, types, *its_starts.by_entity())
     to_ends = counting.reach_back(relation, types, *its_ends.by_entity(), excluded=its_starts)
-    reached = from_starts[0] + to_ends[0]
-    right = from_starts[1] + to_ends[1]
-    return reached, right
+    return from_starts.plus(to_ends)
 
 
 class EntityTypePairs(NamedTuple):
@@ -242,7 +244,8 @@ def _affected_endpoints(
 ) -> tuple[EntityTypePairs, EntityTypePairs]:
     """The starts and the ends of paths that may have come or gone.
 
-    Entities whose own answers changed are starts of every path type.
+    Entities whose own answers changed are starts of every path type, and entities whose slot opened
+    or was taken are ends of every path type.
     """
     head_column = 2 if is_inverse(relation) else 0
     every_place = np.arange(len(types), dtype=np.int32)
@@ -263,7 +266,29 @@ def _affected_endpoints(
         with_other_answers = np.unique(rows[is_of_relation, head_column])
         of_each = np.repeat(with_other_answers, len(types))
         starts.append(key(of_each, np.tile(every_place, len(with_other_answers))))
+
+    with_other_slots = _entities_with_other_slots(outdated, relation, now.graph)
+    of_each = np.repeat(with_other_slots, len(types))
+    ends.append(key(of_each, np.tile(every_place, len(with_other_slots))))
     return EntityTypePairs.of_keys(starts), EntityTypePairs.of_keys(ends)
+
+
+def _entities_with_other_slots(outdated: OutdatedCounts, relation: int, now: Graph) -> Ids:
+    """The entities for which it changed whether they have no asker, only one, or several.
+
+    The slot of an end is open if it has no asker, or if its only asker is the start of the path.
+    """
+    tail_column = 0 if is_inverse(relation) else 2
+    rows = np.concatenate([outdated.change.retracted, outdated.change.added])
+    is_of_relation = relation_of(rows[:, 1]) == relation_of(relation)
+    askers = inverse(relation)
+    changed = []
+    for entity in np.unique(rows[is_of_relation, tail_column]).tolist():
+        before = len(outdated.graph.answers(entity, askers))
+        after = len(now.answers(entity, askers))
+        if min(before, 2) != min(after, 2):
+            changed.append(entity)
+    return ids(changed)
 
 
 class OutdatedClusterCounts(NamedTuple):

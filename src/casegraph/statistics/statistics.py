@@ -4,7 +4,7 @@ The counts behind the prior and the precision of path types (§2.2.3, equations 
     hits     loop-free paths of a type from an entity that has the relation to one of its answers
     tries    walks of the type from those entities, wherever they end
     reached  distinct ends of loop-free paths of the type from each of those entities
-    right    those of the ends reached that are answers
+    right    those of the ends reached that are answers; both also for ends with an open slot
 
 Only integers are stored, summed over the entities of a cluster or over everyone; ratios are formed
 when they are needed (see answering/weights). A `PathStatistics` belongs to one state of the graph.
@@ -289,7 +289,7 @@ class PathStatistics:
         labels = np.repeat(np.array(relations, dtype=np.int32), sizes)
         max_widths = joined(limits)
         is_limited = bool((max_widths < UNLIMITED).any())
-        reached, right, left_out = Counting(self.graph, self.settings, show).reach(
+        reach = Counting(self.graph, self.settings, show).reach(
             labels,
             joined(types_in_use),
             entities,
@@ -299,9 +299,7 @@ class PathStatistics:
         start = 0
         for relation, places in zip(relations, places_in_use, strict=True):
             own = slice(start, start + len(places))
-            found[relation].reached[places] = reached[own]
-            found[relation].right[places] = right[own]
-            found[relation].left_out[places] = left_out[own]
+            found[relation].put_reach(places, reach.of(own))
             start = own.stop
         return found
 

@@ -47,6 +47,7 @@ from casegraph.storage.array_files import (
 )
 from casegraph.storage.count_columns import (
     COUNT_COLUMNS,
+    REACH_COLUMNS,
     TYPES,
     check_reach,
     check_types_and_counts,
@@ -55,6 +56,8 @@ from casegraph.storage.count_columns import (
 
 FORMAT = 3
 DESCRIPTIONS = "descriptions"
+SLOT_COLUMNS = ("reached_open", "right_open")
+COLUMNS_OF_BEFORE = ("hits", "reached", "right", "left_out")  # before slots were told apart
 COLUMNS = (TYPES, *COUNT_COLUMNS)  # the fields of PathCounts, in their order
 
 
@@ -65,7 +68,7 @@ def save(state: State, path: Path) -> None:
 
 def load(path: Path) -> State:
     """Read what `save` wrote. The state gives the same answers as the one that was saved."""
-    arrays = read_arrays(path, "a saved case base", FORMAT)
+    arrays = upgraded(read_arrays(path, "a saved case base", FORMAT))
     try:
         check_arrays(arrays)
         state = state_from(graph_from(arrays), arrays, settings_from(arrays))
@@ -86,6 +89,20 @@ def arrays_of(state: State) -> Arrays:
     }
 
 
+def upgraded(arrays: Arrays) -> Arrays:
+    """The arrays as they are written now, from those of this or an earlier casegraph.
+
+    An earlier one counted what paths reach without telling slots apart: that is counted again when
+    it is needed.
+    """
+    has_columns_of_before = all(name in arrays for name in COLUMNS_OF_BEFORE)
+    has_slots = any(name in arrays for name in SLOT_COLUMNS)
+    if has_slots or not has_columns_of_before:
+        return arrays
+    nothing = {name: np.zeros_like(arrays["hits"]) for name in REACH_COLUMNS}
+    return {**arrays, **nothing, "counted": np.empty(0, dtype=np.int32)}
+
+
 def check_arrays(arrays: Arrays) -> None:
     """`ValueError`, or another of `CONTENT_ERRORS`, unless these can come from `arrays_of`.
 
@@ -103,7 +120,7 @@ def check_arrays(arrays: Arrays) -> None:
 def settings_from(arrays: Arrays) -> Settings:
     """The settings in arrays of `arrays_of`."""
     text = row_of("settings", arrays, np.uint8).tobytes()
-    return Settings(**json.loads(text))
+    return Settings.from_dict(json.loads(text))
 
 
 def graph_from(arrays: Arrays) -> Graph:
@@ -308,4 +325,4 @@ def _check_counts(arrays: Arrays, directions: int, max_length: int) -> None:
 
     relations = np.arange(len(offsets) - 1, dtype=np.int32)
     relation_of_row = np.repeat(relations, np.diff(offsets))
-    check_reach(relation_of_row, counted, columns["reached"], columns["right"], columns["left_out"])
+    check_reach(relation_of_row, counted, columns)

@@ -11,7 +11,8 @@ from casegraph.graph.arrays import Counts, Ids
 from casegraph.statistics.path_types import are_path_types, lengths
 
 TYPES = "types"  # the column with the path types
-COUNT_COLUMNS = ("hits", "reached", "right", "left_out")
+COUNT_COLUMNS = ("hits", "reached", "right", "reached_open", "right_open", "left_out")
+REACH_COLUMNS = COUNT_COLUMNS[1:]  # what is counted of the ends of paths
 
 
 def check_types_and_counts(
@@ -38,23 +39,24 @@ def check_types_and_counts(
         raise ValueError("a path type without hits is counted")
 
 
-def check_reach(
-    relation: Ids,
-    counted: Ids,
-    reached: Counts,
-    right: Counts,
-    left_out: Counts,
-) -> None:
+def check_reach(relation: Ids, counted: Ids, columns: dict[str, Counts]) -> None:
     """`ValueError` unless these can be the ends that path types reach.
 
     relation  (rows,)  the relation (a direction) of each row
-    counted   the relations for which `reached`, `right` and `left_out` were counted
+    counted   the relations for which the `REACH_COLUMNS` were counted
+    columns   (rows,) each, by name
     """
-    if (right > reached).any():
-        raise ValueError("more is right than reached")
+    for more, fewer in (
+        ("reached", "right"),
+        ("reached", "reached_open"),
+        ("right", "right_open"),
+        ("reached_open", "right_open"),
+    ):
+        if (columns[fewer] > columns[more]).any():
+            raise ValueError("more is right than reached")
     is_uncounted = ~np.isin(relation, counted)
-    for column in (reached, right, left_out):
-        if column[is_uncounted].any():
+    for name in REACH_COLUMNS:
+        if columns[name][is_uncounted].any():
             raise ValueError("it is counted what paths of a relation reach that was not counted")
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from casegraph.answering.explanation import Explanation
-    from casegraph.answering.results import Answers
+    from casegraph.answering.results import Answer, Answers
     from casegraph.casebase import CaseBase
     from casegraph.cli.group import Chosen
     from casegraph.cli.reading import Read
@@ -90,6 +90,8 @@ def ask(
         answers = cases.ask(entity, relation, **asked)
     if answers.note:
         note(answers.note)
+    elif answers.none is not None:
+        note(f"with a probability of {answers.none:.2f}, none of the new answers is right")
     if is_explained:
         return _with_reasons(cases, answers, cases.explain_all(answers))
     return _plain(cases, answers)
@@ -171,19 +173,26 @@ def similar(
 
 
 def _plain(cases: CaseBase, answers: Answers) -> Result:
-    """Answers, best first; with labels if there are any."""
-    descriptions = cases.descriptions
+    """Answers, best first; with labels if there are any, and probabilities if tuned."""
     document = answers.as_dict()
-    if not len(descriptions):
-        rows = [(answer.rank, answer.entity, answer.score, answer.known) for answer in answers]
-        return Result(("rank", "entity", "score", "known"), rows, document)
+    columns = _columns(cases, labels=len(cases.descriptions) > 0)
+    if "label" in columns:
+        for said in document["answers"]:
+            said["label"] = cases.descriptions.label(said["entity"])
+    rows = [_row(cases, answer, columns) for answer in answers]
+    return Result(columns, rows, document)
 
-    labelled_rows = []
-    for answer, said in zip(answers, document["answers"], strict=True):
-        label = descriptions.label(answer.entity)
-        said["label"] = label
-        labelled_rows.append((answer.rank, answer.entity, label, answer.score, answer.known))
-    return Result(("rank", "entity", "label", "score", "known"), labelled_rows, document)
+
+def _columns(cases: CaseBase, *, labels: bool) -> tuple[str, ...]:
+    """What is printed of an answer."""
+    label = ("label",) if labels else ()
+    probability = () if cases.settings.tuning is None else ("probability",)
+    return ("rank", "entity", *label, *probability, "score", "known")
+
+
+def _row(cases: CaseBase, answer: Answer, columns: Iterable[str]) -> tuple[Any, ...]:
+    values = answer.as_dict() | {"label": cases.descriptions.label(answer.entity)}
+    return tuple(values[column] for column in columns)
 
 
 def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Result:
@@ -195,6 +204,7 @@ def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Resul
         if not question.is_about_heads
     ]
     answered = iter(cases.ask_many(about_tails, **asked))
+    of_answer = _columns(cases, labels=True)
     rows: list[tuple[Any, ...]] = []
     for question in questions:
         if question.is_about_heads:
@@ -203,13 +213,11 @@ def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Resul
             answers = next(answered)
         for answer in answers:
             wanted = "head" if answer.inverse else "tail"
-            label = cases.descriptions.label(answer.entity)
-            of_answer = (answer.rank, answer.entity, label, answer.score, answer.known)
-            rows.append((answer.asked, answer.relation, wanted, *of_answer))
+            row = _row(cases, answer, of_answer)
+            rows.append((answer.asked, answer.relation, wanted, *row))
         if not answers:
             note(f"{answers.question}: {answers.note or 'no answer'}")
-    columns = ("asked", "relation", "wanted", "rank", "entity", "label", "score", "known")
-    return Result(columns, rows)
+    return Result(("asked", "relation", "wanted", *of_answer), rows)
 
 
 class Asked(NamedTuple):

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from casegraph.cli.group import cli, with_columns, with_executor, with_reading, with_settings
+from casegraph.cli.group import (
+    cli,
+    tune,
+    with_columns,
+    with_executor,
+    with_reading,
+    with_settings,
+)
 from casegraph.cli.output import ALL, Result, choice, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
+from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
     from casegraph.cli.group import Chosen
@@ -57,6 +65,13 @@ METRICS = {
 @click.option("--ranks", type=Path, metavar="FILE", help=RANKS)
 @click.option("--bootstrap", type=click.IntRange(min=1), metavar="N", help=BOOTSTRAP)
 @click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
+@tune
+@click.option(
+    "--reliability",
+    type=Path,
+    metavar="FILE",
+    help="Draw how often first answers are right by their probability, as SVG.",
+)
 @with_executor
 @with_settings
 @with_format
@@ -80,17 +95,30 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     per_relation = asked.pop("per_relation")
     ranks = asked.pop("ranks")
     draws = asked.pop("bootstrap")
+    drawing = asked.pop("reliability")
     form = "" if ranks is None else table_format(ranks)
     source: str | Path | None = graph
     if graph is not None and graph not in SPLITS:
         source = Path(graph)
     settings = chosen(folder) or Settings()
+    asked["tune"] = asked["tune"] and settings.can_be_tuned
+    asked["keep_length"] = chosen.length_is_given
     with progress() as show:
         benchmark = Benchmark.open(located(folder))
         done = experiment(benchmark, settings, graph_split=source, show=show, **asked)
     took = ", ".join(f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items())
     memory = done.phases["rank"].peak_memory / 1e6
     note(f"{took}; {done.queries_per_second:,.0f} queries/s; {memory:,.0f} MB at most")
+    if done.reliability is not None:
+        right, one_asked_for = done.reliability.errors.values()
+        note(
+            f"expected calibration error of the first answer: {right:.3f} that it is right, "
+            f"{one_asked_for:.3f} that it is the one asked for"
+        )
+    if drawing is not None:
+        if done.reliability is None:
+            raise CasegraphError("only settings that are tuned give probabilities to draw")
+        drawing.write_text(done.reliability.svg(), encoding="utf-8")
     if ranks is not None:
         rows = done.records()
         write_table(ranks, form, tuple(rows[0]), [tuple(row.values()) for row in rows])
@@ -255,6 +283,7 @@ def split(source: str, *, folder: Path, valid: float, test: float, seed: int, re
 @click.option(
     "--counts", type=Path, metavar="COUNTS", help="What was counted already, by count and merge."
 )
+@click.option("--tune", is_flag=True, help="Choose what answers best first; see casegraph tune.")
 @with_executor
 @with_columns
 @with_settings
@@ -262,7 +291,9 @@ def split(source: str, *, folder: Path, valid: float, test: float, seed: int, re
 def save(
     source: str,
     file: str,
+    *,
     counts: Path | None,
+    tune: bool,
     executor: Executor,
     read: Read,
     chosen: Chosen,
@@ -278,6 +309,9 @@ def save(
     from casegraph.execution.shards import keep
 
     cases = case_base(source, chosen(source), read=read)
+    if tune:
+        with progress() as show:
+            cases.tune(show, keep_length=chosen.length_is_given)
     if counts is not None:
         keep(cases.state, read_part(counts))
     with progress() as show:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import as_of, cli, with_columns, with_reading, with_settings
+from casegraph.cli.group import as_of, cli, tune, with_columns, with_reading, with_settings
 from casegraph.cli.output import Result, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, UnreadableFile
@@ -36,11 +36,14 @@ if TYPE_CHECKING:
 @cli.command()
 @click.argument("sources", nargs=-1, required=True)
 @click.option("--into", "folder", required=True, metavar="FOLDER", help="The store to make.")
+@tune
 @with_reading
 @with_settings
 @with_format
-def build(sources: tuple[str, ...], folder: str, read: Read, chosen: Chosen) -> Result:
-    """Make a store of the facts of SOURCES, and count everything that questions need.
+def build(
+    sources: tuple[str, ...], folder: str, *, tune: bool, read: Read, chosen: Chosen
+) -> Result:
+    """Make a store of the facts of SOURCES, tune it, and count everything that questions need.
 
     \b
     Example:
@@ -59,6 +62,8 @@ def build(sources: tuple[str, ...], folder: str, read: Read, chosen: Chosen) -> 
         described: list[Description] = []
         facts = _facts_of_all((content_of(source, read) for source in sources), described)
         update = store.update(add=counted(facts, show), describe=described)
+        if tune and store.settings.can_be_tuned:
+            store.tune(show, keep_length=chosen.length_is_given)
         store.compact(show)
         return _updated(store, update)
 

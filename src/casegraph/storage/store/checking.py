@@ -17,6 +17,7 @@ from casegraph.settings import Settings
 from casegraph.storage.array_files import CONTENT_ERRORS
 from casegraph.storage.case_files import descriptions_in, fact_rows, graph_from
 from casegraph.storage.disk import is_folder, is_there, read_file
+from casegraph.storage.store import tuned_settings
 from casegraph.storage.store.generations import (
     GENERATION_ERRORS,
     Generation,
@@ -85,6 +86,8 @@ def check(folder: Path) -> list[Finding]:
         if not is_known_already:
             findings.append(finding)
 
+    if is_there(folder / tuned_settings.NAME):
+        findings.append(_check_settings(folder, log))
     for path in generation_paths(folder):
         state, damaged = _state_of_generation(path, log)
         findings.append(Finding(path.name, size(path), state, damaged))
@@ -156,6 +159,19 @@ def _check_log(folder: Path) -> tuple[Log, Finding]:
     if torn > 0:
         state += f"; {torn:,} bytes of an unfinished update, which the next writer cuts off"
     return log, Finding(log.path.name, len(log.content), state)
+
+
+def _check_settings(folder: Path, log: Log | None) -> Finding:
+    """What state the settings are in that a store was tuned to."""
+    path = folder / tuned_settings.NAME
+    if log is None:
+        return Finding(path.name, size(path), "not used while the log is damaged")
+    try:
+        tuned_settings.read(folder, log.beginning.store)
+    except tuned_settings.ERRORS as error:
+        state = f"{error}; not used, and made anew by 'casegraph tune'"
+        return Finding(path.name, size(path), state, damaged=True)
+    return Finding(path.name, size(path), "whole")
 
 
 def _finding_of(error: DamagedStore | IncompatibleFile | UnreadableFile) -> Finding:

@@ -25,6 +25,7 @@ def described(cases: CaseBase) -> list[Row]:
         *_largest_profiles(state),
         *_largest_clusters(state),
         *_inexact_counts(state),
+        *_tuning(state),
         *(_files(cases) if isinstance(cases, CaseStore) else ()),
     ]
 
@@ -92,6 +93,21 @@ def _inexact_counts(state: State) -> Iterator[Row]:
             path_types = int((counts.left_out > 0).sum())
             name = state.graph.relation_name(relation)
             yield "path types not counted for all of", name, path_types
+
+
+def _tuning(state: State) -> Iterator[Row]:
+    """What the case base is tuned to, and whether it has outgrown that."""
+    tuning = state.settings.tuning
+    if tuning is None:
+        return
+    combinations = sum(own.combination is not None for own in tuning.relations)
+    yield "facts it was tuned to", "", tuning.facts
+    yield "facts that tuning asked for", "", tuning.sample
+    yield "steps of the longest paths by tuning", "", tuning.combination.longest
+    yield "relations tuned apart", "", combinations
+    facts = len(state.graph)
+    if tuning.is_outgrown_by(facts):
+        yield "facts came or went since; tune it again", "", abs(facts - tuning.facts)
 
 
 def _files(store: CaseStore) -> Iterator[Row]:

@@ -28,7 +28,7 @@ from casegraph.storage.array_files import (
     array_from_npy,
     npy_bytes,
 )
-from casegraph.storage.case_files import arrays_of, check_arrays
+from casegraph.storage.case_files import arrays_of, check_arrays, upgraded
 from casegraph.storage.disk import (
     flush_folder,
     is_folder,
@@ -132,7 +132,8 @@ def read(path: Path) -> Generation | None:
     if [type(value) for value in made_from] != [str, int, int, int, str]:
         raise ValueError(f"{MANIFEST} does not say of which log it is")
 
-    arrays = {name: _read_array(path, name, sums) for name, sums in manifest["files"].items()}
+    files = manifest["files"].items()
+    arrays = upgraded({name: _read_array(path, name, sums) for name, sums in files})
     check_arrays(arrays)
     return Generation(path, store, start, sequence, size, log_digest, arrays)
 

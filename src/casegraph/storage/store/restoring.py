@@ -48,6 +48,7 @@ from casegraph.storage.store.log import (
     log_paths,
 )
 from casegraph.storage.store.records import NewNames, Position, Record
+from casegraph.storage.store.tuned_settings import read_if_intact
 
 READ_ATTEMPTS = 5  # of a log that another process is replacing by a new one
 LATEST = 1 << 62  # larger than the number of any update
@@ -95,11 +96,11 @@ def is_unfinished(folder: Path) -> bool:
 def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Restored:
     """The state of a store, now or after an earlier update.
 
-    settings  how to answer questions; by default, as when the store was created
+    settings  how to answer questions; by default, as the store was tuned, or created
     as_of     the number of the earlier update
     """
     log = read_log(folder)
-    settings = settings or _settings_in(log)
+    settings = settings or read_if_intact(folder, log.beginning.store) or _settings_in(log)
     until = LATEST if as_of is None else as_of
     generation, position = newest(log, until) or (None, log.first)
     try:
@@ -338,7 +339,7 @@ def _check_as_of(as_of: int, start: int, last: int) -> None:
 
 def _settings_in(log: Log) -> Settings:
     try:
-        return Settings(**json.loads(log.beginning.settings))
+        return Settings.from_dict(json.loads(log.beginning.settings))
     except (TypeError, ValueError, RecursionError) as error:
         problem = f"has settings of another version ({error}); update casegraph"
         raise IncompatibleFile(str(log.path), problem) from error

@@ -57,7 +57,7 @@ from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 from casegraph.storage.disk import is_there, writing
-from casegraph.storage.store import generations
+from casegraph.storage.store import generations, tuned_settings
 from casegraph.storage.store.generations import logger
 from casegraph.storage.store.lock import WriterLock
 from casegraph.storage.store.log import ACKNOWLEDGED, LogWriter, start_log, start_store
@@ -139,7 +139,8 @@ class CaseStore(CaseBase):
     ) -> Self:
         """The store in a folder; it is created if the folder is empty or missing.
 
-        settings   how to answer questions while it is open; by default, as when it was created
+        settings   how to answer questions while it is open; by default, as it was tuned, or else
+                   as when it was created
         read_only  take no lock, write nothing, and create nothing
         as_of      open the state after an earlier update, for reading only
         """
@@ -279,6 +280,14 @@ class CaseStore(CaseBase):
                 writer = self._forget_history(writer)
             self.prepare(show=show)
             self._write_generation(writer)
+
+    def _check_writable(self) -> None:
+        self._checked_writer()
+
+    def _keep_settings(self, settings: Settings) -> None:
+        writer = self._checked_writer()
+        with writer.guarded():
+            tuned_settings.write(self.folder, writer.position.store, settings)
 
     def _write(self, writer: LogWriter, record: Record, next_state: State) -> None:
         """Steps 2 to 5 of an update: write the record, then answer from the next state.

@@ -1,0 +1,58 @@
+// The kinds of evidence, and how pieces of evidence become a score.
+//
+// Every piece of evidence is worth a number c from 0 to 1. Its strength is −log(1 − c), so that
+// adding strengths is a noisy-or of worths. Pieces of one kind repeat each other, pieces of
+// different kinds do not. So the score is made in two stages:
+//
+//   within a kind    sort the pieces, strongest first: Σⱼ discountʲ⁻¹ · strengthⱼ, times the weight
+//                    of the kind
+//   across kinds     sort the kinds, strongest first: Σₖ acrossᵏ⁻¹ · strength of the kind
+//
+// With discounts towards 0 the strongest piece decides and others break ties; with 1 all count.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+namespace casegraph {
+
+struct Kind {
+  enum Number : int {
+    path,          // a path type leads there
+    shared_fact,   // others that share a fact with the query entity answer so
+    answers_fact,  // known answers of the query entity have a fact, and the candidate has it too
+    near_answers,  // the candidate shares most with the known answers
+    neighbours,    // the entities that share most with the query entity answer so
+    habit,         // of all entities that have the relation, so many answer so
+  };
+  static constexpr std::size_t count = 6;
+};
+
+// A piece of evidence from likeness that is worth less is not used: there are very many of them.
+constexpr double least_worth = 0.002;
+
+// A value for each kind.
+using ByKind = std::array<double, Kind::count>;
+
+// What a piece of evidence is worth, and its strength.
+struct Piece {
+  explicit Piece(double value) : worth(value), strength(0.0 - std::log1p(-value)) {}
+  Piece() = default;
+
+  double worth = 0;
+  double strength = 0;  // -log(1 - worth)
+};
+
+// The kinds in the order of their strengths, strongest first; equal ones in their own order.
+inline std::array<std::size_t, Kind::count> strongest_first(const ByKind& strength) {
+  std::array<std::size_t, Kind::count> order;
+  for (std::size_t kind = 0; kind < Kind::count; ++kind) {
+    std::size_t at = kind;
+    for (; at > 0 && strength[order[at - 1]] < strength[kind]; --at) order[at] = order[at - 1];
+    order[at] = kind;
+  }
+  return order;
+}
+
+}  // namespace casegraph

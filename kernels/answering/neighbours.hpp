@@ -1,0 +1,109 @@
+// Precedents by likeness: what the entities answer that share most with the query entity.
+//
+// These are the paper's contextual entities (§2.2.1), alike by the facts they share instead of by
+// the relations they have. Of those that have the query relation, the k nearest answer. Each counts
+// by the square of its similarity, relative to the nearest.
+#pragma once
+
+#include "answering/fact_similarity.hpp"
+#include "answering/relation_query.hpp"
+#include "answering/workspace.hpp"
+
+namespace casegraph {
+
+class Neighbours {
+ public:
+  Neighbours(const RelationQuery& query, const FactSimilarity& similarity, Workspace& workspace,
+             Progress& progress)
+      : query_(query), similarity_(similarity), likeness_(workspace.likeness), steps_(progress) {}
+
+  // Begin with another query entity.
+  void start(Id entity) {
+    entity_ = entity;
+    own_weight_ = 0;
+    likeness_.renew();
+  }
+
+  // How many edges a fact with these sharers makes it look at.
+  Count cost(Ids sharers) const {
+    return std::ssize(sharers) > query_.options.most_sharers ? 0 : std::ssize(sharers);
+  }
+
+  // The query entity has a fact, which all `sharers` have.
+  void add_fact(Ids sharers) {
+    const Count weight = similarity_.weight(std::ssize(sharers));
+    own_weight_ += weight;
+    if (weight == 0 || std::ssize(sharers) > query_.options.most_sharers) return;
+    steps_.take(std::ssize(sharers) / 2);
+    for (Id sharer : sharers) likeness_.add(sharer, weight);
+  }
+
+  // The nearest entities that have the query relation, nearest first.
+  const std::vector<Neighbour>& nearest() {
+    found_.clear();
+    const auto units = static_cast<double>(own_weight_) / FactSimilarity::weight_unit;
+    const double own_norm = std::sqrt(units) + 1;
+    const Edges& answers = query_.graph.edges(query_.relation);
+    for (Id other : likeness_.touched()) {
+      steps_.take();
+      if (other == entity_ || answers.row_of(other) == answers.heads.size()) continue;
+      const double shared = static_cast<double>(likeness_.of(other)) / FactSimilarity::weight_unit;
+      const double norm = similarity_.norm(query_.graph, other, steps_);
+      found_.push_back({other, shared / (own_norm * norm)});
+    }
+    const auto is_nearer = [&](const Neighbour& a, const Neighbour& b) {
+      if (a.similarity != b.similarity) return a.similarity > b.similarity;
+      return query_.rank[a.entity] < query_.rank[b.entity];
+    };
+    const auto kept = std::min(found_.size(), static_cast<std::size_t>(query_.options.nearest));
+    const auto end = found_.begin() + static_cast<std::ptrdiff_t>(kept);
+    std::partial_sort(found_.begin(), end, found_.end(), is_nearer);
+    found_.resize(kept);
+    return found_;
+  }
+
+  // Call `use(answer, worth, how many of the nearest give it, how many there are)`.
+  template <class Use>
+  void each_answer(const Use& use) {
+    votes_.clear();
+    double all_votes = 0;
+    for (const Neighbour& neighbour : nearest()) {
+      const double relative = neighbour.similarity / found_.front().similarity;
+      const double vote = relative * relative;
+      all_votes += vote;
+      for (Id answer : query_.graph.tails(neighbour.entity, query_.relation)) {
+        steps_.take();
+        votes_.push_back({answer, vote});
+      }
+    }
+    // A stable sort: the votes for an answer are added nearest first, in the same order always.
+    std::stable_sort(votes_.begin(), votes_.end(),
+                     [](const Vote& a, const Vote& b) { return a.answer < b.answer; });
+    for (std::size_t begin = 0, end = 0; begin < votes_.size(); begin = end) {
+      double votes = 0;
+      for (; end < votes_.size() && votes_[end].answer == votes_[begin].answer; ++end)
+        votes += votes_[end].vote;
+      const double worth = most_worth * votes / (all_votes + 1);
+      use(votes_[begin].answer, worth, static_cast<Count>(end - begin), std::ssize(found_));
+    }
+  }
+
+ private:
+  static constexpr double most_worth = 0.9;  // even if all neighbours agree
+
+  struct Vote {
+    Id answer;
+    double vote;
+  };
+
+  const RelationQuery& query_;
+  const FactSimilarity& similarity_;
+  EpochSums& likeness_;
+  Steps steps_;
+  Id entity_ = -1;
+  Count own_weight_ = 0;
+  std::vector<Neighbour> found_;
+  std::vector<Vote> votes_;
+};
+
+}  // namespace casegraph

@@ -1,0 +1,79 @@
+"""Commands that tune: tune."""
+# ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from casegraph.cli.group import cli, with_columns, with_settings
+from casegraph.cli.output import Result, note, with_format
+from casegraph.cli.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from casegraph.casebase import CaseBase
+    from casegraph.cli.group import Chosen
+    from casegraph.cli.reading import Read
+    from casegraph.settings import Combination, Settings, Tuning
+
+EVERYTHING = "(all)"  # relations
+
+
+@cli.command()
+@click.argument("source")
+@with_columns
+@with_settings
+@with_format
+def tune(source: str, read: Read, chosen: Chosen) -> Result:
+    """Choose what answers best for SOURCE, by asking for facts that are held out.
+
+    The store in a folder keeps what was chosen; for any other SOURCE it is only shown.
+
+    \b
+    Example:
+        casegraph tune world
+    """
+    from casegraph.cli.sources import case_base
+    from casegraph.storage.store.restoring import is_store
+    from casegraph.storage.store.store import CaseStore
+
+    if not is_store(Path(source)):
+        return _tuned(case_base(source, chosen(source), read=read), chosen)
+    with CaseStore.open(source, chosen(source)) as store:
+        return _tuned(store, chosen)
+
+
+def _tuned(cases: CaseBase, chosen: Chosen) -> Result:
+    """Tune a case base, and say what was chosen."""
+    with progress() as show:
+        tuning = cases.tune(show, keep_length=chosen.length_is_given)
+    if tuning is None:
+        note(f"{len(cases.graph):,} facts are too few to choose by")
+        return Result(("what", "relation", "chosen"), [])
+    rows = list(_choices(cases.settings, tuning))
+    return Result(("what", "relation", "chosen"), rows, asdict(tuning))
+
+
+def _choices(settings: Settings, tuning: Tuning) -> Iterator[tuple[str, str, Any]]:
+    """What was chosen, for all relations and for those with a choice of their own."""
+    from casegraph.graph.directions import INVERSE
+
+    yield "facts asked for", EVERYTHING, tuning.sample
+    yield "steps of the longest paths", EVERYTHING, settings.max_length
+    yield "combination", EVERYTHING, _in_words(tuning.combination)
+    for own in tuning.relations:
+        if own.combination is not None:
+            name = own.relation + INVERSE if own.inverse else own.relation
+            yield "combination", name, _in_words(own.combination)
+    yield "missing answers for each known", EVERYTHING, tuning.missing
+
+
+def _in_words(combination: Combination) -> str:
+    kinds = [f"{name} {weight:g}" for name, weight in asdict(combination.kinds).items()]
+    words = [f"discount {combination.discount:g}", f"across {combination.across:g}", *kinds]
+    return ", ".join(words)

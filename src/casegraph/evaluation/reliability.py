@@ -1,0 +1,173 @@
+"""
+Reliability: whether what is said to be probable happens that often.
+
+For every question, the first answer that the graph does not have is looked at. Two things can be
+said about it with a probability:
+
+    right      that it is a fact of some file of the benchmark: `Answer.probability`
+    asked for  that it is just the fact of the split that was asked for. A right answer need not be,
+               since other answers are missing in the graph as well (see `tuning.calibration`)
+
+The expected calibration error is the mean distance between the two sides of "said" and "happened",
+over ten bins of equal width by what is said, each bin with the weight of its answers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from casegraph.answering.probability import probability
+from casegraph.answering.query import new_answers, tuning_of
+from casegraph.answering.ranking import Targets
+from casegraph.answering.state import State
+from casegraph.graph.arrays import Flags, Floats
+from casegraph.tuning.calibration import chance_to_be_asked_for
+
+BINS = 10
+SIDE = 400  # of the diagram, in pixels
+MARGIN = 50
+LARGEST_DOT = 14  # the radius of a bin that has all answers
+
+
+class Reliability(NamedTuple):
+    """First answers, as parallel arrays; questions without an answer are not among them.
+
+    said        how probable it was said to be that the answer is right
+    is_right    whether it is
+    said_asked  how probable it was said to be that it is the one asked for
+    is_asked    whether it is
+    """
+
+    said: Floats
+    is_right: Flags
+    said_asked: Floats
+    is_asked: Flags
+
+    @classmethod
+    def joined(cls, parts: "list[Reliability]") -> "Reliability":
+        """All parts, one after the other."""
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The expected calibration errors."""
+        return {
+            "right": calibration_error(self.said, self.is_right),
+            "asked_for": calibration_error(self.said_asked, self.is_asked),
+        }
+
+    def svg(self) -> str:
+        """A diagram: what is said to the right, how often it happens upwards."""
+        return _diagram(bins(self.said, self.is_right), self.errors["right"])
+
+
+class Bin(NamedTuple):
+    """Answers of similar probability: how many, what was said, and how often they were right."""
+
+    answers: int
+    said: float
+    happened: float
+
+
+def first_answers(state: State, targets: Targets) -> Reliability:
+    """The first answer to each question of a task that the graph does not have."""
+    entities, targets_asked = targets.asked.T
+    tuned = None if targets.relation is None else tuning_of(state, targets.relation)
+    if targets.relation is None or tuned is None or tuned.calibration is None:
+        return _reliability([])
+    is_seen = entities < len(state.graph.entities)
+    asked = np.where(is_seen, entities, -1).astype(np.int32)
+    known = [set(state.graph.answers(entity, targets.relation).tolist()) for entity in asked]
+    facts = {(entity, answer) for entity, answer in targets.known.tolist()}
+    new = new_answers(state, (targets.relation, asked), known, first=1)
+
+    tuning = state.settings.tuning
+    missing = 0.0 if tuning is None else tuning.missing
+    known_counts = np.array([len(answers) for answers in known], dtype=np.int64)
+    chances = chance_to_be_asked_for(known_counts + 1, missing)
+    rows = []
+    for place, its_new in enumerate(new):
+        for answer, score in its_new:
+            said = probability(tuned.calibration, score, is_first=True)
+            is_right = (int(entities[place]), answer) in facts
+            is_asked = answer == targets_asked[place]
+            rows.append((said, is_right, said * chances[place], is_asked))
+    return _reliability(rows)
+
+
+def calibration_error(said: Floats, happened: Flags) -> float:
+    """The expected calibration error; 0 if there is nothing."""
+    total = sum(one.answers for one in bins(said, happened))
+    error = 0.0
+    for one in bins(said, happened):
+        error += one.answers / total * abs(one.said - one.happened)
+    return error
+
+
+def bins(said: Floats, happened: Flags) -> list[Bin]:
+    """Ten bins of equal width by what is said; those without answers are left out."""
+    number = np.minimum((said * BINS).astype(np.int64), BINS - 1)
+    found = []
+    for one in np.unique(number).tolist():
+        is_in = number == one
+        found.append(
+            Bin(int(is_in.sum()), float(said[is_in].mean()), float(happened[is_in].mean()))
+        )
+    return found
+
+
+def _reliability(rows: list[tuple[float, bool, float, bool]]) -> Reliability:
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    return Reliability(
+        np.array(columns[0], dtype=np.float64),
+        np.array(columns[1], dtype=np.bool),
+        np.array(columns[2], dtype=np.float64),
+        np.array(columns[3], dtype=np.bool),
+    )
+
+
+def _diagram(found: list[Bin], error: float) -> str:
+    """Dots beside the diagonal, where said and happened are equal; larger for more answers."""
+    total = sum(one.answers for one in found)
+    size = SIDE + 2 * MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" '
+        f'font-family="sans-serif" font-size="13">',
+        f'<rect width="{size}" height="{size}" fill="white"/>',
+        f'<path d="M{_x(0)} {_y(1)}V{_y(0)}H{_x(1)}M{_x(0)} {_y(0)}L{_x(1)} {_y(1)}" '
+        f'fill="none" stroke="#888"/>',
+    ]
+    for tenth in range(0, 11, 2):
+        value = tenth / 10
+        parts.append(
+            f'<text x="{_x(value)}" y="{_y(0) + 18}" text-anchor="middle">{value:.1f}</text>'
+        )
+        parts.append(
+            f'<text x="{_x(0) - 8}" y="{_y(value) + 4}" text-anchor="end">{value:.1f}</text>'
+        )
+    for one in found:
+        radius = max(2.0, LARGEST_DOT * (one.answers / total) ** 0.5)
+        parts.append(
+            f'<circle cx="{_x(one.said)}" cy="{_y(one.happened)}" r="{radius:.1f}" fill="#36c">'
+            f"<title>{one.answers:,} answers: said {one.said:.3f}, right {one.happened:.3f}</title>"
+            f"</circle>"
+        )
+    middle = size / 2
+    parts += [
+        f'<text x="{middle}" y="{size - 10}" text-anchor="middle">'
+        f"probability of the first answer</text>",
+        f'<text x="14" y="{middle}" text-anchor="middle" transform="rotate(-90 14 {middle})">'
+        f"how often it is right</text>",
+        f'<text x="{middle}" y="24" text-anchor="middle">'
+        f"{total:,} answers, expected calibration error {error:.3f}</text>",
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _x(share: float) -> float:
+    return round(MARGIN + SIDE * share, 1)
+
+
+def _y(share: float) -> float:
+    return round(MARGIN + SIDE * (1 - share), 1)

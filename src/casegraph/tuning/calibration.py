@@ -1,0 +1,184 @@
+"""
+Probabilities: how often answers with such a score are right.
+
+The answers to the questions of a sample are seen, and which of them are the held-out ones. Of two
+answers with the same score, the one that is first is right more often, since nothing speaks more
+for another; so first answers have a curve of their own.
+
+An answer that is not the held-out one can be right as well: the graph lacks it, too. The more
+answers a question has, the more of them are missing. Let the graph lack `missing` answers for each
+that it has. Then a question with k answers lacks a number of others that is Poisson distributed
+with the mean λ = missing · k, and of an answer that is right, the chance to be the held-out one is
+
+    E[1 / (1 + others)]  =  (1 - exp(-λ)) / λ
+
+(see `chance_to_be_asked_for`). So for answers of score s, with right(s) for the probability that
+is wanted:
+
+    P(held out | s, k)  =  right(s) · (1 - exp(-λ)) / λ
+
+`right` never falls (isotonic regression), and `missing` is the number under which the first answers
+of the sample are most likely. This is learning from positive and unlabelled examples (Elkan and
+Noto 2008), with a chance to be labelled that depends on k.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from casegraph.graph.arrays import Counts, Flags, Floats
+from casegraph.settings import Calibration, Curve
+
+POINTS = 20  # of a curve, at scores that answers have equally often
+TRUST = 1.0  # answers at each point of a relation that the curve of all relations counts as
+ENOUGH = 60  # questions of a relation that is to have curves of its own
+MISSING = (0, *(round(0.01 * 1.2**step, 3) for step in range(26)))  # to try: up to 0.95
+MOST = 0.99  # nothing is surer: a sample cannot tell
+DIGITS = 6
+NEARLY = 1e-4  # nothing is less likely than this, or more likely than all but this
+
+
+class Observed(NamedTuple):
+    """Answers that were given to the questions of a sample, as parallel arrays.
+
+    directions  (answers,)  of the relation that was asked about
+    scores      (answers,)
+    is_first    (answers,)  whether the answer is the best that the whole graph does not have
+    is_asked    (answers,)  whether it is the one that was held out
+    known       (answers,)  how many answers of the question the whole graph has
+    """
+
+    directions: Counts
+    scores: Floats
+    is_first: Flags
+    is_asked: Flags
+    known: Counts
+
+    def only(self, chosen: Flags) -> "Observed":
+        """Some of them."""
+        return Observed(
+            self.directions[chosen],
+            self.scores[chosen],
+            self.is_first[chosen],
+            self.is_asked[chosen],
+            self.known[chosen],
+        )
+
+
+class Calibrated(NamedTuple):
+    """The curves of all relations, those of some, and how many answers the graph lacks."""
+
+    overall: Calibration
+    by_direction: dict[int, Calibration]
+    missing: float
+
+
+def calibrated(observed: Observed) -> Calibrated | None:
+    """Curves from observed answers; None if there are none."""
+    first = observed.only(observed.is_first)
+    others = observed.only(~observed.is_first)
+    if not len(first.scores):
+        return None
+    if not len(others.scores):
+        others = first
+    bins = [_Bins(first), _Bins(others)]
+    directions, questions = np.unique(first.directions, return_counts=True)
+    with_curves = directions[questions >= ENOUGH].tolist()
+    missing = max(MISSING, key=lambda tried: bins[0].likelihood(tried, with_curves))
+
+    overall = [one.curve(one.overall(missing)) for one in bins]
+    by_direction: dict[int, Calibration] = {}
+    for direction in with_curves:
+        own = [one.curve(one.of_direction(direction, missing)) for one in bins]
+        by_direction[direction] = Calibration(first=own[0], others=own[1])
+    return Calibrated(Calibration(first=overall[0], others=overall[1]), by_direction, missing)
+
+
+def chance_to_be_asked_for(known: Counts | Floats, missing: float) -> Floats:
+    """Of right answers: the chance to be the one that was held out, as above.
+
+    known  how many answers of each question the whole graph has
+    """
+    others = np.maximum(missing * known, 1e-9)
+    return np.asarray(-np.expm1(-others) / others)
+
+
+def isotonic(values: Floats, weights: Floats) -> Floats:
+    """The nearest values that never fall, by weighted squares (pool adjacent violators).
+
+    Values are taken in from left to right. One that is below the last is pooled with it: both
+    become their mean, which may be below the one before, and so on.
+    """
+    means: list[float] = []
+    masses: list[float] = []
+    sizes: list[int] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        mean = value
+        mass = weight
+        size = 1
+        while means and means[-1] >= mean:
+            moment = means.pop() * masses[-1] + mean * mass
+            mass += masses.pop()
+            mean = moment / mass
+            size += sizes.pop()
+        means.append(mean)
+        masses.append(mass)
+        sizes.append(size)
+    return np.repeat(means, sizes)
+
+
+class _Bins:
+    """Observed answers of similar scores together; the bins are those of all relations."""
+
+    def __init__(self, observed: Observed) -> None:
+        self._observed = observed
+        edges = np.unique(np.quantile(observed.scores, np.linspace(0, 1, POINTS + 1)[1:-1]))
+        self._of_answer = np.unique(np.searchsorted(edges, observed.scores), return_inverse=True)[1]
+        scores = self._sums(observed.scores) / self._sums(np.ones(len(observed.scores)))
+        self._scores = np.round(scores, DIGITS)
+
+    def overall(self, missing: float) -> Floats:
+        """The probability that an answer of each bin is right."""
+        asked, chances = self._asked_and_chances(missing)
+        return np.minimum(isotonic(asked / chances, chances), MOST)
+
+    def of_direction(self, direction: int, missing: float) -> Floats:
+        """The same for one relation; where it has few answers, nearly as for all."""
+        is_own = self._observed.directions == direction
+        asked, chances = self._asked_and_chances(missing, is_own)
+        weights = chances + TRUST
+        values = (asked + TRUST * self.overall(missing)) / weights
+        return np.minimum(isotonic(values, weights), MOST)
+
+    def likelihood(self, missing: float, with_curves: list[int]) -> float:
+        """The logarithm of how likely it is that just these answers were held out.
+
+        with_curves  the directions that have curves of their own
+        """
+        right = self.overall(missing)[self._of_answer]
+        for direction in with_curves:
+            is_own = self._observed.directions == direction
+            right[is_own] = self.of_direction(direction, missing)[self._of_answer[is_own]]
+        asked = right * chance_to_be_asked_for(self._observed.known, missing)
+        asked = np.clip(asked, NEARLY, 1 - NEARLY)
+        return float(np.log(np.where(self._observed.is_asked, asked, 1 - asked)).sum())
+
+    def curve(self, probabilities: Floats) -> Curve:
+        """A curve through the bins; where rounding makes scores equal, the last counts."""
+        points = dict(zip(self._scores.tolist(), probabilities.tolist(), strict=True))
+        rounded = [round(probability, DIGITS) for probability in points.values()]
+        return Curve(scores=tuple(points), probabilities=tuple(rounded))
+
+    def _asked_and_chances(
+        self, missing: float, chosen: Flags | None = None
+    ) -> tuple[Floats, Floats]:
+        """For each bin how many answers were held out, and how many if all of them were right."""
+        is_asked = self._observed.is_asked.astype(np.float64)
+        chances = chance_to_be_asked_for(self._observed.known, missing)
+        if chosen is not None:
+            is_asked = is_asked * chosen
+            chances = chances * chosen
+        return self._sums(is_asked), self._sums(chances)
+
+    def _sums(self, values: Floats) -> Floats:
+        return np.bincount(self._of_answer, weights=values).astype(np.float64)

@@ -1,0 +1,51 @@
+"""
+Choosing by reciprocal ranks: what is better, and whether that can be chance.
+
+The same questions are ranked in several ways. Two ways are compared question by question, by the
+mean difference of their reciprocal ranks and its standard error.
+
+Of many ways that are equally good, one looks best by chance, and the more there are the more it
+does. So a choice is left only for one that is better by so many standard errors that any of the
+others would reach them with a chance of `CHANCE` (Bonferroni).
+"""
+
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+
+from casegraph.graph.arrays import Floats
+
+CHANCE = 0.0228  # that one way seems better by two standard errors, which it is not
+
+
+def better(usual: Floats, others: Sequence[Floats], comparisons: int) -> int | None:
+    """The place of the best of `others`, if it is surely better than the usual way; else None.
+
+    usual, others  (questions,) each  reciprocal ranks
+    comparisons    how many are made in all
+    """
+    needed = NormalDist().inv_cdf(1 - CHANCE / max(comparisons, 1))
+    surely_better = []
+    for place, other in enumerate(others):
+        gain, error = gain_and_error(usual, other)
+        if gain > needed * error:
+            surely_better.append((-gain, place))
+    return min(surely_better)[1] if surely_better else None
+
+
+def shortest(by_length: Sequence[Floats]) -> int:
+    """The place of the first that is not worse than the best by more than one standard error."""
+    best = by_length[int(np.argmax([ranks.mean() for ranks in by_length]))]
+    for place, ranks in enumerate(by_length):
+        gain, error = gain_and_error(ranks, best)
+        if gain <= error:
+            return place
+    raise AssertionError("the best is not worse than itself")
+
+
+def gain_and_error(usual: Floats, other: Floats) -> tuple[float, float]:
+    """By how much the other is better in the mean, and the standard error of that."""
+    gain = other - usual
+    error = gain.std() / np.sqrt(max(len(gain) - 1, 1))
+    return float(gain.mean()), float(error)

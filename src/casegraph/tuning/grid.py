@@ -1,0 +1,55 @@
+"""
+What there is to choose from: how far to walk, and ways to combine evidence.
+
+The default is good everywhere, so the others differ from it in a direction that some kind of graph
+prefers: in dense graphs that follow rules the best piece decides, in loose ones everything adds up;
+and where entities of a type share facts without meaning it, shared facts mislead.
+"""
+
+from dataclasses import replace
+
+from casegraph.graph.graph import Graph
+from casegraph.settings import Combination, KindWeights
+from casegraph.statistics.path_types import has_room
+
+USUAL_LENGTH = 3  # is counted on every graph
+LONGEST = 5
+MOST_WALKS = 1e10  # of a length that is more than usual; counting takes some seconds then
+
+DISCOUNTS = (  # within a kind, and across kinds
+    (0.05, 0.05),
+    (0.05, 0.3),
+    (0.5, 1.0),
+    (1.0, 1.0),
+)
+KINDS = (
+    {"shared_fact": 0.4, "answers_fact": 2.5},
+    {"near_answers": 2.0},
+    {"neighbours": 0.0},
+)
+
+
+def lengths(graph: Graph) -> list[int]:
+    """The longest paths to choose from: from 2 up to what can be counted in some seconds."""
+    longest = USUAL_LENGTH
+    while longest < LONGEST and _is_quick(graph, longest + 1):
+        longest += 1
+    return list(range(2, longest + 1))
+
+
+def variants(combination: Combination) -> list[Combination]:
+    """The other ways to combine evidence; all walk as far as this one."""
+    by_discount = []
+    for discount, across in DISCOUNTS:
+        by_discount.append(replace(combination, discount=discount, across=across))
+    by_kind = []
+    for weights in KINDS:
+        kinds: KindWeights = replace(combination.kinds, **weights)
+        by_kind.append(replace(combination, kinds=kinds))
+    return [variant for variant in [*by_discount, *by_kind] if variant != combination]
+
+
+def _is_quick(graph: Graph, length: int) -> bool:
+    """Whether paths of this length can be counted in some seconds, seen without counting them."""
+    walks = float(graph.walks_from_each(length).sum(dtype=float))
+    return walks <= MOST_WALKS and has_room(graph, length)

@@ -1,0 +1,101 @@
+"""
+The facts that tuning asks for: a sample of the graph's own facts, held out of it.
+
+Which facts are in the sample depends on their names alone: a fact has a digest, and those with the
+smallest digests are taken. So the order in which facts came does not matter, and after an update
+the sample is nearly the same.
+
+All of the sample is held out at once, and what is left is counted like any other graph. So no fact
+of the sample is walked, is a precedent, or is in a count when it is asked for.
+"""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from casegraph.graph.arrays import Ids
+from casegraph.graph.change import NO_ROWS
+from casegraph.graph.directions import forward, relation_of
+from casegraph.graph.graph import Graph
+
+ONE_IN = 20  # facts is in the sample,
+MOST = 4_000  # but not more than so many;
+LEAST = 500  # and at least so many,
+MOST_SHARE = 10  # but not more than one fact in so many
+LEAST_FACTS = 200  # a graph with fewer is not tuned: a few questions say nothing
+
+Digests = npt.NDArray[np.uint64]
+
+
+class HeldOut(NamedTuple):
+    """Facts that are held out of a graph.
+
+    facts  (sample, 3)  rows (head, relation, tail) of ids, in the order of their digests
+    rest                the graph without them; ids are the same
+    """
+
+    facts: Ids
+    rest: Graph
+
+
+def held_out(graph: Graph) -> HeldOut:
+    """Hold out about one fact in `ONE_IN`; no entity loses its last fact."""
+    facts = _facts_by_digest(graph)
+    at_least = min(LEAST, len(facts) // MOST_SHARE)
+    wanted = min(max(len(facts) // ONE_IN, at_least), MOST)
+    chosen = facts[_places_to_hold_out(facts, wanted, len(graph.entities))]
+    rest = graph.copy()
+    rest.apply(chosen, add=False)
+    return HeldOut(chosen, rest)
+
+
+def _facts_by_digest(graph: Graph) -> Ids:
+    """All facts as rows; equal digests, which nobody will see, are in the order of names."""
+    rows = [graph.rows(forward(relation)) for relation in range(len(graph.relations))]
+    facts = np.concatenate([NO_ROWS, *rows])
+    heads, directions, tails = facts.T
+    relations = relation_of(directions)
+
+    digests = _digests(graph.relations.names)[relations]
+    entity_digests = _digests(graph.entities.names)
+    digests = _mixed(digests + entity_digests[heads])
+    digests = _mixed(digests + entity_digests[tails])
+
+    entity_ranks = graph.entities.ranks()
+    relation_ranks = graph.relations.ranks()
+    by_name = (entity_ranks[tails], entity_ranks[heads], relation_ranks[relations])
+    ordered: Ids = facts[np.lexsort((*by_name, digests))]
+    return ordered
+
+
+def _places_to_hold_out(facts: Ids, wanted: int, entities: int) -> list[int]:
+    """The first facts that can go without taking the last fact of an entity."""
+    left = np.bincount(facts[:, [0, 2]].ravel(), minlength=entities).tolist()
+    chosen: list[int] = []
+    for place, (head, _, tail) in enumerate(facts.tolist()):
+        if len(chosen) == wanted:
+            break
+        if left[head] > 1 and left[tail] > 1 and (head != tail or left[head] > 2):
+            left[head] -= 1
+            left[tail] -= 1
+            chosen.append(place)
+    return chosen
+
+
+def _digests(names: Iterable[str]) -> Digests:
+    """A digest of 64 bits of each name, the same on any machine."""
+    digests = bytearray()
+    for name in names:
+        encoded = name.encode(errors="surrogatepass")
+        digests += blake2b(encoded, digest_size=8).digest()
+    return np.frombuffer(bytes(digests), dtype="<u8").astype(np.uint64)
+
+
+def _mixed(values: Digests) -> Digests:
+    """Each value as another, so that all bits depend on all bits (the finalizer of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

@@ -1,0 +1,133 @@
+"""
+Tuning: ask a graph for facts that it has, and choose what answers them best.
+
+A sample of facts is held out (`sample`), the rest is counted once, and the questions that the
+sample gives are ranked with each way of `grid`. How far to walk is chosen first, then how to
+combine evidence: for the graph, and for each direction of a relation that has enough questions
+(`choice`). The scores of the answers are then made into probabilities (`calibration`).
+
+What is chosen depends on the facts alone, not on their order, and not on a clock.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from casegraph.answering.state import State
+from casegraph.errors import InvalidSettings
+from casegraph.graph.arrays import Floats
+from casegraph.graph.directions import is_inverse, relation_of
+from casegraph.graph.graph import Graph
+from casegraph.running import Show, quiet
+from casegraph.settings import Calibration, Combination, RelationTuning, Settings, Tuning
+from casegraph.tuning import grid
+from casegraph.tuning.calibration import calibrated
+from casegraph.tuning.choice import better, shortest
+from casegraph.tuning.questions import Questions
+from casegraph.tuning.sample import LEAST_FACTS, held_out
+
+TO_CHOOSE_BY = 1_000  # facts of the sample: each is asked for with every way of the grid
+MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KINDS)  # to rank the same questions
+ENOUGH_TO_CHOOSE = 30  # questions of a relation
+
+
+def tuned(
+    graph: Graph, settings: Settings, *, keep_length: bool = False, show: Show = quiet
+) -> Settings:
+    """The settings with what is best for a graph; as they are if the graph is too small to tell.
+
+    keep_length  whether `max_length` is to stay as it is
+    """
+    if not settings.can_be_tuned:
+        raise InvalidSettings("settings", settings.combination, "settings that can be tuned")
+    if len(graph) < LEAST_FACTS:
+        return settings.but(tuning=None)
+
+    sample = held_out(graph)
+    lengths = [settings.max_length] if keep_length else grid.lengths(sample.rest)
+    state = State.of(sample.rest, settings.but(max_length=max(lengths), tuning=None))
+    questions = Questions.of(graph, sample.facts)
+    state.statistics.prepare(np.unique(questions.directions).tolist(), show)
+
+    bench = Bench(state, questions.first(2 * TO_CHOOSE_BY), show)
+    usual = best_length(bench, lengths)
+    combination, of_directions = best_combinations(bench, usual)
+
+    observed = questions.observed(state, lambda one: of_directions.get(one, combination))
+    curves = calibrated(observed)
+    show("tuning", MOST_WAYS, MOST_WAYS)
+    if curves is None:
+        return settings.but(tuning=None)
+
+    tuning = Tuning(
+        combination=combination,
+        calibration=curves.overall,
+        relations=tuple(_of_relations(graph, of_directions, curves.by_direction)),
+        missing=curves.missing,
+        facts=len(graph),
+        sample=len(sample.facts),
+    )
+    return settings.but(max_length=combination.longest, tuning=tuning)
+
+
+class Bench:
+    """Ranks the same questions in several ways."""
+
+    def __init__(self, state: State, questions: Questions, show: Show) -> None:
+        self.state = state
+        self.questions = questions
+        self._show = show
+        self._ranks: dict[Combination, Floats] = {}
+
+    def ranks(self, combination: Combination) -> Floats:
+        """The reciprocal rank of each held-out answer."""
+        if combination not in self._ranks:
+            self._ranks[combination] = self.questions.reciprocal_ranks(self.state, combination)
+            self._show("tuning", len(self._ranks), MOST_WAYS)
+        return self._ranks[combination]
+
+
+def best_length(bench: Bench, lengths: list[int]) -> Combination:
+    """The combination of the settings with the shortest paths that are as good as longer ones."""
+    usual = bench.state.settings.combined
+    by_length = [replace(usual, longest=length) for length in lengths]
+    return by_length[shortest([bench.ranks(combination) for combination in by_length])]
+
+
+def best_combinations(
+    bench: Bench, usual: Combination
+) -> tuple[Combination, dict[int, Combination]]:
+    """The best way to combine for the graph, and those of directions that have a better one."""
+    variants = grid.variants(usual)
+    best = better(bench.ranks(usual), [bench.ranks(one) for one in variants], len(variants))
+    for_graph = usual if best is None else variants[best]
+
+    others = [one for one in [usual, *variants] if one != for_graph]
+    candidates = []
+    for direction, places in bench.questions.by_direction():
+        if len(places) >= ENOUGH_TO_CHOOSE:
+            candidates.append((direction, places))
+    comparisons = len(others) * len(candidates)
+
+    of_directions = {}
+    for direction, places in candidates:
+        ranks_of_others = [bench.ranks(one)[places] for one in others]
+        best = better(bench.ranks(for_graph)[places], ranks_of_others, comparisons)
+        if best is not None:
+            of_directions[direction] = others[best]
+    return for_graph, of_directions
+
+
+def _of_relations(
+    graph: Graph, combinations: dict[int, Combination], calibrations: dict[int, Calibration]
+) -> Iterator[RelationTuning]:
+    """What was chosen for directions, in the order of names."""
+    chosen = combinations.keys() | calibrations.keys()
+    for direction in sorted(chosen, key=graph.relation_name):
+        yield RelationTuning(
+            relation=graph.relations[relation_of(direction)],
+            inverse=bool(is_inverse(direction)),
+            combination=combinations.get(direction),
+            calibration=calibrations.get(direction),
+        )

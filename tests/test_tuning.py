@@ -1,0 +1,378 @@
+"""What is chosen for a graph is a real choice, depends on its facts alone, and is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import Fact, fact_lists, random_facts, shuffled
+
+from casegraph import Answers, CaseBase, CaseStore, InvalidSettings, Settings, world
+from casegraph.answering.probability import probability
+from casegraph.cli import cli
+from casegraph.evaluation.reliability import Reliability, bins, calibration_error
+from casegraph.graph.graph import Graph
+from casegraph.settings import Calibration, Combination, Curve, Tuning
+from casegraph.storage.store.checking import check
+from casegraph.tuning.calibration import Observed, calibrated, chance_to_be_asked_for, isotonic
+from casegraph.tuning.choice import better, shortest
+from casegraph.tuning.sample import held_out
+from casegraph.tuning.tuning import tuned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FACTS = random_facts(Random(12), entities=40, relations=4, facts=300)
+
+
+def named(graph: Graph, rows: np.ndarray) -> list[Fact]:
+    """Rows of ids as facts by name."""
+    return [
+        (graph.entities[head], graph.relation_name(relation), graph.entities[tail])
+        for head, relation, tail in rows.tolist()
+    ]
+
+
+def answers_in_bytes(cases: CaseBase) -> bytes:
+    entities = sorted({head for head, _, _ in FACTS})[::4]
+    relations = sorted({relation for _, relation, _ in FACTS})
+    said = [cases.ask(head, relation).as_dict() for head in entities for relation in relations]
+    return json.dumps(said).encode()
+
+
+@pytest.fixture(scope="module")
+def tuned_cases() -> CaseBase:
+    cases = CaseBase()
+    cases.update(add=FACTS)
+    cases.tune()
+    return cases
+
+
+# The sample
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_sample_does_not_depend_on_the_order_of_facts(seed: int) -> None:
+    graph = Graph.of(FACTS)
+    other = Graph.of(shuffled(Random(seed), FACTS))
+    assert named(graph, held_out(graph).facts) == named(other, held_out(other).facts)
+
+
+def test_the_sample_is_out_of_the_graph_and_nothing_else_is() -> None:
+    graph = Graph.of(FACTS)
+    facts, rest = held_out(graph)
+    sample = named(graph, facts)
+    assert len(sample) == len(set(sample)) == len(FACTS) // 10
+    assert sorted(rest.facts()) == sorted(set(FACTS) - set(sample))
+
+
+@given(fact_lists(least=10))
+def test_no_entity_loses_its_last_fact(facts: list[Fact]) -> None:
+    graph = Graph.of(facts)
+    rest = held_out(graph).rest
+    left = {name for head, _, tail in rest.facts() for name in (head, tail)}
+    assert left == {name for head, _, tail in facts for name in (head, tail)}
+
+
+# The choice
+
+
+def test_a_way_is_chosen_if_it_is_surely_better() -> None:
+    random = np.random.default_rng(0)
+    usual = random.random(400)
+    by_chance = usual + random.normal(0, 0.3, 400)
+    surely = usual + random.normal(0.1, 0.3, 400)
+    assert better(usual, [by_chance, surely], comparisons=2) == 1
+    assert better(usual, [by_chance], comparisons=1) is None
+
+
+def test_the_more_comparisons_the_more_must_speak_for_a_way() -> None:
+    usual = np.zeros(100)
+    other = np.where(np.arange(100) < 6, 1.0, 0.0)  # 2.5 standard errors
+    assert better(usual, [other], comparisons=1) == 0
+    assert better(usual, [other], comparisons=100) is None
+
+
+def test_the_shortest_length_that_is_as_good_is_taken() -> None:
+    bad = np.zeros(50)
+    good = np.ones(50)
+    assert shortest([bad, good, good]) == 1
+    assert shortest([good, bad]) == 0
+
+
+def test_a_graph_whose_answers_are_four_steps_away_gets_paths_of_four_steps() -> None:
+    facts = []
+    for ring in range(80):
+        names = [f"{place} of {ring}" for place in range(5)]
+        steps = pairwise([*names, names[0]])
+        facts += [(head, f"r{place}", tail) for place, (head, tail) in enumerate(steps)]
+    settings = tuned(Graph.of(facts), Settings())
+    assert settings.max_length == 4
+    assert tuned(Graph.of(facts), Settings(), keep_length=True).max_length == 3
+
+
+def test_where_many_weak_reasons_are_right_together_they_are_added_up() -> None:
+    """One path type is right twice of three times; five that are right half of the time agree."""
+    facts = []
+    for number in range(100):
+        entity = f"a{number}"
+        facts += [(entity, "answer", f"right {number}"), (entity, "strong", f"wrong {number}")]
+        for weak in range(5):
+            facts.append((entity, f"weak{weak}", f"right {number}"))
+            facts.append((entity, f"weak{weak}", f"other {weak} {number}"))
+    for number in range(200):
+        entity = f"b{number}"
+        facts += [(entity, "answer", f"only {number}"), (entity, "strong", f"only {number}")]
+    cases = CaseBase()
+    cases.update(add=facts)
+    asked = ("a1", "answer")
+    candidates = ["right 1", "wrong 1"]
+    assert cases.ask(*asked, candidates=candidates)[0].entity == "wrong 1"
+    cases.tune()
+    assert cases.ask(*asked, candidates=candidates)[0].entity == "right 1"
+
+
+# The table
+
+
+def test_the_table_is_plain_json_and_comes_back_as_it_was(tuned_cases: CaseBase) -> None:
+    settings = tuned_cases.settings
+    back = Settings(**json.loads(json.dumps(settings.as_dict())))
+    assert back == settings
+    assert hash(back) == hash(settings)
+    assert back.tuning == settings.tuning
+
+
+def test_the_table_is_part_of_the_digest(tuned_cases: CaseBase) -> None:
+    untuned = CaseBase(tuned_cases.settings.but(tuning=None))
+    untuned.update(add=FACTS)
+    assert untuned.state.digest != tuned_cases.state.digest
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_what_is_chosen_depends_on_the_facts_alone(seed: str, tuned_cases: CaseBase) -> None:
+    program = (
+        "import json, sys; from casegraph import CaseBase; cases = CaseBase();"
+        "cases.update(add=map(tuple, json.load(sys.stdin))); cases.tune();"
+        "print(json.dumps(cases.settings.as_dict()))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        input=json.dumps(shuffled(Random(int(seed)), FACTS)),
+        env={**os.environ, "PYTHONHASHSEED": seed, "CASEGRAPH_THREADS": seed},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert Settings(**json.loads(run.stdout)) == tuned_cases.settings
+
+
+def test_updates_keep_the_table_and_lead_where_a_rebuild_leads() -> None:
+    cases = CaseBase()
+    cases.update(add=FACTS[:250])
+    tuning = cases.tune()
+    cases.ask(FACTS[0][0], FACTS[0][1])
+    cases.update(add=FACTS[250:], retract=FACTS[:10])
+    assert cases.settings.tuning == tuning
+
+    rebuilt = CaseBase(cases.settings)
+    rebuilt.update(add=FACTS[10:])
+    assert answers_in_bytes(cases) == answers_in_bytes(rebuilt)
+
+
+def test_a_small_graph_and_the_settings_of_the_paper_are_not_tuned() -> None:
+    cases = CaseBase()
+    cases.update(add=FACTS[:150])
+    assert cases.tune() is None
+    assert cases.settings == Settings()
+    with pytest.raises(InvalidSettings, match="tuned"):
+        CaseBase(Settings.paper()).tune()
+    with pytest.raises(InvalidSettings, match="tuning"):
+        Settings.paper().but(tuning=flat_tuning(0.5))
+
+
+def test_a_graph_outgrows_its_table() -> None:
+    tuning = flat_tuning(0.5)
+    assert not tuning.is_outgrown_by(150)
+    assert tuning.is_outgrown_by(151)
+    assert tuning.is_outgrown_by(49)
+
+
+def test_a_relation_has_its_own_choice_or_that_of_the_graph(tuned_cases: CaseBase) -> None:
+    tuning = tuned_cases.settings.tuning
+    assert tuning is not None
+    assert tuning.of("never seen", inverse=True).combination == tuning.combination
+    assert tuning.of("never seen", inverse=True).calibration == tuning.calibration
+
+
+# Probabilities
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)), min_size=1, max_size=12),
+)
+def test_isotonic_regression_is_the_largest_of_the_smallest_means(
+    points: list[tuple[int, int]],
+) -> None:
+    values, weights = np.array(points, dtype=np.float64).T
+
+    def mean(first: int, last: int) -> float:
+        part = slice(first, last + 1)
+        return float(np.average(values[part], weights=weights[part]))
+
+    places = range(len(values))
+    expected = [
+        max(min(mean(first, last) for last in places[place:]) for first in places[: place + 1])
+        for place in places
+    ]
+    assert isotonic(values, weights) == pytest.approx(expected)
+
+
+def test_the_chance_to_be_asked_for_is_one_among_those_that_are_missing() -> None:
+    others = np.random.default_rng(0).poisson(0.2 * 15, size=100_000)
+    expected = np.mean(1 / (1 + others))
+    assert chance_to_be_asked_for(np.array([15]), 0.2)[0] == pytest.approx(expected, abs=0.005)
+    assert chance_to_be_asked_for(np.array([15]), 0)[0] == pytest.approx(1)
+
+
+def test_curves_find_how_often_answers_are_right_though_others_are_missing() -> None:
+    random = np.random.default_rng(1)
+    count = 20_000
+    scores = random.random(count)
+    known = random.integers(1, 40, count)
+    is_right = random.random(count) < scores**2
+    is_asked = is_right & (random.random(count) < chance_to_be_asked_for(known, 0.2))
+    observed = Observed(
+        directions=np.zeros(count, dtype=np.int64),
+        scores=scores,
+        is_first=np.arange(count) % 2 == 0,
+        is_asked=is_asked,
+        known=known,
+    )
+    found = calibrated(observed)
+    assert found is not None
+    assert found.missing == pytest.approx(0.2, abs=0.05)
+    for curve in (found.overall.first, found.by_direction[0].others):
+        expected = np.square(curve.scores)
+        assert np.abs(np.array(curve.probabilities) - expected).max() < 0.1
+
+
+def flat_tuning(share: float) -> Tuning:
+    curve = Curve(scores=(1.0,), probabilities=(share,))
+    return Tuning(
+        combination=Settings().combined,
+        calibration=Calibration(first=curve, others=curve),
+        missing=0.1,
+        facts=100,
+        sample=10,
+    )
+
+
+def test_an_answer_is_as_probable_as_its_curve_says_and_the_first_at_least_as_much() -> None:
+    first = Curve(scores=(1.0, 3.0), probabilities=(0.2, 0.6))
+    others = Curve(scores=(1.0, 3.0), probabilities=(0.4, 0.5))
+    both = Calibration(first=first, others=others)
+    assert probability(both, 2.0, is_first=True) == pytest.approx(0.4)
+    assert probability(both, 3.0, is_first=False) == pytest.approx(0.5)
+    assert probability(both, 1.0, is_first=False) == pytest.approx(0.2)
+    assert probability(both, 9.0, is_first=True) == pytest.approx(0.6)
+
+
+def test_probabilities_fall_with_the_score_and_known_answers_have_none(
+    tuned_cases: CaseBase,
+) -> None:
+    for head, relation, _ in FACTS[::10]:
+        answers = tuned_cases.ask(head, relation, top=-1)
+        assert answers.tuned
+        new = [answer.probability for answer in answers if not answer.known]
+        assert all(one is not None and 0 <= one <= 1 for one in new)
+        assert new == sorted(new, reverse=True)  # type: ignore[type-var]
+        assert all(answer.probability is None for answer in answers if answer.known)
+        assert answers.none == pytest.approx(np.prod([1 - (one or 0) for one in new]))
+
+
+def test_candidates_do_not_change_how_probable_an_answer_is(tuned_cases: CaseBase) -> None:
+    head, relation, _ = FACTS[0]
+    new = tuned_cases.ask(head, relation, known="exclude")
+    second = new[1]
+    (alone,) = tuned_cases.ask(head, relation, candidates=[second.entity])
+    assert alone.probability == second.probability
+
+
+def test_without_a_table_there_are_no_probabilities() -> None:
+    cases = CaseBase()
+    cases.update(add=FACTS)
+    answers: Answers = cases.ask(*FACTS[0][:2])
+    assert not answers.tuned
+    assert answers.none is None
+    assert {answer.probability for answer in answers} == {None}
+
+
+def test_the_calibration_error_is_the_distance_between_said_and_happened() -> None:
+    said = np.array([0.95, 0.95, 0.25, 0.25])
+    happened = np.array([True, False, False, False])
+    assert calibration_error(said, happened) == pytest.approx(0.5 * 0.45 + 0.5 * 0.25)
+    assert [one.answers for one in bins(said, happened)] == [2, 2]
+    drawing = Reliability(said, happened, said, happened).svg()
+    assert drawing.startswith("<svg")
+    assert drawing.count("<circle") == 2
+
+
+# Where it is kept
+
+
+def test_a_case_file_keeps_the_table(tuned_cases: CaseBase, tmp_path: Path) -> None:
+    tuned_cases.save(tmp_path / "saved.case")
+    assert CaseBase.load(tmp_path / "saved.case").settings == tuned_cases.settings
+
+
+def test_a_store_keeps_the_table_and_opens_without_it_if_it_is_damaged(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    with CaseStore.open(folder) as store:
+        store.update(add=FACTS)
+        tuning = store.tune()
+        store.update(retract=FACTS[:3])
+    assert tuning is not None
+    assert CaseStore.open(folder, read_only=True).settings.tuning == tuning
+    assert not any(file.damaged for file in check(folder))
+
+    file = folder / "settings"
+    file.write_bytes(file.read_bytes().replace(b"discount", b"discover"))
+    assert CaseStore.open(folder, read_only=True).settings == Settings()
+    assert [found.file for found in check(folder) if found.damaged] == ["settings"]
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, list(map(str, arguments)))
+
+
+def test_build_tunes_and_info_says_to_what(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    assert run("build", "world", "--into", folder).exit_code == 0
+    assert "facts it was tuned to" in run("info", folder).stdout
+    assert "tune it again" not in run("info", folder).stdout
+    assert "probability" in run("ask", folder, "John von Neumann", "died in").stdout
+
+    with CaseStore.open(folder) as store:
+        store.update(retract=list(world.facts())[: len(store.graph) * 2 // 3])
+    assert "tune it again" in run("info", folder).stdout
+
+    assert run("build", "world", "--no-tune", "--into", tmp_path / "other").exit_code == 0
+    assert "tuned" not in run("info", tmp_path / "other").stdout
+
+
+def test_tune_says_what_was_chosen() -> None:
+    done = run("tune", "world", "--format", "json")
+    assert done.exit_code == 0, done.stderr
+    chosen = Combination(**json.loads(done.stdout)["combination"])
+    assert chosen.longest >= 2
