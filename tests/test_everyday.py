@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 from tests.test_formats import KGX_EDGES, KGX_NODES
 
-from casegraph import CaseBase, CaseStore, read_facts
+from casegraph import CaseBase, CaseStore, Description, read_facts, world
+from casegraph.answering.labels import labelled
+from casegraph.batch.completion import Wanted, complete
 from casegraph.cli import cli
 
 pytest.importorskip("pyarrow")
@@ -203,6 +205,51 @@ def test_html_shows_shares_as_bars_and_escapes_every_name() -> None:
     assert "&lt;disease 0&gt;" in page
     assert "<drug" not in page
     assert "<disease" not in page
+
+
+def test_labels_and_probabilities_go_together(here: Path) -> None:
+    cases = CaseBase()
+    cases.update(add=world.facts())
+    named = [("Albert Einstein", "A. E."), ("Germany", "Deutschland"), ("Wolfgang Pauli", "W. P.")]
+    cases.update(describe=[Description(name, label) for name, label in named])
+    assert "score " in cases.ask("A. E.", "citizen of", known="exclude")._repr_html_()
+    cases.tune()
+    cases.save("world.case")
+
+    best = CaseBase.load("world.case").ask("A. E.", "citizen of", known="exclude")[0]
+    explanation = cases.explain(best)
+    assert best.probability is not None
+    assert f"probability {best.probability:.2f}" in explanation._repr_html_()
+    told = labelled(explanation, cases.descriptions)
+    assert any("W. P." in reason.precedents for reason in told)
+    assert "Wolfgang Pauli" not in told.text()
+
+    (row,) = records(
+        ["ask", "world.case", "A. E.", "citizen of", "--known", "exclude", "--top", "1"]
+    )
+    assert list(row) == ["rank", "entity", "label", "probability", "score", "known"]
+    assert (row["label"], row["probability"]) == ("Deutschland", best.probability)
+    Path("questions.tsv").write_text("A. E.\tcitizen of\n", encoding="utf-8")
+    asked = ["ask", "world.case", "--questions", "questions.tsv", "--known", "exclude"]
+    assert records(asked)[0]["probability"] == best.probability
+
+
+def test_a_proposal_of_a_type_is_as_probable_as_the_answer(here: Path) -> None:
+    cases = CaseBase()
+    cases.update(add=world.facts())
+    cases.update(describe=[Description(name, types=("Rare",)) for name in ("Ireland", "Austria")])
+    cases.tune()
+    complete(cases, Path("new.jsonl"), Wanted(of_type="Rare", min_probability=0.0, top=1))
+    lines = Path("new.jsonl").read_text(encoding="utf-8").splitlines()
+    assert lines
+    for proposed in map(json.loads, lines[:50]):
+        answers = cases.ask(
+            proposed["head"], proposed["relation"], 1, known="exclude", of_type="Rare"
+        )
+        assert (answers[0].entity, answers[0].probability) == (
+            proposed["tail"],
+            proposed["probability"],
+        )
 
 
 def test_search_folds_case_and_accents_and_ranks_beginnings_first() -> None:

@@ -133,15 +133,18 @@ def proposals(state: State, batch: Batch) -> bytes:
     known = [set(graph.answers(entity, batch.relation).tolist()) for entity in entities]
     top = batch.wanted.top + max(map(len, known), default=0)
     allowed = _of_type(state, batch.wanted.of_type) if batch.wanted.of_type else None
+    candidates: set[int | None] | None = None
     if allowed is not None:
         top = ALL
     found = answers(state, batch.relation, batch.entities, top=top)
     if allowed is not None:
-        found = [_only(one, allowed) for one in found]
+        pairs = zip(found, known, strict=True)
+        found = [_only(one, allowed, its_known) for one, its_known in pairs]
+        candidates = set(allowed.tolist())
 
     lines = []
     for entity, its_known, its_found in zip(entities, known, found, strict=True):
-        for answer in _new_answers(state, batch, entity, its_known, its_found):
+        for answer in _new_answers(state, batch, entity, its_known, its_found, candidates):
             record = _record(state, answer, exact=its_found.exact, explain=batch.wanted.explain)
             lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     return "".join(lines).encode()
@@ -158,10 +161,16 @@ def _of_type(state: State, of_type: str) -> Ids:
     return state.derived(("ids of type", of_type), entities)
 
 
-def _only(found: Found, allowed: Ids) -> Found:
-    """What was found among the entities that are allowed."""
-    is_allowed = np.isin(found.entities, allowed)
-    return found._replace(entities=found.entities[is_allowed], scores=found.scores[is_allowed])
+def _only(found: Found, allowed: Ids, known: set[int]) -> Found:
+    """The answers that are allowed, and the best new one: only that has the probability of a first.
+
+    allowed  sorted
+    known    the answers that are facts already
+    """
+    is_kept = np.isin(found.entities, allowed)
+    new_places = np.flatnonzero(~np.isin(found.entities, ids(known)))
+    is_kept[new_places[:1]] = True
+    return found._replace(entities=found.entities[is_kept], scores=found.scores[is_kept])
 
 
 def probability(settings: Settings, score: float) -> float | None:
@@ -220,11 +229,13 @@ def _new_answers(
     entity: int,
     known: set[int],
     found: Found,
+    candidates: set[int | None] | None,
 ) -> list[Answer]:
     """The best answers to a question that are no facts yet and are probable enough."""
     scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
     query = (state.graph.entities[entity], batch.relation)
-    new = named_answers(state, query, scored, known, exclude=True)[: batch.wanted.top]
+    new = named_answers(state, query, scored, known, exclude=True, candidates=candidates)
+    new = new[: batch.wanted.top]
     return [answer for answer in new if _is_probable(state.settings, answer, batch.wanted)]
 
 
