@@ -306,7 +306,8 @@ class Answerer {
     }
     candidates_.add(place, Kind::path, piece);
     if (record_ != nullptr)
-      record_->add(end, {Kind::path, -1, -1, found_by, candidates_[place].is_taken, 0, piece.worth});
+      record_->add(end,
+                   {Kind::path, -1, -1, found_by, candidates_[place].is_taken, 0, piece.worth});
     if (candidates_.is_final(place, query_.strengths[walk.at])) candidates_.mark_final(end);
   }
 

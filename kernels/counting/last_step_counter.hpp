@@ -278,7 +278,7 @@ class LastStepCounter {
   // How its ends were counted.
   const TailBitsets* bitsets_ = nullptr;
   const Visit* aside_ = nullptr;
-  Bits reached_;  // if with bitsets: the numbers of the ends, and of the start
+  Bits reached_;            // if with bitsets: the numbers of the ends, and of the start
   std::vector<Id> marked_;  // otherwise: the ends, except for those of the row left aside
   Count ends_ = 0;
 
