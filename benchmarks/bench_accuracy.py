@@ -108,7 +108,7 @@ def counted(folder: str, max_length: int, limit: int | None) -> Graph:
 
 
 def answers_in(facts: Ids, questions: Ids) -> Counts:
-    """How many answers each question (relation, entity, target) has among facts of the same form."""
+    """How many answers questions (relation, entity, target) have among facts of the same form."""
     pairs, counts = np.unique(facts[:, :2], axis=0, return_counts=True)
     known = {
         tuple(pair): count for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True)

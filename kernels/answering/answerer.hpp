@@ -2,12 +2,13 @@
 //
 // There are two orders of doing this, with the same result:
 //
-//   in full      Walk all path types of the list, then ask the sharers of facts, then add the
-//   habit. early stop   Ask the sharers first, which is cheap and finds most candidates, and add
-//   the habit
-//                to each candidate as it comes. Then walk path types, the heaviest first, and check
-//                now and then whether the goal depends on a few leaders only (early_stopping.hpp).
-//                If so, the rest of the path types is followed to the leaders alone.
+//   In full: walk all path types of the list, then ask the precedents (sharers of facts, known
+//   answers, neighbours), then add the habit.
+//
+//   With early stopping: ask the precedents first, which is cheap and finds most candidates, and
+//   add the habit to each candidate as it comes. Then walk path types, the heaviest first, and
+//   check now and then whether the goal depends on a few leaders only (early_stopping.hpp). If so,
+//   the rest of the path types is followed to the leaders alone.
 //
 // A query may look at `budget` edges. A step that would exceed it is not taken, and the query is
 // not `exact`. What is left out then depends on the order of work, so if the budget is not enough
@@ -306,7 +307,8 @@ class Answerer {
     }
     candidates_.add(place, Kind::path, piece);
     if (record_ != nullptr)
-      record_->add(end, {Kind::path, -1, -1, found_by, candidates_[place].is_taken, 0, piece.worth});
+      record_->add(end,
+                   {Kind::path, -1, -1, found_by, candidates_[place].is_taken, 0, piece.worth});
     if (candidates_.is_final(place, query_.strengths[walk.at])) candidates_.mark_final(end);
   }
 

@@ -1,8 +1,8 @@
 // The candidates of one query, and the pieces of evidence that count for each.
 //
 // A score is either the sum of what all pieces are worth (the paper's equation 1), or combines the
-// strongest pieces of each kind (kinds.hpp). For the second way only those pieces are kept, and from
-// the pieces known so far a lower and an upper bound of the final score can be told.
+// strongest pieces of each kind (kinds.hpp). For the second way only those pieces are kept, and
+// from the pieces known so far a lower and an upper bound of the final score can be told.
 #pragma once
 
 #include <cmath>
@@ -189,7 +189,8 @@ class Candidates {
     const ByKind strength = strength_by_kind(place);
     Others others{};
     for (std::size_t kind : strongest_first(strength))
-      if (kind != Kind::path && strength[kind] > 0) others.strength[others.count++] = strength[kind];
+      if (kind != Kind::path && strength[kind] > 0)
+        others.strength[others.count++] = strength[kind];
     return others;
   }
 

@@ -28,8 +28,8 @@ struct Goal {
   }
 };
 
-// The candidates that the goal may still depend on, while path types are walked. The targets must be
-// candidates.
+// The candidates that the goal may still depend on, while path types are walked. The targets must
+// be candidates.
 //
 // Bounds only come nearer to each other. So a candidate that was once decided stays decided: it is
 // marked as final, and looked at no more.
@@ -71,9 +71,8 @@ class Leaders {
     const auto last = lower.begin() + static_cast<std::ptrdiff_t>(top) - 1;
     std::nth_element(lower.begin(), last, lower.end(), std::greater<>());
     least_score_ = *last;
-    keep(top + most_others, [&](std::size_t, const Bounds& bounds) {
-      return !is_less(bounds.upper, least_score_);
-    });
+    keep(top + most_others,
+         [&](std::size_t, const Bounds& bounds) { return !is_less(bounds.upper, least_score_); });
   }
 
   // All whose bounds overlap with those of a target: either could be the better one.

@@ -19,7 +19,7 @@ namespace casegraph {
 
 class FactSimilarity {
  public:
-  static constexpr double weight_unit = 1 << 10;        // squared weights are multiples of 1 / 1024
+  static constexpr double weight_unit = 1 << 10;      // squared weights are multiples of 1 / 1024
   static constexpr double reciprocal_unit = 1 << 16;  // reciprocal norms, of 1 / 65536
 
   // living  how many entities have facts
@@ -41,7 +41,8 @@ class FactSimilarity {
     double norm = known.load(std::memory_order_relaxed);
     if (norm == 0) {
       Count total = 0;
-      each_fact(graph, entity, steps, [&](Id, Id, Ids sharers) { total += weight(std::ssize(sharers)); });
+      each_fact(graph, entity, steps,
+                [&](Id, Id, Ids sharers) { total += weight(std::ssize(sharers)); });
       norm = std::sqrt(static_cast<double>(total) / weight_unit) + 1;
       known.store(norm, std::memory_order_relaxed);  // every thread finds the same
     }
@@ -75,13 +76,12 @@ class FactSimilarity {
 
   Count compute_weight(Count sharers) const {
     if (sharers < 2 || sharers >= living_) return 0;
-    const double weight =
-        std::log(static_cast<double>(living_) / static_cast<double>(sharers));
+    const double weight = std::log(static_cast<double>(living_) / static_cast<double>(sharers));
     return static_cast<Count>(std::llround(weight * weight * weight_unit));
   }
 
   const Count living_;
-  std::vector<Count> small_;                           // the weights of small numbers of sharers
+  std::vector<Count> small_;                            // the weights of small numbers of sharers
   const std::unique_ptr<std::atomic<double>[]> norms_;  // by entity; 0 if not known yet
 };
 

@@ -4,9 +4,9 @@
 //
 //   facts of answers   If at least `support` known answers have a fact, then of the entities that
 //                      have it, how many are answers? "9 of the 12 members of NATO are known
-//                      answers, and this is one of the 12." Entities whose slot is open and entities
-//                      whose slot is taken (another entity has them as its answer) are counted
-//                      apart.
+//                      answers, and this is one of the 12." Entities whose slot is open and
+//                      entities whose slot is taken (another entity has them as its answer) are
+//                      counted apart.
 //   near answers       The similarity by facts (fact_similarity.hpp) to all known answers together,
 //                      relative to the candidate that is nearest.
 //

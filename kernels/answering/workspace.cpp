@@ -19,7 +19,8 @@ std::unique_ptr<Workspace> Workspaces::take(std::size_t entities) {
 
 const FactSimilarity& Workspaces::similarity(std::size_t entities, Count living) {
   const std::lock_guard lock(guard_);
-  if (similarity_ == nullptr) similarity_ = std::make_unique<const FactSimilarity>(entities, living);
+  if (similarity_ == nullptr)
+    similarity_ = std::make_unique<const FactSimilarity>(entities, living);
   return *similarity_;
 }
 

@@ -194,7 +194,8 @@ void bind_counting(nb::module_& m) {
         "Tries: walks of each path type from the entities of a cluster that have a relation.");
   m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "selected"_a,
         "widest"_a, "max_length"_a, "threads"_a, "progress"_a,
-        "Reached, right, both of open slots, and skipped, of each relation and path type, summed over "
+        "Reached, right, both of open slots, and skipped, of each relation and path type, summed "
+        "over "
         "the entities.");
   m.def("reach_back", &reach_back_, "graph"_a, "ends"_a, "relation"_a, "types"_a, "selected"_a,
         "excluded"_a, "max_length"_a, "threads"_a, "progress"_a,

@@ -4,9 +4,8 @@
 // be remembered but the number of ends and which answers are among them. So it pays to choose, for
 // each step, the cheapest of three ways to count:
 //
-//   bitsets   Many edges, of a relation whose tails have been numbered (`TailBitsets`): the ends
-//   are
-//             a bitset.
+//   bitsets   Many edges, of a relation whose tails have been numbered (`TailBitsets`): a bitset
+//             holds the ends.
 //   marks     Otherwise each tail is marked in `Stamps`, and new marks are counted.
 //   aside     A variant of marks. If one of few visited ends has far more edges than all others
 //             together, its row is not scanned: the row is sorted and distinct, so its length is
@@ -278,7 +277,7 @@ class LastStepCounter {
   // How its ends were counted.
   const TailBitsets* bitsets_ = nullptr;
   const Visit* aside_ = nullptr;
-  Bits reached_;  // if with bitsets: the numbers of the ends, and of the start
+  Bits reached_;            // if with bitsets: the numbers of the ends, and of the start
   std::vector<Id> marked_;  // otherwise: the ends, except for those of the row left aside
   Count ends_ = 0;
 

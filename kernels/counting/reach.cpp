@@ -354,8 +354,7 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
   });
 
   Reach total = counters[0].result();
-  for (std::size_t other = 1; other < counters.size(); ++other)
-    total.add(counters[other].result());
+  for (std::size_t other = 1; other < counters.size(); ++other) total.add(counters[other].result());
   return total;
 }
 
