@@ -498,7 +498,7 @@ class Answerer {
     add_waiting();
     const auto use_nearness = [&](Id answer, double worth) {
       if (!may_answer(answer)) return;
-      add(candidate(answer), {Kind::near_answers, -1, -1, -1, 0, std::ssize(own_), worth},
+      add(candidate(answer), {Kind::near_answers, -1, -1, -1, 0, known_.size(), worth},
           Piece(worth));
     };
     if (uses_nearness) known_.each_near(use_nearness);
