@@ -21,6 +21,7 @@ from tests.strategies import ENTITIES, RELATIONS, facts
 
 from casegraph.answering import query as answering
 from casegraph.casebase import CaseBase
+from casegraph.graph.arrays import ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.statistics import incremental as recounting
@@ -136,9 +137,15 @@ def one_side_only(original: Callable[..., Any], *asked: Any) -> Any:  # noqa: AN
     return starts, recounting.EntityTypePairs.of_keys([])
 
 
+def no_slot_flips(*_: Any) -> Any:  # noqa: ANN401
+    """It is forgotten that the slot of an end opens or is taken."""
+    return ids()
+
+
 @pytest.mark.parametrize(
     ("where", "name", "bug", "settings"),
     [
+        (recounting, "_entities_with_other_slots", no_slot_flips, EXACT[0]),
         (recounting, "_edge_by_edge", keep_retracted, EXACT[0]),
         (recounting, "follows", only_where_hits_change, EXACT[2]),
         (Graph, "changed_since", not_noticed, EXACT[2]),
@@ -151,6 +158,7 @@ def one_side_only(original: Callable[..., Any], *asked: Any) -> Any:  # noqa: AN
         (recounting, "_affected_endpoints", one_side_only, EXACT[0]),
     ],
     ids=[
+        "slot flip forgotten",
         "missing decrement",
         "approximate precision",
         "change not noticed",

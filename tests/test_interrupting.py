@@ -47,7 +47,8 @@ nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
 options = kernels.QueryOptions()
 options.max_length, options.budget = n, 2**62
 places = np.arange(len(types), dtype=np.int32)
-walked = types, np.array([0, len(types)]), places, np.full(len(types), 0.5)
+half = np.full(len(types), 0.5)
+walked = types, np.array([0, len(types)]), places, half, half
 query = kernels.RelationQuery(graph.kernel, 0, walked, options, everyone)
 workspaces, entity, list_, unknown = kernels.Workspaces(), ids([0]), ids([0]), ids([-1])
 

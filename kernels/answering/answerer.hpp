@@ -2,12 +2,13 @@
 //
 // There are two orders of doing this, with the same result:
 //
-//   in full      Walk all path types of the list, then ask the sharers of facts, then add the
-//   habit. early stop   Ask the sharers first, which is cheap and finds most candidates, and add
-//   the habit
-//                to each candidate as it comes. Then walk path types, the heaviest first, and check
-//                now and then whether the goal depends on a few leaders only (early_stopping.hpp).
-//                If so, the rest of the path types is followed to the leaders alone.
+//   In full: walk all path types of the list, then ask the precedents (sharers of facts, known
+//   answers, neighbours), then add the habit.
+//
+//   With early stopping: ask the precedents first, which is cheap and finds most candidates, and
+//   add the habit to each candidate as it comes. Then walk path types, the heaviest first, and
+//   check now and then whether the goal depends on a few leaders only (early_stopping.hpp). If so,
+//   the rest of the path types is followed to the leaders alone.
 //
 // A query may look at `budget` edges. A step that would exceed it is not taken, and the query is
 // not `exact`. What is left out then depends on the order of work, so if the budget is not enough
@@ -497,7 +498,7 @@ class Answerer {
     add_waiting();
     const auto use_nearness = [&](Id answer, double worth) {
       if (!may_answer(answer)) return;
-      add(candidate(answer), {Kind::near_answers, -1, -1, -1, 0, std::ssize(own_), worth},
+      add(candidate(answer), {Kind::near_answers, -1, -1, -1, 0, known_.size(), worth},
           Piece(worth));
     };
     if (uses_nearness) known_.each_near(use_nearness);

@@ -27,12 +27,12 @@ struct QueryOptions {
   double discount = 0.2;    // the weight of each next best piece of one kind
   double across = 0.7;      // the weight of each next best kind
   ByKind weights{1, 1, 1.5, 1, 0.4, 1};
-  int best = 5;                // how many pieces of a kind count
-  Count nearest = 20;          // how many neighbours answer
-  Count most_sharers = 20000;  // a fact that more entities have says nothing about likeness
-  Count living = 0;            // how many entities of the graph have facts
-  Count budget = 20'000'000;   // edges that a query may look at; what would cost more is not
-                               // followed, and the answer says so
+  int best = 5;               // how many pieces of a kind count
+  Count nearest = 20;         // how many neighbours answer
+  Count most_sharers = 2000;  // a fact that more entities have says nothing about likeness
+  Count living = 0;           // how many entities of the graph have facts
+  Count budget = 20'000'000;  // edges that a query may look at; what would cost more is not
+                              // followed, and the answer says so
 };
 
 // The path types that the queries of one relation walk.

@@ -44,11 +44,13 @@ class KnownAnswers {
   void find(Id entity, Ids answers, Id hidden) {
     entity_ = entity;
     hidden_ = hidden;
+    size_ = 0;
     is_answer_.renew();
     facts_.clear();
     for (Id answer : answers) {
       if (answer == hidden || answer == entity) continue;
       is_answer_.set(answer);
+      ++size_;
       const auto add = [&](Id relation, Id tail, Ids sharers) {
         const bool is_the_answer = relation == inverse(query_.relation) && tail == entity;
         const bool is_shared = sharers.size() >= 2;
@@ -60,6 +62,9 @@ class KnownAnswers {
     }
     group_facts();
   }
+
+  // How many answers are known.
+  Count size() const { return size_; }
 
   // How many edges `each_fact` and `each_near` look at.
   Count cost() const {
@@ -266,6 +271,7 @@ class KnownAnswers {
   // The query at hand.
   Id entity_ = -1;
   Id hidden_ = -1;
+  Count size_ = 0;
   std::vector<FactOfAnswer> facts_;
   std::vector<Id> used_relations_;
   std::vector<std::int32_t> ordered_;  // places of facts

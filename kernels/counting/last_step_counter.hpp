@@ -4,9 +4,8 @@
 // be remembered but the number of ends and which answers are among them. So it pays to choose, for
 // each step, the cheapest of three ways to count:
 //
-//   bitsets   Many edges, of a relation whose tails have been numbered (`TailBitsets`): the ends
-//   are
-//             a bitset.
+//   bitsets   Many edges, of a relation whose tails have been numbered (`TailBitsets`): a bitset
+//             holds the ends.
 //   marks     Otherwise each tail is marked in `Stamps`, and new marks are counted.
 //   aside     A variant of marks. If one of few visited ends has far more edges than all others
 //             together, its row is not scanned: the row is sorted and distinct, so its length is

@@ -24,9 +24,10 @@ DISCOUNTS = (  # within a kind, and across kinds
 )
 KINDS = (
     {"shared_fact": 0.4, "answers_fact": 2.5},
-    {"near_answers": 2.0},
+    {"shared_fact": 0.7, "answers_fact": 2.0, "near_answers": 2.0, "neighbours": 0.8},
     {"neighbours": 0.0},
 )
+ROUNDS = 2  # of changing the discounts or the weights of kinds
 
 
 def lengths(graph: Graph) -> list[int]:

@@ -28,7 +28,8 @@ from casegraph.tuning.questions import Questions
 from casegraph.tuning.sample import LEAST_FACTS, held_out
 
 TO_CHOOSE_BY = 1_000  # facts of the sample: each is asked for with every way of the grid
-MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KINDS)  # to rank the same questions
+WAYS_OF_ROUND = len(grid.DISCOUNTS) + len(grid.KINDS)
+MOST_WAYS = grid.LONGEST + grid.ROUNDS * WAYS_OF_ROUND  # to rank the same questions
 ENOUGH_TO_CHOOSE = 30  # questions of a relation
 
 
@@ -99,11 +100,18 @@ def best_combinations(
     bench: Bench, usual: Combination
 ) -> tuple[Combination, dict[int, Combination]]:
     """The best way to combine for the graph, and those of directions that have a better one."""
-    variants = grid.variants(usual)
-    best = better(bench.ranks(usual), [bench.ranks(one) for one in variants], len(variants))
-    for_graph = usual if best is None else variants[best]
+    for_graph = usual
+    tried = [usual]
+    for _ in range(grid.ROUNDS):
+        variants = grid.variants(for_graph)
+        ranks = [bench.ranks(one) for one in variants]
+        best = better(bench.ranks(for_graph), ranks, grid.ROUNDS * WAYS_OF_ROUND)
+        tried += variants
+        if best is None:
+            break
+        for_graph = variants[best]
 
-    others = [one for one in [usual, *variants] if one != for_graph]
+    others = [one for one in dict.fromkeys(tried) if one != for_graph]
     candidates = []
     for direction, places in bench.questions.by_direction():
         if len(places) >= ENOUGH_TO_CHOOSE:
