@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.histories import Fact
 from tests.strategies import fact_lists, random_fact, shuffled
@@ -113,6 +113,16 @@ def test_what_is_left_out_does_not_depend_on_order_or_company(
             assert list(one) == list(other)
 
 
+# A few cycles more take many steps more.
+GROWING = [
+    *(("e0", "r0", tail) for tail in ("e0", "e1", "e2", "e3")),
+    ("e0", "r1", "e1"),
+    *(("e1", "r0", tail) for tail in ("e0", "e1", "e2")),
+]
+
+
+@example(GROWING, 110)
+@example(GROWING, 180)
 @given(fact_lists(least=8, most=20), st.integers(20, 400))
 def test_an_update_of_a_graph_that_is_too_much_gives_what_a_rebuild_gives(
     facts: list[Fact], most: int

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from casegraph.settings import Settings
 
 NO_HITS: TypeHits = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+STEPS_PER_CYCLE = 16  # at most, for all that finding one more cycle takes from scratch
 MAX_PARTS = 16  # in which the hits of a relation may be before they are added up
 
 
@@ -66,7 +67,7 @@ class KnownHits(NamedTuple):
 
     parts     for each relation, its path types and hits in one or more parts
     longest   the length up to which paths are counted
-    headroom  cycles that may still come before there could be too many to count
+    headroom  steps that may still come before there could be too many to count
     rows      pairs of a relation and a path type, in all parts together
     """
 
@@ -123,7 +124,8 @@ class KnownHits(NamedTuple):
                 own = (hits_added_up(own),)
                 rows += len(own[0][0])
             parts[relation] = own
-        return KnownHits(parts, self.longest, self.headroom - changed.more_cycles, rows)
+        headroom = self.headroom - STEPS_PER_CYCLE * changed.more_cycles
+        return KnownHits(parts, self.longest, headroom, rows)
 
     def renumbered(self, new: Renumbering, max_length: int) -> KnownHits:
         """The same hits under new numbers of relations."""
@@ -245,7 +247,7 @@ class PathStatistics:
 
     @property
     def headroom(self) -> int:
-        """Cycles that may still come before there could be too many to count."""
+        """Steps that may still come before there could be too many to count."""
         return 0 if self._hits is None else self._hits.headroom
 
     def restore(
