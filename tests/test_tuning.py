@@ -25,7 +25,7 @@ from casegraph.graph.graph import Graph
 from casegraph.settings import Calibration, Combination, Curve, Tuning
 from casegraph.storage.store.checking import check
 from casegraph.tuning.calibration import Observed, calibrated, chance_to_be_asked_for, isotonic
-from casegraph.tuning.choice import better, shortest
+from casegraph.tuning.choice import best_unless_by_chance, better
 from casegraph.tuning.sample import held_out
 from casegraph.tuning.tuning import tuned
 
@@ -103,11 +103,14 @@ def test_the_more_comparisons_the_more_must_speak_for_a_way() -> None:
     assert better(usual, [other], comparisons=100) is None
 
 
-def test_the_shortest_length_that_is_as_good_is_taken() -> None:
-    bad = np.zeros(50)
-    good = np.ones(50)
-    assert shortest([bad, good, good]) == 1
-    assert shortest([good, bad]) == 0
+def test_the_usual_length_is_left_only_for_one_that_is_clearly_better() -> None:
+    good = np.array([1.0, 0.5, 1.0, 0.5])
+    bad = np.array([0.5, 0.25, 0.5, 0.5])
+    by_chance = np.array([1.0, 0.5, 1.0, 0.6])
+    assert best_unless_by_chance([bad, good, good], usual=1) == 1
+    assert best_unless_by_chance([good, bad], usual=1) == 0
+    assert best_unless_by_chance([by_chance, good], usual=1) == 1
+    assert best_unless_by_chance([bad, bad, good], usual=1) == 2
 
 
 def test_a_graph_whose_answers_are_four_steps_away_gets_paths_of_four_steps() -> None:

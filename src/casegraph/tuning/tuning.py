@@ -23,7 +23,7 @@ from casegraph.running import Show, quiet
 from casegraph.settings import Calibration, Combination, RelationTuning, Settings, Tuning
 from casegraph.tuning import grid
 from casegraph.tuning.calibration import calibrated
-from casegraph.tuning.choice import better, shortest
+from casegraph.tuning.choice import best_unless_by_chance, better
 from casegraph.tuning.questions import Questions
 from casegraph.tuning.sample import LEAST_FACTS, held_out
 
@@ -90,10 +90,15 @@ class Bench:
 
 
 def best_length(bench: Bench, lengths: list[int]) -> Combination:
-    """The combination of the settings with the shortest paths that are as good as longer ones."""
-    usual = bench.state.settings.combined
-    by_length = [replace(usual, longest=length) for length in lengths]
-    return by_length[shortest([bench.ranks(combination) for combination in by_length])]
+    """The combination of the settings with the length of paths that answers best.
+
+    The usual length stays unless another is clearly better.
+    """
+    combined = bench.state.settings.combined
+    by_length = [replace(combined, longest=length) for length in lengths]
+    usual = lengths.index(min(grid.USUAL_LENGTH, max(lengths)))
+    ranks = [bench.ranks(combination) for combination in by_length]
+    return by_length[best_unless_by_chance(ranks, usual)]
 
 
 def best_combinations(
