@@ -324,7 +324,7 @@ def test_threads_that_ask_a_new_case_base_at_once_are_told_what_one_is(
 ) -> None:
     tally(
         "first questions asked by threads at once",
-        apart(asking_together, chosen, 8, 200 if DEEP else 25),
+        apart(asking_together, chosen, 8, 100 if DEEP else 25),
     )
 
 
