@@ -27,6 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sen
 AT_MOST = 2.0
 
 PREPARATION = """
+import signal
 import tests.conftest  # chooses the build that is tested
 import sys, time
 from itertools import product
@@ -44,6 +45,7 @@ types = np.array([packed(steps, n) for steps in product(range(2 * relations), re
 labels = np.zeros(len(types), dtype=np.int32)
 every_place = np.arange(size + 1) * len(types), np.tile(np.arange(len(types), dtype=np.int32), size)
 nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the tests run behind
 options = kernels.QueryOptions()
 options.max_length, options.budget = n, 2**62
 places = np.arange(len(types), dtype=np.int32)
