@@ -83,6 +83,13 @@ class Timeline:
         return range(ended_before, self.begun + 1)
 
 
+def fresh(number: int) -> set[Fact]:
+    """Facts about entities that only one state has."""
+    return {
+        (f"new {number} {place}", "is new", f"new {number} {place + 1}") for place in range(FRESH)
+    }
+
+
 def asking_while_updating(
     kind: str, chosen: str, folder: str, threads: int, updates: int, seconds: float
 ) -> int:
@@ -95,7 +102,8 @@ def asking_while_updating(
     questions = questions_about(every, ENTITIES, RELATIONS, GUESTS)
     # As often as the others.
     questions += 5 * [*(("complete", relation) for relation in RELATIONS), ("save", "new ")]
-    expected = [said(rebuilt(facts, settings), questions) for facts in states()]
+    # How rare a fact is depends on how many entities there are: always as many are new.
+    expected = [said(rebuilt(facts | fresh(0), settings), questions) for facts in states()]
     telling = [
         place for place, replies in enumerate(zip(*expected, strict=True)) if len(set(replies)) > 3
     ]
@@ -103,7 +111,7 @@ def asking_while_updating(
     cases = opened(kind, folder, settings)
     timeline = Timeline()
     done = threading.Event()
-    cases.update(add=states()[0])
+    cases.update(add=states()[0] | fresh(0))
 
     def update() -> None:
         until = time.monotonic() + seconds
@@ -114,14 +122,8 @@ def asking_while_updating(
                 break
             before = states()[(number - 1) % STATES]
             after = states()[number % STATES]
-            come = [
-                (f"new {number} {place}", "is new", f"new {number} {place + 1}")
-                for place in range(FRESH)
-            ]
-            gone = [
-                (f"new {number - 1} {place}", "is new", f"new {number - 1} {place + 1}")
-                for place in range(FRESH)
-            ]
+            come = sorted(fresh(number))
+            gone = sorted(fresh(number - 1))
             timeline.begun = number
             cases.update(
                 add=[*sorted(after - before), *come], retract=[*sorted(before - after), *gone]
