@@ -124,27 +124,6 @@ def test_a_graph_whose_answers_are_four_steps_away_gets_paths_of_four_steps() ->
     assert tuned(Graph.of(facts), Settings(), keep_length=True).max_length == 3
 
 
-def test_where_many_weak_reasons_are_right_together_they_are_added_up() -> None:
-    """One path type is right twice of three times; five that are right half of the time agree."""
-    facts = []
-    for number in range(100):
-        entity = f"a{number}"
-        facts += [(entity, "answer", f"right {number}"), (entity, "strong", f"wrong {number}")]
-        for weak in range(5):
-            facts.append((entity, f"weak{weak}", f"right {number}"))
-            facts.append((entity, f"weak{weak}", f"other {weak} {number}"))
-    for number in range(200):
-        entity = f"b{number}"
-        facts += [(entity, "answer", f"only {number}"), (entity, "strong", f"only {number}")]
-    cases = CaseBase()
-    cases.update(add=facts)
-    asked = ("a1", "answer")
-    candidates = ["right 1", "wrong 1"]
-    assert cases.ask(*asked, candidates=candidates)[0].entity == "wrong 1"
-    cases.tune()
-    assert cases.ask(*asked, candidates=candidates)[0].entity == "right 1"
-
-
 # The table
 
 

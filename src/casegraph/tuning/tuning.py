@@ -30,7 +30,6 @@ from casegraph.tuning.sample import LEAST_FACTS, held_out
 TO_CHOOSE_BY = 1_000  # facts of the sample: each is asked for with every way of the grid
 WAYS_OF_ROUND = len(grid.DISCOUNTS) + 2 * len(grid.KINDS)
 MOST_WAYS = grid.LONGEST + grid.ROUNDS * WAYS_OF_ROUND  # to rank the same questions
-ENOUGH_TO_CHOOSE = 30  # questions of a relation
 
 
 def tuned(
@@ -106,30 +105,16 @@ def best_combinations(
 ) -> tuple[Combination, dict[int, Combination]]:
     """The best way to combine for the graph, and those of directions that have a better one."""
     for_graph = usual
-    tried = [usual]
     for _ in range(grid.ROUNDS):
         variants = grid.variants(for_graph)
         ranks = [bench.ranks(one) for one in variants]
         best = better(bench.ranks(for_graph), ranks, grid.ROUNDS * WAYS_OF_ROUND)
-        tried += variants
         if best is None:
             break
         for_graph = variants[best]
 
-    others = [one for one in dict.fromkeys(tried) if one != for_graph]
-    candidates = []
-    for direction, places in bench.questions.by_direction():
-        if len(places) >= ENOUGH_TO_CHOOSE:
-            candidates.append((direction, places))
-    comparisons = len(others) * len(candidates)
-
-    of_directions = {}
-    for direction, places in candidates:
-        ranks_of_others = [bench.ranks(one)[places] for one in others]
-        best = better(bench.ranks(for_graph)[places], ranks_of_others, comparisons)
-        if best is not None:
-            of_directions[direction] = others[best]
-    return for_graph, of_directions
+    # Relations do not leave the choice of the graph: on FB122 the sample misleads them.
+    return for_graph, {}
 
 
 def _of_relations(
