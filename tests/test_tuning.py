@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from casegraph.answering.probability import probability
 from casegraph.cli import cli
 from casegraph.evaluation.reliability import Reliability, bins, calibration_error
 from casegraph.graph.graph import Graph
-from casegraph.settings import Calibration, Combination, Curve, Tuning
+from casegraph.settings import Calibration, Combination, Curve, RelationCalibration, Tuning
 from casegraph.storage.store.checking import check
 from casegraph.tuning.calibration import Observed, calibrated, chance_to_be_asked_for, isotonic
 from casegraph.tuning.choice import best_unless_by_chance, better
@@ -190,11 +191,14 @@ def test_a_graph_outgrows_its_table() -> None:
     assert tuning.is_outgrown_by(49)
 
 
-def test_a_relation_has_its_own_choice_or_that_of_the_graph(tuned_cases: CaseBase) -> None:
-    tuning = tuned_cases.settings.tuning
-    assert tuning is not None
-    assert tuning.of("never seen", inverse=True).combination == tuning.combination
-    assert tuning.of("never seen", inverse=True).calibration == tuning.calibration
+def test_a_relation_has_its_own_calibration_or_that_of_all() -> None:
+    tuning = flat_tuning(0.5)
+    sure = flat_tuning(0.9).calibration
+    own = RelationCalibration(relation="r", inverse=True, calibration=sure)
+    with_own = replace(tuning, relations=(own,))
+    assert with_own.calibration_of("r", inverse=True) == sure
+    assert with_own.calibration_of("r", inverse=False) == tuning.calibration
+    assert with_own.calibration_of("never seen", inverse=True) == tuning.calibration
 
 
 # Probabilities

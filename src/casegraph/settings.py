@@ -123,26 +123,19 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelationTuning:
-    """What was chosen for one direction of a relation.
+class RelationCalibration:
+    """How probable answers are for one direction of a relation.
 
-    inverse      whether heads are asked for
-    combination  None: that of the graph
-    calibration  None: that of the graph
+    inverse  whether heads are asked for
     """
 
     relation: str
     inverse: bool
-    combination: Combination | None = None
-    calibration: Calibration | None = None
+    calibration: Calibration
 
     def __post_init__(self) -> None:
-        if self.combination is not None:
-            combination = _of_json(Combination, "combination", self.combination)
-            object.__setattr__(self, "combination", combination)
-        if self.calibration is not None:
-            calibration = _of_json(Calibration, "calibration", self.calibration)
-            object.__setattr__(self, "calibration", calibration)
+        calibration = _of_json(Calibration, "calibration", self.calibration)
+        object.__setattr__(self, "calibration", calibration)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +144,7 @@ class Tuning:
 
     combination  for all relations
     calibration  for all relations
-    relations    the relations for which something else was chosen, in the order of names
+    relations    the relations with a calibration of their own, in the order of names
     missing      how many answers the graph seems to lack for each that it has
     facts        how many facts the graph had
     sample       how many of them were asked for
@@ -160,7 +153,7 @@ class Tuning:
 
     combination: Combination
     calibration: Calibration
-    relations: tuple[RelationTuning, ...] = ()
+    relations: tuple[RelationCalibration, ...] = ()
     missing: float
     facts: int
     sample: int
@@ -168,7 +161,7 @@ class Tuning:
 
     def __post_init__(self) -> None:
         combination = _of_json(Combination, "combination", self.combination)
-        relations = tuple(_of_json(RelationTuning, "relations", one) for one in self.relations)
+        relations = tuple(_of_json(RelationCalibration, "relations", one) for one in self.relations)
         object.__setattr__(self, "combination", combination)
         calibration = _of_json(Calibration, "calibration", self.calibration)
         object.__setattr__(self, "calibration", calibration)
@@ -178,17 +171,12 @@ class Tuning:
         check_count("sample", self.sample, 0)
         _check_whole("version", self.version, 1, 1)
 
-    def of(self, relation: str, *, inverse: bool) -> RelationTuning:
-        """What holds for a direction of a relation: its own, or else the graph's."""
-        own = RelationTuning(relation=relation, inverse=inverse)
-        for chosen in self.relations:
-            if chosen.relation == relation and chosen.inverse == inverse:
-                own = chosen
-        return replace(
-            own,
-            combination=own.combination or self.combination,
-            calibration=own.calibration or self.calibration,
-        )
+    def calibration_of(self, relation: str, *, inverse: bool) -> Calibration:
+        """What holds for a direction of a relation: its own, or else that of all relations."""
+        for own in self.relations:
+            if own.relation == relation and own.inverse == inverse:
+                return own.calibration
+        return self.calibration
 
     def is_outgrown_by(self, facts: int) -> bool:
         """Whether the number of facts has changed by more than half since."""
@@ -342,7 +330,9 @@ class Settings:
 
     @property
     def combined(self) -> Combination:
-        """How evidence is combined where there is no tuning."""
+        """How evidence is combined: as was tuned, or else as these settings say."""
+        if self.tuning is not None:
+            return self.tuning.combination
         return Combination(
             discount=self.discount,
             across=self.across,
@@ -375,7 +365,7 @@ class Settings:
         return asdict(self)
 
 
-Part = TypeVar("Part", KindWeights, Combination, Curve, Calibration, RelationTuning, Tuning)
+Part = TypeVar("Part", KindWeights, Combination, Curve, Calibration, RelationCalibration, Tuning)
 
 
 def _of_json(kind: type[Part], name: str, value: Part | dict[str, Any]) -> Part:

@@ -17,7 +17,7 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.answering.notebook import explanation_as_html
-from casegraph.answering.query import UNKNOWN, combination_of, relation_query
+from casegraph.answering.query import UNKNOWN, relation_query
 from casegraph.answering.rendering import (
     ShownNeighbour,
     ShownReason,
@@ -151,7 +151,8 @@ class Reason:
 
     def sentence(self, answer: Answer) -> str:
         """The reason as a person reads it."""
-        count, of = self.count, self.of
+        count = self.count
+        of = self.of
         if self.kind == "path":
             sentence = path_sentence(
                 self.words,
@@ -389,7 +390,7 @@ def _reasons(precedents: Precedents, lists: WalkLists, pieces: list[Piece]) -> I
     """What pieces of evidence say, as reasons, the most important first."""
     graph = precedents.state.graph
     relation_in_words = graph.relation_name(precedents.query.relation)
-    for piece, share in _shares(precedents.state, precedents.query.relation, pieces):
+    for piece, share in _shares(precedents.state, pieces):
         kind = KINDS[piece.kind]
         words = relation_in_words
         if kind == "path":
@@ -430,7 +431,7 @@ class Piece:
     worth: float
 
 
-def _shares(state: State, relation: int, pieces: list[Piece]) -> Iterator[tuple[Piece, float]]:
+def _shares(state: State, pieces: list[Piece]) -> Iterator[tuple[Piece, float]]:
     """The pieces that count, with their shares of the score, in the order of adding up.
 
     For "sum" (equation 1) a share is what the piece is worth. For "noisy-or" (see
@@ -455,7 +456,7 @@ def _shares(state: State, relation: int, pieces: list[Piece]) -> Iterator[tuple[
             yield piece, piece.worth
         return
 
-    combination = combination_of(state, relation)
+    combination = settings.combined
     weights = combination.kinds.as_tuple()
     by_kind: list[list[Piece]] = []
     strengths = []

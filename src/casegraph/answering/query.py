@@ -33,7 +33,7 @@ from casegraph.answering.weights import (
 from casegraph.graph.arrays import Counts, Floats, Ids, ids
 from casegraph.graph.directions import is_inverse, relation_of
 from casegraph.running import threads
-from casegraph.settings import Combination, RelationTuning, Settings
+from casegraph.settings import Calibration, Combination, Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import nearest
@@ -67,7 +67,7 @@ def answers(
 
     entities     (queries,)  the entity of each query; -1 if it was never seen
     hidden       (queries,)  for each query a known answer to be treated as unknown, or -1
-    combination  how to combine evidence; by default, as the settings say for this relation
+    combination  how to combine evidence; by default, as the settings say
     """
     query = relation_query(state, relation, entities, combination)
     offsets, found, scores, exact, _ = kernels.answers(
@@ -146,7 +146,7 @@ def standings(
     targets      offsets and entities: which answers of each query to rank, sorted
     known        offsets and entities: which answers to pass over when another is ranked, sorted
     hidden       for each query a known answer to be treated as unknown, or -1
-    combination  how to combine evidence; by default, as the settings say for this relation
+    combination  how to combine evidence; by default, as the settings say
     """
     relation, entities = query
     prepared = relation_query(state, relation, entities, combination)
@@ -198,14 +198,14 @@ def relation_query(
 ) -> RelationQuery:
     """What to walk for the queries (entity, relation, ?), best first.
 
-    combination  how to combine evidence; by default, as the settings say for this relation
+    combination  how to combine evidence; by default, as the settings say
 
     Path types of equal weight are in the order of `name_order`.
 
     If all entities walk the same list, it is made once for each state and relation: it takes less
     memory than the graph and the counts that it is made from.
     """
-    chosen = combination or combination_of(state, relation)
+    chosen = combination or state.settings.combined
     if state.settings.neighbours is not None:
         lists = _lists_of_neighbours(state, relation, entities)
         return _prepared(state, relation, lists, chosen)
@@ -221,22 +221,16 @@ def relation_query(
     return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)
 
 
-def tuning_of(state: State, relation: int) -> RelationTuning | None:
-    """What was chosen for a relation, which is a direction; None if nothing is tuned."""
+def calibration_of(state: State, relation: int) -> Calibration | None:
+    """How probable answers of a relation are, which is a direction; None if nothing is tuned."""
     tuning = state.settings.tuning
     if tuning is None:
         return None
     name = state.graph.relations[relation_of(relation)]
     inverse = bool(is_inverse(relation))
-    return state.derived(("tuning", relation), lambda: tuning.of(name, inverse=inverse))
-
-
-def combination_of(state: State, relation: int) -> Combination:
-    """How the evidence for answers of a relation is combined."""
-    tuned = tuning_of(state, relation)
-    if tuned is None or tuned.combination is None:
-        return state.settings.combined
-    return tuned.combination
+    return state.derived(
+        ("calibration", relation), lambda: tuning.calibration_of(name, inverse=inverse)
+    )
 
 
 def query_options(settings: Settings, combination: Combination) -> kernels.QueryOptions:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from casegraph.answering.notebook import answers_as_html
 from casegraph.answering.probability import probability
-from casegraph.answering.query import tuning_of
+from casegraph.answering.query import calibration_of
 from casegraph.answering.rendering import ShownAnswer, question
 from casegraph.frames import Tabular
 from casegraph.graph.directions import is_inverse, relation_of
@@ -145,8 +145,7 @@ def named_answers(
     asked, direction = query
     relation = state.graph.relations[relation_of(direction)]
     inverse = bool(is_inverse(direction))
-    tuned = tuning_of(state, direction)
-    calibration = None if tuned is None else tuned.calibration
+    calibration = calibration_of(state, direction)
 
     answers: list[Answer] = []
     is_first = True

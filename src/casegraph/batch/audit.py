@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.answering.probability import probability as calibrated
-from casegraph.answering.query import Found, Standings, answers, standings, tuning_of
+from casegraph.answering.query import Found, Standings, answers, calibration_of, standings
 from casegraph.answering.results import Answer
 from casegraph.answering.state import State
 from casegraph.batch.completion import (
@@ -175,10 +175,10 @@ def _best_other(best: Found, tail: int) -> _Scored:
 
 def _probability(state: State, relation: int, score: float, *, is_first: bool) -> float | None:
     """How probable an answer is; 0 if it was not found."""
-    tuned = tuning_of(state, relation)
-    if tuned is None or tuned.calibration is None:
+    calibration = calibration_of(state, relation)
+    if calibration is None:
         return probability(state.settings, score)
-    return calibrated(tuned.calibration, score, is_first=is_first) if score else 0.0
+    return calibrated(calibration, score, is_first=is_first) if score else 0.0
 
 
 def _order(found: Finding) -> tuple[float, str, str, str]:

@@ -253,10 +253,8 @@ def _probability(settings: Settings, answer: Answer) -> float | None:
 
 def _record(state: State, answer: Answer, *, exact: bool, explain: bool) -> dict[str, Any]:
     """A proposed fact and what speaks for it, for JSON."""
-    if answer.inverse:
-        head, tail = answer.entity, answer.asked
-    else:
-        head, tail = answer.asked, answer.entity
+    head = answer.entity if answer.inverse else answer.asked
+    tail = answer.asked if answer.inverse else answer.entity
     record: dict[str, Any] = {
         "head": head,
         "relation": answer.relation,

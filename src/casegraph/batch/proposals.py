@@ -76,9 +76,8 @@ def _why(cases: CaseBase, records: list[dict[str, Any]]) -> list[tuple[str, str]
     answers = []
     for record in records:
         is_about_head = record["asked"] == "head"
-        asked, entity = record["head"], record["tail"]
-        if is_about_head:
-            asked, entity = entity, asked
+        asked = record["tail"] if is_about_head else record["head"]
+        entity = record["head"] if is_about_head else record["tail"]
         answer = Answer(
             asked=asked,
             relation=record["relation"],

@@ -75,7 +75,8 @@ def batches_of(
             found = arrived.get(timeout=waiting)
         except Empty:
             yield batch
-            batch, until = Batch(), None
+            batch = Batch()
+            until = None
             continue
         if isinstance(found, _End):
             if batch.lines:
@@ -90,7 +91,8 @@ def batches_of(
             until = monotonic() + seconds
         if every is not None and batch.lines >= every:
             yield batch
-            batch, until = Batch(), None
+            batch = Batch()
+            until = None
 
 
 def _standard_input() -> Place:

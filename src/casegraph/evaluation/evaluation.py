@@ -150,10 +150,9 @@ class Questions:
     def fact(self, row: int) -> Fact:
         """The fact whose head or tail was asked for."""
         direction, entity, target = self.rows[row].tolist()
-        if is_inverse(direction):
-            head, tail = target, entity
-        else:
-            head, tail = entity, target
+        asks_for_head = bool(is_inverse(direction))
+        head = target if asks_for_head else entity
+        tail = entity if asks_for_head else target
         relation = self.relations[relation_of(direction)]
         return Fact(self.entities[head], relation, self.entities[tail])
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.answering.probability import probability
-from casegraph.answering.query import new_answers, tuning_of
+from casegraph.answering.query import calibration_of, new_answers
 from casegraph.answering.ranking import Targets
 from casegraph.answering.state import State
 from casegraph.graph.arrays import Flags, Floats
@@ -72,23 +72,22 @@ class Bin(NamedTuple):
 def first_answers(state: State, targets: Targets) -> Reliability:
     """The first answer to each question of a task that the graph does not have."""
     entities, targets_asked = targets.asked.T
-    tuned = None if targets.relation is None else tuning_of(state, targets.relation)
-    if targets.relation is None or tuned is None or tuned.calibration is None:
+    tuning = state.settings.tuning
+    if targets.relation is None or tuning is None:
         return _reliability([])
+    calibration = calibration_of(state, targets.relation) or tuning.calibration
     is_seen = entities < len(state.graph.entities)
     asked = np.where(is_seen, entities, -1).astype(np.int32)
     known = [set(state.graph.answers(entity, targets.relation).tolist()) for entity in asked]
     facts = {(entity, answer) for entity, answer in targets.known.tolist()}
     new = new_answers(state, (targets.relation, asked), known, first=1)
 
-    tuning = state.settings.tuning
-    missing = 0.0 if tuning is None else tuning.missing
     known_counts = np.array([len(answers) for answers in known], dtype=np.int64)
-    chances = chance_to_be_asked_for(known_counts + 1, missing)
+    chances = chance_to_be_asked_for(known_counts + 1, tuning.missing)
     rows = []
     for place, its_new in enumerate(new):
         for answer, score in its_new:
-            said = probability(tuned.calibration, score, is_first=True)
+            said = probability(calibration, score, is_first=True)
             is_right = (int(entities[place]), answer) in facts
             is_asked = answer == targets_asked[place]
             rows.append((said, is_right, said * chances[place], is_asked))

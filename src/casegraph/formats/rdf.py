@@ -24,7 +24,7 @@ from urllib.parse import quote, unquote
 from casegraph.errors import CasegraphError, MalformedFact, quoted
 from casegraph.formats.sources import PIECE_BYTES, PieceReader, Place, pieces_of
 from casegraph.graph.descriptions import Description
-from casegraph.graph.facts import Fact, problem_of
+from casegraph.graph.facts import Fact, fits_utf8, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -97,7 +97,7 @@ def n_triples(
     """Facts and descriptions as N-Triples, which `read_rdf` reads back as they are."""
     for number, (head, relation, tail) in enumerate(facts, start=1):
         for part in (head, relation, tail):
-            if problem_of(part) or not _is_text(part):
+            if problem_of(part) or not fits_utf8(part):
                 problem = "a name that is blank, or has a tab, line end or lone surrogate"
                 raise MalformedFact(name, number, f"{problem}, cannot be written: {quoted(part)}")
         is_label = relation in LABELS or relation == OUR_TYPE
@@ -122,15 +122,6 @@ def term(name: str, *, is_predicate: bool = False) -> str:
 
 def _encoded(name: str) -> str:
     return f"<{OURS}{quote(name, safe='')}>"
-
-
-def _is_text(name: str) -> bool:
-    """Whether a name can be written in UTF-8."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class _Terms:

@@ -27,7 +27,7 @@ from casegraph.formats.json_lines import described_lines, fact_lines
 from casegraph.formats.rdf import n_triples
 from casegraph.formats.registry import format_of, names_file
 from casegraph.formats.sources import Place, name_of, opened
-from casegraph.graph.facts import problem_of
+from casegraph.graph.facts import fits_utf8, problem_of
 from casegraph.storage.disk import atomic_write
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _checked(facts: Rows, name: str) -> Iterator[tuple[str, str, str]]:
     """The same facts; `MalformedFact` at a name that would not read back as it is."""
     for number, fact in enumerate(facts, start=1):
         for part in fact:
-            if problem_of(part) or "\0" in part or not _is_text(part):
+            if problem_of(part) or "\0" in part or not fits_utf8(part):
                 problem = (
                     "a name that is blank, or has a tab, line end, NUL or lone surrogate, "
                     "cannot be written"
@@ -236,14 +236,6 @@ def _checked(facts: Rows, name: str) -> Iterator[tuple[str, str, str]]:
                 shown = quoted("\t".join(fact))
                 raise MalformedFact(name, number, f"{problem}: {shown}")
         yield fact
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 _FACTS_ONLY: dict[str, Callable[[Any, str], Lines]] = {"tsv": tsv_lines, "csv": _csv_lines}

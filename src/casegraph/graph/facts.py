@@ -65,6 +65,15 @@ def check_names(new: Iterable[str], facts: Sequence[tuple[str, str, str]], first
                 raise MalformedFact("facts", number, f"{problem}: {quoted(repr(tuple(fact)))}")
 
 
+def fits_utf8(name: str) -> bool:
+    """Whether a name can be written in UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def problem_of(name: str) -> str:
     """Why a text is no name that we take in; empty if it is one."""
     if not name.strip():

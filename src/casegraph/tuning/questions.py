@@ -20,7 +20,7 @@ from casegraph.tuning.calibration import Observed
 FIRST = 10  # answers of a question from which probabilities are learned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from casegraph.answering.state import State
     from casegraph.graph.arrays import Counts, Floats, Ids
@@ -76,14 +76,11 @@ class Questions:
             found[places] = 1 / filtered_ranks(state, targets, combination).realistic
         return found
 
-    def observed(self, state: State, combination: Callable[[int], Combination]) -> Observed:
-        """The first answers to each question that are no facts, or that were held out.
-
-        combination  how to combine the evidence for each direction
-        """
+    def observed(self, state: State, combination: Combination) -> Observed:
+        """The first answers to each question that are no facts, or that were held out."""
         rows: list[tuple[int, float, bool, bool, int]] = []
         for direction, places in self.by_direction():
-            rows += self._observed(state, direction, places, combination(direction))
+            rows += self._observed(state, direction, places, combination)
         columns = zip(*rows, strict=True) if rows else [()] * len(Observed._fields)
         directions, scores, is_first, is_asked, known = map(np.array, columns)
         return Observed(

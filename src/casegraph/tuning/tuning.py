@@ -3,8 +3,8 @@ Tuning: ask a graph for facts that it has, and choose what answers them best.
 
 A sample of facts is held out (`sample`), the rest is counted once, and the questions that the
 sample gives are ranked with each way of `grid`. How far to walk is chosen first, then how to
-combine evidence: for the graph, and for each direction of a relation that has enough questions
-(`choice`). The scores of the answers are then made into probabilities (`calibration`).
+combine evidence (`choice`), for all relations alike. The scores of the answers are then made into
+probabilities (`calibration`).
 
 What is chosen depends on the facts alone, not on their order, and not on a clock.
 """
@@ -20,7 +20,7 @@ from casegraph.graph.arrays import Floats
 from casegraph.graph.directions import is_inverse, relation_of
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
-from casegraph.settings import Calibration, Combination, RelationTuning, Settings, Tuning
+from casegraph.settings import Calibration, Combination, RelationCalibration, Settings, Tuning
 from casegraph.tuning import grid
 from casegraph.tuning.calibration import calibrated
 from casegraph.tuning.choice import best_unless_by_chance, better
@@ -51,10 +51,9 @@ def tuned(
     state.statistics.prepare(np.unique(questions.directions).tolist(), show)
 
     bench = Bench(state, questions.first(2 * TO_CHOOSE_BY), show)
-    usual = best_length(bench, lengths)
-    combination, of_directions = best_combinations(bench, usual)
+    combination = best_combination(bench, best_length(bench, lengths))
 
-    observed = questions.observed(state, lambda one: of_directions.get(one, combination))
+    observed = questions.observed(state, combination)
     curves = calibrated(observed)
     show("tuning", MOST_WAYS, MOST_WAYS)
     if curves is None:
@@ -63,7 +62,7 @@ def tuned(
     tuning = Tuning(
         combination=combination,
         calibration=curves.overall,
-        relations=tuple(_of_relations(graph, of_directions, curves.by_direction)),
+        relations=tuple(_of_relations(graph, curves.by_direction)),
         missing=curves.missing,
         facts=len(graph),
         sample=len(sample.facts),
@@ -100,32 +99,29 @@ def best_length(bench: Bench, lengths: list[int]) -> Combination:
     return by_length[best_unless_by_chance(ranks, usual)]
 
 
-def best_combinations(
-    bench: Bench, usual: Combination
-) -> tuple[Combination, dict[int, Combination]]:
-    """The best way to combine for the graph, and those of directions that have a better one."""
-    for_graph = usual
+def best_combination(bench: Bench, usual: Combination) -> Combination:
+    """The best way to combine evidence; the usual way stays unless another is surely better.
+
+    One for all relations: on FB122 the sample misleads single relations.
+    """
+    chosen = usual
     for _ in range(grid.ROUNDS):
-        variants = grid.variants(for_graph)
-        ranks = [bench.ranks(one) for one in variants]
-        best = better(bench.ranks(for_graph), ranks, grid.ROUNDS * WAYS_OF_ROUND)
+        variants = grid.variants(chosen)
+        ranks = [bench.ranks(variant) for variant in variants]
+        best = better(bench.ranks(chosen), ranks, comparisons=grid.ROUNDS * WAYS_OF_ROUND)
         if best is None:
             break
-        for_graph = variants[best]
-
-    # Relations do not leave the choice of the graph: on FB122 the sample misleads them.
-    return for_graph, {}
+        chosen = variants[best]
+    return chosen
 
 
 def _of_relations(
-    graph: Graph, combinations: dict[int, Combination], calibrations: dict[int, Calibration]
-) -> Iterator[RelationTuning]:
-    """What was chosen for directions, in the order of names."""
-    chosen = combinations.keys() | calibrations.keys()
-    for direction in sorted(chosen, key=graph.relation_name):
-        yield RelationTuning(
+    graph: Graph, calibrations: dict[int, Calibration]
+) -> Iterator[RelationCalibration]:
+    """The calibrations of directions, in the order of names."""
+    for direction in sorted(calibrations, key=graph.relation_name):
+        yield RelationCalibration(
             relation=graph.relations[relation_of(direction)],
             inverse=bool(is_inverse(direction)),
-            combination=combinations.get(direction),
-            calibration=calibrations.get(direction),
+            calibration=calibrations[direction],
         )

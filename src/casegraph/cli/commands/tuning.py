@@ -60,16 +60,10 @@ def _tuned(cases: CaseBase, chosen: Chosen) -> Result:
 
 
 def _choices(settings: Settings, tuning: Tuning) -> Iterator[tuple[str, str, Any]]:
-    """What was chosen, for all relations and for those with a choice of their own."""
-    from casegraph.graph.directions import INVERSE
-
+    """What was chosen."""
     yield "facts asked for", EVERYTHING, tuning.sample
     yield "steps of the longest paths", EVERYTHING, settings.max_length
     yield "combination", EVERYTHING, _in_words(tuning.combination)
-    for own in tuning.relations:
-        if own.combination is not None:
-            name = own.relation + INVERSE if own.inverse else own.relation
-            yield "combination", name, _in_words(own.combination)
     yield "missing answers for each known", EVERYTHING, tuning.missing
 
 

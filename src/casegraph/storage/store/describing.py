@@ -100,11 +100,10 @@ def _tuning(state: State) -> Iterator[Row]:
     tuning = state.settings.tuning
     if tuning is None:
         return
-    combinations = sum(own.combination is not None for own in tuning.relations)
     yield "facts it was tuned to", "", tuning.facts
     yield "facts that tuning asked for", "", tuning.sample
     yield "steps of the longest paths by tuning", "", tuning.combination.longest
-    yield "relations tuned apart", "", combinations
+    yield "relations with probabilities of their own", "", len(tuning.relations)
     facts = len(state.graph)
     if tuning.is_outgrown_by(facts):
         yield "facts came or went since; tune it again", "", abs(facts - tuning.facts)
