@@ -308,7 +308,8 @@ class _SerialNumbers:
         """The id of each serial number; `ValueError` if one has none."""
         if (serials < 0).any() or (serials >= len(self._ids)).any():
             raise ValueError("facts name entities or relations that do not exist")
-        found = self._ids[serials]
+        # Not `self._ids[serials]`: without memory for its buffer, NumPy 2.4 crashes there.
+        found = self._ids.take(serials)
         if (found == NO_ID).any():
             raise ValueError("facts name entities or relations that do not exist")
         return found
