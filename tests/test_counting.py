@@ -120,7 +120,16 @@ GROWING = [
     *(("e1", "r0", tail) for tail in ("e0", "e1", "e2")),
 ]
 
+# The first fact is the only one of e1, and goes: the steps of the rest are just enough.
+LEAVING = [
+    *(("e0", "r0", tail) for tail in ("e1", "e0", "e2", "e3", "e4")),
+    ("e0", "r1", "e4"),
+    ("e2", "r0", "e0"),
+    ("e3", "r0", "e3"),
+]
 
+
+@example(LEAVING, 53)
 @example(GROWING, 110)
 @example(GROWING, 180)
 @given(fact_lists(least=8, most=20), st.integers(20, 400))
