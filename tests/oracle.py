@@ -573,7 +573,8 @@ def facts_of_answers(
             own = {
                 other for other in others if has_other_asker(seen, entity, relation, other) == slot
             }
-            piece = (len(own & known) + 5 * in_both) / (len(own) + doubt + 5)
+            share = (len(own & known) + 5 * in_both) / (len(own) + doubt + 5)
+            piece = 0.3 * share
             if piece >= LEAST_WORTH:
                 worth.setdefault(candidate, []).append(piece)
     return worth

@@ -136,7 +136,7 @@ def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version(
         oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False, likeness=False
     )
     weights = asdict(kinds)
-    expected = {name: oracle.combined(said, weights, 0.2, 0.7, 5) for name, said in pieces.items()}
+    expected = {name: oracle.combined(said, weights, 0.05, 0.7, 5) for name, said in pieces.items()}
     found = {answer.entity: answer.score for answer in cases.ask("actor", "people", top=-1)}
     assert found == pytest.approx(expected, rel=1e-12)
     assert len(found) == 300

@@ -24,9 +24,9 @@ struct QueryOptions {
   Count support = 2;        // a shared fact counts for an answer that at least so many others gave
   double habit = 0.1;       // the weight of what all entities answer
   bool sum = false;         // add the evidence up, or combine it as a discounted noisy-or
-  double discount = 0.2;    // the weight of each next best piece of one kind
+  double discount = 0.05;   // the weight of each next best piece of one kind
   double across = 0.7;      // the weight of each next best kind
-  ByKind weights{1, 1, 1.5, 1, 0.4, 1};
+  ByKind weights{1, 0.5, 5, 1.4, 0.7, 1};
   int best = 5;               // how many pieces of a kind count
   Count nearest = 20;         // how many neighbours answer
   Count most_sharers = 2000;  // a fact that more entities have says nothing about likeness

@@ -113,7 +113,10 @@ class KnownAnswers {
   }
 
  private:
-  static constexpr double most_worth = 0.2;   // of the nearest candidate
+  static constexpr double most_worth = 0.2;  // of the nearest candidate
+  // What a fact is worth if all entities that have it are answers. A path type is judged by many
+  // entities, a fact by the few answers of one: a precise path must count for more.
+  static constexpr double most_worth_of_fact = 0.3;
   static constexpr double trust_in_both = 5;  // how many entities of its own slot the share in
                                               // both slots counts as much as
 
@@ -230,7 +233,7 @@ class KnownAnswers {
       use(group.relation, group.tail, answer, piece, group.answers - 1, all);
   }
 
-  // The share of answers among the entities in a slot, drawn towards their share in both slots.
+  // By the share of answers among the entities in a slot, drawn towards their share in both slots.
   Piece worth_in(const std::array<Tally, 2>& slots, std::size_t slot) const {
     const auto number = [](Count count) { return static_cast<double>(count); };
     const double answers = number(slots[0].answers + slots[1].answers);
@@ -239,7 +242,8 @@ class KnownAnswers {
     const double in_both = answers / (answers + others + doubt);
     const double own = number(slots[slot].answers);
     const double own_all = own + number(slots[slot].others);
-    return Piece((own + trust_in_both * in_both) / (own_all + doubt + trust_in_both));
+    const double share = (own + trust_in_both * in_both) / (own_all + doubt + trust_in_both);
+    return Piece(most_worth_of_fact * share);
   }
 
   Count reciprocal_norm(Id entity) const {

@@ -46,10 +46,10 @@ class KindWeights:
     """
 
     path: float = 1.0
-    shared_fact: float = 1.0
-    answers_fact: float = 1.5
-    near_answers: float = 1.0
-    neighbours: float = 0.4
+    shared_fact: float = 0.5
+    answers_fact: float = 5.0
+    near_answers: float = 1.4
+    neighbours: float = 0.7
     habit: float = 1.0
 
     def __post_init__(self) -> None:
@@ -255,7 +255,7 @@ class Settings:
     weight: Weight = "right"
     doubt: float = 5.0
     combination: Literal["noisy-or", "sum"] = "noisy-or"
-    discount: float = 0.2
+    discount: float = 0.05
     across: float = 0.7
     best: int = 5
     loop_free: bool = True

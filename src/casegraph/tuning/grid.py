@@ -19,13 +19,13 @@ MOST_WALKS = 1e10  # of a length that is more than usual; counting takes some se
 ADDED_UP = (0.5, 1.0)  # discounts within a kind and across kinds with which most evidence counts
 DISCOUNTS = (
     (0.05, 0.05),
-    (0.05, 0.3),
+    (0.2, 1.0),
     ADDED_UP,
     (1.0, 1.0),
 )
 KINDS = (
-    {"shared_fact": 0.4, "answers_fact": 2.5},
-    {"shared_fact": 0.7, "answers_fact": 2.0, "near_answers": 2.0, "neighbours": 0.8},
+    {"shared_fact": 0.2, "answers_fact": 8.0},
+    {"shared_fact": 1.0, "near_answers": 1.0, "neighbours": 0.4},
     {"neighbours": 0.0},
 )
 ROUNDS = 2  # of changing the discounts or the weights of kinds
