@@ -15,6 +15,7 @@ from casegraph.cli.output import Result, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, UnreadableFile
 from casegraph.formats.reading import Facts
+from casegraph.graph.batches import Batched, batches_of
 
 EVERY = "Write an update after every N lines of a stream."
 SECONDS = "Write an update at the latest S seconds after a line came."
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from casegraph.cli.group import Chosen
     from casegraph.cli.reading import Read
     from casegraph.cli.sources import Content
+    from casegraph.graph.batches import Batch
     from casegraph.graph.descriptions import Description
-    from casegraph.graph.facts import Fact
     from casegraph.storage.store.store import CaseStore
 
 
@@ -336,10 +337,14 @@ def _opened(folder: str) -> CaseStore:
     return CaseStore.open(folder)
 
 
-def _facts_of_all(contents: Iterable[Content], described: list[Description]) -> Iterator[Fact]:
+def _facts_of_all(contents: Iterable[Content], described: list[Description]) -> Batched:
     """The facts of all sources; fills `described`, and says what was skipped or left out."""
+    return Batched(_batches_of_all(contents, described))
+
+
+def _batches_of_all(contents: Iterable[Content], described: list[Description]) -> Iterator[Batch]:
     for content in contents:
-        yield from content.facts
+        yield from batches_of(content.facts)
         described += content.described
         if isinstance(content.facts, Facts):
             for line in _passed_over(content.facts):
