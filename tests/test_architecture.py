@@ -71,6 +71,7 @@ LAYERS = [
     "batch",
     "evaluation",
     "cli.output",
+    "cli.configuration",
     "cli.progress",
     "cli.reading",
     "cli.counted_files",

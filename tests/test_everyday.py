@@ -234,6 +234,65 @@ def test_labels_and_probabilities_go_together(here: Path) -> None:
     assert records(asked)[0]["probability"] == best.probability
 
 
+def test_a_notebook_shows_labels_where_there_are_any() -> None:
+    cases = CaseBase()
+    cases.update(add=drugs())
+    names = {"drug 4": "Aspirin", "disease 0": "Head<ache>", "treats": "heals", "drug 0": "Old"}
+    cases.update(describe=[Description(name, label) for name, label in names.items()])
+    answers = cases.ask("Aspirin", "heals")
+    page = answers._repr_html_()
+    assert "Aspirin" in page
+    assert "heals" in page
+    assert "Head&lt;ache&gt;" in page
+    assert "disease 1" in page  # which has none
+    assert "drug 4" not in page
+    explanation = cases.explain(answers[0])
+    assert "Old" in explanation._repr_html_()
+    assert "drug 4" not in explanation._repr_html_()
+    assert answers[0].entity == "disease 0"
+    assert "labelled" not in explanation.as_dict()
+    assert explanation.as_dict()["answer"]["entity"] == "disease 0"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["relations", "drugs.tsv"],
+        ["search", "drugs.tsv", "drug"],
+        ["ask", "drugs.tsv", "drug 4", "treats"],
+        ["similar", "drugs.tsv", "drug 4"],
+        ["info", "drugs.tsv"],
+        ["audit", "drugs.tsv"],
+        ["facts", "drugs.tsv"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_is_printed_as_a_table_can_be_written_as_one(here: Path, arguments: list[str]) -> None:
+    from pyarrow import parquet
+
+    Path("drugs.tsv").write_text("\n".join("\t".join(fact) for fact in drugs()), encoding="utf-8")
+    rows = records(arguments)
+    for ending in ("csv", "tsv", "jsonl", "json", "parquet"):
+        done = run(*arguments, "--out", f"table.{ending}")
+        assert (done.exit_code, done.stdout) == (0, ""), done.stderr
+        assert f"table.{ending}: {len(rows):,} rows written" in done.stderr
+    lines = Path("table.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    with Path("table.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(rows)
+    assert parquet.read_table("table.parquet").num_rows == len(rows)
+    printed = run(*arguments, "--format", "json").stdout
+    assert Path("table.json").read_text(encoding="utf-8") == printed
+
+
+def test_an_ending_that_contradicts_the_format_is_an_error(here: Path) -> None:
+    for ending, form in (("csv", "json"), ("json", "tsv"), ("xlsx", "csv")):
+        done = run("relations", "world", "--out", f"table.{ending}", "--format", form)
+        assert done.exit_code == 1
+        assert done.stderr.count("\n") == 1
+    assert list(here.iterdir()) == []
+
+
 def test_a_proposal_of_a_type_is_as_probable_as_the_answer(here: Path) -> None:
     cases = CaseBase()
     cases.update(add=world.facts())

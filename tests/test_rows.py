@@ -192,7 +192,7 @@ good_triples = st.lists(triple_lines, max_size=15).map(b"".join)
 
 
 @given(
-    before_wrong, st.none() | wrong_triples, before_wrong, st.sampled_from(["leave out", "keep"])
+    good_triples, st.none() | wrong_triples, good_triples, st.sampled_from(["leave out", "keep"])
 )
 def test_n_triples_are_the_same_in_blocks_and_fact_by_fact(
     before: bytes, wrong: bytes | None, after: bytes, literals: str

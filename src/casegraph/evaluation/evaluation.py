@@ -25,6 +25,7 @@ from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.plots import Bar, picture, ranks_panel, relations_panel
 from casegraph.evaluation.ranking import TIES, metrics
 from casegraph.evaluation.reliability import Reliability, first_answers
 from casegraph.execution.executor import HERE, Executor
@@ -48,7 +49,7 @@ Sides = Literal["both", "head", "tail"]
 
 def evaluate(  # noqa: PLR0913
     benchmark: Benchmark,
-    settings: Settings,
+    settings: Settings | None = None,
     *,
     split: str = "test",
     graph_split: str | Path | None = None,
@@ -61,6 +62,8 @@ def evaluate(  # noqa: PLR0913
 ) -> "Evaluation":
     """Ask for every fact of a split, and rank the answers.
 
+    benchmark    of a folder (`Benchmark.open`), or of frames and other facts (`Benchmark.of`)
+    settings     how to answer; by default ours
     split        the facts to ask for
     graph_split  the facts to answer from: a split, or the path of a file of facts or of a store;
                  by default the graph of the benchmark (see `Benchmark.graph`)
@@ -79,7 +82,7 @@ def evaluate(  # noqa: PLR0913
         questions = questions_of(files, split, sides, limit)
         known = directed(files.known, sides)
     with _phase(phases, "build"):
-        case_base = CaseBase(settings)
+        case_base = CaseBase(settings or Settings())
         case_base.update(add=files.facts(source))
     if tune:
         with _phase(phases, "tune"):
@@ -98,7 +101,7 @@ def evaluate(  # noqa: PLR0913
             reliability = Reliability.joined(list(firsts))
 
     return Evaluation(
-        benchmark=benchmark.folder.resolve().name,
+        benchmark=benchmark.name,
         split=split,
         graph=Path(source).name,
         sides=sides,
@@ -216,6 +219,19 @@ class Evaluation(Tabular):
             }
             for (direction, entity, target), rank, optimistic, pessimistic in rows
         ]
+
+    def svg(self) -> str:
+        """A picture: the MRR of relations, ranks, and reliability if there are probabilities."""
+        bars = []
+        relation_of_question = relation_of(self.questions.rows[:, 0])
+        for relation in np.unique(relation_of_question).tolist():
+            ranks = self.ranks.realistic[relation_of_question == relation]
+            name = self.questions.relations[relation]
+            bars.append(Bar(name, len(ranks), float(np.mean(1 / ranks))))
+        panels = [relations_panel(bars), ranks_panel(self.ranks.realistic)]
+        if self.reliability is not None:
+            panels.append(self.reliability.panel())
+        return picture(panels)
 
     @property
     def queries_per_second(self) -> float:

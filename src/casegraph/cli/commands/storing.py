@@ -46,6 +46,8 @@ def build(
 ) -> Result:
     """Make a store of the facts of SOURCES, tune it, and count everything that questions need.
 
+    If it is interrupted, the same command goes on.
+
     \b
     Example:
         casegraph build world --into scientists
@@ -55,14 +57,20 @@ def build(
     from casegraph.storage.store.store import CaseStore
 
     with CaseStore.open(folder, chosen(folder)) as store, progress() as show:
-        if store.sequence:
-            problem = "is a store already; give its facts with 'casegraph add'"
-            if not generation_paths(Path(folder)):
-                problem += ", and count what it has with 'casegraph compact'"
-            raise CasegraphError(f"{folder}: {problem}")
+        is_begun = store.sequence > 0
+        problem = f"{folder}: is a store already; give its facts with 'casegraph add'"
+        if is_begun and generation_paths(Path(folder)):
+            raise CasegraphError(problem)
         described: list[Description] = []
         facts = _facts_of_all((content_of(source, read) for source in sources), described)
-        update = store.update(add=counted(facts, show), describe=described)
+        if is_begun:
+            step = store.state.updated(counted(facts, show))
+            if len(step.change) or not step.update.repeated:
+                raise CasegraphError(f"{problem}, and count it with 'casegraph compact'")
+            note(f"{folder}: has these facts already; going on with tuning and counting")
+            update = step.update
+        else:
+            update = store.update(add=counted(facts, show), describe=described)
         if tune and store.settings.can_be_tuned:
             store.tune(show, keep_length=chosen.length_is_given)
         store.compact(show)
