@@ -2,6 +2,8 @@
 
 import csv
 import json
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,81 @@ def test_a_biologist_completes_a_spreadsheet(here: Path) -> None:
     probabilities = [float(row["probability"]) for row in table]
     assert probabilities == sorted(probabilities, reverse=True)
     assert sorted(path.name for path in here.iterdir()) == ["drugs.csv", "new.csv"]
+
+
+def test_a_thousand_proposals_open_in_a_spreadsheet(here: Path) -> None:
+    facts = []
+    for number in range(1000):
+        drug = f'=drug;"é", {number}'
+        facts.append(("class", drug, f"@class {number % 7}"))
+        if number % 2:
+            facts.append(("treats", drug, f"-disease {number % 7} ß"))
+    with Path("drugs.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("relation", "head", "tail"), *facts])
+    proposing = ["complete", "drugs.csv", "--relations", "treats", "--best", "1000"]
+    assert run(*proposing, "--out", "new.csv").exit_code == 0
+    with Path("new.csv").open(encoding="utf-8-sig", newline="") as file:
+        written = list(csv.reader(file))
+    assert len(written) == 1001
+    assert all(row[0].startswith('\'=drug;"é", ') for row in written[1:])
+
+    office = shutil.which("soffice") or shutil.which("libreoffice")
+    if office is None:
+        pytest.skip("LibreOffice is not installed")
+    command = [
+        office,
+        f"-env:UserInstallation=file://{here}/profile",
+        "--headless",
+        "--infilter=CSV:44,34,76,1",
+        "--convert-to",
+        "csv:Text - txt - csv (StarCalc):44,34,76,1",
+        "--outdir",
+        "again",
+        "new.csv",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert "warn" not in done.stderr.lower()
+    with Path("again/new.csv").open(encoding="utf-8", newline="") as file:
+        again = list(csv.reader(file))
+    assert [row[:3] for row in again] == [row[:3] for row in written]
+
+
+def test_a_neo4j_user_gives_nodes_and_relationships(here: Path) -> None:
+    Path("drugs.csv").write_text(
+        "drugId:ID(Drug),name,:LABEL\n1,Aspirin,Drug\n2,Ibuprofen,Drug\n3,Naproxen,Drug\n"
+    )
+    Path("diseases.csv").write_text(
+        "diseaseId:ID(Disease),name,:LABEL\n1,Headache,Disease\n2,Fever,Disease\n"
+    )
+    Path("treats.csv").write_text(
+        ":START_ID(Drug),dose:float,:END_ID(Disease),:TYPE\n"
+        "1,0.5,1,TREATS\n1,0.5,2,TREATS\n2,0.4,1,TREATS\n2,0.4,2,TREATS\n3,0.2,1,TREATS\n"
+    )
+    sources = ["drugs.csv", "diseases.csv", "treats.csv"]
+    assert run("build", *sources, "--into", "store").exit_code == 0
+    asked = ["ask", "store", "naproxen", "TREATS", "--type", "Disease", "--known", "exclude"]
+    (best, *_) = records(asked)
+    assert (best["entity"], best["label"]) == ("Disease:2", "Fever")
+    assert run("export", "store", "kg.csv", "--to", "neo4j").exit_code == 0
+    assert run("build", "kg_nodes.csv", "kg_relationships.csv", "--into", "again").exit_code == 0
+    assert records(["ask", "again", *asked[2:]]) == records(asked)
+
+
+def test_a_researcher_splits_evaluates_and_draws(here: Path) -> None:
+    assert run("split", "world", "--into", "folder", "--seed", "1").exit_code == 0
+    done = run(
+        *["evaluate", "folder", "--no-tune", "--limit", "50", "--per-relation"],
+        *["--ranks", "ranks.parquet", "--plot", "ranks.svg", "--out", "metrics.csv"],
+    )
+    assert done.exit_code == 0, done.stderr
+    assert sorted(path.name for path in here.iterdir()) == [
+        "folder",
+        "metrics.csv",
+        "ranks.parquet",
+        "ranks.svg",
+    ]
+    paper = run("evaluate", "folder", "--settings", "paper")
+    assert "say whose settings are meant with --dataset" in paper.stderr
 
 
 @pytest.mark.parametrize("ending", ["tsv", "csv", "parquet", "jsonl"])

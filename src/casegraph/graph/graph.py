@@ -161,12 +161,16 @@ class Graph:
     def prominence(self) -> Ids:
         """The rank of each entity by the number of its facts, most first, ties in name order."""
         if self._prominence is None or len(self._prominence) < len(self.entities):
-            degrees = np.zeros(len(self.entities), dtype=np.int64)
-            for edges in self._edges:
-                degrees[edges.heads] += np.diff(edges.offsets)
-            order = np.lexsort((self.entities.ranks(), -degrees))
+            order = np.lexsort((self.entities.ranks(), -self.degrees()))
             self._prominence = _places(order, len(order))
         return self._prominence
+
+    def degrees(self) -> Counts:
+        """How many facts each entity has, as head or as tail."""
+        degrees = np.zeros(len(self.entities), dtype=np.int64)
+        for edges in self._edges:
+            degrees[edges.heads] += np.diff(edges.offsets)
+        return degrees
 
     def walks_from_each(self, steps: int) -> Counts:
         """How many walks of up to `steps` steps leave each entity."""
