@@ -63,15 +63,15 @@ def choice(
 def with_format(command: Callable[..., Result]) -> Callable[..., None]:
     """Give a command `--format` and `--out`, and print or write what it returns."""
 
-    @click.option("--out", "file", type=Path, metavar="FILE", help=OUT)
+    @click.option("--out", "table_file", type=Path, metavar="FILE", help=OUT)
     @wraps(command)
-    def writing(file: Path | None, form: Format, **options: object) -> Result:
-        chosen = None if file is None else _format_of_file(file, form)
+    def writing(table_file: Path | None, form: Format, **options: object) -> Result:
+        chosen = None if table_file is None else _format_of_file(table_file, form)
         result = command(**options)
-        if file is None or chosen is None:
+        if table_file is None or chosen is None:
             print_result(result, form)
         else:
-            write_result(result, file, chosen)
+            write_result(result, table_file, chosen)
         return result
 
     return _ending(writing)
