@@ -87,21 +87,29 @@ class Cutter {
 
 }  // namespace
 
-Interner::Interner() : seed_(random_seed()), slots_(first_slots, Slot{0, nobody}) {}
+Interner::Interner() : seed_(random_seed()), slots_(first_slots, Slot{0, 0, 0, nobody}) {}
 
-Id Interner::intern(std::string_view text) {
-  const std::uint32_t hash_of_text = hash(text);
+void Interner::fetch([[maybe_unused]] std::uint32_t hash) const {
+#if defined(__GNUC__)
+  __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+#endif
+}
+
+Id Interner::intern(std::string_view text, std::uint32_t hash) {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t place = hash_of_text & mask;
+  std::size_t place = hash & mask;
   for (; slots_[place].number != nobody; place = (place + 1) & mask) {
-    const Slot slot = slots_[place];
-    if (slot.hash == hash_of_text && this->text(slot.number) == text) return slot.number;
+    const Slot& slot = slots_[place];
+    const bool is_alike = slot.hash == hash && slot.length == text.size();
+    if (is_alike && std::memcmp(content_.data() + slot.start, text.data(), text.size()) == 0)
+      return slot.number;
   }
 
-  if (ends_.size() == static_cast<std::size_t>(std::numeric_limits<Id>::max()))
+  constexpr std::size_t most = std::numeric_limits<Id>::max();
+  if (ends_.size() == most || text.size() > most)
     throw std::length_error("there are more texts than numbers");
   const Id number = size();
-  slots_[place] = {hash_of_text, number};
+  slots_[place] = {hash, static_cast<std::uint32_t>(text.size()), content_.size(), number};
   content_ += text;
   ends_.push_back(content_.size());
   if (2 * ends_.size() > slots_.size()) grow();
@@ -110,9 +118,12 @@ Id Interner::intern(std::string_view text) {
 
 std::string Interner::texts_from(Id first) const {
   std::string joined;
-  for (Id number = first; number < size(); ++number) {
-    if (number > first) joined += '\n';
-    joined += text(number);
+  auto place = static_cast<std::size_t>(first);
+  std::uint64_t start = place == 0 ? 0 : ends_[place - 1];
+  for (; place < ends_.size(); ++place) {
+    if (!joined.empty()) joined += '\n';  // no text is empty
+    joined.append(content_, start, ends_[place] - start);
+    start = ends_[place];
   }
   return joined;
 }
@@ -131,14 +142,8 @@ std::uint32_t Interner::hash(std::string_view text) const {
   return static_cast<std::uint32_t>(mixed(state, seed_) >> 32);
 }
 
-std::string_view Interner::text(Id number) const {
-  const auto place = static_cast<std::size_t>(number);
-  const std::uint64_t start = place == 0 ? 0 : ends_[place - 1];
-  return std::string_view(content_).substr(start, ends_[place] - start);
-}
-
 void Interner::grow() {
-  std::vector<Slot> larger(2 * slots_.size(), Slot{0, nobody});
+  std::vector<Slot> larger(2 * slots_.size(), Slot{0, 0, 0, nobody});
   const std::size_t mask = larger.size() - 1;
   for (const Slot& slot : slots_) {
     if (slot.number == nobody) continue;
@@ -151,8 +156,10 @@ void Interner::grow() {
 
 InternedLines interned_lines(std::string_view block, const LineShape& shape, Interner& entities,
                              Interner& relations, Progress& progress) {
+  // Cut all lines.
   const Cutter cutter(shape);
   InternedLines found;
+  std::vector<Fields> lines;
   Steps steps(progress);
   std::size_t start = 0;
   while (start < block.size()) {
@@ -162,15 +169,31 @@ InternedLines interned_lines(std::string_view block, const LineShape& shape, Int
     if (!line.empty()) {
       const bool has_end = end < block.size();
       const std::optional<Fields> fields = has_end ? cutter.fields(line) : std::nullopt;
-      if (fields) {
-        const auto& [head, relation, tail] = *fields;
-        found.rows.push_back(entities.intern(head));
-        found.rows.push_back(relations.intern(relation));
-        found.rows.push_back(entities.intern(tail));
-      }
+      if (fields) lines.push_back(*fields);
       (fields ? found.starts : found.others).push_back(static_cast<Count>(start));
     }
     start = end + 1;
+  }
+
+  // Look up the fields of each, while those of some lines later are fetched.
+  constexpr std::size_t ahead = 8;
+  std::vector<std::array<std::uint32_t, 3>> hashes(lines.size());
+  found.rows.reserve(3 * lines.size());
+  for (std::size_t place = 0; place < lines.size() + ahead; ++place) {
+    if (place < lines.size()) {
+      const auto& [head, relation, tail] = lines[place];
+      hashes[place] = {entities.hash(head), relations.hash(relation), entities.hash(tail)};
+      entities.fetch(hashes[place][0]);
+      entities.fetch(hashes[place][2]);
+    }
+    if (place >= ahead) {
+      const auto& [head, relation, tail] = lines[place - ahead];
+      const auto& [head_hash, relation_hash, tail_hash] = hashes[place - ahead];
+      found.rows.push_back(entities.intern(head, head_hash));
+      found.rows.push_back(relations.intern(relation, relation_hash));
+      found.rows.push_back(entities.intern(tail, tail_hash));
+      steps.take();
+    }
   }
   return found;
 }

@@ -29,21 +29,28 @@ class Interner {
 
   Id size() const { return static_cast<Id>(ends_.size()); }
 
-  // The number of a text, which is a new one if the text is new.
-  Id intern(std::string_view text);
+  std::uint32_t hash(std::string_view text) const;
+
+  // Have the place of a hash in the processor's cache by the time it is needed: a table of many
+  // texts is not there, and waiting for it would take longer than everything else.
+  void fetch(std::uint32_t hash) const;
+
+  // The number of a text with its hash, which is a new one if the text is new.
+  Id intern(std::string_view text, std::uint32_t hash);
 
   // The texts from number `first` on, with a line end between each two.
   std::string texts_from(Id first) const;
 
  private:
+  // A text, with all that is needed to compare it, so that no other table is looked at.
   struct Slot {
     std::uint32_t hash;
-    Id number;  // or `nobody`
+    std::uint32_t length;
+    std::uint64_t start;  // in the content
+    Id number;            // or `nobody`
   };
   static constexpr Id nobody = -1;
 
-  std::uint32_t hash(std::string_view text) const;
-  std::string_view text(Id number) const;
   void grow();
 
   const std::uint64_t seed_;
