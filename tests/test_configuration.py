@@ -1,5 +1,6 @@
 """Options from files and from the environment, and which of them counts."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -116,7 +117,7 @@ def test_a_shell_is_told_how_a_line_goes_on(
     done = subprocess.run(
         [sys.executable, "-c", COMPLETING], capture_output=True, text=True, check=False
     )
-    offered = done.stdout.replace(",", "\n").splitlines()
+    offered = re.split(r"[,\t\n]", done.stdout)
     assert set(expected) <= set(offered), done.stderr
 
 

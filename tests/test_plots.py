@@ -24,10 +24,10 @@ from casegraph.graph.facts import Fact
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def people() -> dict[str, Any]:
+def people(number: int = 60) -> dict[str, Any]:
     """Who was born somewhere lives there."""
-    born = [Fact(f"person {n}", "born in", f"city {n % 3}") for n in range(60)]
-    live = [Fact(f"person {n}", "lives <in>", f"city {n % 3}") for n in range(60)]
+    born = [Fact(f"person {n}", "born in", f"city {n % 3}") for n in range(number)]
+    live = [Fact(f"person {n}", "lives <in>", f"city {n % 3}") for n in range(number)]
     return {"train": born + live[6:], "valid": live[:3], "test": live[3:6]}
 
 
@@ -88,7 +88,7 @@ def test_a_split_without_facts_is_refused() -> None:
 def test_evaluate_draws_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("people").mkdir()
-    for split, facts in people().items():
+    for split, facts in people(400).items():  # enough to be tuned to
         write_facts(facts, f"people/{split}.txt")
     assert_refused(run("evaluate", "people", "--plot", "p.png"), "p.png: pictures are SVG")
     for options, panels in ((["--no-tune"], 2), ([], 3)):

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 # making its arrays takes longer than filling them.
 SMALL_RELATION = 1 << 8
 
+MOST_IN_16_BITS = (1 << 16) - 1
+
 NO_INDEXED_EDGES = kernels.Edges.of(*NO_EDGES)
 
 
@@ -252,7 +254,7 @@ class Graph:
         self._make_room()
 
         # Each relation is changed on its own, except that small new relations are made together.
-        rows = rows[np.argsort(rows[:, 1], kind="stable")]
+        rows = _by_direction(rows)
         small_and_new: list[Ids] = []
         changed = [NO_ROWS]
         for start, end in pairwise(run_bounds(rows[:, 1])):
@@ -268,8 +270,7 @@ class Graph:
             changed.append(self._add_new_relations(np.concatenate(small_and_new)))
 
         self._forget_derived()
-        all_changed = np.concatenate(changed)
-        return all_changed[np.argsort(all_changed[:, 1], kind="stable")]
+        return _by_direction(np.concatenate(changed))
 
     def copy(self) -> Graph:
         """A graph of the same facts that can be changed on its own; arrays and names are shared."""
@@ -462,6 +463,16 @@ class Graph:
         self._kernel = None
         self._prominence = None
         self._walks = {}
+
+
+def _by_direction(rows: Ids) -> Ids:
+    """Rows sorted by direction; those of one direction stay in their order."""
+    directions = rows[:, 1].copy()
+    if (directions[1:] >= directions[:-1]).all():
+        return rows
+    if directions.max() <= MOST_IN_16_BITS:  # such numbers are sorted digit by digit, at once
+        return rows.take(np.argsort(directions.astype(np.uint16), kind="stable"), axis=0)
+    return rows.take(np.argsort(directions, kind="stable"), axis=0)
 
 
 def _places(chosen: Ids | Counts | list[int], size: int) -> Ids:
