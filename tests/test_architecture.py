@@ -97,10 +97,10 @@ EXTRAS = [
     "scipy",
 ]
 PUBLIC = """
-    AmbiguousName Answer Answers CaseBase CaseStore CasegraphError DamagedStore Description Event
+    AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError DamagedStore Description Event
     Explanation Fact
     IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
-    Settings StoreInUse Tuning UnknownName UnreadableFile Update read_facts write_facts
+    Settings StoreInUse Tuning UnknownName UnreadableFile Update evaluate read_facts write_facts
 """.split()  # noqa: SIM905
 
 

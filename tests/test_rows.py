@@ -52,7 +52,7 @@ def test_plain_lines_are_numbered_as_they_are_first_seen(
         expected = oracle.interned_lines(content, *shape, *seen)
         assert (rows.reshape(-1, 3).tolist(), starts.tolist(), others.tolist()) == expected
     for interner, texts in zip((entities, relations), seen, strict=True):
-        assert len(interner) == len(texts)
+        assert interner.size == len(texts)
         for first in range(len(texts)):
             assert interner.texts_from(first) == b"\n".join(texts[first:])
         assert interner.texts_from(len(texts)) == b""
@@ -70,8 +70,8 @@ def test_many_texts_keep_their_numbers() -> None:
         numbers = rows.reshape(-1, 3)
         assert numbers[:, 0].tolist() == list(range(50_000))
         assert numbers[:, 2].tolist() == [number // 2 for number in range(50_000)]
-    assert len(entities) == 50_000
-    assert len(relations) == 1
+    assert entities.size == 50_000
+    assert relations.size == 1
 
 
 def test_a_number_that_no_text_has_is_refused() -> None:

@@ -93,7 +93,7 @@ void bind_graph(nb::module_& m) {
 
   nb::class_<Interner>(m, "Interner", "Distinct texts, numbered in the order of first sight.")
       .def(nb::init<>())
-      .def("__len__", &Interner::size)
+      .def_prop_ro("size", &Interner::size, "How many texts there are.")
       .def("texts_from", &texts_from, "first"_a,
            "The texts from this number on, with a line end between each two.");
 

@@ -161,7 +161,7 @@ class _Texts:
     def name_new(self, source: LineSource, *, are_relations: bool) -> None:
         """Ask the source what the texts stand for that are new."""
         first = self._known
-        self._known = len(self.interner)
+        self._known = self.interner.size
         if self._known == first:
             return
         if self._known > len(self.ids):

@@ -88,13 +88,14 @@ class SearchText:
 
     def _places_of(self, text: str) -> list[int]:
         """The numbers of the first lines in which a text is found, each once."""
-        places: list[int] = []
+        found: list[int] = []
         at = self._text.find(text)
-        while at >= 0 and len(places) < MOST_LOOKED_AT:
-            within = at + text.startswith("\n")
-            place = int(np.searchsorted(self._starts, within, side="right")) - 1
-            places.append(place)
-            at = self._text.find(text, int(self._starts[place + 1]) - 1)
+        while at >= 0 and len(found) < MOST_LOOKED_AT:
+            within_line = at + text.startswith("\n")
+            found.append(within_line)
+            line_end = self._text.find("\n", within_line)
+            at = self._text.find(text, line_end)
+        places: list[int] = (np.searchsorted(self._starts, found, side="right") - 1).tolist()
         return places
 
     def _hit(self, entity: int) -> Hit:
