@@ -97,8 +97,8 @@ EXTRAS = [
     "scipy",
 ]
 PUBLIC = """
-    AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError DamagedStore Description Event
-    Explanation Fact
+    AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError DamagedStore
+    Description Evaluation Event Explanation Fact
     IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
     Settings StoreInUse Tuning UnknownName UnreadableFile Update evaluate read_facts write_facts
 """.split()  # noqa: SIM905
