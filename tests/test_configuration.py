@@ -58,6 +58,13 @@ def test_options_are_written_as_on_the_command_line() -> None:
     assert records(*QUESTION) == expected
 
 
+def test_an_option_at_the_top_is_that_of_every_command_which_has_it() -> None:
+    Path("casegraph.toml").write_text("top = 3\n[search]\ntop = 2\n", encoding="utf-8")
+    assert len(records(*QUESTION)) == 3
+    assert len(records("similar", "world", "Marie Curie")) == 3
+    assert len(records("search", "world", "a")) == 2
+
+
 def test_another_file_is_read_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("casegraph.toml").write_text("[ask]\ntop = 1\n", encoding="utf-8")
     Path("other.toml").write_text("[ask]\ntop = 2\n", encoding="utf-8")
@@ -70,7 +77,7 @@ def test_another_file_is_read_instead(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("top = 1", "casegraph.toml: says 'top', which is no option there"),
+        ("topp = 1", "casegraph.toml: says 'topp', which is no option there"),
         ("[ask]\ntopp = 1", "casegraph.toml, [ask]: says 'topp', which is no option there; did"),
         ("[aks]\ntop = 1", "casegraph.toml: says 'aks', which is no option there; did you mean"),
         ("[ask.more]\ntop = 1", "casegraph.toml, [ask]: says 'more', which is no option there"),

@@ -6,10 +6,11 @@ user's folder for configurations. What the first says comes before the second, a
 environment variable before both. `--config`, or CASEGRAPH_CONFIG, names one file instead of the
 two, or, if it is empty, none.
 
-A file has the options of `casegraph` itself at the top, and those of a command in a table that is
-called like it:
+A file has the options of `casegraph` itself at the top, and those that every command is to use
+which has them; those of one command are in a table that is called like it:
 
     threads = 2
+    columns = "drug,effect,disease"
     [ask]
     top = 5
     format = "json"
@@ -79,19 +80,35 @@ def _options(command: click.Command, said: dict[str, Any], place: str) -> dict[s
     subcommands = command.commands if isinstance(command, click.Group) else {}
     options: dict[str, Any] = {}
     for name, value in said.items():
-        if name in subcommands and isinstance(value, dict):
-            options[name] = _options(subcommands[name], value, f"{place}, [{name}]")
+        if isinstance(value, dict):
             continue
         if name in NEVER:
             raise UnreadableFile(place, f"says {name!r}, which is given with each command only")
-        if name not in parameters or isinstance(value, dict):
-            near = close_names(name, [*parameters, *subcommands])
-            meant = f"; did you mean {' or '.join(map(quoted, near))}?" if near else ""
-            raise UnreadableFile(place, f"says {name!r}, which is no option there{meant}")
-        parameter = parameters[name]
-        is_one = parameter.multiple and not isinstance(value, list)
-        options[str(parameter.name)] = [value] if is_one else value
+        having = [sub for sub, other in subcommands.items() if name in _parameters(other)]
+        if name in parameters:
+            _set(options, parameters[name], value)
+        for sub in having:
+            _set(options.setdefault(sub, {}), _parameters(subcommands[sub])[name], value)
+        if name not in parameters and not having:
+            raise _no_option(name, [*parameters, *subcommands], place)
+    for name, value in said.items():
+        if isinstance(value, dict):
+            if name not in subcommands:
+                raise _no_option(name, [*parameters, *subcommands], place)
+            its_options = _options(subcommands[name], value, f"{place}, [{name}]")
+            _put(options.setdefault(name, {}), its_options)
     return options
+
+
+def _set(options: dict[str, Any], parameter: click.Option, value: object) -> None:
+    is_one = parameter.multiple and not isinstance(value, list)
+    options[str(parameter.name)] = [value] if is_one else value
+
+
+def _no_option(name: str, known: list[str], place: str) -> UnreadableFile:
+    near = close_names(name, known)
+    meant = f"; did you mean {' or '.join(map(quoted, near))}?" if near else ""
+    return UnreadableFile(place, f"says {name!r}, which is no option there{meant}")
 
 
 def _parameters(command: click.Command) -> dict[str, click.Option]:
