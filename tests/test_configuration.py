@@ -79,7 +79,7 @@ def test_another_file_is_read_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("topp = 1", "casegraph.toml: says 'topp', which is no option there"),
         ("[ask]\ntopp = 1", "casegraph.toml, [ask]: says 'topp', which is no option there; did"),
-        ("[aks]\ntop = 1", "casegraph.toml: says 'aks', which is no option there; did you mean"),
+        ("[asks]\ntop = 1", "casegraph.toml: says 'asks', which is no option there; did you mean"),
         ("[ask.more]\ntop = 1", "casegraph.toml, [ask]: says 'more', which is no option there"),
         ("[ask", "casegraph.toml: is no TOML: "),
         ('[complete]\nout = "x"', "casegraph.toml, [complete]: says 'out', which is given with"),
