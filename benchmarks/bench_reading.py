@@ -1,10 +1,16 @@
-"""How fast files become facts and facts a graph, and how fast names are found among many.
+"""How fast files become facts and facts a case base, and how fast names are found among many.
 
 Run: scripts/bench reading
-Prints a table: the format, facts, facts a second alone and into a graph; then for a search how many
-names there are, and milliseconds.
+Prints three tables: the format, facts, facts a second one by one and into a case base; for tables
+of growing size, seconds into a case base, facts a second, the bytes of a fact beside names that the
+graph holds, and those that the process has held at most; for a search in a store, how many names
+there are, and milliseconds of opening it, of the first search, and of one after it.
 """
 
+import argparse
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -12,28 +18,76 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.bench_graph import facts
-from casegraph import CaseBase, read_facts, write_facts
-from casegraph.graph.graph import Graph
+from casegraph import CaseBase, CaseStore, read_facts, write_facts
 
 FACTS = 500_000
+SIZES = (100_000, 1_000_000, 10_000_000)
 NAMES = (10_000, 100_000, 1_000_000)
 ENDINGS = ("tsv", "csv", "jsonl", "nt", "parquet")
 ROUNDS = 3
 
 
 def main() -> None:
-    """Write the same facts in each format, and read them again."""
+    """All tables, or one line of the second: a process for each size, so that peaks do not mix."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--load", type=Path, help="a file to load in this process")
+    given = parser.parse_args().load
+    if given is not None:
+        load_alone(given)
+        return
     with TemporaryDirectory() as folder:
-        print(f"{'format':>8} {'facts':>12} {'read/s':>12} {'graph/s':>12}")
-        for ending in ENDINGS:
-            file = Path(folder) / f"facts.{ending}"
-            write_facts(facts(FACTS), file)
-            alone = FACTS / best(partial(read_all, file))
-            loaded = FACTS / best(partial(load, file))
-            print(f"{ending:>8} {FACTS:>12,} {alone:>12,.0f} {loaded:>12,.0f}")
-    print(f"{'names':>12} {'search, ms':>12}")
+        formats(Path(folder))
+        sizes(Path(folder))
+        searches(Path(folder))
+
+
+def formats(folder: Path) -> None:
+    """Write the same facts in each format, and read them again."""
+    print(f"{'format':>8} {'facts':>12} {'read/s':>12} {'cases/s':>12}")
+    for ending in ENDINGS:
+        file = folder / f"facts.{ending}"
+        write_facts(facts(FACTS), file)
+        alone = FACTS / best(partial(read_all, file))
+        loaded = FACTS / best(partial(load, file))
+        print(f"{ending:>8} {FACTS:>12,} {alone:>12,.0f} {loaded:>12,.0f}")
+
+
+def sizes(folder: Path) -> None:
+    """Load tables of several sizes."""
+    print(f"{'facts':>12} {'seconds':>9} {'facts/s':>12} {'bytes/fact':>12} {'peak/fact':>12}")
+    for size in SIZES:
+        file = folder / f"{size}.tsv"
+        with file.open("w", encoding="utf-8") as lines:
+            lines.writelines("\t".join(fact) + "\n" for fact in facts(size))
+        command = [sys.executable, "-m", "benchmarks.bench_reading", "--load", str(file)]
+        subprocess.run(command, check=True)
+        file.unlink()
+
+
+def load_alone(file: Path) -> None:
+    """Load one table in this process, and print what it took."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    started = time.perf_counter()
+    cases = CaseBase()
+    update = cases.update(add=read_facts(file))
+    seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    graph = cases.graph
+    read = update.added + update.repeated
+    arrays = sum(
+        array.nbytes for relation in range(graph.directions) for array in graph.edges(relation)
+    )
+    held = (arrays + graph.kernel.index_bytes()) / len(graph)
+    at_peak = (peak - before) / len(graph)
+    print(f"{read:>12,} {seconds:>9.1f} {read / seconds:>12,.0f} {held:>12.1f} {at_peak:>12.1f}")
+
+
+def searches(folder: Path) -> None:
+    """Search in stores of several sizes."""
+    print(f"{'names':>12} {'open, ms':>12} {'first, ms':>12} {'next, ms':>12}")
     for names in NAMES:
-        print(f"{names:>12,} {1e3 * searched(names):>12.1f}")
+        milliseconds = [1e3 * seconds for seconds in searched(folder / f"store {names}", names)]
+        print(f"{names:>12,} " + " ".join(f"{one:>12.1f}" for one in milliseconds))
 
 
 def best(work: Callable[[], object]) -> float:
@@ -52,17 +106,26 @@ def read_all(file: Path) -> None:
 
 
 def load(file: Path) -> None:
-    """Make a graph of all facts of a file."""
-    assert 0 < len(Graph.of(read_facts(file))) <= FACTS
-
-
-def searched(names: int) -> float:
-    """The seconds of a search among so many names, after the first."""
+    """Make a case base of all facts of a file."""
     cases = CaseBase()
-    cases.update(add=[(f"entity number {n}", "r", f"entity number {n // 9}") for n in range(names)])
+    cases.update(add=read_facts(file))
+    assert 0 < len(cases.graph) <= FACTS
+
+
+def searched(folder: Path, names: int) -> tuple[float, float, float]:
+    """The seconds to open a store of so many names, of a search in it, and of the next."""
+    with CaseStore.open(folder) as made:
+        made.update(
+            add=[(f"entity number {n}", "r", f"entity number {n // 9}") for n in range(names)]
+        )
+        made.compact()
+    started = time.perf_counter()
+    store = CaseStore.open(folder, read_only=True)
+    opened = time.perf_counter()
     last = f"number {names - 1}"
-    assert cases.search(last)[0].entity == f"entity number {names - 1}"
-    return best(partial(cases.search, last))
+    assert store.search(last)[0].entity == f"entity number {names - 1}"
+    found = time.perf_counter()
+    return opened - started, found - opened, best(partial(store.search, last))
 
 
 if __name__ == "__main__":

@@ -702,3 +702,59 @@ def precedents(
     for answer, count in counts.items():
         add("habit", answer, habit_weight * count / (others + doubt))
     return {answer: said for answer, said in pieces.items() if answer != entity or reflexive}
+
+
+def interned_lines(
+    block: bytes,
+    separator: bytes,
+    width: int,
+    places: tuple[int, int, int],
+    brackets: bytes,
+    end: bytes,
+    entities: list[bytes],
+    relations: list[bytes],
+) -> tuple[list[list[int]], list[int], list[int]]:
+    """The rows of plain lines, where they begin, and where other lines begin.
+
+    Texts that are new are appended to `entities` and `relations`.
+    """
+
+    def number(text: bytes, texts: list[bytes]) -> int:
+        if text not in texts:
+            texts.append(text)
+        return texts.index(text)
+
+    def plain_fields(line: bytes) -> list[bytes]:
+        if not line.endswith(end + b"\n"):
+            return []
+        fields = line.removesuffix(end + b"\n").split(separator)
+        if len(fields) != width or any(set(b"\t\r\0") & set(field) for field in fields):
+            return []
+        chosen = [fields[place] for place in places]
+        if brackets:
+            opening, closing = brackets[:1], brackets[1:]
+            is_in = [len(f) > 1 and f.startswith(opening) and f.endswith(closing) for f in chosen]
+            chosen = [field[1:-1] for field in chosen] if all(is_in) else []
+        return chosen if all(chosen) else []
+
+    rows: list[list[int]] = []
+    starts: list[int] = []
+    others: list[int] = []
+    at = 0
+    for line in _lines(block):
+        if line != b"\n":
+            fields = plain_fields(line)
+            (starts if fields else others).append(at)
+            if fields:
+                head, relation, tail = fields
+                head_number = number(head, entities)
+                relation_number = number(relation, relations)
+                rows.append([head_number, relation_number, number(tail, entities)])
+        at += len(line)
+    return rows, starts, others
+
+
+def _lines(block: bytes) -> list[bytes]:
+    lines = [line + b"\n" for line in block.split(b"\n")]
+    last = lines.pop().removesuffix(b"\n")
+    return [*lines, last] if last else lines

@@ -24,8 +24,10 @@ LAYERS = [
     "graph.names",
     "graph.descriptions",
     "graph.facts",
+    "graph.batches",
     "graph.edges",
     "graph.change",
+    "graph.rows",
     "graph.graph",
     "graph.lookup",
     "graph.search",
@@ -69,6 +71,7 @@ LAYERS = [
     "batch",
     "evaluation",
     "cli.output",
+    "cli.configuration",
     "cli.progress",
     "cli.reading",
     "cli.counted_files",
@@ -94,10 +97,10 @@ EXTRAS = [
     "scipy",
 ]
 PUBLIC = """
-    AmbiguousName Answer Answers CaseBase CaseStore CasegraphError DamagedStore Description Event
-    Explanation Fact
+    AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError DamagedStore
+    Description Evaluation Event Explanation Fact
     IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
-    Settings StoreInUse Tuning UnknownName UnreadableFile Update read_facts write_facts
+    Settings StoreInUse Tuning UnknownName UnreadableFile Update evaluate read_facts write_facts
 """.split()  # noqa: SIM905
 
 

@@ -82,6 +82,11 @@ BINDINGS = {
         {"heads": EDGES.heads, "offsets": EDGES.offsets, "tails": EDGES.tails},
         any_larger=frozenset({"heads", "tails"}),
     ),
+    "interned_lines": Binding(
+        kernels.interned_lines,
+        {"block": b"a\tr\tb\n", "separator": b"\t", "brackets": b"", "end": b"", "width": 3}
+        | {"places": (0, 1, 2), "entities": kernels.Interner(), "relations": kernels.Interner()},
+    ),
     "profiles": Binding(
         kernels.profiles,
         {"graph": GRAPH.kernel, "entities": EVERYONE},
@@ -424,6 +429,23 @@ def test_a_number_that_is_no_path_type_of_the_graph_is_refused(number: int) -> N
 def test_options_out_of_their_range_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=name):
         made_query(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("separator", b"", "separator has 0 entries"),
+        ("separator", b"ab", "separator has 2 entries"),
+        ("brackets", b"<", "brackets are none or a pair"),
+        ("places", (0, 1, 1), "two places are the same"),
+        ("places", (0, 1, 3), "places is 3"),
+        ("relations", BINDINGS["interned_lines"].arguments["entities"], "have one table"),
+    ],
+)
+def test_lines_of_no_shape_are_refused(name: str, value: Any, message: str) -> None:  # noqa: ANN401
+    arguments = {**BINDINGS["interned_lines"].arguments, name: value}
+    with pytest.raises(ValueError, match=message):
+        kernels.interned_lines(**arguments)
 
 
 def test_starts_that_are_not_sorted_are_refused() -> None:

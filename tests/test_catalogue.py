@@ -78,7 +78,9 @@ def test_the_catalogue_is_true_of_the_files_at_hand() -> None:
     for data in catalogue().values():
         splits = Benchmark.open(DATA / data.name).splits
         for file in data.files:
-            packed = splits[file.name.removesuffix(".txt")].read_bytes()
+            split = splits[file.name.removesuffix(".txt")]
+            assert isinstance(split, Path)
+            packed = split.read_bytes()
             content = gzip.decompress(packed)
             assert sha256(packed).hexdigest() in readme
             assert len(content) == file.size

@@ -153,7 +153,7 @@ ERRORS = {
     "nothing to check": (["check", "empty"], "empty: is not a store"),
     "nothing to look into": (["info", "empty"], "empty: expected a train file"),
     "built already": (
-        ["build", "good.tsv", "--into", "store"],
+        ["build", "other.tsv", "--into", "store"],
         "store: is a store already; give its facts with",
     ),
     "missing facts": (["add", "store", "missing.tsv"], "missing.tsv: no such file or directory"),
@@ -175,6 +175,7 @@ def test_bad_input_is_one_line_and_exit_code_1(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("good.tsv").write_text("a\tr\tb\n", encoding="utf-8")
+    Path("other.tsv").write_text("a\tr\tb\nother\tr\tb\n", encoding="utf-8")
     Path("empty").mkdir()
     for name in ("store", "damaged"):
         with CaseStore.open(name) as made:
@@ -182,6 +183,35 @@ def test_bad_input_is_one_line_and_exit_code_1(
     Path("damaged/log-000000").write_bytes(Path("damaged/log-000000").read_bytes()[:-1])
     arguments, message = ERRORS[kind]
     assert_refused(run(*arguments, given="a\tr\tb\n"), message)
+
+
+def test_an_interrupted_build_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    facts = world.facts()
+    write_facts(facts, "facts.tsv")
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CaseStore, "tune", interrupted)
+        assert run("build", "facts.tsv", "--into", "store").exit_code == 130
+    (missing,) = [row for row in records("info", "store") if "not counted" in row["what"]]
+    assert missing["number"] > 0
+    assert "casegraph compact" in missing["what"]
+
+    done = run("build", "facts.tsv", "--into", "store")
+    assert done.exit_code == 0
+    assert "going on with tuning and counting" in done.stderr
+    told = [row["what"] for row in records("info", "store")]
+    assert not any("not counted" in what for what in told)
+    assert "facts it was tuned to" in told
+    assert records("log", "store") != []
+    again = run("build", "facts.tsv", "--into", "store")
+    assert_refused(again, "store: is a store already; give its facts with 'casegraph add'")
+    with CaseStore.open("store", read_only=True) as store:
+        assert store.sequence == 1
+        assert set(store.graph.facts()) == set(facts)
 
 
 def test_a_second_writer_is_told_which_command_writes(store: Path) -> None:

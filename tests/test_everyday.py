@@ -2,6 +2,8 @@
 
 import csv
 import json
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,81 @@ def test_a_biologist_completes_a_spreadsheet(here: Path) -> None:
     probabilities = [float(row["probability"]) for row in table]
     assert probabilities == sorted(probabilities, reverse=True)
     assert sorted(path.name for path in here.iterdir()) == ["drugs.csv", "new.csv"]
+
+
+def test_a_thousand_proposals_open_in_a_spreadsheet(here: Path) -> None:
+    facts = []
+    for number in range(1000):
+        drug = f'=drug;"é", {number}'
+        facts.append(("class", drug, f"@class {number % 7}"))
+        if number % 2:
+            facts.append(("treats", drug, f"-disease {number % 7} ß"))
+    with Path("drugs.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("relation", "head", "tail"), *facts])
+    proposing = ["complete", "drugs.csv", "--relations", "treats", "--best", "1000"]
+    assert run(*proposing, "--out", "new.csv").exit_code == 0
+    with Path("new.csv").open(encoding="utf-8-sig", newline="") as file:
+        written = list(csv.reader(file))
+    assert len(written) == 1001
+    assert all(row[0].startswith('\'=drug;"é", ') for row in written[1:])
+
+    office = shutil.which("soffice") or shutil.which("libreoffice")
+    if office is None:
+        pytest.skip("LibreOffice is not installed")
+    command = [
+        office,
+        f"-env:UserInstallation=file://{here}/profile",
+        "--headless",
+        "--infilter=CSV:44,34,76,1",
+        "--convert-to",
+        "csv:Text - txt - csv (StarCalc):44,34,76,1",
+        "--outdir",
+        "again",
+        "new.csv",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert "warn" not in done.stderr.lower()
+    with Path("again/new.csv").open(encoding="utf-8", newline="") as file:
+        again = list(csv.reader(file))
+    assert [row[:3] for row in again] == [row[:3] for row in written]
+
+
+def test_a_neo4j_user_gives_nodes_and_relationships(here: Path) -> None:
+    Path("drugs.csv").write_text(
+        "drugId:ID(Drug),name,:LABEL\n1,Aspirin,Drug\n2,Ibuprofen,Drug\n3,Naproxen,Drug\n"
+    )
+    Path("diseases.csv").write_text(
+        "diseaseId:ID(Disease),name,:LABEL\n1,Headache,Disease\n2,Fever,Disease\n"
+    )
+    Path("treats.csv").write_text(
+        ":START_ID(Drug),dose:float,:END_ID(Disease),:TYPE\n"
+        "1,0.5,1,TREATS\n1,0.5,2,TREATS\n2,0.4,1,TREATS\n2,0.4,2,TREATS\n3,0.2,1,TREATS\n"
+    )
+    sources = ["drugs.csv", "diseases.csv", "treats.csv"]
+    assert run("build", *sources, "--into", "store").exit_code == 0
+    asked = ["ask", "store", "naproxen", "TREATS", "--type", "Disease", "--known", "exclude"]
+    (best, *_) = records(asked)
+    assert (best["entity"], best["label"]) == ("Disease:2", "Fever")
+    assert run("export", "store", "kg.csv", "--to", "neo4j").exit_code == 0
+    assert run("build", "kg_nodes.csv", "kg_relationships.csv", "--into", "again").exit_code == 0
+    assert records(["ask", "again", *asked[2:]]) == records(asked)
+
+
+def test_a_researcher_splits_evaluates_and_draws(here: Path) -> None:
+    assert run("split", "world", "--into", "folder", "--seed", "1").exit_code == 0
+    done = run(
+        *["evaluate", "folder", "--no-tune", "--limit", "50", "--per-relation"],
+        *["--ranks", "ranks.parquet", "--plot", "ranks.svg", "--out", "metrics.csv"],
+    )
+    assert done.exit_code == 0, done.stderr
+    assert sorted(path.name for path in here.iterdir()) == [
+        "folder",
+        "metrics.csv",
+        "ranks.parquet",
+        "ranks.svg",
+    ]
+    paper = run("evaluate", "folder", "--settings", "paper")
+    assert "say whose settings are meant with --dataset" in paper.stderr
 
 
 @pytest.mark.parametrize("ending", ["tsv", "csv", "parquet", "jsonl"])
@@ -232,6 +309,65 @@ def test_labels_and_probabilities_go_together(here: Path) -> None:
     Path("questions.tsv").write_text("A. E.\tcitizen of\n", encoding="utf-8")
     asked = ["ask", "world.case", "--questions", "questions.tsv", "--known", "exclude"]
     assert records(asked)[0]["probability"] == best.probability
+
+
+def test_a_notebook_shows_labels_where_there_are_any() -> None:
+    cases = CaseBase()
+    cases.update(add=drugs())
+    names = {"drug 4": "Aspirin", "disease 0": "Head<ache>", "treats": "heals", "drug 0": "Old"}
+    cases.update(describe=[Description(name, label) for name, label in names.items()])
+    answers = cases.ask("Aspirin", "heals")
+    page = answers._repr_html_()
+    assert "Aspirin" in page
+    assert "heals" in page
+    assert "Head&lt;ache&gt;" in page
+    assert "disease 1" in page  # which has none
+    assert "drug 4" not in page
+    explanation = cases.explain(answers[0])
+    assert "Old" in explanation._repr_html_()
+    assert "drug 4" not in explanation._repr_html_()
+    assert answers[0].entity == "disease 0"
+    assert "labelled" not in explanation.as_dict()
+    assert explanation.as_dict()["answer"]["entity"] == "disease 0"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["relations", "drugs.tsv"],
+        ["search", "drugs.tsv", "drug"],
+        ["ask", "drugs.tsv", "drug 4", "treats"],
+        ["similar", "drugs.tsv", "drug 4"],
+        ["info", "drugs.tsv"],
+        ["audit", "drugs.tsv"],
+        ["facts", "drugs.tsv"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_is_printed_as_a_table_can_be_written_as_one(here: Path, arguments: list[str]) -> None:
+    from pyarrow import parquet
+
+    Path("drugs.tsv").write_text("\n".join("\t".join(fact) for fact in drugs()), encoding="utf-8")
+    rows = records(arguments)
+    for ending in ("csv", "tsv", "jsonl", "json", "parquet"):
+        done = run(*arguments, "--out", f"table.{ending}")
+        assert (done.exit_code, done.stdout) == (0, ""), done.stderr
+        assert f"table.{ending}: {len(rows):,} rows written" in done.stderr
+    lines = Path("table.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    with Path("table.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(rows)
+    assert parquet.read_table("table.parquet").num_rows == len(rows)
+    printed = run(*arguments, "--format", "json").stdout
+    assert Path("table.json").read_text(encoding="utf-8") == printed
+
+
+def test_an_ending_that_contradicts_the_format_is_an_error(here: Path) -> None:
+    for ending, form in (("csv", "json"), ("json", "tsv"), ("xlsx", "csv")):
+        done = run("relations", "world", "--out", f"table.{ending}", "--format", form)
+        assert done.exit_code == 1
+        assert done.stderr.count("\n") == 1
+    assert list(here.iterdir()) == []
 
 
 def test_a_proposal_of_a_type_is_as_probable_as_the_answer(here: Path) -> None:

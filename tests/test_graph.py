@@ -22,9 +22,10 @@ from tests.strategies import (
     surviving,
 )
 
+from casegraph.graph.batches import BATCH_SIZE
 from casegraph.graph.change import NO_ROWS, Change, net_change
 from casegraph.graph.directions import forward, inverse, relation_of
-from casegraph.graph.graph import BATCH_SIZE, Graph
+from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
 
 

@@ -21,6 +21,7 @@ from tests.strategies import Fact, fact_lists, random_facts, shuffled
 from casegraph import Answers, CaseBase, CaseStore, InvalidSettings, Settings, world
 from casegraph.answering.probability import probability
 from casegraph.cli import cli
+from casegraph.evaluation.plots import picture
 from casegraph.evaluation.reliability import Reliability, bins, calibration_error
 from casegraph.graph.graph import Graph
 from casegraph.settings import Calibration, Combination, Curve, RelationCalibration, Tuning
@@ -309,7 +310,7 @@ def test_the_calibration_error_is_the_distance_between_said_and_happened() -> No
     happened = np.array([True, False, False, False])
     assert calibration_error(said, happened) == pytest.approx(0.5 * 0.45 + 0.5 * 0.25)
     assert [one.answers for one in bins(said, happened)] == [2, 2]
-    drawing = Reliability(said, happened, said, happened).svg()
+    drawing = picture([Reliability(said, happened, said, happened).panel()])
     assert drawing.startswith("<svg")
     assert drawing.count("<circle") == 2
 

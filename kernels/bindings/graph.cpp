@@ -1,9 +1,11 @@
 // Python's view of kernels/graph.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrays.hpp"
 #include "bindings/graph_checks.hpp"
+#include "graph/interning.hpp"
 
 namespace casegraph::bindings {
 namespace {
@@ -48,6 +50,35 @@ Out<Count> walks_from_each_(const Graph& graph, int steps) {
       run(nullptr, [&](Progress& progress) { return walks_from_each(graph, steps, progress); }));
 }
 
+std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+nb::bytes texts_from(const Interner& interner, Id first) {
+  checks::in_range("first", first, 0, interner.size());
+  const std::string texts = interner.texts_from(first);
+  return nb::bytes(texts.data(), texts.size());
+}
+
+nb::tuple interned_lines_(const nb::bytes& block, const nb::bytes& separator,
+                          const nb::bytes& brackets, const nb::bytes& end, int width,
+                          std::array<int, 3> places, Interner& entities, Interner& relations) {
+  checks::lengths("separator", separator.size(), "one byte", 1);
+  checks::require(brackets.size() == 0 || brackets.size() == 2, "brackets are none or a pair");
+  constexpr int widest = 1 << 16;
+  checks::in_range("width", width, 3, widest);
+  for (int place : places) checks::in_range("places", place, 0, width - 1);
+  const bool are_different =
+      places[0] != places[1] && places[1] != places[2] && places[0] != places[2];
+  checks::require(are_different, "two places are the same");
+  checks::require(&entities != &relations, "entities and relations have one table");
+
+  const LineShape shape{view(separator)[0], view(brackets), view(end), width, places};
+  InternedLines found = run(nullptr, [&](Progress& progress) {
+    return interned_lines(view(block), shape, entities, relations, progress);
+  });
+  return nb::make_tuple(array(std::move(found.rows)), array(std::move(found.starts)),
+                        array(std::move(found.others)));
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& m) {
@@ -60,6 +91,15 @@ void bind_graph(nb::module_& m) {
       .def_ro("entities", &Graph::entities, "How many entities there are.")
       .def("index_bytes", &index_bytes, "The memory of all indexes of heads.");
 
+  nb::class_<Interner>(m, "Interner", "Distinct texts, numbered in the order of first sight.")
+      .def(nb::init<>())
+      .def_prop_ro("size", &Interner::size, "How many texts there are.")
+      .def("texts_from", &texts_from, "first"_a,
+           "The texts from this number on, with a line end between each two.");
+
+  m.def("interned_lines", &interned_lines_, "block"_a, "separator"_a, "brackets"_a, "end"_a,
+        "width"_a, "places"_a, "entities"_a, "relations"_a,
+        "The plain lines of a block as rows, where each begins, and where other lines begin.");
   m.def("profiles", &profiles_, "graph"_a, "entities"_a,
         "The relations of each entity: offsets, and relations.");
   m.def("walks_from_each", &walks_from_each_, "graph"_a, "steps"_a,

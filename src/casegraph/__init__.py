@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         UnknownName,
         UnreadableFile,
     )
+    from casegraph.evaluation.datasets import Benchmark
+    from casegraph.evaluation.evaluation import Evaluation, evaluate
     from casegraph.formats.registry import read_facts
     from casegraph.formats.writing import write_facts
     from casegraph.graph.descriptions import Description
@@ -60,6 +62,8 @@ _PUBLIC = {
     "errors": "AmbiguousName CasegraphError DamagedStore IncompatibleFile InvalidSettings "
     "MalformedFact NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
     "answering.explanation": "Explanation Neighbour Reason",
+    "evaluation.datasets": "Benchmark",
+    "evaluation.evaluation": "Evaluation evaluate",
     "formats.registry": "read_facts",
     "formats.writing": "write_facts",
     "graph.descriptions": "Description",
@@ -74,11 +78,13 @@ __all__ = [
     "AmbiguousName",
     "Answer",
     "Answers",
+    "Benchmark",
     "CaseBase",
     "CaseStore",
     "CasegraphError",
     "DamagedStore",
     "Description",
+    "Evaluation",
     "Event",
     "Explanation",
     "Fact",
@@ -95,6 +101,7 @@ __all__ = [
     "UnknownName",
     "UnreadableFile",
     "Update",
+    "evaluate",
     "read_facts",
     "write_facts",
 ]

@@ -8,6 +8,7 @@ or from the other, never from a mixture. Every question is a function of one sta
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from operator import index
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from casegraph.answering.explanation import Explanation, Neighbour, explanations
+from casegraph.answering.labels import labelled
 from casegraph.answering.query import UNKNOWN, Found, answers, standings
 from casegraph.answering.results import Answer, Answers, named_answers
 from casegraph.answering.state import State, Update
@@ -275,6 +277,8 @@ class CaseBase:
             its_answers = [answers[place] for place in places]
             its_entities = ids(entities[place] for place in places)
             found = explanations(state, query, its_answers, its_entities)
+            if len(state.descriptions):
+                found = [_with_labels(explanation, state) for explanation in found]
             explained.update(zip(places, found, strict=True))
         return [explained[place] for place in range(len(answers))]
 
@@ -453,6 +457,8 @@ def _named(
     exclude = wanted.known == "exclude"
     named = named_answers(state, question, scored, known, exclude=exclude, candidates=candidates)
 
+    given = named if wanted.top == ALL else named[: wanted.top]
+    relation = state.graph.relations[relation_of(question.direction)]
     note = ""
     if wanted.top != 0:
         note = _wrong_way_round(state, question)
@@ -460,13 +466,26 @@ def _named(
             note = _why_nothing(state, question, found, is_only_one=wanted.is_only_one)
     return Answers(
         asked=question.name,
-        relation=state.graph.relations[relation_of(question.direction)],
+        relation=relation,
         inverse=bool(is_inverse(question.direction)),
-        found=named if wanted.top == ALL else named[: wanted.top],
+        found=given,
         note=note,
         exact=found.exact,
         tuned=state.settings.tuning is not None,
+        labels=_labels(state, [question.name, relation, *(answer.entity for answer in given)]),
     )
+
+
+def _labels(state: State, names: Iterable[str]) -> dict[str, str]:
+    """The labels of those names that have one."""
+    if not len(state.descriptions):
+        return {}
+    labels = {name: state.descriptions.label(name) for name in names}
+    return {name: label for name, label in labels.items() if label != name}
+
+
+def _with_labels(explanation: Explanation, state: State) -> Explanation:
+    return replace(explanation, labelled=labelled(explanation, state.descriptions))
 
 
 def _scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:

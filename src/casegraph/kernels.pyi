@@ -25,6 +25,14 @@ class Graph:
     def entities(self) -> int: ...
     def index_bytes(self) -> int: ...
 
+class Interner:
+    """Distinct texts, numbered in the order of first sight."""
+
+    def __init__(self) -> None: ...
+    @property
+    def size(self) -> int: ...
+    def texts_from(self, first: int) -> bytes: ...
+
 class ClusterTree:
     """A hierarchy of profiles."""
 
@@ -63,6 +71,16 @@ class QueryOptions:
     living: int
     budget: int
 
+def interned_lines(
+    block: bytes,
+    separator: bytes,
+    brackets: bytes,
+    end: bytes,
+    width: int,
+    places: tuple[int, int, int],
+    entities: Interner,
+    relations: Interner,
+) -> tuple[Ids, Counts, Counts]: ...
 def profiles(graph: Graph, entities: Ids) -> tuple[Counts, Ids]: ...
 def walks_from_each(graph: Graph, steps: int) -> Counts: ...
 def closed_paths(

@@ -8,7 +8,7 @@ as the kernel computes them, and in the same order, so they add up to the score 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice, pairwise
 from math import log1p, sqrt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -183,18 +183,28 @@ class Explanation(Tabular):
 
     Iterating gives the reasons kind by kind, the strongest kind first, and within a kind the most
     important first. In this order their shares add up to the score, to the last bit.
+
+    labelled  the same with labels in the place of names, if there are labels
     """
 
     answer: Answer
     reasons: tuple[Reason, ...]
     neighbours: tuple[Neighbour, ...] = field(default=())
+    labelled: Explanation | None = field(default=None, compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Reason]:
         return iter(self.reasons)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; the schema is in docs/explanations.md."""
-        return asdict(self)
+        values = asdict(replace(self, labelled=None))
+        del values["labelled"]
+        return values
+
+    @property
+    def for_people(self) -> Explanation:
+        """The explanation as people read it: with labels, if there are any."""
+        return self.labelled or self
 
     def records(self) -> list[dict[str, Any]]:
         """A row for each reason, for frames."""
@@ -218,8 +228,9 @@ class Explanation(Tabular):
         return f"<Explanation of {answer.entity} for {answer.asked}: {first}{others}>"
 
     def _repr_html_(self) -> str:
+        told = self.for_people
         return explanation_as_html(
-            shown(self.answer), self._shown_reasons(), self._shown_neighbours()
+            shown(told.answer), told._shown_reasons(), told._shown_neighbours()
         )
 
     def _shown_reasons(self) -> list[ShownReason]:

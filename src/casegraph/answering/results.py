@@ -4,8 +4,8 @@ ranked entities by name, for a program, a notebook or a terminal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, overload
 
@@ -51,6 +51,7 @@ class Answers(Tabular, Sequence[Answer]):
     exact  whether the budgets of the query and of counting sufficed;
            if not, evidence was left out, always the same
     tuned  whether they come from settings that were tuned to the graph
+    labels of the names in it that have one, for people to read
     """
 
     asked: str
@@ -60,6 +61,7 @@ class Answers(Tabular, Sequence[Answer]):
     note: str = ""
     exact: bool = True
     tuned: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.found)
@@ -122,7 +124,16 @@ class Answers(Tabular, Sequence[Answer]):
         return f"<Answers to {self.question}: {best or self.note or 'none'}{more}>"
 
     def _repr_html_(self) -> str:
-        return answers_as_html(self.question, self.note, [shown(answer) for answer in self.found])
+        asked = self._label(self.asked)
+        asking = question(asked, self._label(self.relation), inverse=self.inverse)
+        told = [
+            shown(answer)._replace(asked=asked, entity=self._label(answer.entity))
+            for answer in self.found
+        ]
+        return answers_as_html(asking, self.note, told)
+
+    def _label(self, name: str) -> str:
+        return self.labels.get(name, name)
 
 
 def named_answers(

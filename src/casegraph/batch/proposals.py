@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from casegraph.answering.explanation import Explanation
-from casegraph.answering.labels import labelled
 from casegraph.answering.results import Answer
 from casegraph.casebase import CaseBase
 from casegraph.formats.tables import write_table
@@ -89,7 +88,7 @@ def _why(cases: CaseBase, records: list[dict[str, Any]]) -> list[tuple[str, str]
         )
         answers.append(answer)
     explained = cases.explain_all(answers)
-    return [_in_words(labelled(explanation, cases.descriptions)) for explanation in explained]
+    return [_in_words(explanation.for_people) for explanation in explained]
 
 
 def _in_words(explanation: Explanation) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 import click
 
 from casegraph import __version__
+from casegraph.cli.configuration import configured
 from casegraph.cli.output import choice, note
 from casegraph.cli.reading import Read
 from casegraph.errors import CasegraphError, UnknownName
@@ -216,7 +217,29 @@ of_type = click.option(
 head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, RELATION, ENTITY).")
 
 
-@click.group(cls=Commands, context_settings={"max_content_width": 80})
+def _configure(ctx: click.Context, _: click.Parameter, file: str | None) -> None:
+    """Take options from files of configuration, before any other option is looked at."""
+    if ctx.resilient_parsing:  # while a shell completes a line
+        return
+    assert isinstance(ctx.command, click.Group)
+    try:
+        ctx.default_map = configured(ctx.command, file)
+    except CasegraphError as error:
+        _fail(ctx, str(error), 1)
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"max_content_width": 80, "auto_envvar_prefix": "CASEGRAPH"},
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_configure,
+    help="Options to use; else casegraph.toml, and the user's.",
+)
 @click.option(
     "--threads",
     type=click.IntRange(min=1),

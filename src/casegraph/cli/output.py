@@ -12,14 +12,19 @@ import json
 import sys
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
+from click.core import ParameterSource
+
+from casegraph.errors import InvalidSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Format = Literal["table", "json", "jsonl", "tsv", "csv"]
+OUT = "Write the table to a file: .csv, .tsv, .jsonl, .json, .parquet."
 ALL = "(all)"  # the name of a row of sums
 CONTROL_CHARACTERS = (*range(32), *range(127, 160))
 ESCAPES = {code: repr(chr(code))[1:-1] for code in CONTROL_CHARACTERS}
@@ -56,17 +61,72 @@ def choice(
 
 
 def with_format(command: Callable[..., Result]) -> Callable[..., None]:
-    """Give a command the option `--format`, and print what it returns."""
+    """Give a command `--format` and `--out`, and print or write what it returns."""
+
+    @click.option("--out", "table_file", type=Path, metavar="FILE", help=OUT)
+    @wraps(command)
+    def writing(table_file: Path | None, form: Format, **options: object) -> Result:
+        chosen = None if table_file is None else _format_of_file(table_file, form)
+        result = command(**options)
+        if table_file is None or chosen is None:
+            print_result(result, form)
+        else:
+            write_result(result, table_file, chosen)
+        return result
+
+    return _ending(writing)
+
+
+def with_format_only(command: Callable[..., Result]) -> Callable[..., None]:
+    """Give a command `--format`, and print what it returns: one that has an `--out` of its own."""
+
+    @wraps(command)
+    def printing(form: Format, **options: object) -> Result:
+        result = command(**options)
+        print_result(result, form)
+        return result
+
+    return _ending(printing)
+
+
+def _ending(command: Callable[..., Result]) -> Callable[..., None]:
+    """Give a command the option `--format`, and the exit code that its result says."""
 
     @choice("--format", get_args(Format), "How to print.")
     @wraps(command)
-    def printing(format: Format, **options: object) -> None:  # noqa: A002
-        result = command(**options)
-        print_result(result, format)
+    def ending(format: Format, **options: object) -> None:  # noqa: A002
+        result = command(form=format, **options)
         if result.failed:
             sys.exit(1)
 
-    return printing
+    return ending
+
+
+def _format_of_file(file: Path, form: Format) -> str:
+    """How to write a file: by its ending; an error if `--format` says something else."""
+    from casegraph.formats.tables import table_format
+
+    context = click.get_current_context()
+    is_default = context.get_parameter_source("format") is ParameterSource.DEFAULT
+    given = None if is_default else form
+    if file.suffix.lower() != ".json":
+        return table_format(file, given)
+    if given in (None, "json"):
+        return "json"
+    raise InvalidSettings("format", given, f"'json', since the file is called {file.name}")
+
+
+def write_result(result: Result, file: Path, form: str) -> None:
+    """Write a result to a file, which is there as a whole or not at all."""
+    from casegraph.formats.tables import write_table
+    from casegraph.storage.disk import atomic_write
+
+    if form == "json":
+        with atomic_write(file) as stream:
+            stream.write("\n".join([*_json(result), ""]).encode(errors="replace"))
+    else:
+        write_table(file, form, result.columns, result.rows)
+    note(f"{file}: {len(result.rows):,} rows written")
 
 
 def print_result(result: Result, form: Format) -> None:

@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from casegraph.graph.batches import Batched, batches_of, size_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rich.progress import TaskID
 
+    from casegraph.graph.batches import Batch
     from casegraph.running import Show
 
 PATIENCE = 0.5  # seconds before a progress bar appears
@@ -48,12 +51,20 @@ def progress() -> Iterator[Show]:
         bars.stop()
 
 
-def counted(facts: Iterable[tuple[str, str, str]], show: Show) -> Iterator[tuple[str, str, str]]:
+def counted(facts: Iterable[tuple[str, str, str]], show: Show) -> Batched:
     """The same facts; how many there were is shown on the way."""
-    for done, fact in enumerate(facts):
-        if done % EVERY == 0:
+    return Batched(_counted(batches_of(facts), show))
+
+
+def _counted(batches: Iterator[Batch], show: Show) -> Iterator[Batch]:
+    done = 0
+    shown = 0
+    for batch in batches:
+        if done >= shown:
             show("reading facts", done, 0)
-        yield fact
+            shown += EVERY
+        yield batch
+        done += size_of(batch)
 
 
 def _show_nothing(doing: str, done: int, total: int) -> None:

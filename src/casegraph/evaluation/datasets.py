@@ -1,17 +1,19 @@
 """
-Benchmarks: a folder with a file of facts for each split.
+Benchmarks: a folder with a file of facts for each split, or the facts of each split themselves.
 
 The file of a split has one of the names in `SPLITS`, alone or with .txt or .tsv, packed by gzip or
 not. Other files in the folder (names of entities, rules, negatives) are ignored.
 `evaluation.catalogue` finds published benchmarks by name.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from casegraph.errors import NotABenchmark
-from casegraph.formats.reading import Facts
+from casegraph.formats.python_objects import Rows, facts_in
 from casegraph.formats.registry import read_facts
+from casegraph.graph.facts import Fact
 
 SPLITS = ("train", "valid", "test", "dev", "testI", "testII", "graph", "full_graph")
 ENDINGS = ("", ".txt", ".tsv", ".gz", ".txt.gz", ".tsv.gz")
@@ -20,13 +22,14 @@ LISTED = 5  # how many files of a folder an error message names
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A folder of facts, split for an experiment.
+    """Facts, split for an experiment.
 
-    splits  the file of each split that there is
+    folder  where they are; of facts that a program holds, only a name
+    splits  the file of each split that there is, or its facts
     """
 
     folder: Path
-    splits: dict[str, Path]
+    splits: Mapping[str, Path | Sequence[Fact]]
 
     @classmethod
     def open(cls, folder: str | Path) -> "Benchmark":
@@ -48,18 +51,48 @@ class Benchmark:
             raise NotABenchmark(str(folder), problem)
         return cls(folder, splits)
 
+    @classmethod
+    def of(cls, *, name: str = "facts", **splits: Rows) -> "Benchmark":
+        """A benchmark of facts that a program holds: frames, arrays, lists of rows.
+
+        name    what to call it
+        splits  the facts of each: `train` (or `graph`), `test`, and perhaps others
+
+        >>> from casegraph import Benchmark, evaluate
+        >>> born = [(f"person {n}", "born in", f"city {n % 3}") for n in range(30)]
+        >>> live = [(f"person {n}", "lives in", f"city {n % 3}") for n in range(30)]
+        >>> done = evaluate(Benchmark.of(train=born + live[3:], test=live[:3]), sides="tail")
+        >>> done.metrics["tail.realistic.hits_at_1"]
+        1.0
+        """
+        unknown = sorted(set(splits) - set(SPLITS))
+        if unknown or not {"train", "graph"} & set(splits):
+            found = ", ".join(splits) or "none"
+            problem = (
+                f"expected splits among {', '.join(SPLITS)}, and train or graph; found {found}"
+            )
+            raise NotABenchmark(name, problem)
+        taken = {split: list(facts_in(facts)) for split, facts in splits.items()}
+        return cls(Path(name), taken)
+
+    @property
+    def name(self) -> str:
+        """What it is called: as its folder."""
+        return self.folder.resolve().name
+
     @property
     def graph(self) -> str:
         """The split to answer from: `graph` if there is one, as `train` then has only queries."""
         return "graph" if "graph" in self.splits else "train"
 
-    def facts(self, split: str) -> Facts:
+    def facts(self, split: str) -> Iterable[Fact]:
         """The facts of a split."""
         if split not in self.splits:
             found = ", ".join(self.splits)
             problem = f"expected a file for the split {split!r}, found only {found}"
             raise NotABenchmark(str(self.folder), problem)
-        return read_facts(self.splits[split])
+        facts = self.splits[split]
+        return read_facts(facts) if isinstance(facts, Path) else facts
 
 
 def _file_of(split: str, folder: Path) -> Path | None:

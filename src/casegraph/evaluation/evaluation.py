@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, get_args
@@ -25,6 +25,7 @@ from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.plots import Bar, picture, ranks_panel, relations_panel
 from casegraph.evaluation.ranking import TIES, metrics
 from casegraph.evaluation.reliability import Reliability, first_answers
 from casegraph.execution.executor import HERE, Executor
@@ -35,12 +36,12 @@ from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact
 from casegraph.graph.names import Names
+from casegraph.graph.rows import RowReader
 from casegraph.running import Show, peak_memory, quiet
 from casegraph.settings import Settings
 from casegraph.storage.store.restoring import is_store
 from casegraph.storage.store.store import CaseStore
 
-AT_ONCE = 1 << 16  # facts that become rows together
 RANKED_AT_ONCE = 1 << 12  # targets of a task
 
 Sides = Literal["both", "head", "tail"]
@@ -48,7 +49,7 @@ Sides = Literal["both", "head", "tail"]
 
 def evaluate(  # noqa: PLR0913
     benchmark: Benchmark,
-    settings: Settings,
+    settings: Settings | None = None,
     *,
     split: str = "test",
     graph_split: str | Path | None = None,
@@ -61,6 +62,8 @@ def evaluate(  # noqa: PLR0913
 ) -> "Evaluation":
     """Ask for every fact of a split, and rank the answers.
 
+    benchmark    of a folder (`Benchmark.open`), or of frames and other facts (`Benchmark.of`)
+    settings     how to answer; by default ours
     split        the facts to ask for
     graph_split  the facts to answer from: a split, or the path of a file of facts or of a store;
                  by default the graph of the benchmark (see `Benchmark.graph`)
@@ -79,7 +82,7 @@ def evaluate(  # noqa: PLR0913
         questions = questions_of(files, split, sides, limit)
         known = directed(files.known, sides)
     with _phase(phases, "build"):
-        case_base = CaseBase(settings)
+        case_base = CaseBase(settings or Settings())
         case_base.update(add=files.facts(source))
     if tune:
         with _phase(phases, "tune"):
@@ -98,7 +101,7 @@ def evaluate(  # noqa: PLR0913
             reliability = Reliability.joined(list(firsts))
 
     return Evaluation(
-        benchmark=benchmark.folder.resolve().name,
+        benchmark=benchmark.name,
         split=split,
         graph=Path(source).name,
         sides=sides,
@@ -217,6 +220,19 @@ class Evaluation(Tabular):
             for (direction, entity, target), rank, optimistic, pessimistic in rows
         ]
 
+    def svg(self) -> str:
+        """A picture: the MRR of relations, ranks, and reliability if there are probabilities."""
+        bars = []
+        relation_of_question = relation_of(self.questions.rows[:, 0])
+        for relation in np.unique(relation_of_question).tolist():
+            ranks = self.ranks.realistic[relation_of_question == relation]
+            name = self.questions.relations[relation]
+            bars.append(Bar(name, len(ranks), float(np.mean(1 / ranks))))
+        panels = [relations_panel(bars), ranks_panel(self.ranks.realistic)]
+        if self.reliability is not None:
+            panels.append(self.reliability.panel())
+        return picture(panels)
+
     @property
     def queries_per_second(self) -> float:
         """Distinct queries ranked in a second."""
@@ -278,12 +294,11 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
     for name in names:
         facts_of[name] = _facts(name) if isinstance(name, Path) else benchmark.facts(name)
 
-    entities = Names()
-    relations = Names()
+    reader = RowReader(Names(), Names())
     rows_of: dict[str | Path, Ids] = {}
     for done, (name, facts) in enumerate(facts_of.items()):
         show("reading facts", done, len(facts_of))
-        rows_of[name], entities, relations = _interned(facts, entities, relations)
+        rows_of[name] = np.concatenate([NO_ROWS, *reader.rows(facts)])
     show("reading facts", len(facts_of), len(facts_of))
     if not len(rows_of[split]):
         problem = f"expected facts in the split {split!r}, found none"
@@ -291,8 +306,8 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
 
     sorted_rows: dict[str | Path, Ids] = {}
     for name, rows in rows_of.items():
-        sorted_rows[name] = _sorted_by_name(rows, entities, relations)
-    return Files(sorted(entities.names), sorted(relations.names), sorted_rows)
+        sorted_rows[name] = _sorted_by_name(rows, reader.entities, reader.relations)
+    return Files(sorted(reader.entities.names), sorted(reader.relations.names), sorted_rows)
 
 
 def questions_of(files: Files, split: str, sides: Sides, limit: int | None) -> Questions:
@@ -362,26 +377,11 @@ def _facts(path: Path) -> Iterable[Fact]:
     return read_facts(path)
 
 
-def _interned(facts: Iterable[Fact], entities: Names, relations: Names) -> tuple[Ids, Names, Names]:
-    """Facts as rows (relation, head, tail) of ids, and the names with those that are new."""
-    parts = [NO_ROWS]
-    remaining = iter(facts)
-    while True:
-        batch = list(islice(remaining, AT_ONCE))
-        if not batch:
-            return np.concatenate(parts), entities, relations
-        heads, labels, tails = zip(*batch, strict=True)
-        relations, relation_ids = relations.extended(labels)
-        entities, head_ids = entities.extended(heads)
-        entities, tail_ids = entities.extended(tails)
-        parts.append(np.stack([relation_ids, head_ids, tail_ids], axis=1))
-
-
 def _sorted_by_name(rows: Ids, entities: Names, relations: Names) -> Ids:
-    """Rows (relation, head, tail) of ids, as sorted rows of places in the sorted names."""
+    """Rows of ids, as sorted rows (relation, head, tail) of places in the sorted names."""
     place_of_entity = entities.ranks()
     place_of_relation = relations.ranks()
-    relation, head, tail = rows.T
+    head, relation, tail = rows.T
     places = [place_of_relation[relation], place_of_entity[head], place_of_entity[tail]]
     return distinct(np.stack(places, axis=1))
 

@@ -20,13 +20,11 @@ from casegraph.answering.probability import probability
 from casegraph.answering.query import calibration_of, new_answers
 from casegraph.answering.ranking import Targets
 from casegraph.answering.state import State
+from casegraph.evaluation.plots import Bin, Panel, reliability_panel
 from casegraph.graph.arrays import Flags, Floats
 from casegraph.tuning.calibration import chance_to_be_asked_for
 
 BINS = 10
-SIDE = 400  # of the diagram, in pixels
-MARGIN = 50
-LARGEST_DOT = 14  # the radius of a bin that has all answers
 
 
 class Reliability(NamedTuple):
@@ -56,17 +54,9 @@ class Reliability(NamedTuple):
             "asked_for": calibration_error(self.said_asked, self.is_asked),
         }
 
-    def svg(self) -> str:
+    def panel(self) -> Panel:
         """A diagram: what is said to the right, how often it happens upwards."""
-        return _diagram(bins(self.said, self.is_right), self.errors["right"])
-
-
-class Bin(NamedTuple):
-    """Answers of similar probability: how many, what was said, and how often they were right."""
-
-    answers: int
-    said: float
-    happened: float
+        return reliability_panel(bins(self.said, self.is_right), self.errors["right"])
 
 
 def first_answers(state: State, targets: Targets) -> Reliability:
@@ -123,50 +113,3 @@ def _reliability(rows: list[tuple[float, bool, float, bool]]) -> Reliability:
         np.array(columns[2], dtype=np.float64),
         np.array(columns[3], dtype=np.bool),
     )
-
-
-def _diagram(found: list[Bin], error: float) -> str:
-    """Dots beside the diagonal, where said and happened are equal; larger for more answers."""
-    total = sum(one.answers for one in found)
-    size = SIDE + 2 * MARGIN
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" '
-        f'font-family="sans-serif" font-size="13">',
-        f'<rect width="{size}" height="{size}" fill="white"/>',
-        f'<path d="M{_x(0)} {_y(1)}V{_y(0)}H{_x(1)}M{_x(0)} {_y(0)}L{_x(1)} {_y(1)}" '
-        f'fill="none" stroke="#888"/>',
-    ]
-    for tenth in range(0, 11, 2):
-        value = tenth / 10
-        parts.append(
-            f'<text x="{_x(value)}" y="{_y(0) + 18}" text-anchor="middle">{value:.1f}</text>'
-        )
-        parts.append(
-            f'<text x="{_x(0) - 8}" y="{_y(value) + 4}" text-anchor="end">{value:.1f}</text>'
-        )
-    for one in found:
-        radius = max(2.0, LARGEST_DOT * (one.answers / total) ** 0.5)
-        parts.append(
-            f'<circle cx="{_x(one.said)}" cy="{_y(one.happened)}" r="{radius:.1f}" fill="#36c">'
-            f"<title>{one.answers:,} answers: said {one.said:.3f}, right {one.happened:.3f}</title>"
-            f"</circle>"
-        )
-    middle = size / 2
-    parts += [
-        f'<text x="{middle}" y="{size - 10}" text-anchor="middle">'
-        f"probability of the first answer</text>",
-        f'<text x="14" y="{middle}" text-anchor="middle" transform="rotate(-90 14 {middle})">'
-        f"how often it is right</text>",
-        f'<text x="{middle}" y="24" text-anchor="middle">'
-        f"{total:,} answers, expected calibration error {error:.3f}</text>",
-        "</svg>",
-    ]
-    return "\n".join(parts) + "\n"
-
-
-def _x(share: float) -> float:
-    return round(MARGIN + SIDE * share, 1)
-
-
-def _y(share: float) -> float:
-    return round(MARGIN + SIDE * (1 - share), 1)

@@ -6,8 +6,9 @@ A line of TSV, or a record of CSV, goes through two stages after those of `forma
     records  the fields of a line of TSV, or of a record of CSV     `_records`
     facts    three names, chosen by the header if there is one      `_Layout.fact`
 
-Most blocks of TSV have nothing but well-formed lines. Those become facts at once, without the
-first stage (`_plain_facts`), which is many times faster.
+Most blocks have nothing but well-formed lines. Those are handed on as they are (`graph.batches`):
+a graph takes their facts in without making names of them, and whoever wants the facts themselves
+has them at once, without the first stage (`_plain_facts`), which is many times faster.
 
 Names are opaque: nothing is stripped or normalised. `docs/reading-facts.md` says what becomes of
 every odd line and file.
@@ -42,6 +43,7 @@ from casegraph.formats.sources import (
     lines_of,
     pieces_of,
 )
+from casegraph.graph.batches import Block, LineSource, Shape
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
 
@@ -113,34 +115,32 @@ def rows_of(
 
 
 def _facts_of_tsv(blocks: Iterator[bytes], layout: "_Layout", reading: Reading) -> Batches:
-    """The facts of each block: at once if the block is plain, else record by record."""
+    """The facts of each block: the block itself if it looks plain, else record by record."""
     line_number = 1
     for block in blocks:
-        facts = layout.plain_facts(block)
-        if facts is None:
-            yield from _facts_of_records(lines_of(block), line_number, layout, reading)
+        if layout.looks_plain(block):
+            yield Block(block, layout, line_number)
         else:
-            yield facts
+            yield from _facts_of_records(lines_of(block), line_number, layout, reading)
         line_number += block.count(b"\n") or 1
 
 
 def _facts_of_csv(
     blocks: Iterator[bytes], first_line: int, layout: "_Layout", reading: Reading
 ) -> Batches:
-    """The facts of each block: at once if the block is plain, else record by record.
+    """The facts of each block: the block itself if it looks plain, else record by record.
 
     A record in quotes may go on in the next block, which is then taken together with this one.
     """
     line_number = first_line
     for block in blocks:
-        facts = layout.plain_facts(block)
-        if facts is None:
+        if layout.looks_plain(block):
+            yield Block(block, layout, line_number)
+            line_number += block.count(b"\n") or 1
+        else:
             lines = _LinesOfCsv(block, blocks)
             yield from _facts_of_records(lines, line_number, layout, reading)
             line_number += lines.line_ends or 1
-        else:
-            yield facts
-            line_number += block.count(b"\n") or 1
 
 
 class _LinesOfCsv(Iterator[bytes]):
@@ -169,7 +169,7 @@ class _LinesOfCsv(Iterator[bytes]):
 
 def _facts_of_records(
     lines: Iterator[bytes], first_line: int, layout: "_Layout", reading: Reading
-) -> Batches:
+) -> Iterator[list[Fact]]:
     for record in _records(lines, first_line, layout.separator):
         try:
             fact = layout.fact(record)
@@ -240,7 +240,7 @@ class _Opening(Iterator[bytes]):
         self._taken = None
 
 
-class _Layout:
+class _Layout(LineSource):
     """Which fields of a record are head, relation and tail, or describe an entity.
 
     It is known when the first record that is not empty has been seen, which may be a header.
@@ -259,11 +259,34 @@ class _Layout:
         sign = "<TAB>" if separator == TAB else separator
         self._expected = f"'head{sign}relation{sign}tail'"
 
-    def plain_facts(self, block: bytes) -> list[Fact] | None:
-        """The facts of a block that needs no closer look; None if it does."""
-        if not self._is_known:
-            return None
-        return _plain_facts(block, self._table, self.separator)
+    def looks_plain(self, block: bytes) -> bool:
+        """Whether every line of a block may be a fact as it stands."""
+        is_quoted = self.separator != TAB and b'"' in block
+        is_readable = self._is_known and self._table.has_plain_facts and not is_quoted
+        return is_readable and len(block) <= MAX_RECORD_BYTES
+
+    @property
+    def shape(self) -> Shape:
+        """What a line is made of that is a fact as it stands."""
+        edges = self._table.edges
+        assert edges is not None  # as it is in every table of plain facts
+        places = edges.head, edges.relation, edges.tail
+        return Shape(self.separator.encode(), self._table.width, places)
+
+    def names(self, texts: list[str], *, are_relations: bool) -> list[str]:  # noqa: ARG002
+        """A text is a name unless it is blank."""
+        if all(map(str.strip, texts)):
+            return texts
+        return [text if text.strip() else "" for text in texts]
+
+    def facts_of_block(self, block: Block) -> Iterator[list[Fact]]:
+        """The facts of a block that looks plain: at once if it is, else record by record."""
+        facts = _plain_facts(block.content, self._table, self.separator)
+        if facts is None:
+            lines = lines_of(block.content)
+            yield from _facts_of_records(lines, block.first_line, self, self._reading)
+        else:
+            yield facts
 
     def use(self, header: _Header) -> None:
         """Read all records as a header in another file says."""

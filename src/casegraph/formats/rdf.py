@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from casegraph.errors import CasegraphError, MalformedFact, quoted
-from casegraph.formats.sources import PIECE_BYTES, PieceReader, Place, pieces_of
+from casegraph.formats.sources import PIECE_BYTES, PieceReader, Place, pieces_of, whole_lines
+from casegraph.graph.batches import Block, LineSource, Shape
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact, fits_utf8, problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from casegraph.formats.reading import Batches, Options, Reading
 
@@ -68,27 +69,60 @@ _NOT_A_NAME = ""
 
 def read_rdf(format_name: str, source: Place, reading: Reading, options: Options) -> Batches:
     """The facts of a file of RDF; what its literals say of labels is kept as descriptions."""
-    pyoxigraph = _pyoxigraph(reading.source)
-    terms = _Terms(pyoxigraph, reading, literals=options.literals)
-    rdf_format = getattr(pyoxigraph.RdfFormat, _FORMATS[format_name])
+    terms = _Terms(_pyoxigraph(reading.source), reading, literals=options.literals)
     pieces = pieces_of(source)
     with closing(pieces):
-        stream = BufferedReader(PieceReader(pieces), PIECE_BYTES)
-        batch: list[Fact] = []
-        try:
-            for quad in pyoxigraph.parse(stream, rdf_format):
-                fact = terms.fact(quad)
-                if fact is not None:
-                    batch.append(fact)
-                    if len(batch) == FACTS_AT_ONCE:
-                        yield batch
-                        batch = []
-        except SyntaxError as error:
-            yield batch
-            problem = _PLACE.sub("", error.msg or "it is no RDF of this kind")
-            raise MalformedFact(reading.source, error.lineno or 1, problem) from None
-        yield batch
+        if format_name == "nt":
+            yield from _blocks_of_triples(pieces, terms)
+        else:
+            stream = BufferedReader(PieceReader(pieces), PIECE_BYTES)
+            yield from terms.facts(stream, format_name)
     reading.described += terms.descriptions()
+
+
+def _blocks_of_triples(pieces: Iterator[bytes], terms: _Terms) -> Batches:
+    """Lines of N-Triples. Each is a triple by itself, so that they can be read in any parts."""
+    lines = _TripleLines(terms)
+    line_number = 1
+    for content in whole_lines(pieces):
+        yield Block(content, lines, line_number)
+        line_number += content.count(b"\n")
+
+
+class _TripleLines(LineSource):
+    """Lines of N-Triples: plain are those that have three IRIs and say nothing but a fact."""
+
+    def __init__(self, terms: _Terms) -> None:
+        self._terms = terms
+
+    @property
+    def shape(self) -> Shape:
+        """Three IRIs and a full stop, with a space between each two."""
+        return Shape(b" ", 3, (0, 1, 2), brackets=b"<>", end=b" .")
+
+    def names(self, texts: list[str], *, are_relations: bool) -> list[str]:
+        """The names of IRIs; none for those that are odd, or of which more is to be said."""
+        return [_plain_name(text, is_relation=are_relations) for text in texts]
+
+    def facts_of_block(self, block: Block) -> Iterator[list[Fact]]:
+        """The facts of a block, as pyoxigraph reads them."""
+        return self._terms.facts(block.content, "nt", block.first_line)
+
+    def facts_of_lines(self, lines: list[bytes]) -> list[Fact] | None:
+        """The facts of some lines; None if one is malformed, to be found among all lines."""
+        try:
+            return self._terms.facts_of_all(b"".join(lines), "nt")
+        except SyntaxError:
+            return None
+
+
+def _plain_name(iri: str, *, is_relation: bool) -> str:
+    """The name that an IRI stands for; empty if pyoxigraph had better look at it."""
+    says_more = is_relation and (iri in LABELS or iri in (TYPE, OUR_TYPE))
+    if says_more or not _IRI.fullmatch(iri):
+        return ""
+    name = _decoded(iri)
+    return "" if problem_of(name) else name
 
 
 def n_triples(
@@ -128,6 +162,7 @@ class _Terms:
     """From terms of RDF to names; remembers the labels that it has seen."""
 
     def __init__(self, pyoxigraph: Any, reading: Reading, *, literals: bool) -> None:  # noqa: ANN401
+        self._pyoxigraph = pyoxigraph
         self._named = pyoxigraph.NamedNode
         self._blank = pyoxigraph.BlankNode
         self._literal = pyoxigraph.Literal
@@ -136,6 +171,42 @@ class _Terms:
         self._anonymous: dict[str, str] = {}
         self._labels: dict[str, tuple[tuple[int, int, str, str], str]] = {}
         self._types: dict[str, set[str]] = {}
+
+    def facts(
+        self,
+        source: Any,  # noqa: ANN401
+        format_name: str,
+        first_line: int = 1,
+    ) -> Generator[list[Fact], None, None]:
+        """The facts of a stream or of bytes, many at a time.
+
+        first_line  the number of the first line, for the message if one is malformed
+        """
+        batch: list[Fact] = []
+        try:
+            for quad in self._parsed(source, format_name):
+                fact = self.fact(quad)
+                if fact is not None:
+                    batch.append(fact)
+                    if len(batch) == FACTS_AT_ONCE:
+                        yield batch
+                        batch = []
+        except SyntaxError as error:
+            yield batch
+            problem = _PLACE.sub("", error.msg or "it is no RDF of this kind")
+            line = first_line - 1 + (error.lineno or 1)
+            raise MalformedFact(self._reading.source, line, problem) from None
+        yield batch
+
+    def facts_of_all(self, content: bytes, format_name: str) -> list[Fact]:
+        """The facts of some bytes; a `SyntaxError`, and nothing is noted, if they are malformed."""
+        found = map(self.fact, list(self._parsed(content, format_name)))
+        return [fact for fact in found if fact is not None]
+
+    def _parsed(self, source: Any, format_name: str) -> Iterator[Any]:  # noqa: ANN401
+        rdf_format = getattr(self._pyoxigraph.RdfFormat, _FORMATS[format_name])
+        parsed: Iterator[Any] = self._pyoxigraph.parse(source, rdf_format)
+        return parsed
 
     def fact(self, quad: Any) -> Fact | None:  # noqa: ANN401
         """The fact of a triple; None if it says something else, which is then kept or counted."""

@@ -13,10 +13,11 @@ from operator import length_hint
 from typing import IO, Any, NamedTuple, NoReturn
 
 from casegraph.errors import MalformedFact, quoted
+from casegraph.graph.batches import Batch, Batched, Block, lists_of
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
 
-Batches = Generator[list[Fact], None, None]
+Batches = Generator[list[Fact] | Block, None, None]
 
 
 class Options(NamedTuple):
@@ -75,7 +76,7 @@ class Reading:
             self.refused.write(raw)
 
 
-class Facts(Iterator[Fact]):
+class Facts(Batched, Iterator[Fact]):
     """The facts of a source, as they are read.
 
     source     the name of the source
@@ -91,7 +92,10 @@ class Facts(Iterator[Fact]):
         self._reading = reading
         self._parsed = 0  # facts, of which the rest of the batch was not taken yet
         self._batch = iter(list[Fact]())
-        self._facts = self._each(batches)
+        self._source_batches = batches
+        self._lists = lists_of(batches)
+        self._is_begun = False  # whether facts were taken one by one
+        self._facts = self._each()
 
     def __iter__(self) -> Iterator[Fact]:
         return self._facts
@@ -124,11 +128,26 @@ class Facts(Iterator[Fact]):
         """How the columns of a table are understood; empty before it is read."""
         return self._reading.columns
 
-    def _each(self, batches: Batches) -> Iterator[Fact]:
+    def batches(self) -> Iterator[Batch]:
+        """The facts that were not taken yet, as they come."""
         try:
-            for batch in batches:
+            if self._is_begun:
+                yield list(self._batch)
+                for facts in self._lists:
+                    self._parsed += len(facts)
+                    yield facts
+            for batch in self._source_batches:
+                yield batch
+                self._parsed += batch.taken if isinstance(batch, Block) else len(batch)
+        finally:
+            self._source_batches.close()
+
+    def _each(self) -> Iterator[Fact]:
+        self._is_begun = True
+        try:
+            for batch in self._lists:
                 self._parsed += len(batch)
                 self._batch = iter(batch)
                 yield from self._batch
         finally:
-            batches.close()
+            self._source_batches.close()

@@ -9,11 +9,22 @@ Ids = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool]]
+FEW_IDS = 1 << 16  # that are sorted sooner than a list of all ids is made
 
 
 def ids(values: Iterable[int] = ()) -> Ids:
     """An array of ids."""
     return np.fromiter(values, dtype=np.int32)
+
+
+def distinct_ids(values: Ids) -> Ids:
+    """Each id once, sorted; many of them are ticked off in a list of all, which is linear."""
+    flat = values.ravel()
+    if len(flat) < FEW_IDS:
+        return np.unique(flat)
+    is_there = np.zeros(int(flat.max()) + 1, dtype=np.bool)
+    is_there[flat] = True
+    return np.flatnonzero(is_there).astype(np.int32)
 
 
 def joined(parts: Iterable[Counts]) -> Counts:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from casegraph.graph.arrays import Ids
+from casegraph.graph.arrays import Ids, distinct_ids
 from casegraph.graph.directions import inverse
 
 NO_ROWS: Ids = np.empty((0, 3), dtype=np.int32)
@@ -45,7 +45,7 @@ class Change:
     def entities(self) -> Ids:
         """The entities whose edges changed, sorted."""
         rows = self._rows()
-        return np.unique(rows[:, [0, 2]])
+        return distinct_ids(rows[:, [0, 2]])
 
     @property
     def relations(self) -> Ids:

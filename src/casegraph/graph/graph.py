@@ -5,12 +5,12 @@ Each relation has two directions (`graph/directions.py`), and each direction has
 `Edges` are arrays that are never written to: a change puts new arrays in their place.
 So a `copy` is cheap, shares everything that stays the same, and is not affected by later changes.
 
-A *row* is a fact as three ids: head, direction from head to tail, tail.
+A *row* is a fact as three ids: head, direction from head to tail, tail (`graph/rows.py`).
 """
 
 from __future__ import annotations
 
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -43,23 +43,19 @@ from casegraph.graph.edges import (
     with_keys,
     without_keys,
 )
-from casegraph.graph.facts import Fact, check_names, columns_of
+from casegraph.graph.facts import Fact, columns_of
 from casegraph.graph.names import Names
+from casegraph.graph.rows import RowReader
 from casegraph.running import paused_garbage_collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Facts whose names are looked up together: as many as fit the processor's cache.
-BATCH_SIZE = 1 << 12
-
-# Batches whose edges are made together. Edges are sorted once for all of them, but their rows are
-# held in memory, and the same fact may come any number of times.
-BATCHES_TOGETHER = 1 << 10
-
 # A new relation with fewer facts than this is made together with other small new relations:
 # making its arrays takes longer than filling them.
 SMALL_RELATION = 1 << 8
+
+MOST_IN_16_BITS = (1 << 16) - 1
 
 NO_INDEXED_EDGES = kernels.Edges.of(*NO_EDGES)
 
@@ -167,12 +163,16 @@ class Graph:
     def prominence(self) -> Ids:
         """The rank of each entity by the number of its facts, most first, ties in name order."""
         if self._prominence is None or len(self._prominence) < len(self.entities):
-            degrees = np.zeros(len(self.entities), dtype=np.int64)
-            for edges in self._edges:
-                degrees[edges.heads] += np.diff(edges.offsets)
-            order = np.lexsort((self.entities.ranks(), -degrees))
+            order = np.lexsort((self.entities.ranks(), -self.degrees()))
             self._prominence = _places(order, len(order))
         return self._prominence
+
+    def degrees(self) -> Counts:
+        """How many facts each entity has, as head or as tail."""
+        degrees = np.zeros(len(self.entities), dtype=np.int64)
+        for edges in self._edges:
+            degrees[edges.heads] += np.diff(edges.offsets)
+        return degrees
 
     def walks_from_each(self, steps: int) -> Counts:
         """How many walks of up to `steps` steps leave each entity."""
@@ -254,7 +254,7 @@ class Graph:
         self._make_room()
 
         # Each relation is changed on its own, except that small new relations are made together.
-        rows = rows[np.argsort(rows[:, 1], kind="stable")]
+        rows = _by_direction(rows)
         small_and_new: list[Ids] = []
         changed = [NO_ROWS]
         for start, end in pairwise(run_bounds(rows[:, 1])):
@@ -270,8 +270,7 @@ class Graph:
             changed.append(self._add_new_relations(np.concatenate(small_and_new)))
 
         self._forget_derived()
-        all_changed = np.concatenate(changed)
-        return all_changed[np.argsort(all_changed[:, 1], kind="stable")]
+        return _by_direction(np.concatenate(changed))
 
     def copy(self) -> Graph:
         """A graph of the same facts that can be changed on its own; arrays and names are shared."""
@@ -349,29 +348,12 @@ class Graph:
 
     def _rows_of(self, facts: Iterable[tuple[str, str, str]]) -> Iterator[Ids]:
         """Facts as rows, with ids for new names; many rows at a time, but a bounded number."""
-        pending: list[Ids] = []
-        read = 0
-        for batch in _batches(facts):
-            pending.append(self._batch_rows(batch, first=read + 1))
-            read += len(batch)
-            if len(pending) == BATCHES_TOGETHER:
-                yield np.concatenate(pending)
-                pending = []
-        if pending:
-            yield np.concatenate(pending)
-
-    def _batch_rows(self, batch: list[tuple[str, str, str]], first: int) -> Ids:
-        """The rows of a batch of facts; `first` is the number of its first fact, for errors."""
-        head_names, relation_names, tail_names = columns_of(batch, first)
-        known_entities = len(self.entities)
-        known_relations = len(self.relations)
-        self.entities, entities = self.entities.extended(head_names + tail_names)
-        self.relations, relations = self.relations.extended(relation_names)
-        check_names(self.entities.names_from(known_entities), batch, first)
-        check_names(self.relations.names_from(known_relations), batch, first)
-        heads = entities[: len(batch)]
-        tails = entities[len(batch) :]
-        return np.stack([heads, forward(relations), tails], axis=1)
+        reader = RowReader(self.entities, self.relations)
+        for rows in reader.rows(facts):
+            self.entities = reader.entities
+            self.relations = reader.relations
+            rows[:, 1] = forward(rows[:, 1])
+            yield rows
 
     def _known_rows(self, facts: list[tuple[str, str, str]]) -> Ids:
         """The rows of the facts whose names all have ids; others cannot be in the graph."""
@@ -483,14 +465,18 @@ class Graph:
         self._walks = {}
 
 
+def _by_direction(rows: Ids) -> Ids:
+    """Rows sorted by direction; those of one direction stay in their order."""
+    directions = rows[:, 1].copy()
+    if (directions[1:] >= directions[:-1]).all():
+        return rows
+    if directions.max() <= MOST_IN_16_BITS:  # such numbers are sorted digit by digit, at once
+        return rows.take(np.argsort(directions.astype(np.uint16), kind="stable"), axis=0)
+    return rows.take(np.argsort(directions, kind="stable"), axis=0)
+
+
 def _places(chosen: Ids | Counts | list[int], size: int) -> Ids:
     """The inverse of a selection: for each of `size` numbers its place in `chosen`, or -1."""
     places = np.full(size, -1, dtype=np.int32)
     places[chosen] = np.arange(len(chosen), dtype=np.int32)
     return places
-
-
-def _batches(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:
-    facts = iter(facts)
-    while batch := list(islice(facts, BATCH_SIZE)):
-        yield batch

@@ -49,6 +49,7 @@ class SearchText:
                 entities.append(described)
         lines = folded_all(texts)
         self._entities = entities
+        self._degrees = graph.degrees()
         self._text = "\n".join(["", *lines, ""])
         lengths = np.fromiter(map(len, lines), np.int64, count=len(lines))
         self._starts = np.concatenate([[1], 1 + np.cumsum(lengths + 1)])
@@ -64,11 +65,11 @@ class SearchText:
             rarest = min(parts, key=lambda part: self._text.count(part, 0, SAMPLE))
             lines += self._lines_with(rarest)
 
-        prominence = self._graph.prominence()
-        found: dict[int, tuple[int, int]] = {}
+        names = self._graph.entities
+        found: dict[int, tuple[int, int, str]] = {}
         for line, entity in lines:
             if all(part in line for part in parts):
-                rank = (_how_well(line, wanted), int(prominence[entity]))
+                rank = (_how_well(line, wanted), -int(self._degrees[entity]), names[entity])
                 found[entity] = min(rank, found.get(entity, rank))
         best = sorted(found, key=found.__getitem__)[:top]
         return [self._hit(entity) for entity in best]
@@ -87,21 +88,20 @@ class SearchText:
 
     def _places_of(self, text: str) -> list[int]:
         """The numbers of the first lines in which a text is found, each once."""
-        places: list[int] = []
+        found: list[int] = []
         at = self._text.find(text)
-        while at >= 0 and len(places) < MOST_LOOKED_AT:
-            within = at + text.startswith("\n")
-            place = int(np.searchsorted(self._starts, within, side="right")) - 1
-            places.append(place)
-            at = self._text.find(text, int(self._starts[place + 1]) - 1)
+        while at >= 0 and len(found) < MOST_LOOKED_AT:
+            within_line = at + text.startswith("\n")
+            found.append(within_line)
+            line_end = self._text.find("\n", within_line)
+            at = self._text.find(text, line_end)
+        places: list[int] = (np.searchsorted(self._starts, found, side="right") - 1).tolist()
         return places
 
     def _hit(self, entity: int) -> Hit:
-        graph = self._graph
-        facts = sum(len(graph.answers(entity, direction)) for direction in range(graph.directions))
-        name = graph.entities[entity]
+        name = self._graph.entities[entity]
         said = self._descriptions.of(name)
-        return Hit(name, said.label, said.types, facts)
+        return Hit(name, said.label, said.types, int(self._degrees[entity]))
 
 
 def _how_well(line: str, wanted: str) -> int:

@@ -18,10 +18,12 @@ import numpy as np
 from casegraph import kernels
 from casegraph.graph.arrays import Counts, Flags, Ids, ids, run_bounds
 from casegraph.graph.graph import Graph, Renumbering
+from casegraph.running import paused_garbage_collection
 
 NONE = -1  # the profile of an entity without edges
 NO_MEMBERS = ids()
-NO_RELATIONS = ids()
+NO_RELATIONS = b""
+ID_BYTES = 4
 
 
 class Profiles:
@@ -32,8 +34,10 @@ class Profiles:
     """
 
     def __init__(self) -> None:
-        self._ids: dict[bytes, int] = {}  # the id of each profile, by the bytes of its relations
-        self._relations: list[Ids] = []  # of each profile, sorted
+        # There may be as many profiles as entities, so relations are kept as bytes, as `tobytes`
+        # gives them, and not as arrays, of which each takes a hundred bytes more.
+        self._ids: dict[bytes, int] = {}  # the id of each profile, by its relations
+        self._relations: list[bytes] = []  # of each profile, sorted
         self._members: list[Ids] = []  # of each profile, sorted
         self._free_ids: list[int] = []
         self._profile_of = ids()  # of each entity, or `NONE`
@@ -62,10 +66,11 @@ class Profiles:
     def renumbered(self, new: Renumbering) -> Self:
         """The same profiles where entities and relations have new ids."""
         other = type(self)()
-        other._relations = [new.relations[relations] for relations in self._relations]
+        for profile in range(len(self._relations)):
+            other._relations.append(new.relations[self.relations(profile)].tobytes())
         other._members = [new.entities[members] for members in self._members]
         for profile in self.living():
-            other._ids[other._relations[profile].tobytes()] = profile
+            other._ids[other._relations[profile]] = profile
         other._free_ids = self._free_ids.copy()
         other._profile_of = self._profile_of[new.kept]
         return other
@@ -86,7 +91,7 @@ class Profiles:
 
     def relations(self, profile: int) -> Ids:
         """The relations of a profile, sorted."""
-        return self._relations[profile]
+        return np.frombuffer(self._relations[profile], dtype=np.int32)
 
     def members(self, profile: int) -> Ids:
         """The entities that have a profile, sorted by id."""
@@ -94,24 +99,25 @@ class Profiles:
 
     def similarity(self, profile: int, other: int) -> float:
         """The cosine of two profiles A and B: |A ∩ B| / √(|A| |B|)."""
-        relations = self._relations[profile]
-        other_relations = self._relations[other]
+        relations = self.relations(profile)
+        other_relations = self.relations(other)
         common = np.intersect1d(relations, other_relations)
         return len(common) / sqrt(len(relations) * len(other_relations))
 
     def common(self, profile: int) -> Counts:
         """How many relations each profile has in common with this profile."""
-        having = [self.having(relation) for relation in self._relations[profile].tolist()]
+        having = [self.having(relation) for relation in self.relations(profile).tolist()]
         return np.bincount(np.concatenate([ids(), *having]), minlength=len(self._relations))
 
     def sizes(self) -> Counts:
         """How many relations each profile has."""
-        return np.fromiter(map(len, self._relations), dtype=np.int64, count=len(self._relations))
+        lengths = map(len, self._relations)
+        return np.fromiter(lengths, dtype=np.int64, count=len(self._relations)) // ID_BYTES
 
     def having(self, relation: int) -> Ids:
         """The profiles that have a relation, sorted."""
         if self._index is None:
-            self._index = _RelationIndex.of(self._relations)
+            self._index = _RelationIndex.of(self._relations, self.sizes())
         return self._index.profiles_having(relation)
 
     def refresh(self, graph: Graph, entities: Ids) -> Ids:
@@ -121,6 +127,10 @@ class Profiles:
 
         Returns the entities whose profile is another one now, sorted.
         """
+        with paused_garbage_collection():  # there may be as many profiles as entities
+            return self._refresh(graph, entities)
+
+    def _refresh(self, graph: Graph, entities: Ids) -> Ids:
         self._index = None
         new_entities = len(graph.entities) - len(self._profile_of)
         self._profile_of = np.append(self._profile_of, np.full(new_entities, NONE, dtype=np.int32))
@@ -141,7 +151,7 @@ class Profiles:
         members = self._members[profile]
         self._members[profile] = np.delete(members, np.searchsorted(members, entities))
         if len(entities) == len(members):
-            del self._ids[self._relations[profile].tobytes()]
+            del self._ids[self._relations[profile]]
             self._relations[profile] = NO_RELATIONS
             self._free_ids.append(profile)
 
@@ -159,27 +169,24 @@ class Profiles:
         offsets    (rows + 1,)  where the relations of each row begin
         relations               the relations of each row, sorted
         """
-        found = np.full(len(offsets) - 1, NONE, dtype=np.int32)
+        found: list[int] = []
         content = relations.tobytes()
         byte_offsets = (offsets * relations.itemsize).tolist()
-        for row, (start, end) in enumerate(pairwise(byte_offsets)):
-            if start == end:
-                continue
+        for start, end in pairwise(byte_offsets):
             key = content[start:end]
-            profile = self._ids.get(key)
+            profile = self._ids.get(key) if key else NONE
             if profile is None:
                 profile = self._create(key)
-            found[row] = profile
-        return found
+            found.append(profile)
+        return np.array(found, dtype=np.int32)
 
     def _create(self, key: bytes) -> int:
-        relations = np.frombuffer(key, dtype=np.int32)
         if self._free_ids:
             profile = self._free_ids.pop()
-            self._relations[profile] = relations
+            self._relations[profile] = key
         else:
             profile = len(self._relations)
-            self._relations.append(relations)
+            self._relations.append(key)
             self._members.append(NO_MEMBERS)
         self._ids[key] = profile
         return profile
@@ -192,9 +199,8 @@ class _RelationIndex(NamedTuple):
     profiles: Ids
 
     @classmethod
-    def of(cls, relations_of_each: list[Ids]) -> Self:
-        relations = np.concatenate([ids(), *relations_of_each])
-        sizes = [len(of_profile) for of_profile in relations_of_each]
+    def of(cls, relations_of_each: list[bytes], sizes: Counts) -> Self:
+        relations = np.frombuffer(b"".join(relations_of_each), dtype=np.int32)
         profiles = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         order = np.argsort(relations, kind="stable")
         return cls(relations[order], profiles[order])

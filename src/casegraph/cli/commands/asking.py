@@ -138,7 +138,7 @@ def explain(
             f"{answer!r} was not reached by {answers.question}: "
             "no path type or precedent leads there"
         )
-    return _reasons(cases, cases.explain(found[0]))
+    return _reasons(cases.explain(found[0]))
 
 
 @cli.command()
@@ -259,9 +259,7 @@ def _with_reasons(cases: CaseBase, answers: Answers, explanations: Iterable[Expl
     }
 
     def text() -> str:
-        from casegraph.answering.labels import labelled
-
-        named = [labelled(explanation, cases.descriptions) for explanation in explained]
+        named = [explanation.for_people for explanation in explained]
         # All answers have the same question, and so the same entities like the one asked about.
         named[:-1] = [replace(explanation, neighbours=()) for explanation in named[:-1]]
         return "\n\n".join(escaped(explanation.text(), kept="\n") for explanation in named)
@@ -269,7 +267,7 @@ def _with_reasons(cases: CaseBase, answers: Answers, explanations: Iterable[Expl
     return Result((*plain.columns, "reasons"), rows, document, text)
 
 
-def _reasons(cases: CaseBase, explanation: Explanation) -> Result:
+def _reasons(explanation: Explanation) -> Result:
     """The reasons for one answer."""
     columns = ("share", "kind", "words", "count", "of", "reason")
     rows = []
@@ -278,8 +276,6 @@ def _reasons(cases: CaseBase, explanation: Explanation) -> Result:
         rows.append((reason.share, reason.kind, reason.words, reason.count, reason.of, sentence))
 
     def text() -> str:
-        from casegraph.answering.labels import labelled
-
-        return escaped(labelled(explanation, cases.descriptions).text(), kept="\n")
+        return escaped(explanation.for_people.text(), kept="\n")
 
     return Result(columns, rows, explanation.as_dict(), text)

@@ -18,7 +18,7 @@ from casegraph.cli.group import (
     with_executor,
     with_settings,
 )
-from casegraph.cli.output import Result, escaped, with_format
+from casegraph.cli.output import Result, escaped, with_format, with_format_only
 from casegraph.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ BEST = "Only the N most probable of all, with reasons and precedents."
 @with_executor
 @with_columns
 @with_settings
-@with_format
+@with_format_only
 def complete(
     source: str,
     *,

@@ -18,7 +18,7 @@ from casegraph.cli.group import (
 )
 from casegraph.cli.output import ALL, Result, choice, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
-from casegraph.errors import CasegraphError
+from casegraph.errors import IncompatibleFile
 
 if TYPE_CHECKING:
     from casegraph.cli.group import Chosen
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 INTO = "Where to write train.txt, valid.txt and test.txt."
 BOOTSTRAP = "Say in which interval the MRR lies, by N draws of the questions."
 RANKS = "Where to write the rank of every question: .csv, .tsv, .jsonl, .parquet."
+PLOT = "Draw the MRR of relations, ranks, and how reliable probabilities are: .svg."
 LABELS_SHOWN = 3  # of a file
 RELATIONS_SHOWN = 10
 TIES = {"mean": "realistic", "original": "original"}  # our names, and PyKEEN's
@@ -66,12 +67,7 @@ METRICS = {
 @click.option("--bootstrap", type=click.IntRange(min=1), metavar="N", help=BOOTSTRAP)
 @click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
 @tune
-@click.option(
-    "--reliability",
-    type=Path,
-    metavar="FILE",
-    help="Draw how often first answers are right by their probability, as SVG.",
-)
+@click.option("--plot", type=Path, metavar="FILE", help=PLOT)
 @with_executor
 @with_settings
 @with_format
@@ -95,7 +91,9 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     per_relation = asked.pop("per_relation")
     ranks = asked.pop("ranks")
     draws = asked.pop("bootstrap")
-    drawing = asked.pop("reliability")
+    drawing = asked.pop("plot")
+    if drawing is not None and drawing.suffix != ".svg":
+        raise IncompatibleFile(str(drawing), "pictures are SVG; let its name end in .svg")
     form = "" if ranks is None else table_format(ranks)
     source: str | Path | None = graph
     if graph is not None and graph not in SPLITS:
@@ -116,9 +114,7 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
             f"{one_asked_for:.3f} that it is the one asked for"
         )
     if drawing is not None:
-        if done.reliability is None:
-            raise CasegraphError("only settings that are tuned give probabilities to draw")
-        drawing.write_text(done.reliability.svg(), encoding="utf-8")
+        drawing.write_text(done.svg(), encoding="utf-8")
     if ranks is not None:
         rows = done.records()
         write_table(ranks, form, tuple(rows[0]), [tuple(row.values()) for row in rows])
@@ -259,7 +255,6 @@ def split(source: str, *, folder: Path, valid: float, test: float, seed: int, re
         casegraph split world --into benchmark --test 0.05
     """
     from casegraph.cli.sources import content_of
-    from casegraph.errors import IncompatibleFile
     from casegraph.evaluation.splitting import split as divided
     from casegraph.formats.writing import write_facts
     from casegraph.graph.facts import Fact

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from casegraph.cli.group import cli, relations, with_columns, with_settings
-from casegraph.cli.output import Result, with_format
+from casegraph.cli.output import Result, with_format_only
 from casegraph.cli.progress import progress
 from casegraph.errors import CasegraphError
 
@@ -42,7 +42,7 @@ out = click.option(
 @relations
 @with_columns
 @with_settings
-@with_format
+@with_format_only
 def count(
     source: str,
     *,
@@ -83,7 +83,7 @@ def count(
 @cli.command()
 @click.argument("parts", nargs=-1, required=True, type=Path)
 @out
-@with_format
+@with_format_only
 def merge(parts: tuple[Path, ...], out: Path) -> Result:
     """Add up the counts of all shards.
 

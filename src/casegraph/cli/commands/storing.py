@@ -15,6 +15,7 @@ from casegraph.cli.output import Result, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import CasegraphError, UnreadableFile
 from casegraph.formats.reading import Facts
+from casegraph.graph.batches import Batched, batches_of
 
 EVERY = "Write an update after every N lines of a stream."
 SECONDS = "Write an update at the latest S seconds after a line came."
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from casegraph.cli.group import Chosen
     from casegraph.cli.reading import Read
     from casegraph.cli.sources import Content
+    from casegraph.graph.batches import Batch
     from casegraph.graph.descriptions import Description
-    from casegraph.graph.facts import Fact
     from casegraph.storage.store.store import CaseStore
 
 
@@ -45,6 +46,8 @@ def build(
 ) -> Result:
     """Make a store of the facts of SOURCES, tune it, and count everything that questions need.
 
+    If it is interrupted, the same command goes on.
+
     \b
     Example:
         casegraph build world --into scientists
@@ -54,14 +57,20 @@ def build(
     from casegraph.storage.store.store import CaseStore
 
     with CaseStore.open(folder, chosen(folder)) as store, progress() as show:
-        if store.sequence:
-            problem = "is a store already; give its facts with 'casegraph add'"
-            if not generation_paths(Path(folder)):
-                problem += ", and count what it has with 'casegraph compact'"
-            raise CasegraphError(f"{folder}: {problem}")
+        is_begun = store.sequence > 0
+        problem = f"{folder}: is a store already; give its facts with 'casegraph add'"
+        if is_begun and generation_paths(Path(folder)):
+            raise CasegraphError(problem)
         described: list[Description] = []
         facts = _facts_of_all((content_of(source, read) for source in sources), described)
-        update = store.update(add=counted(facts, show), describe=described)
+        if is_begun:
+            step = store.state.updated(counted(facts, show))
+            if len(step.change) or not step.update.repeated:
+                raise CasegraphError(f"{problem}, and count it with 'casegraph compact'")
+            note(f"{folder}: has these facts already; going on with tuning and counting")
+            update = step.update
+        else:
+            update = store.update(add=counted(facts, show), describe=described)
         if tune and store.settings.can_be_tuned:
             store.tune(show, keep_length=chosen.length_is_given)
         store.compact(show)
@@ -336,10 +345,14 @@ def _opened(folder: str) -> CaseStore:
     return CaseStore.open(folder)
 
 
-def _facts_of_all(contents: Iterable[Content], described: list[Description]) -> Iterator[Fact]:
+def _facts_of_all(contents: Iterable[Content], described: list[Description]) -> Batched:
     """The facts of all sources; fills `described`, and says what was skipped or left out."""
+    return Batched(_batches_of_all(contents, described))
+
+
+def _batches_of_all(contents: Iterable[Content], described: list[Description]) -> Iterator[Batch]:
     for content in contents:
-        yield from content.facts
+        yield from batches_of(content.facts)
         described += content.described
         if isinstance(content.facts, Facts):
             for line in _passed_over(content.facts):

@@ -110,6 +110,11 @@ def _tuning(state: State) -> Iterator[Row]:
 
 
 def _files(store: CaseStore) -> Iterator[Row]:
+    state = store.state
+    used = [one for one in range(state.graph.directions) if len(state.graph.edges(one).heads)]
+    missing = sum(direction not in state.statistics.counted for direction in used)
+    if missing:
+        yield "directions not counted; 'casegraph compact' counts them", "", missing
     for path in sorted(store.folder.iterdir()):
         if path.name != LOCK:
             yield "bytes on disk", path.name, size(path)

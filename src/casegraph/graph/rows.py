@@ -1,0 +1,211 @@
+"""
+From facts to rows of ids.
+
+A *row* is a fact as three ids: head, relation, tail. Facts that come as names are looked up name by
+name. Of a block of lines, a kernel gives each distinct text a number, in the order of first sight
+(`kernels.Interner`); what the text stands for is looked up once, and remembered under the number.
+So it is names that take time, not facts. Lines that are not plain are read fact by fact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from casegraph import kernels
+from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.batches import BATCH_SIZE, Block, LineSource, batches_of
+from casegraph.graph.change import NO_ROWS
+from casegraph.graph.facts import check_names, columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from casegraph.graph.names import Names
+
+# Rows that are given together. Edges are sorted once for all of them, but they are held in memory,
+# and the same fact may come any number of times.
+ROWS_TOGETHER = 1 << 22
+
+UNCLEAR = -1  # the id of a text that needs a closer look
+WAITING = -2  # the id of a text whose name no row has needed yet
+
+
+class RowReader:
+    """Makes rows of facts; its names grow as facts bring new ones."""
+
+    def __init__(self, entities: Names, relations: Names) -> None:
+        self.entities = entities
+        self.relations = relations
+        self._taken = 0  # facts, so far
+        self._source: LineSource | None = None  # of the last block
+        self._entity_texts = _Texts()
+        self._relation_texts = _Texts()
+
+    def rows(self, facts: Iterable[tuple[str, str, str]]) -> Iterator[Ids]:
+        """Facts as rows, with ids for new names; many rows at a time, but a bounded number."""
+        made: list[Ids] = []  # rows that are not given yet
+        facts_left: list[tuple[str, str, str]] = []  # facts that are no rows yet
+        before = 0
+        for batch in batches_of(facts):
+            if isinstance(batch, Block):
+                made.append(self._take_block(batch))
+            else:
+                facts_left += batch
+                if len(facts_left) >= BATCH_SIZE:
+                    made += self._rows_of_names(facts_left)
+                    facts_left = []
+            if self._taken - before >= ROWS_TOGETHER:
+                yield np.concatenate(made)
+                made = []
+                before = self._taken
+        made += self._rows_of_names(facts_left)
+        if made:
+            yield np.concatenate(made)
+
+    def _take_block(self, block: Block) -> Ids:
+        taken_before = self._taken
+        plain_rows, other_facts = self._read_block(block)
+        self._taken += len(plain_rows)
+        parts = [plain_rows]
+        for facts in other_facts:
+            parts += self._rows_of_names(facts)
+        block.taken = self._taken - taken_before
+        return np.concatenate(parts)
+
+    def _rows_of_names(self, facts: Sequence[tuple[str, str, str]]) -> list[Ids]:
+        parts = []
+        for start in range(0, len(facts), BATCH_SIZE):
+            parts.append(self._batch_rows(facts[start : start + BATCH_SIZE]))
+        return parts
+
+    def _batch_rows(self, batch: Sequence[tuple[str, str, str]]) -> Ids:
+        """The rows of some facts; `MalformedFact` if one is not three names that we take in."""
+        first = self._taken + 1
+        head_names, relation_names, tail_names = columns_of(batch, first)
+        known_entities = len(self.entities)
+        known_relations = len(self.relations)
+        self.entities, entities = self.entities.extended(head_names + tail_names)
+        self.relations, relations = self.relations.extended(relation_names)
+        check_names(self.entities.names_from(known_entities), batch, first)
+        check_names(self.relations.names_from(known_relations), batch, first)
+        self._taken += len(batch)
+        heads = entities[: len(batch)]
+        tails = entities[len(batch) :]
+        return np.stack([heads, relations, tails], axis=1)
+
+    def _read_block(self, block: Block) -> tuple[Ids, Iterable[Sequence[tuple[str, str, str]]]]:
+        """The rows of the plain lines of a block, and the facts of its other lines."""
+        content = block.content.replace(b"\r\n", b"\n")
+        if not _is_text(content):
+            return NO_ROWS, block.facts()
+
+        source = block.source
+        if source is not self._source:  # the same text may stand for another name there
+            self._source = source
+            self._entity_texts = _Texts()
+            self._relation_texts = _Texts()
+        entity_texts = self._entity_texts
+        relation_texts = self._relation_texts
+        shape = source.shape
+        numbers, starts, others = kernels.interned_lines(
+            content,
+            shape.separator,
+            shape.brackets,
+            shape.end,
+            shape.width,
+            shape.places,
+            entity_texts.interner,
+            relation_texts.interner,
+        )
+        entity_texts.name_new(source, are_relations=False)
+        relation_texts.name_new(source, are_relations=True)
+
+        numbers = numbers.reshape(-1, 3)
+        is_unclear = relation_texts.are_unclear(numbers[:, 1])
+        is_unclear |= entity_texts.are_unclear(numbers[:, 0])
+        is_unclear |= entity_texts.are_unclear(numbers[:, 2])
+        other_facts: list[Sequence[tuple[str, str, str]]] = []
+        if len(others) or is_unclear.any():
+            lines = _lines_at(content, np.sort(np.append(others, starts[is_unclear])))
+            facts = source.facts_of_lines(lines)
+            if facts is None:
+                return NO_ROWS, block.facts()
+            other_facts.append(facts)
+            numbers = numbers[~is_unclear]
+
+        self.entities = entity_texts.learn(numbers[:, [0, 2]].ravel(), self.entities)
+        self.relations = relation_texts.learn(numbers[:, 1], self.relations)
+        rows = np.empty_like(numbers)
+        rows[:, 0] = entity_texts.ids[numbers[:, 0]]
+        rows[:, 1] = relation_texts.ids[numbers[:, 1]]
+        rows[:, 2] = entity_texts.ids[numbers[:, 2]]
+        return rows, other_facts
+
+
+class _Texts:
+    """The texts of a source, and the ids of the names that they stand for.
+
+    ids  by the number of a text; a text that no row has needed yet is `WAITING`, since a name must
+         not be there without a fact, or `UNCLEAR`
+    """
+
+    def __init__(self) -> None:
+        self.interner = kernels.Interner()
+        self.ids = ids()
+        self._known = 0  # texts; the array of ids has room for more
+        self._unclear = 0
+        self._waiting: dict[int, str] = {}  # the names by the numbers of their texts
+
+    def name_new(self, source: LineSource, *, are_relations: bool) -> None:
+        """Ask the source what the texts stand for that are new."""
+        first = self._known
+        self._known = self.interner.size
+        if self._known == first:
+            return
+        if self._known > len(self.ids):
+            more = np.empty(self._known, dtype=np.int32)  # twice as much room, or so
+            self.ids = np.append(self.ids, more)
+        texts = self.interner.texts_from(first).decode().split("\n")
+        self.ids[first : self._known] = WAITING
+        for number, name in enumerate(source.names(texts, are_relations=are_relations), first):
+            if name:
+                self._waiting[number] = name
+            else:
+                self.ids[number] = UNCLEAR
+                self._unclear += 1
+
+    def are_unclear(self, numbers: Ids) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
+        """Whether each of these texts needs a closer look."""
+        if not self._unclear:
+            return np.zeros(len(numbers), dtype=np.bool)
+        return self.ids[numbers] == UNCLEAR  # type: ignore[no-any-return]
+
+    def learn(self, numbers: Ids, names: Names) -> Names:
+        """Make sure that the names of these texts have ids; returns the names with the new ones."""
+        if not self._waiting:
+            return names
+        new = np.unique(numbers[self.ids[numbers] == WAITING])
+        names, found = names.extended(list(map(self._waiting.pop, new.tolist())))
+        self.ids[new] = found
+        return names
+
+
+def _is_text(content: bytes) -> bool:
+    if content.isascii():  # at once
+        return True
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _lines_at(content: bytes, starts: Counts) -> list[bytes]:
+    """The lines that begin at these places."""
+    lines = []
+    for start in starts.tolist():
+        end = content.find(b"\n", start)
+        lines.append(content[start:] if end < 0 else content[start : end + 1])
+    return lines
