@@ -50,6 +50,8 @@ LAYERS = [
     "answering.notebook",
     "answering.results",
     "answering.explanation",
+    "answering.support",
+    "answering.change_of_mind",
     "answering.labels",
     "tuning.sample",
     "tuning.calibration",
@@ -68,6 +70,8 @@ LAYERS = [
     "execution.dask",
     "batch",
     "evaluation",
+    "service",
+    "client",
     "cli.output",
     "cli.progress",
     "cli.reading",
@@ -86,6 +90,9 @@ EXTRAS = [
     "click",
     "rich",
     "fastapi",
+    "uvicorn",
+    "pydantic",
+    "httpx",
     "pyarrow",
     "pyoxigraph",
     "rdflib",
@@ -94,7 +101,7 @@ EXTRAS = [
     "scipy",
 ]
 PUBLIC = """
-    AmbiguousName Answer Answers CaseBase CaseStore CasegraphError DamagedStore Description Event
+    AmbiguousName Answer Answers CaseBase CaseStore CasegraphError ChangeOfMind DamagedStore Description Event
     Explanation Fact
     IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
     Settings StoreInUse Tuning UnknownName UnreadableFile Update read_facts write_facts

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from casegraph.answering.change_of_mind import BUDGET, MOST_FACTS, ChangeOfMind, change_of_mind
 from casegraph.answering.explanation import Explanation, Neighbour, explanations
 from casegraph.answering.query import UNKNOWN, Found, answers, standings
 from casegraph.answering.results import Answer, Answers, named_answers
@@ -313,6 +314,54 @@ class CaseBase:
         The fact is not walked and is no precedent; the counts that weigh path types include it.
         """
         return _scores(self._state, facts)
+
+    def what_if(
+        self,
+        add: Rows = (),
+        retract: Iterable[Retracted] = (),
+        describe: Iterable[Description] = (),
+    ) -> CaseBase:
+        """The case base that `update` with the same arguments would lead to.
+
+        This one stays as it is, whatever is asked of the other or done to it, and so does a store.
+        Without arguments, it is this case base as it is now.
+
+        >>> from casegraph import CaseBase, world
+        >>> cases = CaseBase()
+        >>> _ = cases.update(add=world.facts())
+        >>> not_of_ulm = cases.what_if(retract=[("Albert Einstein", "born in", "Ulm")])
+        >>> [world.ask("Albert Einstein", "citizen of", known="exclude")[0].entity
+        ...  for world in (cases, not_of_ulm)]
+        ['Germany', 'Czechia']
+        """
+        added = facts_in(add)
+        described = chain(describe, descriptions_in(added))
+        other = CaseBase()
+        other._start_with(self._state.imagined(added, facts_in(retract), described))
+        return other
+
+    def change_of_mind(
+        self,
+        answer: Answer,
+        *,
+        most: int = MOST_FACTS,
+        budget: int = BUDGET,
+        show: Show = quiet,
+    ) -> ChangeOfMind:
+        """What would change its mind: the fewest facts without which an answer loses its place.
+
+        most    facts in a set, up to three
+        budget  how many sets may be tried, each by asking the case base without it
+
+        Sets are made of the facts that the reasons for the answer rest on. Other answers that are
+        known are passed over.
+        """
+        if not 1 <= most <= MOST_FACTS:
+            raise InvalidSettings("most", most, f"from 1 to {MOST_FACTS}")
+        state = self._state
+        query, _ = _answered(state, answer)
+        tries = _checked_count("budget", budget)
+        return change_of_mind(state, query, answer, most=most, budget=tries, show=show)
 
     def save(self, path: str | Path) -> None:
         """Write the facts, the settings and what was counted to a file."""
