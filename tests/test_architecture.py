@@ -101,8 +101,8 @@ EXTRAS = [
     "scipy",
 ]
 PUBLIC = """
-    AmbiguousName Answer Answers CaseBase CaseStore CasegraphError ChangeOfMind DamagedStore Description Event
-    Explanation Fact
+    AmbiguousName Answer Answers CaseBase CaseStore CasegraphError ChangeOfMind DamagedStore
+    Description Event Explanation Fact
     IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
     Settings StoreInUse Tuning UnknownName UnreadableFile Update read_facts write_facts
 """.split()  # noqa: SIM905

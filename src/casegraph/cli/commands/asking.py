@@ -125,11 +125,9 @@ def explain(
     relation: str,
     answer: str,
     *,
-    head: bool,
-    change_mind: bool,
-    as_of: int | None,
     read: Read,
     chosen: Chosen,
+    **options: Any,  # noqa: ANN401
 ) -> Result:
     """Say why ANSWER is an answer to (ENTITY, RELATION, ?).
 
@@ -140,8 +138,9 @@ def explain(
     """
     from casegraph.cli.sources import case_base
 
+    as_of = options["as_of"]
     cases = case_base(source, chosen(source), relation, [entity, answer], as_of=as_of, read=read)
-    if head:
+    if options["head"]:
         answers = cases.ask_head(relation, entity, top=-1)
     else:
         answers = cases.ask(entity, relation, top=-1)
@@ -152,7 +151,7 @@ def explain(
             f"{answer!r} was not reached by {answers.question}: "
             "no path type or precedent leads there"
         )
-    if change_mind:
+    if options["change_mind"]:
         return _change_of_mind(cases, found[0])
     return _reasons(cases, cases.explain(found[0]))
 
