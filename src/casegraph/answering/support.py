@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Row = tuple[int, int, int]  # head, direction from head to tail, tail
 MAX_PATHS = 100  # of one path type, between the query entity and the answer
+MAX_ENDS = 10_000  # that a path type may reach from a neighbour to be looked at
 
 
 def facts_behind(state: State, query: Query, found: int) -> Iterator[Fact]:
@@ -35,34 +36,109 @@ def facts_behind(state: State, query: Query, found: int) -> Iterator[Fact]:
     Those of the reason with the largest share come first. The fact that is asked for, if it is
     known, is not among them.
     """
-    graph = state.graph
     asked_for = _row(query.entity, query.relation, found)
     seen = {asked_for}
     for row in _rows(state, query, found):
         if row not in seen:
             seen.add(row)
-            head, direction, tail = row
-            relation = graph.relations[relation_of(direction)]
-            yield Fact(graph.entities[head], relation, graph.entities[tail])
+            yield _named(state.graph, row)
+
+
+def facts_of_each(state: State, query: Query, found: int, most: int) -> list[list[Fact]]:
+    """For each reason for the entity `found`, in their order, up to `most` facts it rests on."""
+    weighed = weighed_evidence(state, query, found)
+    asked_for = _row(query.entity, query.relation, found)
+    of_each = []
+    for piece, _ in weighed.shares:
+        rows = dict.fromkeys(_rows_of(state, query, found, weighed, piece))
+        rows.pop(asked_for, None)
+        of_each.append([_named(state.graph, row) for row in islice(rows, most)])
+    return of_each
+
+
+def failures_of_each(state: State, query: Query, found: int, most: int) -> list[list[str]]:
+    """For each reason for the entity `found`, up to `most` entities by name that it misled.
+
+    The same evidence is there for them, and their answers are others.
+    """
+    weighed = weighed_evidence(state, query, found)
+    graph = state.graph
+    of_each = []
+    for piece, _ in weighed.shares:
+        kind = KINDS[piece.kind]
+        misled: Iterator[int] = iter(())
+        if kind == "path":
+            path_type = _path_type(state, weighed, piece)
+            misled = _misled_by_path(state, query, path_type, weighed.near)
+        elif kind == "shared fact":
+            sharers = graph.answers(piece.tail, inverse(piece.relation))
+            misled = iter(_with_other_answers(graph, query, found, sharers))
+        elif kind == "neighbours":
+            misled = iter(_with_other_answers(graph, query, found, weighed.near.entities))
+        of_each.append([graph.entities[one] for one in islice(misled, most)])
+    return of_each
+
+
+def _with_other_answers(graph: Graph, query: Query, found: int, entities: Ids) -> list[int]:
+    """Those that have the relation, but not the answer; in the order of names."""
+    has_relation = np.isin(entities, graph.edges(query.relation).heads)
+    has_answer = np.isin(entities, graph.answers(found, inverse(query.relation)))
+    others = entities[has_relation & ~has_answer & (entities != query.entity)]
+    return _in_name_order(graph, others)
+
+
+def _misled_by_path(
+    state: State, query: Query, path_type: tuple[int, ...], near: Nearest
+) -> Iterator[int]:
+    """Those most like the query entity whom a path type led somewhere, but to no answer."""
+    graph = state.graph
+    for entity in near.entities.tolist():
+        answers = graph.answers(entity, query.relation)
+        ends = _ends(graph, entity, path_type)
+        if len(ends) and not np.isin(ends, answers).any():
+            yield entity
+
+
+def _ends(graph: Graph, entity: int, path_type: tuple[int, ...]) -> Ids:
+    """Where walks of a type lead, the way back excluded; nowhere if they lead to too many."""
+    reached = np.array([entity], dtype=np.int32)
+    for direction in path_type:
+        steps = [graph.answers(one, direction) for one in reached.tolist()]
+        reached = np.unique(np.concatenate([reached[:0], *steps]))
+        if len(reached) > MAX_ENDS:
+            return reached[:0]
+    return reached[reached != entity]
 
 
 def _rows(state: State, query: Query, found: int) -> Iterator[Row]:
     weighed = weighed_evidence(state, query, found)
     largest_first = sorted(weighed.shares, key=lambda piece_and_share: -piece_and_share[1])
     for piece, _ in largest_first:
-        kind = KINDS[piece.kind]
-        if kind == "path":
-            yield from _walked(state, query, found, _path_type(state, weighed, piece))
-        elif kind == "shared fact":
-            yield from _of_shared_fact(state.graph, query, found, piece)
-        elif kind == "fact of answers":
-            yield from _of_fact_of_answers(state.graph, query, found, piece)
-        elif kind == "near answers":
-            yield from _of_near_answers(state.graph, query, found)
-        elif kind == "neighbours":
-            yield from _of_neighbours(state.graph, query, found, weighed.near)
-        else:
-            yield from _of_habit(state.graph, query, found)
+        yield from _rows_of(state, query, found, weighed, piece)
+
+
+def _rows_of(
+    state: State, query: Query, found: int, weighed: Weighed, piece: Piece
+) -> Iterator[Row]:
+    """The facts that one piece of evidence rests on."""
+    graph = state.graph
+    kind = KINDS[piece.kind]
+    if kind == "path":
+        return _walked(state, query, found, _path_type(state, weighed, piece))
+    if kind == "shared fact":
+        return _of_shared_fact(graph, query, found, piece)
+    if kind == "fact of answers":
+        return _of_fact_of_answers(graph, query, found, piece)
+    if kind == "near answers":
+        return _of_near_answers(graph, query, found)
+    if kind == "neighbours":
+        return _of_neighbours(graph, query, found, weighed.near)
+    return _of_habit(graph, query, found)
+
+
+def _named(graph: Graph, row: Row) -> Fact:
+    head, direction, tail = row
+    return Fact(graph.entities[head], graph.relations[relation_of(direction)], graph.entities[tail])
 
 
 def _row(entity: int, direction: int, other: int) -> Row:

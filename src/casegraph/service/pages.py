@@ -1,0 +1,41 @@
+"""
+Pages of a long list, and cursors from one to the next.
+
+A cursor says from which state the list comes and how far it was read, so that all pages come from
+the same state, whatever is written meanwhile.
+"""
+
+from typing import NamedTuple
+
+from casegraph.errors import InvalidSettings
+from casegraph.service.models import MAX_SEQUENCE
+
+MOST_DIGITS = 15
+
+
+class Cursor(NamedTuple):
+    """Where a page begins: in the state after an update (the present one if None), at a row."""
+
+    sequence: int | None = None
+    first: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.sequence}.{self.first}"
+
+    def next(self, sequence: int, count: int) -> "Cursor":
+        """Where the page after one of `count` rows begins."""
+        return Cursor(sequence, self.first + count)
+
+
+def cursor_of(text: str | None, as_of: int | None) -> Cursor:
+    """The cursor that a client gives back; without one, the beginning."""
+    if text is None:
+        return Cursor(as_of)
+    sequence, _, first = text.partition(".")
+    is_number = all(
+        part.isascii() and part.isdecimal() and len(part) <= MOST_DIGITS
+        for part in (sequence, first)
+    )
+    if not is_number or int(sequence) > MAX_SEQUENCE:
+        raise InvalidSettings("cursor", text, "the 'next' of a page before")
+    return Cursor(int(sequence), int(first))

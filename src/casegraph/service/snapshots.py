@@ -1,0 +1,56 @@
+"""
+Snapshots: the case base as it is now, as it was a moment ago, or as it was after an earlier update.
+
+A state is a value, so a snapshot is a case base around a state. Those of the last updates are kept,
+so that the pages of a long list come from one state; older ones are read from the store.
+"""
+
+from collections import OrderedDict
+from threading import Lock
+
+from casegraph.casebase import CaseBase
+from casegraph.errors import InvalidSettings
+from casegraph.storage.store.store import CaseStore
+
+KEPT = 4  # each may hold counts of its own
+
+
+class Snapshots:
+    """The states of a store, each as a case base that nobody changes."""
+
+    def __init__(self, store: CaseStore) -> None:
+        self._store = store
+        self._kept: OrderedDict[int, CaseBase] = OrderedDict()
+        self._turn = Lock()
+
+    def now(self) -> CaseBase:
+        """The present state."""
+        present = self._store.state
+        with self._turn:
+            kept = self._kept.get(present.sequence)
+            if kept is not None and kept.state is present:
+                return kept
+            return self._keep(self._store.what_if())
+
+    def at(self, sequence: int | None) -> CaseBase:
+        """The state after an update, or the present one."""
+        if sequence is None or sequence == self._store.sequence:
+            return self.now()
+        with self._turn:
+            kept = self._kept.get(sequence)
+            if kept is not None:
+                self._kept.move_to_end(sequence)
+                return kept
+        if sequence > self._store.sequence:
+            expected = f"an update up to {self._store.sequence}"
+            raise InvalidSettings("as_of", sequence, expected)
+        earlier = CaseStore.open(self._store.folder, self._store.settings, as_of=sequence)
+        with self._turn:
+            return self._keep(earlier.what_if())
+
+    def _keep(self, cases: CaseBase) -> CaseBase:
+        self._kept[cases.state.sequence] = cases
+        self._kept.move_to_end(cases.state.sequence)
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return cases
