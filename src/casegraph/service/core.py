@@ -197,9 +197,8 @@ class Service:
         has_whole_entities = any(isinstance(one, str) for one in update.retract)
         says_all = not (written.repeated or written.absent or update.describe or has_whole_entities)
         if says_all:
-            facts = [tuple(fact) for fact in update.add]
             gone = [fact for fact in update.retract if not isinstance(fact, str)]
-            return feed.of_change(feed.change_named(written.sequence, facts, gone))
+            return feed.of_change(feed.change_named(written.sequence, update.add, gone))
         changes = feed.changes_since(self.store, written.sequence - 1)
         return feed.of_change(next(iter(changes)))
 

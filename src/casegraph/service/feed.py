@@ -143,7 +143,7 @@ def change_of(sequence: int, events: Iterable[Event]) -> Change:
     when = datetime.now(UTC)
     for event in events:
         when = event.time
-        by_sign[event.sign].append(tuple(event.fact))
+        by_sign[event.sign].append(event.fact)
     return Change(
         sequence=sequence,
         time=when.isoformat(),

@@ -53,8 +53,7 @@ def serve(
     try:
         from casegraph.service.core import Service
         from casegraph.service.keys import read_keys
-        from casegraph.service.server import check_address
-        from casegraph.service.server import serve as run
+        from casegraph.service.server import Server, check_address
     except ModuleNotFoundError as error:
         message = (
             f"{error.name} is not installed; install the extra: pip install casegraph[service]"
@@ -78,12 +77,11 @@ def serve(
             service.jobs.close()
             return
 
-        def started(address: str) -> None:
-            note(f"{store!r} is at {address} (Ctrl-C ends it)")
-            if is_opened:
-                click.launch(address)
-
-        run(service, host, port, also=allow_host, started=started)
+        server = Server(service, host, port, allow_host)
+        note(f"{store!r} is at {server.address}/ (Ctrl-C ends it)")
+        if is_opened:
+            click.launch(f"{server.address}/")
+        server.run()
 
 
 def _bundled(store: CaseStore) -> list[Fact]:

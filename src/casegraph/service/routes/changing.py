@@ -65,7 +65,7 @@ def _history(service: Service, at: Cursor, limit: int) -> models.History:
             sequence=event.sequence,
             time=event.time.isoformat(),
             sign=event.sign,
-            fact=tuple(event.fact),
+            fact=event.fact,
         )
         for event in events
     ]

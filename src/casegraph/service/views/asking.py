@@ -186,7 +186,7 @@ def _reason(
         more=reason.more,
         precedents=list(reason.precedents[:NAMED]),
         failures=failures,
-        facts=[tuple(fact) for fact in facts],
+        facts=list(facts),
     )
 
 
@@ -294,7 +294,7 @@ def change_of_mind(
     return models.ChangeOfMind(
         question=_question(given.asked, given.relation, inverse=given.inverse),
         answer=answer(given),
-        facts=[tuple(fact) for fact in change.facts],
+        facts=list(change.facts),
         sentence=change.sentence,
         rank=change.rank,
         rank_then=change.rank_then,
