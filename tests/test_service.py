@@ -17,6 +17,9 @@ from casegraph.service.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from casegraph.service.models import Known
 
 EINSTEIN = {"entity": "Albert Einstein", "relation": "citizen of"}
 QUESTION = {**EINSTEIN, "wanted": "tail"}
@@ -31,7 +34,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 @pytest.fixture
-def own(tmp_path: Any) -> Iterator[Live]:
+def own(tmp_path: Path) -> Iterator[Live]:
     """A service of one's own, to change."""
     with live(tmp_path / "store") as running:
         yield running
@@ -45,7 +48,7 @@ def cases() -> CaseBase:
 
 
 @pytest.mark.parametrize("known", ["mark", "exclude"])
-def test_answers_are_those_of_the_case_base(served: Live, cases: CaseBase, known: Any) -> None:
+def test_answers_are_those_of_the_case_base(served: Live, cases: CaseBase, known: Known) -> None:
     found = served.get("/v1/ask", **EINSTEIN, known=known, top=5)
     expected = cases.ask("Albert Einstein", "citizen of", 5, known=known)
     assert [one["entity"] for one in found["answers"]] == [one.entity for one in expected]
@@ -156,7 +159,7 @@ def test_entities_relations_types_and_clusters_are_found(served: Live) -> None:
     assert len(served.get("/v1/suggestions")["suggestions"]) == 8
 
 
-def test_suggestions_are_questions_whose_entity_lacks_an_answer(tmp_path: Any) -> None:
+def test_suggestions_are_questions_whose_entity_lacks_an_answer(tmp_path: Path) -> None:
     with live(tmp_path / "store") as running:
         running.service.questions = ()
         for one in running.get("/v1/suggestions")["suggestions"]:
@@ -364,7 +367,7 @@ def test_metrics_count_requests_by_route(own: Live) -> None:
     assert f"casegraph_facts {float(len(world.facts()))}" in text
 
 
-def test_a_question_that_takes_too_long_is_refused_and_says_so(tmp_path: Any) -> None:
+def test_a_question_that_takes_too_long_is_refused_and_says_so(tmp_path: Path) -> None:
     with live(tmp_path / "store", limits=Limits(seconds=0.0)) as running:
         response = running.client.get("/v1/ask", params=EINSTEIN)
         assert response.status_code == 503
