@@ -126,7 +126,7 @@ def test_pages_lead_through_a_whole_list_of_one_state(own: Live) -> None:
     found: list[Any] = []
     cursor = None
     while True:
-        params = {"cursor": cursor} if cursor else {}
+        params: dict[str, object] = {"cursor": cursor} if cursor else {}
         page = own.get("/v1/entity", entity="Germany", limit=7, **params)
         own.add(("Germany", "borders", f"Nowhere {len(found)}"))
         found += page["facts"]

@@ -9,10 +9,10 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING, Any
+from threading import Event, Thread
+from typing import TYPE_CHECKING, NamedTuple
 
 import httpx
 import pytest
@@ -30,7 +30,7 @@ from tests.serving import (
     wait_until_ready,
 )
 
-from casegraph import CaseStore, InvalidSettings, UnreadableFile
+from casegraph import CaseBase, CaseStore, InvalidSettings, UnreadableFile
 from casegraph.service import server
 from casegraph.service.app import routes
 from casegraph.service.keys import Keys, Right, read_keys
@@ -213,22 +213,61 @@ def test_a_body_that_is_too_large_is_refused_and_nothing_is_half_done(own: Live)
     assert own.get("/v1/info")["sequence"] == 1
 
 
-def test_too_many_at_once_are_refused(tmp_path: Path) -> None:
-    limits = Limits(of_one_client=0)
-    with ExitStack() as stack:
-        with pytest.raises(AssertionError):  # even the question whether it is ready
-            stack.enter_context(_impatient(tmp_path / "one", limits))
+@contextmanager
+def held_up(running: Live) -> Iterator[Held]:
+    """Meanwhile every read waits, until it is let go."""
+    held = Held(Event(), [])
+    original = running.service.snapshots.at
+
+    def at(sequence: int | None) -> CaseBase:
+        held.begun.append(sequence)
+        held.let_go.wait(PATIENCE)
+        return original(sequence)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running.service.snapshots, "at", at)
+        try:
+            yield held
+        finally:
+            held.let_go.set()
+
+
+class Held(NamedTuple):
+    """Reads that are held up: what lets them go, and those that were begun."""
+
+    let_go: Event
+    begun: list[int | None]
+
+    def wait_until_begun(self) -> None:
+        give_up = time.monotonic() + PATIENCE
+        while not self.begun and time.monotonic() < give_up:
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("limits", "status"), [(Limits(of_one_client=1), 429), (Limits(waiting=1), 503)]
+)
+def test_too_many_at_once_are_refused(tmp_path: Path, limits: Limits, status: int) -> None:
+    with live(tmp_path / "store", limits=limits, facts=FACTS) as running:
+        with held_up(running) as held:
+            first = Thread(target=running.client.get, args=("/v1/types",))
+            first.start()
+            held.wait_until_begun()
+            refused = running.client.get("/healthz")
+        first.join(PATIENCE)
+        assert refused.status_code == status
+        assert refused.headers["retry-after"]
+        assert running.client.get("/healthz").status_code == 200
+
+
+def test_too_many_listeners_are_refused(tmp_path: Path) -> None:
     limits = Limits(streams=1)
-    with live(tmp_path / "two", limits=limits, facts=FACTS) as running, ExitStack() as stack:
+    with live(tmp_path / "store", limits=limits, facts=FACTS) as running, ExitStack() as stack:
         first = stack.enter_context(running.client.stream("GET", "/v1/events"))
         assert first.status_code == 200
         second = running.client.get("/v1/events")
         assert second.status_code == 429
         assert second.headers["retry-after"]
-
-
-def _impatient(folder: Path, limits: Limits) -> Any:  # noqa: ANN401
-    return live(folder, limits=limits, facts=FACTS)
 
 
 def test_slow_clients_are_cut_and_others_do_not_notice(
@@ -259,26 +298,18 @@ def test_slow_clients_are_cut_and_others_do_not_notice(
 
 
 def test_work_for_a_client_that_left_is_not_begun(own: Live) -> None:
-    begun: list[int] = []
-
-    def slow(number: int) -> None:
-        begun.append(number)
-        time.sleep(0.2)
-
-    original = own.service.snapshots.at
-    own.service.snapshots.at = lambda _: (slow(1), original(None))[1]  # type: ignore[method-assign]
-    with ExitStack() as stack:
+    with held_up(own) as held:
         port = int(own.address.rpartition(":")[2])
-        for _ in range(40):
-            connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-            stack.enter_context(connection)
-            ask = "/v1/ask?entity=Einstein&relation=city%20in"
-            connection.sendall(f"GET {ask} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
-    time.sleep(1)
-    after = len(begun)
-    own.service.snapshots.at = original  # type: ignore[method-assign]
-    assert after < 40
+        asking = f"GET /v1/types HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
+        with ExitStack() as stack:
+            for _ in range(40):
+                connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+                stack.enter_context(connection)
+                connection.sendall(asking)
+            held.wait_until_begun()
+        assert own.client.get("/healthz").status_code == 200  # by now it is seen that they left
     assert own.get("/v1/info")["sequence"] == 1
+    assert len(held.begun) < 40
 
 
 def test_a_key_is_in_no_log_and_no_problem(locked: Live, capfd: pytest.CaptureFixture[str]) -> None:
