@@ -34,7 +34,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 schema = schemathesis.pytest.from_fixture("document")
 
 
-@schema.parametrize()
+@schema.parametrize()  # type: ignore[untyped-decorator]
 @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_operation_answers_as_the_document_says(case: Any) -> None:  # noqa: ANN401
     case.call_and_validate(headers=bearer(WRITE_KEY))
