@@ -8,13 +8,16 @@ came since, and with what went; if that is much, it is read from the store.
 
 from collections import OrderedDict
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings
-from casegraph.graph.facts import Fact
 from casegraph.similarity.clusters.assignment import depends_on_history
 from casegraph.statistics.backlog import MAX_CHANGED_FACTS
 from casegraph.storage.store.store import CaseStore
+
+if TYPE_CHECKING:
+    from casegraph.graph.facts import Fact
 
 KEPT = 4  # each may hold counts of its own
 

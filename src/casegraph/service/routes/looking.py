@@ -151,7 +151,7 @@ async def path_types(
     reading: Reading,
     relation: NameQuery,
     wanted: models.Wanted = "tail",
-    cluster: ClusterNumber | None = None,
+    cluster: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
     top: TopQuery = 20,
     as_of: AsOf = None,
 ) -> models.PathTypes:

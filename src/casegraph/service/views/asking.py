@@ -254,7 +254,7 @@ def imagined(cases: CaseBase, wanted: models.WhatIf) -> models.Imagined:
         )
     return models.Imagined(
         before=answers(cases, before),
-        after=answers(other, after),
+        after=answers(other, after).model_copy(update={"sequence": cases.state.sequence}),
         moves=list(_moves(before, after)),
         sequence=cases.state.sequence,
     )
