@@ -182,7 +182,6 @@ class JobRunner:
 
     def _show(self, work: Work) -> Callable[[str, int, int], None]:
         """Takes note of progress, and ends the job if it was cancelled."""
-
         told = 0.0
 
         def show(doing: str, done: int, total: int) -> None:
