@@ -134,7 +134,7 @@ class Service:
             return await asyncio.shield(task)
         if remembered[0] != digest:
             message = "this idempotency key was used for another update; choose a new one"
-            raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, message)
+            raise Refused(HTTPStatus.CONFLICT, message)
         return await asyncio.shield(remembered[1])
 
     def now(self) -> dict[str, float]:
