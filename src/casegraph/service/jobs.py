@@ -247,7 +247,7 @@ def _write_csv(work: Work) -> None:
     """Write the result of a job again, as a table for a spreadsheet."""
     with work.file("jsonl").open(encoding="utf-8") as lines:
         rows = (json.loads(line) for line in lines)
-        first = next(rows, {})
+        first: dict[str, Any] = next(rows, {})
         columns = list(first)
         values = (list(row.values()) for row in chain([first] if first else [], rows))
         write_table(work.file("csv"), "csv", columns, values)
