@@ -147,7 +147,9 @@ class Server:
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens; an error that says what to do if the address is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named, since asyncio sends small parts at once (TCP_NODELAY) only then; else
+    # each response would wait some 40 ms for the client to acknowledge its head.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host.strip("[]"), port))
