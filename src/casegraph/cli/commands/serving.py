@@ -121,10 +121,13 @@ def mcp(folder: str, *, write: bool, http: bool, port: int, check: bool) -> None
 
 
 def _bundled(store: CaseStore) -> list[Fact]:
-    """Fill a store with the bundled graph; returns what to ask it."""
+    """Fill a store with the bundled graph, and tune it to that; returns what to ask it."""
     from casegraph import world
     from casegraph.cli.commands.demo import AT_LENGTH
+    from casegraph.cli.progress import progress
 
     store.update(add=world.facts())
+    with progress() as show:
+        store.tune(show)
     first = {fact.head: fact for fact in reversed(world.questions())}
     return [first[name] for name in AT_LENGTH]

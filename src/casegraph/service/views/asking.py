@@ -13,6 +13,7 @@ from casegraph.errors import UnknownName
 from casegraph.graph.directions import INVERSE, backward, forward
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Query
+from casegraph.running import Show, quiet
 from casegraph.service import models
 from casegraph.service.problems import Refused
 from casegraph.service.views.labels import labels_of
@@ -278,7 +279,7 @@ def _moves(before: results.Answers, after: results.Answers) -> Iterator[models.M
 
 
 def change_of_mind(
-    cases: CaseBase, wanted: models.MindQuestion, budget: int
+    cases: CaseBase, wanted: models.MindQuestion, budget: int, show: Show = quiet
 ) -> models.ChangeOfMind:
     """The fewest facts without which an answer loses its place."""
     if wanted.answer is not None:
@@ -289,7 +290,7 @@ def change_of_mind(
             message = f"{found.question} has no answer: {found.note}"
             raise Refused(HTTPStatus.NOT_FOUND, message)
         given = found[0]
-    change = cases.change_of_mind(given, most=wanted.most, budget=budget)
+    change = cases.change_of_mind(given, most=wanted.most, budget=budget, show=show)
     names = [given.asked, given.relation, given.entity, change.instead or ""]
     for fact in change.facts:
         names += fact
