@@ -90,7 +90,7 @@ class JobRunner:
     def __init__(self, limits: Limits, tell: Tell) -> None:
         self._limits = limits
         self._tell = tell
-        self._folder = Path(mkdtemp(prefix="casegraph-jobs-"))
+        self._folder: Path | None = None  # made for the first job
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="casegraph-job")
         self._jobs: dict[str, Work] = {}
         self._turn = Lock()
@@ -100,7 +100,8 @@ class JobRunner:
         for work in list(self._jobs.values()):
             work.cancelled.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
-        rmtree(self._folder, ignore_errors=True)
+        if self._folder is not None:
+            rmtree(self._folder, ignore_errors=True)
 
     def start(self, wanted: CompleteJob | AuditJob, now: Callable[[], CaseBase]) -> Job:
         """Begin a job, or let it wait; `Refused` if too many wait already."""
@@ -110,6 +111,8 @@ class JobRunner:
                 message = f"{len(waiting)} jobs are waiting already; come back when one is done"
                 raise Refused(HTTPStatus.TOO_MANY_REQUESTS, message)
             self._forget_oldest()
+            if self._folder is None:
+                self._folder = Path(mkdtemp(prefix="casegraph-jobs-"))
             work = Work(token_urlsafe(9), wanted, self._folder)
             self._jobs[work.job] = work
         self._pool.submit(self._run, work, now)
