@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import subprocess
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.commands import process
+from tests.serving import PATIENCE
 
 from casegraph import CaseStore, world
 from casegraph.service import models
@@ -87,3 +91,27 @@ def test_the_command_speaks_over_standard_input(store: CaseStore) -> None:
     command, *arguments = process("mcp", store.folder)
     parameters = mcp.StdioServerParameters(command=command, args=arguments)
     assert offered(parameters) == READING
+
+
+def test_the_command_speaks_over_http(store: CaseStore) -> None:
+    store.close()
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    command = process("mcp", store.folder, "--http", "--port", str(port))
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as serving:
+        try:
+            wait_until_listening(port)
+            assert offered(f"http://127.0.0.1:{port}/mcp") == READING
+        finally:
+            serving.terminate()
+
+
+def wait_until_listening(port: int) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while time.monotonic() < give_up:
+        with socket.socket() as client:
+            if client.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError("the server did not listen")
