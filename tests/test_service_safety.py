@@ -213,6 +213,14 @@ def test_a_body_that_is_too_large_is_refused_and_nothing_is_half_done(own: Live)
     assert own.get("/v1/info")["sequence"] == 1
 
 
+def test_requests_together_are_held_only_so_far(tmp_path: Path) -> None:
+    limits = Limits(bodies=100)
+    with live(tmp_path / "store", limits=limits, facts=FACTS) as running:
+        large = {"add": [["Nobody", "born in", "x" * 100]]}
+        assert running.client.post("/v1/update", json=large).status_code == 503
+        assert running.add(("Nobody", "born in", "Ulm")) == 2  # and what was held is let go
+
+
 @contextmanager
 def held_up(running: Live) -> Iterator[Held]:
     """Meanwhile every read waits, until it is let go."""

@@ -10,8 +10,8 @@ the client leaves. What goes out has the headers that keep a page to itself.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from time import monotonic
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from casegraph.service.core import Service
 from casegraph.service.keys import Right
-from casegraph.service.problems import MEDIA_TYPE, headers_of, problem
+from casegraph.service.problems import MEDIA_TYPE, Refused, headers_of, problem
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -41,6 +41,7 @@ ALWAYS_SENT = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+TOO_BUSY = "there is more to do than can be done; try later"
 NOT_CACHED = (b"cache-control", b"no-cache")
 
 
@@ -74,6 +75,7 @@ class Guard:
         self._rules = rules
         self._hosts = frozenset(host.lower() for host in hosts)
         self._under_way = Counter[str]()
+        self._received = 0  # bytes of requests that are not complete yet
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Let a request pass, or refuse it."""
@@ -95,59 +97,33 @@ class Guard:
     async def _pass(
         self, scope: MutableMapping[str, Any], receive: Receive, send: "Sender", rule: Rule
     ) -> None:
-        refusal = self._refusal(scope, rule)
-        if refusal is not None:
-            await send.refuse(*refusal)
-            return
         try:
-            async with asyncio.timeout(self._limits.slow_client):
-                body = await self._body(scope, receive)
-        except TimeoutError:
-            await send.refuse(HTTPStatus.REQUEST_TIMEOUT, "the request came too slowly")
-            return
+            self._check(scope, rule)
+            body = await self._body_in_time(scope, receive)
+            with self._counted(scope, rule):
+                await self._run(scope, body, receive, send)
+        except Refused as refused:
+            await send.refuse(refused.status, str(refused))
         except Gone:
-            return
-        if body is None:
-            message = f"the request has more than {self._limits.body:,} bytes; send less at a time"
-            await send.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
-            return
-        if rule.streams:
-            await self._run(scope, body, receive, send)
-            return
-        client = (scope.get("client") or ("",))[0]
-        refusal = self._too_many(client)
-        if refusal is not None:
-            await send.refuse(*refusal)
-            return
-        self._under_way[client] += 1
-        try:
-            await self._run(scope, body, receive, send)
-        finally:
-            self._under_way[client] -= 1
-            if not self._under_way[client]:
-                del self._under_way[client]
+            pass
 
-    def _refusal(
-        self, scope: MutableMapping[str, Any], rule: Rule
-    ) -> tuple[HTTPStatus, str] | None:
-        """Why a request is refused before its body is read, if it is."""
+    def _check(self, scope: MutableMapping[str, Any], rule: Rule) -> None:
+        """`Refused` if a request may not be made, before its body is read."""
         headers = _headers(scope)
         host = headers.get("host", "").lower()
         if host not in self._hosts:
-            message = (
-                f"this service is not called {host[:80]!r}; see 'casegraph serve --allow-host'"
-            )
-            return HTTPStatus.MISDIRECTED_REQUEST, message
+            message = f"this service is not called {host[:80]!r}; allow it with --allow-host"
+            raise Refused(HTTPStatus.MISDIRECTED_REQUEST, message)
         if scope["method"] not in SAFE and not self._is_from_here(headers, host):
-            return HTTPStatus.FORBIDDEN, "a page of another site may not use this service"
-        if rule.right > Right.NOTHING:
-            right = self._service.keys.right_of(headers.get("authorization", ""))
-            if right == Right.NOTHING:
-                message = "a key is needed: 'Authorization: Bearer KEY'"
-                return HTTPStatus.UNAUTHORIZED, message
-            if right < rule.right:
-                return HTTPStatus.FORBIDDEN, "this key may read, but not write"
-        return None
+            message = "a page of another site may not use this service"
+            raise Refused(HTTPStatus.FORBIDDEN, message)
+        if rule.right == Right.NOTHING:
+            return
+        right = self._service.keys.right_of(headers.get("authorization", ""))
+        if right == Right.NOTHING:
+            raise Refused(HTTPStatus.UNAUTHORIZED, "a key is needed: 'Authorization: Bearer KEY'")
+        if right < rule.right:
+            raise Refused(HTTPStatus.FORBIDDEN, "this key may read, but not write")
 
     def _is_from_here(self, headers: dict[str, str], host: str) -> bool:
         """Whether a request comes from a page of this service, or from no page at all."""
@@ -156,29 +132,59 @@ class Guard:
         origin = headers.get("origin")
         return origin is None or urlsplit(origin).netloc.lower() == host
 
-    def _too_many(self, client: str) -> tuple[HTTPStatus, str] | None:
+    @contextmanager
+    def _counted(self, scope: MutableMapping[str, Any], rule: Rule) -> Iterator[None]:
+        """Count a request while it is under way; `Refused` if there are too many."""
+        if rule.streams:
+            yield
+            return
+        client = (scope.get("client") or ("",))[0]
         if self._under_way[client] >= self._limits.of_one_client:
             message = f"more than {self._limits.of_one_client} requests at once; wait for some"
-            return HTTPStatus.TOO_MANY_REQUESTS, message
+            raise Refused(HTTPStatus.TOO_MANY_REQUESTS, message)
         if self._under_way.total() >= self._limits.waiting:
-            return HTTPStatus.SERVICE_UNAVAILABLE, "there is more to do than can be done; try later"
-        return None
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, TOO_BUSY)
+        self._under_way[client] += 1
+        try:
+            yield
+        finally:
+            self._under_way[client] -= 1
+            if not self._under_way[client]:
+                del self._under_way[client]
 
-    async def _body(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes | None:
-        """The body of a request; None if it is too large. `Gone` if the client left."""
+    async def _body_in_time(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes:
+        try:
+            async with asyncio.timeout(self._limits.slow_client):
+                return await self._body(scope, receive)
+        except TimeoutError:
+            message = "the request came too slowly"
+            raise Refused(HTTPStatus.REQUEST_TIMEOUT, message) from None
+
+    async def _body(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes:
+        """The body of a request; `Refused` if there is no room, `Gone` if its client left."""
+        most = self._limits.body
+        message = f"the request has more than {most:,} bytes; send less at a time"
+        too_large = Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
         length = _headers(scope).get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._limits.body:
-            return None
+        if not length.isdecimal() or int(length) > most:
+            raise too_large
         body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Gone
-            body += message.get("body", b"")
-            if len(body) > self._limits.body:
-                return None
-            if not message.get("more_body", False):
-                return bytes(body)
+        try:
+            while True:
+                received = await receive()
+                if received["type"] == "http.disconnect":
+                    raise Gone
+                part = received.get("body", b"")
+                body += part
+                self._received += len(part)
+                if len(body) > most:
+                    raise too_large
+                if self._received > self._limits.bodies:
+                    raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, TOO_BUSY)
+                if not received.get("more_body", False):
+                    return bytes(body)
+        finally:
+            self._received -= len(body)
 
     async def _run(
         self, scope: MutableMapping[str, Any], body: bytes, receive: Receive, send: "Sender"

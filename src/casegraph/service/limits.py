@@ -10,6 +10,7 @@ class Limits:
     """The limits of the service.
 
     body             bytes of a request
+    bodies           bytes of all requests that are being received
     rows             answers, questions, facts or lines in one request or response
     seconds          that a read may take
     slow_seconds     that a read may take which counts or searches much: clusters, a change of mind
@@ -24,6 +25,7 @@ class Limits:
     """
 
     body: int = 2 * MEBIBYTE
+    bodies: int = 64 * MEBIBYTE
     rows: int = 1_000
     seconds: float = 1.0
     slow_seconds: float = 20.0
