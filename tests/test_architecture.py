@@ -52,6 +52,8 @@ LAYERS = [
     "answering.notebook",
     "answering.results",
     "answering.explanation",
+    "answering.support",
+    "answering.change_of_mind",
     "answering.labels",
     "tuning.sample",
     "tuning.calibration",
@@ -70,6 +72,8 @@ LAYERS = [
     "execution.dask",
     "batch",
     "evaluation",
+    "service",
+    "client",
     "cli.output",
     "cli.configuration",
     "cli.progress",
@@ -89,6 +93,9 @@ EXTRAS = [
     "click",
     "rich",
     "fastapi",
+    "uvicorn",
+    "pydantic",
+    "httpx",
     "pyarrow",
     "pyoxigraph",
     "rdflib",
@@ -97,8 +104,8 @@ EXTRAS = [
     "scipy",
 ]
 PUBLIC = """
-    AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError DamagedStore
-    Description Evaluation Event Explanation Fact
+    AmbiguousName Answer Answers Benchmark CaseBase CaseStore CasegraphError ChangeOfMind
+    DamagedStore Description Evaluation Event Explanation Fact
     IncompatibleFile InvalidSettings MalformedFact Neighbour NotABenchmark ReadOnlyStore Reason
     Settings StoreInUse Tuning UnknownName UnreadableFile Update evaluate read_facts write_facts
 """.split()  # noqa: SIM905

@@ -14,6 +14,7 @@ A name is imported from its module when it is first used, so that `import casegr
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from casegraph.answering.change_of_mind import ChangeOfMind
     from casegraph.answering.explanation import Explanation, Neighbour, Reason
     from casegraph.answering.results import Answer, Answers
     from casegraph.answering.state import Update
@@ -61,6 +62,7 @@ _PUBLIC = {
     "casebase": "CaseBase",
     "errors": "AmbiguousName CasegraphError DamagedStore IncompatibleFile InvalidSettings "
     "MalformedFact NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
+    "answering.change_of_mind": "ChangeOfMind",
     "answering.explanation": "Explanation Neighbour Reason",
     "evaluation.datasets": "Benchmark",
     "evaluation.evaluation": "Evaluation evaluate",
@@ -82,6 +84,7 @@ __all__ = [
     "CaseBase",
     "CaseStore",
     "CasegraphError",
+    "ChangeOfMind",
     "DamagedStore",
     "Description",
     "Evaluation",

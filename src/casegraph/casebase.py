@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from casegraph.answering.change_of_mind import BUDGET, MOST_FACTS, ChangeOfMind, change_of_mind
 from casegraph.answering.explanation import Explanation, Neighbour, explanations
 from casegraph.answering.labels import labelled
 from casegraph.answering.query import UNKNOWN, Found, answers, standings
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 Known = Literal["mark", "exclude"]
 ALL = -1  # as a number of answers
+MAX_SUGGESTED_FROM = 10_000  # names: comparing with each takes 4 µs, and an answer takes 1 ms
 
 
 class CaseBase:
@@ -318,6 +320,54 @@ class CaseBase:
         """
         return _scores(self._state, facts)
 
+    def what_if(
+        self,
+        add: Rows = (),
+        retract: Iterable[Retracted] = (),
+        describe: Iterable[Description] = (),
+    ) -> CaseBase:
+        """The case base that `update` with the same arguments would lead to.
+
+        This one stays as it is, whatever is asked of the other or done to it, and so does a store.
+        Without arguments, it is this case base as it is now.
+
+        >>> from casegraph import CaseBase, world
+        >>> cases = CaseBase()
+        >>> _ = cases.update(add=world.facts())
+        >>> works_at = ("John von Neumann", "works at", "Institute for Advanced Study")
+        >>> elsewhere = cases.what_if(retract=[works_at])
+        >>> cases.ask("John von Neumann", "died in", known="exclude")[0].entity
+        'Princeton'
+        >>> elsewhere.ask("John von Neumann", "died in", known="exclude")[0].entity
+        'Berlin'
+        """
+        added = facts_in(add)
+        described = chain(describe, descriptions_in(added))
+        return CaseBase.of_state(self._state.imagined(added, facts_in(retract), described))
+
+    def change_of_mind(
+        self,
+        answer: Answer,
+        *,
+        most: int = MOST_FACTS,
+        budget: int = BUDGET,
+        show: Show = quiet,
+    ) -> ChangeOfMind:
+        """What would change its mind: the fewest facts without which an answer loses its place.
+
+        most    facts in a set, up to three
+        budget  how many sets may be tried, each by asking the case base without it
+
+        Sets are made of the facts that the reasons for the answer rest on. Other answers that are
+        known are passed over.
+        """
+        if not 1 <= most <= MOST_FACTS:
+            raise InvalidSettings("most", most, f"from 1 to {MOST_FACTS}")
+        state = self._state
+        query, _ = _answered(state, answer)
+        tries = _checked_count("budget", budget)
+        return change_of_mind(state, query, answer, most=most, budget=tries, show=show)
+
     def save(self, path: str | Path) -> None:
         """Write the facts, the settings and what was counted to a file."""
         from casegraph.storage.case_files import save
@@ -329,9 +379,14 @@ class CaseBase:
         """Read a case base that `save` wrote."""
         from casegraph.storage.case_files import load
 
-        loaded = CaseBase()
-        loaded._start_with(load(Path(path)))
-        return loaded
+        return CaseBase.of_state(load(Path(path)))
+
+    @staticmethod
+    def of_state(state: State) -> CaseBase:
+        """A case base that answers from a state, such as the `state` of another one was."""
+        made = CaseBase.__new__(CaseBase)
+        made._start_with(state)
+        return made
 
 
 class Question(NamedTuple):
@@ -554,7 +609,8 @@ def _why_nothing(state: State, question: Question, found: Found, *, is_only_one:
     """
     name = question.name
     if name not in state.graph.entities:
-        suggestions = close_names(name, _names_and_labels(state)) if is_only_one else []
+        has_time = is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
+        suggestions = close_names(name, _names_and_labels(state)) if has_time else []
         meant = f", or did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
         return f"{name!r} has never been seen; add facts about it first{meant}"
     if _entity_with_facts(state, name) == UNKNOWN:

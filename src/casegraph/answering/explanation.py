@@ -277,6 +277,26 @@ def reasons(state: State, query: Query, found: int, hidden: int = UNKNOWN) -> It
     return _reasons(precedents, evidence.lists, evidence.pieces[0])
 
 
+class Weighed(NamedTuple):
+    """The evidence for one answer that counts.
+
+    shares  the pieces with their shares of the score, in the order of adding up
+    lists   the path types that were walked to find them
+    near    the entities most like the query entity
+    """
+
+    shares: list[tuple[Piece, float]]
+    lists: WalkLists
+    near: Nearest
+
+
+def weighed_evidence(state: State, query: Query, found: int) -> Weighed:
+    """What the reasons for the entity `found` are made of."""
+    evidence = _evidence(state, query, ids([found]))
+    shares = list(_shares(state, evidence.pieces[0]))
+    return Weighed(shares, evidence.lists, _nearest(state, query))
+
+
 class Evidence(NamedTuple):
     """What speaks for each of several answers, and the path types that were walked to find it."""
 

@@ -217,7 +217,25 @@ class State:
 
         Descriptions are taken last: a source of facts may give them while its facts are taken.
         """
-        graph = self.graph.copy()
+        return self._changed(self.graph.copy(), add, retract, describe)
+
+    def imagined(
+        self,
+        add: Iterable[tuple[str, str, str]] = (),
+        retract: Iterable[Retracted] = (),
+        describe: Iterable[Description] = (),
+    ) -> State:
+        """The state that `updated` would lead to, of which nothing remains once it is let go."""
+        return self._changed(self.graph.apart(), add, retract, describe).state
+
+    def _changed(
+        self,
+        graph: Graph,
+        add: Iterable[tuple[str, str, str]],
+        retract: Iterable[Retracted],
+        describe: Iterable[Description],
+    ) -> Step:
+        """What a change of `graph`, a copy of the graph of this state, leads to."""
         change = graph.retract(retract).then(graph.add(add))
         step = self.after(change, graph)
         described = self.descriptions.changes(describe)

@@ -12,6 +12,7 @@ from casegraph.cli.commands import (  # noqa: F401  (a command joins the group w
     looking,
     measuring,
     scaling,
+    serving,
     storing,
     tuning,
 )

@@ -279,6 +279,13 @@ class Graph:
         other._indexed_edges = self._indexed_edges.copy()
         return other
 
+    def apart(self) -> Graph:
+        """A copy whose later changes leave no trace at all, not even a name that nobody sees."""
+        other = self.copy()
+        other.entities = self.entities.apart()
+        other.relations = self.relations.apart()
+        return other
+
     def with_names_of(self, later: Graph) -> Graph:
         """The same facts, with ids also for the names that only a later graph has."""
         has_all_entities = len(self.entities) == len(later.entities)

@@ -36,13 +36,14 @@ class Names:
     count arrivals: a name that was given up and arrives again gets a new one.
     """
 
-    __slots__ = ("_length", "_order", "_serials", "_table", "arrived")
+    __slots__ = ("_is_apart", "_length", "_order", "_serials", "_table", "arrived")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         distinct = list(dict.fromkeys(names))
         self._table = _Table(distinct)
         self._length = len(distinct)
         self._order = NO_ORDER
+        self._is_apart = False  # whether new names must not go into the table that is shared
 
         # The serial numbers of the first ids. All later ids have consecutive serial numbers, the
         # last of which is `arrived - 1`.
@@ -100,6 +101,12 @@ class Names:
         found[new_places] = np.fromiter(new_ids, np.int32, count=len(new_names))
         return longer, found
 
+    def apart(self) -> Names:
+        """The same names; what is added to them later leaves no trace in the shared table."""
+        same = self._copy()
+        same._is_apart = True
+        return same
+
     def kept(self, chosen: Ids) -> Names:
         """Only the names with these ids, sorted; their ids change, their serial numbers do not."""
         names = self._table.names
@@ -127,7 +134,9 @@ class Names:
 
     def _with(self, new: list[str]) -> Names:
         longer = self._copy()
-        longer._table = self._table.appended(self._length, new)
+        table = _Table(self.names) if self._is_apart else self._table
+        longer._is_apart = False
+        longer._table = table.appended(self._length, new)
         longer._length = self._length + len(new)
         longer.arrived = self.arrived + len(new)
         return longer
@@ -137,6 +146,7 @@ class Names:
         same._table = self._table
         same._length = self._length
         same._order = self._order
+        same._is_apart = self._is_apart
         same._serials = self._serials
         same.arrived = self.arrived
         return same

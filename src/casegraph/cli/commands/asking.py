@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from casegraph.cli.reading import Read
 
 QUESTIONS = "Ask all of these: entity and relation a line, or a fact with ? at one end."
+FACT = (str, str, str)
+WITHOUT = "Ask as if this fact were not there; may be given repeatedly."
+WITH = "Ask as if this were a fact; may be given repeatedly."
+CHANGE_MIND = "Find the fewest facts without which it would lose its place."
 
 
 @cli.command()
@@ -46,6 +50,8 @@ QUESTIONS = "Ask all of these: entity and relation a line, or a fact with ? at o
 )
 @of_type
 @click.option("--explain", is_flag=True, help="Say why, for every answer.")
+@click.option("--without", type=FACT, multiple=True, metavar="HEAD RELATION TAIL", help=WITHOUT)
+@click.option("--with", "imagined", type=FACT, multiple=True, metavar="…", help=WITH)
 @as_of
 @with_columns
 @with_settings
@@ -67,23 +73,28 @@ def ask(
     Example:
         casegraph ask world "John von Neumann" "died in" --known exclude --top 3
         casegraph ask world --questions questions.tsv --top 1
+        casegraph ask world "Albert Einstein" "citizen of" --without Germany capital Berlin
     """
     from casegraph.cli.sources import case_base
 
     is_explained = asked.pop("explain")
     is_about_heads = asked.pop("head")
     as_of = asked.pop("as_of")
+    without = asked.pop("without")
+    imagined = asked.pop("imagined")
     if asked["candidates"]:
         asked["candidates"] = names_of(asked["candidates"])
     if file is not None:
         if entity is not None or is_explained or is_about_heads:
             raise click.UsageError("--questions goes without ENTITY, --head and --explain")
         cases = case_base(source, chosen(source), as_of=as_of, read=read)
+        cases = _changed(cases, imagined, without)
         return _answers_to_file(cases, file, asked)
     if entity is None or relation is None:
         raise click.UsageError("give ENTITY and RELATION, or --questions FILE")
 
     cases = case_base(source, chosen(source), relation, [entity], as_of=as_of, read=read)
+    cases = _changed(cases, imagined, without)
     if is_about_heads:
         answers = cases.ask_head(relation, entity, **asked)
     else:
@@ -103,6 +114,7 @@ def ask(
 @click.argument("relation")
 @click.argument("answer")
 @head
+@click.option("--change-mind", is_flag=True, help=CHANGE_MIND)
 @as_of
 @with_columns
 @with_settings
@@ -113,21 +125,22 @@ def explain(
     relation: str,
     answer: str,
     *,
-    head: bool,
-    as_of: int | None,
     read: Read,
     chosen: Chosen,
+    **options: Any,  # noqa: ANN401
 ) -> Result:
     """Say why ANSWER is an answer to (ENTITY, RELATION, ?).
 
     \b
     Example:
         casegraph explain world "John von Neumann" "died in" "Washington, D.C."
+        casegraph explain world "Albert Einstein" "citizen of" Germany --change-mind
     """
     from casegraph.cli.sources import case_base
 
+    as_of = options["as_of"]
     cases = case_base(source, chosen(source), relation, [entity, answer], as_of=as_of, read=read)
-    if head:
+    if options["head"]:
         answers = cases.ask_head(relation, entity, top=-1)
     else:
         answers = cases.ask(entity, relation, top=-1)
@@ -138,6 +151,8 @@ def explain(
             f"{answer!r} was not reached by {answers.question}: "
             "no path type or precedent leads there"
         )
+    if options["change_mind"]:
+        return _change_of_mind(cases, found[0])
     return _reasons(cases.explain(found[0]))
 
 
@@ -170,6 +185,39 @@ def similar(
         label = cases.descriptions.label(other.entity)
         labelled_rows.append((other.entity, label, other.similarity, other.shared))
     return Result(("entity", "label", "similarity", "shared"), labelled_rows)
+
+
+def _changed(
+    cases: CaseBase, added: Iterable[tuple[str, ...]], retracted: Iterable[tuple[str, ...]]
+) -> CaseBase:
+    """The case base with and without some facts; an error if a fact to be without is not there."""
+    from casegraph.graph.facts import Fact
+    from casegraph.graph.lookup import entity_named
+
+    def named(head: str, relation: str, tail: str) -> Fact:
+        graph = cases.graph
+        descriptions = cases.descriptions
+        return Fact(
+            entity_named(graph, descriptions, head),
+            cases.relation(relation),
+            entity_named(graph, descriptions, tail),
+        )
+
+    left_out = [named(*fact) for fact in retracted]
+    for fact in left_out:
+        if fact not in cases.graph:
+            raise CasegraphError(f"({', '.join(fact)}) is no fact here, so nothing would change")
+    return cases.what_if(add=[named(*fact) for fact in added], retract=left_out)
+
+
+def _change_of_mind(cases: CaseBase, answer: Answer) -> Result:
+    """The facts without which an answer would lose its place."""
+    from casegraph.cli.progress import progress
+    from casegraph.graph.facts import Fact
+
+    with progress() as show:
+        found = cases.change_of_mind(answer, show=show)
+    return Result(Fact._fields, list(found.facts), found.as_dict(), lambda: escaped(found.sentence))
 
 
 def _plain(cases: CaseBase, answers: Answers) -> Result:

@@ -128,6 +128,23 @@ class CaseStore(CaseBase):
         """The number of the last update."""
         return self._state.sequence
 
+    @property
+    def first_sequence(self) -> int:
+        """The earliest update after which the store can be opened (`as_of`)."""
+        start = self._end.start
+        return start + 1 if start > 0 else 0
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether updates can be made: it is open for writing, and the disk has not failed."""
+        if self._writer is None or not self._can_write:
+            return False
+        try:
+            self._writer.check()
+        except ReadOnlyStore:
+            return False
+        return True
+
     @classmethod
     def open(
         cls,

@@ -1,0 +1,1 @@
+"""The service: a store over HTTP, with a page (the extra `service`)."""

@@ -1,0 +1,222 @@
+"""
+The service itself: a store, the threads that answer from it, the one that writes, and who listens.
+
+A read is a function of a snapshot, run by one of a few threads; it never waits for a write. Writes
+follow each other in a thread of their own. A client hears of its write when it is on disk, and so
+does everyone who listens. A write that has begun is finished, also if its client has left.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from http import HTTPStatus
+from threading import Event as Flag
+from threading import Thread
+from typing import TypeVar
+
+from casegraph.casebase import CaseBase
+from casegraph.errors import CasegraphError
+from casegraph.graph.descriptions import Description
+from casegraph.graph.facts import Fact
+from casegraph.service import feed
+from casegraph.service.jobs import JobRunner
+from casegraph.service.keys import Keys
+from casegraph.service.limits import Limits
+from casegraph.service.metrics import Metrics
+from casegraph.service.models import Job, Update, Updated
+from casegraph.service.problems import Refused
+from casegraph.service.snapshots import Snapshots
+from casegraph.storage.store.store import CaseStore
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+REMEMBERED = 10_000  # idempotency keys
+MOST_PREPARED = 3  # states that are counted at the start, if updates come all the time
+
+
+class Service:
+    """What the routes call.
+
+    store      the store that is served; the service is its only writer
+    name       what the page calls it
+    questions  facts that are held back, to ask for; there are some for the bundled graph
+    """
+
+    def __init__(
+        self,
+        store: CaseStore,
+        keys: Keys | None = None,
+        limits: Limits | None = None,
+        *,
+        name: str = "",
+        questions: Iterable[Fact] = (),
+    ) -> None:
+        self.store = store
+        self.keys = keys or Keys()
+        self.limits = limits or Limits()
+        self.name = name or store.folder.name
+        self.questions = tuple(questions)
+        self.snapshots = Snapshots(store)
+        self.metrics = Metrics()
+        self.feed = feed.Feed(self.limits)
+        self.jobs = JobRunner(self.limits, self._tell_of_job)
+        self._readers = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="casegraph-read")
+        self._slow_readers = ThreadPoolExecutor(
+            self.limits.slow_threads, thread_name_prefix="casegraph-slow"
+        )
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="casegraph-write")
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_ready = Flag()
+        self._remembered: OrderedDict[str, tuple[bytes, asyncio.Task[Updated]]] = OrderedDict()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything is counted that the first questions need."""
+        return self._is_ready.is_set()
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the store can be written."""
+        return self.store.is_writable
+
+    @property
+    def first_sequence(self) -> int:
+        """The earliest update that can be gone back to."""
+        return self.store.first_sequence
+
+    async def start(self) -> None:
+        """Begin to count what questions will need; questions may be asked meanwhile."""
+        self._loop = asyncio.get_running_loop()
+        Thread(target=self._prepare, name="casegraph-count", daemon=True).start()
+
+    async def stop(self) -> None:
+        """Let everyone go, end the jobs, and finish what is being written."""
+        self.feed.close()
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self.jobs.close)
+        await loop.run_in_executor(None, self._writer.shutdown)
+        for readers in (self._readers, self._slow_readers):
+            readers.shutdown(wait=False, cancel_futures=True)
+
+    async def read(self, work: Callable[[], T], *, slow: bool = False) -> T:
+        """Do something in a thread; `Refused` if it takes too long.
+
+        slow  whether it may take long; questions that take no time do not wait for it
+
+        It is not begun if its client leaves while it waits for a thread.
+        """
+        seconds = self.limits.slow_seconds if slow else self.limits.seconds
+        readers = self._slow_readers if slow else self._readers
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(seconds):
+                return await loop.run_in_executor(readers, work)
+        except TimeoutError:
+            advice = "ask for less" if self.is_ready else "the service is still counting; try later"
+            message = f"this takes longer than {seconds:g} s; {advice}"
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, message) from None
+
+    async def read_at(
+        self, as_of: int | None, work: Callable[[CaseBase], T], *, slow: bool = False
+    ) -> T:
+        """Do something with the state after an update, or with the present one."""
+        is_past = as_of is not None and as_of != self.store.sequence
+        return await self.read(lambda: work(self.snapshots.at(as_of)), slow=slow or is_past)
+
+    async def write(self, update: Update, key: str | None) -> Updated:
+        """Make an update; it is on disk when this returns.
+
+        key  of the client's choice: the same update with the same key is made once
+        """
+        if key is None:
+            return await asyncio.shield(asyncio.ensure_future(self._written(update)))
+        digest = sha256(update.model_dump_json().encode()).digest()
+        remembered = self._remembered.get(key)
+        if remembered is None:
+            task = asyncio.ensure_future(self._written(update))
+            self._remember(key, digest, task)
+            return await asyncio.shield(task)
+        if remembered[0] != digest:
+            message = "this idempotency key was used for another update; choose a new one"
+            raise Refused(HTTPStatus.CONFLICT, message)
+        return await asyncio.shield(remembered[1])
+
+    def now(self) -> dict[str, float]:
+        """What metrics say of this moment."""
+        graph = self.store.graph
+        return {
+            "sequence": self.store.sequence,
+            "facts": len(graph),
+            "entities": len(graph.entities),
+            "relations": len(graph.relations),
+            "listeners": len(self.feed),
+            "ready": float(self.is_ready),
+        }
+
+    def _prepare(self) -> None:
+        """Count what questions need, of the present state; updates may come meanwhile."""
+        try:
+            for _ in range(MOST_PREPARED):
+                state = self.store.state
+                self.snapshots.now().prepare()
+                if self.store.state is state:
+                    break
+        except CasegraphError:
+            logger.exception("cannot count what questions need")
+        self._is_ready.set()
+
+    def _remember(self, key: str, digest: bytes, task: asyncio.Task[Updated]) -> None:
+        self._remembered[key] = (digest, task)
+        while len(self._remembered) > REMEMBERED:
+            self._remembered.popitem(last=False)
+
+        def forget_failure(done: asyncio.Task[Updated]) -> None:
+            if done.cancelled() or done.exception() is not None:
+                self._remembered.pop(key, None)
+
+        task.add_done_callback(forget_failure)
+
+    async def _written(self, update: Update) -> Updated:
+        loop = asyncio.get_running_loop()
+        written, change = await loop.run_in_executor(self._writer, self._update, update)
+        if change is not None:
+            self.feed.tell(change)
+        return written
+
+    def _update(self, update: Update) -> tuple[Updated, feed.Message | None]:
+        """Make an update in the thread that writes; and what to tell of it, if anything changed."""
+        before = self.store.sequence
+        described = [Description(one.name, one.label, tuple(one.types)) for one in update.describe]
+        done = self.store.update(update.add, update.retract, described)
+        sequence = self.store.sequence
+        written = Updated(
+            sequence=sequence,
+            added=done.added,
+            retracted=done.retracted,
+            repeated=done.repeated,
+            absent=done.absent,
+            described=done.described,
+            new_entities=done.new_entities,
+            new_relations=done.new_relations,
+        )
+        if sequence == before:
+            return written, None
+        return written, self._told(update, written)
+
+    def _told(self, update: Update, written: Updated) -> feed.Message:
+        """What listeners hear of an update."""
+        # Most updates say all themselves; where not, the log does.
+        has_whole_entities = any(isinstance(one, str) for one in update.retract)
+        says_all = not (written.repeated or written.absent or update.describe or has_whole_entities)
+        if says_all:
+            gone = [fact for fact in update.retract if not isinstance(fact, str)]
+            return feed.of_change(feed.change_named(written.sequence, update.add, gone))
+        changes = feed.changes_since(self.store, written.sequence - 1)
+        return feed.of_change(next(iter(changes)))
+
+    def _tell_of_job(self, job: Job) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.feed.tell, feed.of_job(job))

@@ -1,0 +1,157 @@
+"""
+The feed: what changes, told to everyone who listens, in the order in which it happened.
+
+A listener has a queue of a bounded length. One that does not keep up is cut off; it comes back with
+the number of the last change it has seen, and is told the rest.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from http import HTTPStatus
+from itertools import groupby, islice
+from typing import NamedTuple
+
+from casegraph.service.limits import Limits
+from casegraph.service.models import Change, Job
+from casegraph.service.problems import Refused
+from casegraph.storage.store.store import CaseStore, Event
+
+QUEUE = 256  # messages that wait for a listener
+HEARTBEAT = 15.0  # seconds
+LISTED = 100  # facts of one change
+HEARTBEAT_LINE = b": still here\n\n"
+
+
+class Message(NamedTuple):
+    """An event of a stream: its name, its document, and the number of the change, if it is one."""
+
+    name: str
+    document: str
+    sequence: int | None = None
+
+    def line(self) -> bytes:
+        """The event as a stream of server-sent events has it."""
+        number = "" if self.sequence is None else f"id: {self.sequence}\n"
+        return f"{number}event: {self.name}\ndata: {self.document}\n\n".encode(errors="replace")
+
+
+class Feed:
+    """Everyone who listens to changes and jobs."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._listeners: set[asyncio.Queue[Message | None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._listeners)
+
+    def tell(self, message: Message) -> None:
+        """Tell everyone; those who do not keep up are cut off."""
+        for queue in list(self._listeners):
+            if queue.full():
+                self._cut(queue)
+            else:
+                queue.put_nowait(message)
+
+    def close(self) -> None:
+        """Let everyone go."""
+        for queue in list(self._listeners):
+            self._cut(queue)
+
+    def check_room(self) -> None:
+        """`Refused` if there are too many listeners already."""
+        if len(self._listeners) >= self._limits.streams:
+            message = f"{len(self._listeners)} are listening already; come back later"
+            raise Refused(HTTPStatus.TOO_MANY_REQUESTS, message)
+
+    async def stream(
+        self, missed: Callable[[], Awaitable[tuple[list[Message], int]]]
+    ) -> AsyncIterator[bytes]:
+        """What a new listener is told: first what it missed, then what happens.
+
+        missed  what it missed, and the number of the last change that this includes; it is asked
+                when the listener is there already, so that nothing happens in between
+        """
+        queue: asyncio.Queue[Message | None] = asyncio.Queue(QUEUE)
+        self._listeners.add(queue)
+        try:
+            messages, last = await missed()
+            for message in messages:
+                yield message.line()
+            while True:
+                try:
+                    told = await asyncio.wait_for(queue.get(), HEARTBEAT)
+                except TimeoutError:
+                    yield HEARTBEAT_LINE
+                    continue
+                if told is None:
+                    return
+                is_known = told.sequence is not None and told.sequence <= last
+                if not is_known:
+                    yield told.line()
+        finally:
+            self._listeners.discard(queue)
+
+    def _cut(self, queue: "asyncio.Queue[Message | None]") -> None:
+        self._listeners.discard(queue)
+        while not queue.empty():
+            queue.get_nowait()
+        queue.put_nowait(None)
+
+
+def of_change(change: Change) -> Message:
+    """A change as a message."""
+    return Message("change", change.model_dump_json(), change.sequence)
+
+
+def of_job(job: Job) -> Message:
+    """The progress of a job as a message."""
+    return Message("job", job.model_dump_json())
+
+
+def hello(sequence: int) -> Message:
+    """What a listener hears first: where it begins."""
+    return Message("hello", json.dumps({"sequence": sequence}), sequence)
+
+
+def changes_since(store: CaseStore, sequence: int) -> Iterator[Change]:
+    """The updates of a store after this one, from its log."""
+    for number, events in groupby(store.history(sequence), key=lambda event: event.sequence):
+        yield change_of(number, events)
+
+
+def change_named(
+    sequence: int, added: list[tuple[str, str, str]], retracted: list[tuple[str, str, str]]
+) -> Change:
+    """An update of just now, each of whose facts came or went."""
+    return Change(
+        sequence=sequence,
+        time=datetime.now(UTC).isoformat(),
+        added=sorted(added)[:LISTED],
+        retracted=sorted(retracted)[:LISTED],
+        described=[],
+        added_count=len(added),
+        retracted_count=len(retracted),
+        described_count=0,
+    )
+
+
+def change_of(sequence: int, events: Iterable[Event]) -> Change:
+    """One update as a listener hears it."""
+    by_sign: dict[str, list[tuple[str, str, str]]] = {"+": [], "-": [], "=": []}
+    when = datetime.now(UTC)
+    for event in events:
+        when = event.time
+        by_sign[event.sign].append(event.fact)
+    return Change(
+        sequence=sequence,
+        time=when.isoformat(),
+        added=list(islice(by_sign["+"], LISTED)),
+        retracted=list(islice(by_sign["-"], LISTED)),
+        described=list(islice(by_sign["="], LISTED)),
+        added_count=len(by_sign["+"]),
+        retracted_count=len(by_sign["-"]),
+        described_count=len(by_sign["="]),
+    )

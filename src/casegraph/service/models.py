@@ -1,0 +1,597 @@
+"""
+What goes over the wire: the requests and responses of the service.
+
+Entities and relations are called by their names. What people call them is beside it in `labels`,
+for every name of a response that has a label. A fact is a list of head, relation and tail.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+MAX_NAME = 4_096  # characters
+MAX_ROWS = 1_000  # of a request; `Limits.rows` may be less
+MAX_SEQUENCE = 2**53  # beyond it JavaScript cannot count
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
+NewName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MAX_NAME, pattern=r"^[^\t\n\r]*[^\s][^\t\n\r]*$"),
+]
+Fact = tuple[Name, Name, Name]
+NewFact = tuple[NewName, NewName, NewName]
+Wanted = Literal["tail", "head"]
+Known = Literal["mark", "exclude"]
+Top = Annotated[int, Field(ge=1, le=MAX_ROWS)]
+Sequence = Annotated[int, Field(ge=0, le=MAX_SEQUENCE)]
+Labels = dict[str, str]
+
+
+class Model(BaseModel):
+    """What all have in common: a request with a field that nobody knows is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+# --- asking
+
+
+class Question(Model):
+    """(entity, relation, ?), or (?, relation, entity) if the head is wanted."""
+
+    entity: Name
+    relation: Name
+    wanted: Wanted = "tail"
+
+
+class Questions(Model):
+    """Several questions at once."""
+
+    questions: Annotated[list[Question], Field(min_length=1, max_length=MAX_ROWS)]
+    top: Top = 10
+    known: Known = "mark"
+    of_type: Name | None = None
+    candidates: Annotated[list[Name], Field(max_length=MAX_ROWS)] | None = None
+    as_of: Sequence | None = None
+
+
+class Answer(Model):
+    """One answer; `probability` is null if it is known, or if the store is not tuned."""
+
+    rank: int
+    entity: str
+    score: float
+    probability: float | None
+    known: bool
+
+
+class Answers(Model):
+    """The answers to one question, best first.
+
+    note      why there are none, or empty
+    exact     whether the budgets sufficed
+    none      the probability that no new answer of these is right; null if not tuned
+    sequence  the number of the update after which this was so
+    """
+
+    question: Question
+    answers: list[Answer]
+    note: str
+    exact: bool
+    tuned: bool
+    none: float | None
+    sequence: int
+    labels: Labels
+
+
+class Batch(Model):
+    """The answers to several questions, in their order."""
+
+    answered: list[Answers]
+    sequence: int
+
+
+class Step(Model):
+    """One step of a path: its fact, and whether it is walked from tail to head."""
+
+    fact: Fact
+    inverse: bool
+
+
+class Path(Model):
+    """A path that was walked, from the entity asked about to the answer."""
+
+    entities: list[str]
+    steps: list[Step]
+
+
+class Reason(Model):
+    """One reason for an answer.
+
+    sentence    the reason as a person reads it, with labels
+    share       its part of the score; the shares of all reasons add up to it
+    part        the same as a part of 1
+    count, of   what the sentence counts; docs/explanations.md has their meaning
+    paths       some of the paths walked; `more` if there are others
+    precedents  those it worked for, and `failures` those it failed for
+    facts       what it rests on: to retract them is to see what they did
+    """
+
+    kind: str
+    words: str
+    sentence: str
+    worth: float
+    share: float
+    part: float
+    count: int
+    of: int
+    hits: int
+    tries: int
+    prior: float
+    precision: float
+    slot: str
+    paths: list[Path]
+    more: bool
+    precedents: list[str]
+    failures: list[str]
+    facts: list[Fact]
+
+
+class Neighbour(Model):
+    """An entity like the one asked about: what they share, and what it answers."""
+
+    entity: str
+    similarity: float
+    shared: list[str]
+    answers: list[str]
+
+
+class Explanation(Model):
+    """Why an answer was given."""
+
+    question: Question
+    answer: Answer
+    reasons: list[Reason]
+    neighbours: list[Neighbour]
+    sequence: int
+    labels: Labels
+
+
+class Similar(Model):
+    """The entities most like one."""
+
+    entity: str
+    neighbours: list[Neighbour]
+    sequence: int
+    labels: Labels
+
+
+# --- imagining
+
+
+class WhatIf(Model):
+    """A question to a world with some facts more and others less; nothing is written."""
+
+    question: Question
+    add: Annotated[list[NewFact], Field(max_length=MAX_ROWS)] = []
+    retract: Annotated[list[Fact | Name], Field(max_length=MAX_ROWS)] = []
+    top: Top = 10
+    known: Known = "mark"
+    as_of: Sequence | None = None
+
+
+class Move(Model):
+    """How an answer moves: its ranks and scores before and after; null where it is not found."""
+
+    entity: str
+    before: int | None
+    after: int | None
+    score_before: float | None
+    score_after: float | None
+
+
+class Imagined(Model):
+    """The answers before and after, and how those at the top move."""
+
+    before: Answers
+    after: Answers
+    moves: list[Move]
+    sequence: int
+
+
+class MindQuestion(Model):
+    """Which facts would change its mind about an answer; the first answer if none is named."""
+
+    question: Question
+    answer: Name | None = None
+    known: Known = "exclude"
+    most: Annotated[int, Field(ge=1, le=3)] = 3
+    as_of: Sequence | None = None
+
+
+class ChangeOfMind(Model):
+    """The fewest facts without which an answer loses its place.
+
+    facts        empty if there is no such set, or none was found
+    is_smallest  whether all smaller sets were tried, or all if none was found
+    instead      who would come first then
+    """
+
+    question: Question
+    answer: Answer
+    facts: list[Fact]
+    sentence: str
+    rank: int
+    rank_then: int | None
+    instead: str | None
+    is_smallest: bool
+    considered: int
+    tried: int
+    sequence: int
+    labels: Labels
+
+
+# --- looking
+
+
+class Group(Model):
+    """What one direction of a relation leads to from an entity."""
+
+    relation: str
+    inverse: bool
+    count: int
+
+
+class Entity(Model):
+    """What is known of an entity.
+
+    profile  the directions of relations that it has
+    cluster  the number of its cluster (`/v1/clusters`); null if it has no facts
+    facts    a page of its facts, those that it is the head of first
+    """
+
+    entity: str
+    types: list[str]
+    degree: int
+    profile: list[Group]
+    cluster: int | None
+    facts: list[Fact]
+    next: str | None
+    sequence: int
+    labels: Labels
+
+
+class Hit(Model):
+    """An entity that was found by words."""
+
+    entity: str
+    label: str
+    types: list[str]
+    facts: int
+
+
+class Hits(Model):
+    """The entities that were found, the best first."""
+
+    hits: list[Hit]
+    sequence: int
+
+
+class Relation(Model):
+    """A relation: how many facts it has, of how many heads and tails, and one of them."""
+
+    relation: str
+    facts: int
+    heads: int
+    tails: int
+    per_head: float
+    per_tail: float
+    example: Fact
+    head_types: list[str]
+    tail_types: list[str]
+
+
+class Relations(Model):
+    """A page of the relations, those with most facts first."""
+
+    relations: list[Relation]
+    next: str | None
+    sequence: int
+    labels: Labels
+
+
+class TypeCount(Model):
+    """A type, and how many entities have it."""
+
+    type: str
+    entities: int
+
+
+class Types(Model):
+    """The types of entities, the most frequent first."""
+
+    types: list[TypeCount]
+    sequence: int
+    labels: Labels
+
+
+class Cluster(Model):
+    """A cluster: its size, its most prominent members, and what most of them have.
+
+    relations  directions that members have, and how many members have each
+    """
+
+    cluster: int
+    size: int
+    members: list[str]
+    relations: list[Group]
+
+
+class Clusters(Model):
+    """A page of the clusters, the largest first.
+
+    threshold  the least mean similarity within a cluster
+    """
+
+    clusters: list[Cluster]
+    threshold: float
+    next: str | None
+    sequence: int
+    labels: Labels
+
+
+class ClusterMembers(Model):
+    """A page of the members of a cluster, the most prominent first."""
+
+    cluster: int
+    size: int
+    members: list[str]
+    next: str | None
+    sequence: int
+    labels: Labels
+
+
+class Node(Model):
+    """A node of the tree of clusters: a join of two others, or a cluster.
+
+    size        entities below it
+    similarity  the mean similarity within it
+    cluster     its number if it is a cluster, else null
+    """
+
+    node: int
+    parent: int | None
+    size: int
+    similarity: float
+    cluster: int | None
+
+
+class Tree(Model):
+    """The tree of clusters from its root down to clusters, parents first."""
+
+    nodes: list[Node]
+    threshold: float
+    sequence: int
+
+
+class PathType(Model):
+    """A path type: how often it leads to answers, and where that counts, what it is worth.
+
+    hits, tries      of the cluster, or of everyone
+    prior, precision as the paper's equations 2 and 3 have them
+    right, reached   of everyone
+    """
+
+    words: str
+    relations: list[str]
+    hits: int
+    tries: int
+    prior: float
+    precision: float
+    right: int
+    reached: int
+
+
+class PathTypes(Model):
+    """The best path types of a relation, for a cluster or for everyone."""
+
+    relation: str
+    wanted: Wanted
+    cluster: int | None
+    path_types: list[PathType]
+    sequence: int
+    labels: Labels
+
+
+class Bar(Model):
+    """One bar of a histogram: how many have from `least` to `most`."""
+
+    least: int
+    most: int
+    count: int
+
+
+class Info(Model):
+    """What the store holds, what it is tuned to, and what the service allows.
+
+    degrees  entities by the number of their facts
+    """
+
+    name: str
+    version: str
+    sequence: int
+    first_sequence: int
+    facts: int
+    entities: int
+    relations: int
+    described: int
+    tuned: bool
+    writable: bool
+    with_keys: bool
+    ready: bool
+    largest: list[Hit]
+    degrees: list[Bar]
+    limits: dict[str, float]
+    settings: dict[str, Any]
+
+
+class Suggestion(Model):
+    """A question worth asking, and why."""
+
+    question: Question
+    why: str
+
+
+class Suggestions(Model):
+    """Questions to begin with."""
+
+    suggestions: list[Suggestion]
+    sequence: int
+    labels: Labels
+
+
+# --- changing
+
+
+class Description(Model):
+    """What people call an entity or a relation, and what it is."""
+
+    name: NewName
+    label: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
+    types: Annotated[list[Name], Field(max_length=100)] = []
+
+
+class Update(Model):
+    """Facts to retract, then facts to add, and descriptions; all or nothing.
+
+    An entity that is named alone in `retract` loses all its facts.
+    """
+
+    add: Annotated[list[NewFact], Field(max_length=MAX_ROWS)] = []
+    retract: Annotated[list[Fact | Name], Field(max_length=MAX_ROWS)] = []
+    describe: Annotated[list[Description], Field(max_length=MAX_ROWS)] = []
+
+
+class Updated(Model):
+    """What an update did, when it is on disk."""
+
+    sequence: int
+    added: int
+    retracted: int
+    repeated: int
+    absent: int
+    described: int
+    new_entities: int
+    new_relations: int
+
+
+class Event(Model):
+    """A fact that came (+) or went (-), or what an entity is called or is from now on (=)."""
+
+    sequence: int
+    time: str
+    sign: Literal["+", "-", "="]
+    fact: tuple[str, str, str]
+
+
+class History(Model):
+    """A page of what happened, oldest first."""
+
+    events: list[Event]
+    next: str | None
+    sequence: int
+    labels: Labels
+
+
+class Change(Model):
+    """An update, as the stream of events tells it; of very many facts only the first are listed."""
+
+    sequence: int
+    time: str
+    added: list[tuple[str, str, str]]
+    retracted: list[tuple[str, str, str]]
+    described: list[tuple[str, str, str]]
+    added_count: int
+    retracted_count: int
+    described_count: int
+
+
+# --- jobs
+
+
+class CompleteJob(Model):
+    """Propose facts that are missing; `best` keeps only so many, the most probable of all."""
+
+    kind: Literal["complete"]
+    relations: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
+    entities: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
+    heads: bool = False
+    lacking: bool = False
+    min_probability: Annotated[float, Field(ge=0, le=1)] = 0.5
+    top: Annotated[int, Field(ge=1, le=100)] = 3
+    of_type: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
+    best: Annotated[int, Field(ge=1, le=100_000)] = 1_000
+    explain: bool = True
+
+
+class AuditJob(Model):
+    """List the facts with the least support."""
+
+    kind: Literal["audit"]
+    relations: Annotated[list[Name], Field(max_length=MAX_ROWS)] = []
+    top: Annotated[int, Field(ge=1, le=10_000)] = 100
+    explain: bool = True
+
+
+JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
+
+
+class Job(Model):
+    """Work that takes longer than a request.
+
+    doing, done, total  how far it is
+    rows                how many lines its result has, when it is done
+    problem             why it failed
+    """
+
+    job: str
+    kind: str
+    state: JobState
+    doing: str
+    done: int
+    total: int
+    rows: int | None
+    problem: str
+    sequence: int
+    started: str
+    finished: str | None
+
+
+class Jobs(Model):
+    """All jobs that the service knows, the newest first."""
+
+    jobs: list[Job]
+
+
+class Rows(Model):
+    """A page of the result of a job."""
+
+    columns: list[str]
+    rows: list[dict[str, Any]]
+    next: str | None
+    labels: Labels
+
+
+class Health(Model):
+    """Whether the service lives, or is ready."""
+
+    status: str
+
+
+class Problem(BaseModel):
+    """What is wrong, in the form of RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str

@@ -1,0 +1,75 @@
+"""Reading over HTTP: what every route that reads has in common."""
+
+from collections.abc import Callable
+from typing import Annotated, Protocol, TypeVar
+
+from fastapi import Depends, Query, Request, Response
+
+from casegraph.casebase import CaseBase
+from casegraph.service.core import Service
+from casegraph.service.models import MAX_ROWS, MAX_SEQUENCE
+
+
+class HasSequence(Protocol):
+    """A response that says from which state it comes."""
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last update of that state."""
+
+
+T = TypeVar("T", bound=HasSequence)
+
+
+class NotModified(Exception):
+    """The client has what it asks for: nothing changed since."""
+
+    def __init__(self, tag: str) -> None:
+        super().__init__(tag)
+        self.tag = tag
+
+
+def service_of(request: Request) -> Service:
+    """The service that a request is for."""
+    service: Service = request.app.state.service
+    return service
+
+
+class Reader:
+    """Runs a read, and says by an ETag from which state it comes: the number of its last update."""
+
+    def __init__(self, request: Request, response: Response) -> None:
+        self.service = service_of(request)
+        self._request = request
+        self._response = response
+
+    async def __call__(
+        self, as_of: int | None, work: Callable[[CaseBase], T], *, slow: bool = False
+    ) -> T:
+        """Do something with the state after an update, or with the present one."""
+        sequence = self.service.store.sequence if as_of is None else as_of
+        tag = f'"{sequence}"'
+        if self._request.method == "GET" and self._request.headers.get("if-none-match") == tag:
+            raise NotModified(tag)
+        found = await self.service.read_at(as_of, work, slow=slow)
+        self._response.headers["ETag"] = f'"{found.sequence}"'
+        return found
+
+
+async def not_modified(_: Request, error: Exception) -> Response:
+    """The response to a client that has what it asks for."""
+    assert isinstance(error, NotModified)
+    return Response(status_code=304, headers={"ETag": error.tag})
+
+
+Reading = Annotated[Reader, Depends(Reader)]
+Serving = Annotated[Service, Depends(service_of)]
+AsOf = Annotated[
+    int | None,
+    Query(ge=0, le=MAX_SEQUENCE, description="Answer as after this update; else as of now."),
+]
+Limit = Annotated[int, Query(ge=1, le=MAX_ROWS, description="Rows of a page.")]
+CursorText = Annotated[
+    str | None,
+    Query(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$", description="The `next` of the page before."),
+]

@@ -1,0 +1,107 @@
+"""Routes that ask: answers, reasons, who is alike, and what would be if."""
+
+from http import HTTPStatus
+from threading import Event
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from casegraph.service import models
+from casegraph.service.models import MAX_NAME, MAX_ROWS
+from casegraph.service.problems import Refused
+from casegraph.service.reading import AsOf, Reading
+from casegraph.service.views import asking
+
+router = APIRouter(prefix="/v1", tags=["asking"])
+
+NameQuery = Annotated[str, Query(min_length=1, max_length=MAX_NAME)]
+OptionalName = Annotated[str | None, Query(min_length=1, max_length=MAX_NAME)]
+TopQuery = Annotated[int, Query(ge=1, le=MAX_ROWS, description="How many.")]
+
+
+@router.get("/ask")
+async def ask(
+    reading: Reading,
+    entity: NameQuery,
+    relation: NameQuery,
+    wanted: models.Wanted = "tail",
+    top: TopQuery = 10,
+    known: models.Known = "mark",
+    of_type: OptionalName = None,
+    as_of: AsOf = None,
+) -> models.Answers:
+    """The best answers to (entity, relation, ?), or to (?, relation, entity) for wanted=head."""
+    question = models.Question(entity=entity, relation=relation, wanted=wanted)
+    return await reading(
+        as_of,
+        lambda cases: asking.answers(
+            cases, asking.asked(cases, question, top=top, known=known, of_type=of_type)
+        ),
+    )
+
+
+@router.post("/ask")
+async def ask_many(reading: Reading, questions: models.Questions) -> models.Batch:
+    """The answers to several questions at once, all from the same state."""
+    rows = len(questions.questions) * questions.top
+    slow = rows > MAX_ROWS
+    return await reading(
+        questions.as_of, lambda cases: asking.all_asked(cases, questions), slow=slow
+    )
+
+
+@router.get("/explain")
+async def explain(
+    reading: Reading,
+    entity: NameQuery,
+    relation: NameQuery,
+    answer: NameQuery,
+    wanted: models.Wanted = "tail",
+    as_of: AsOf = None,
+) -> models.Explanation:
+    """Why an entity is an answer: the reasons that add up to its score, and their precedents."""
+    question = models.Question(entity=entity, relation=relation, wanted=wanted)
+    return await reading(
+        as_of,
+        lambda cases: asking.explanation(cases, asking.answer_named(cases, question, answer)),
+    )
+
+
+@router.get("/similar")
+async def similar(
+    reading: Reading,
+    entity: NameQuery,
+    relation: OptionalName = None,
+    top: TopQuery = 10,
+    as_of: AsOf = None,
+) -> models.Similar:
+    """The entities most like one; with a relation, of those that have it."""
+    return await reading(as_of, lambda cases: asking.similar(cases, entity, relation, top))
+
+
+@router.post("/what-if")
+async def what_if(reading: Reading, wanted: models.WhatIf) -> models.Imagined:
+    """Ask a world with some facts more and others less; nothing is written."""
+    return await reading(wanted.as_of, lambda cases: asking.imagined(cases, wanted), slow=True)
+
+
+@router.post("/change-of-mind")
+async def change_of_mind(reading: Reading, wanted: models.MindQuestion) -> models.ChangeOfMind:
+    """What would change its mind: the fewest facts without which an answer loses its place."""
+    budget = reading.service.limits.worlds
+    has_left = Event()
+
+    def go_on(doing: str, done: int, total: int) -> None:
+        """Is called before each world, and ends the search if nobody waits for it any more."""
+        if has_left.is_set():
+            message = f"nobody waits for it any more ({doing} {done} of {total})"
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, message)
+
+    try:
+        return await reading(
+            wanted.as_of,
+            lambda cases: asking.change_of_mind(cases, wanted, budget, go_on),
+            slow=True,
+        )
+    finally:
+        has_left.set()

@@ -1,0 +1,102 @@
+"""Routes that change the store, and say what changed."""
+
+from itertools import islice
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import StreamingResponse
+
+from casegraph.service import feed, models
+from casegraph.service.core import Service
+from casegraph.service.models import MAX_SEQUENCE
+from casegraph.service.pages import Cursor, cursor_of
+from casegraph.service.reading import CursorText, Limit, Serving
+from casegraph.service.views.labels import labels_of
+
+router = APIRouter(prefix="/v1", tags=["changing"])
+
+MOST_MISSED = 1_000  # updates that a listener is told of; if it missed more, it begins anew
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=200,
+        description="Of your choice: the same update with the same key is made once.",
+    ),
+]
+LastEventId = Annotated[
+    int | None,
+    Header(ge=0, le=MAX_SEQUENCE, description="The last update that the client knows of."),
+]
+
+
+@router.post("/update")
+async def update(
+    service: Serving,
+    response: Response,
+    update: models.Update,
+    idempotency_key: IdempotencyKey = None,
+) -> models.Updated:
+    """Retract facts, then add facts; all or nothing, and on disk when it is answered."""
+    written = await service.write(update, idempotency_key)
+    response.headers["ETag"] = f'"{written.sequence}"'
+    return written
+
+
+@router.get("/history")
+async def history(
+    service: Serving,
+    since: Annotated[int, Query(ge=0, le=MAX_SEQUENCE, description="After this update.")] = 0,
+    limit: Limit = 100,
+    cursor: CursorText = None,
+) -> models.History:
+    """What came and went, oldest first."""
+    at = cursor_of(cursor, since)
+    return await service.read(lambda: _history(service, at, limit), slow=True)
+
+
+def _history(service: Service, at: Cursor, limit: int) -> models.History:
+    """A page of the history after update `at.sequence`, without the first `at.first` events."""
+    since = at.sequence or 0
+    events = islice(service.store.history(since), at.first, at.first + limit + 1)
+    found = [
+        models.Event(
+            sequence=event.sequence,
+            time=event.time.isoformat(),
+            sign=event.sign,
+            fact=event.fact,
+        )
+        for event in events
+    ]
+    following = str(Cursor(since, at.first + limit)) if len(found) > limit else None
+    names = [name for event in found[:limit] for name in event.fact]
+    return models.History(
+        events=found[:limit],
+        next=following,
+        sequence=service.store.sequence,
+        labels=labels_of(service.snapshots.now(), names),
+    )
+
+
+@router.get("/events", response_class=StreamingResponse)
+async def events(service: Serving, last_event_id: LastEventId = None) -> StreamingResponse:
+    """Changes and jobs as they happen, as server-sent events; with Last-Event-ID, all since."""
+    service.feed.check_room()
+
+    async def missed() -> tuple[list[feed.Message], int]:
+        sequence = service.store.sequence
+        if last_event_id is None or last_event_id >= sequence:
+            return [feed.hello(sequence)], sequence
+        told = await service.read(lambda: _missed(service, last_event_id, sequence), slow=True)
+        return told, sequence
+
+    return StreamingResponse(service.feed.stream(missed), media_type="text/event-stream")
+
+
+def _missed(service: Service, since: int, sequence: int) -> list[feed.Message]:
+    """What a listener has missed; only where it is now, if that is too much."""
+    changes = list(islice(feed.changes_since(service.store, since), MOST_MISSED + 1))
+    if len(changes) > MOST_MISSED:
+        return [feed.hello(sequence)]
+    return [feed.of_change(change) for change in changes if change.sequence <= sequence]

@@ -1,0 +1,172 @@
+"""Clusters, their tree, and their best path types (§2.2.2), as they go over the wire."""
+
+from collections import Counter
+
+import numpy as np
+
+from casegraph.answering.state import State
+from casegraph.answering.weights import estimate, prior_times_precision
+from casegraph.casebase import CaseBase
+from casegraph.errors import UnknownName
+from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.directions import INVERSE, backward, forward, is_inverse, relation_of
+from casegraph.service import models
+from casegraph.service.views.labels import labels_of
+from casegraph.similarity.clusters import hac
+from casegraph.similarity.clusters.assignment import EVERYONE
+from casegraph.statistics.path_types import in_words, unpacked
+
+MEMBERS_NAMED = 8  # of a cluster
+MOST_NODES = 2_000  # of the tree of clusters
+
+
+def clustered(cases: CaseBase) -> State:
+    """The same facts, with clusters: those of the settings, or else of the paper's way (§2.2.2)."""
+    state = cases.state
+    if state.settings.clustering in ("hac", "grinch"):
+        return state
+    hierarchical = state.settings.but(clustering="hac")
+    return state.derived("clusters for people", lambda: state.answering_by(hierarchical))
+
+
+def clusters(cases: CaseBase, first: int, count: int) -> tuple[models.Clusters, bool]:
+    """A page of the clusters, the largest first, and whether there are more."""
+    state = clustered(cases)
+    numbers, sizes = _sizes(state)
+    by_size = np.lexsort((numbers, -sizes))
+    page = [
+        _cluster(state, int(numbers[place]), int(sizes[place]))
+        for place in by_size[first : first + count].tolist()
+    ]
+    names = [name for one in page for name in one.members]
+    names += [group.relation for one in page for group in one.relations]
+    shown = models.Clusters(
+        clusters=page,
+        threshold=state.settings.threshold,
+        next=None,
+        sequence=cases.state.sequence,
+        labels=labels_of(cases, names),
+    )
+    return shown, len(numbers) > first + count
+
+
+def _sizes(state: State) -> tuple[Ids, Counts]:
+    """The numbers of all clusters, and how many entities each has."""
+    entities = state.clusters.entities
+    numbers, sizes = np.unique(entities[entities != EVERYONE], return_counts=True)
+    return numbers, sizes
+
+
+def _cluster(state: State, number: int, size: int) -> models.Cluster:
+    graph = state.graph
+    members = _members(state, number)
+    counts = Counter[int]()
+    for profile in np.unique(state.profiles.each()[members]).tolist():
+        for direction in state.profiles.relations(profile).tolist():
+            counts[direction] += len(state.profiles.members(profile))
+    groups = []
+    for direction, having in counts.items():
+        relation = graph.relations[relation_of(direction)]
+        inverse = bool(is_inverse(direction))
+        groups.append(models.Group(relation=relation, inverse=inverse, count=having))
+    return models.Cluster(
+        cluster=number,
+        size=size,
+        members=[graph.entities[one] for one in members[:MEMBERS_NAMED].tolist()],
+        relations=sorted(groups, key=lambda one: (-one.count, one.relation))[:MEMBERS_NAMED],
+    )
+
+
+def _members(state: State, number: int) -> Ids:
+    """The entities of a cluster, the most prominent first."""
+    members = np.flatnonzero(state.clusters.entities == number).astype(np.int32)
+    return members[np.argsort(state.graph.prominence()[members], kind="stable")]
+
+
+def members(
+    cases: CaseBase, number: int, first: int, count: int
+) -> tuple[models.ClusterMembers, bool]:
+    """A page of the members of a cluster, and whether there are more."""
+    state = clustered(cases)
+    found = _members(state, number)
+    if not len(found):
+        raise UnknownName("cluster", str(number), ())
+    names = [state.graph.entities[one] for one in found[first : first + count].tolist()]
+    shown = models.ClusterMembers(
+        cluster=number,
+        size=len(found),
+        members=names,
+        next=None,
+        sequence=cases.state.sequence,
+        labels=labels_of(cases, names),
+    )
+    return shown, len(found) > first + count
+
+
+def tree(cases: CaseBase) -> models.Tree:
+    """The tree of clusters, from its root down to the clusters, the largest nodes first."""
+    state = clustered(cases)
+    grown = state.derived("tree for people", lambda: hac.grow(state.graph, state.profiles))
+    threshold = state.settings.threshold
+    nodes: list[models.Node] = []
+    if len(state.profiles):
+        leaves, tops = grown.cut(threshold)
+        cluster_of_node = {int(node): int(leaves[tops == node].min()) for node in np.unique(tops)}
+        waiting: list[tuple[int, int | None]] = [(grown.root(), None)]
+        while waiting and len(nodes) < MOST_NODES:
+            node, parent = waiting.pop(0)
+            left, right, _, size, similarity = grown.node(node)
+            cluster = cluster_of_node.get(node)
+            nodes.append(
+                models.Node(
+                    node=node, parent=parent, size=size, similarity=similarity, cluster=cluster
+                )
+            )
+            if cluster is None:
+                waiting += [(left, node), (right, node)]
+    return models.Tree(nodes=nodes, threshold=threshold, sequence=cases.state.sequence)
+
+
+def path_types(
+    cases: CaseBase, relation: str, wanted: models.Wanted, cluster: int | None, top: int
+) -> models.PathTypes:
+    """The best path types of a relation by the paper's equations, for a cluster or everyone."""
+    state = clustered(cases)
+    graph = state.graph
+    name = cases.relation(relation)
+    number = graph.relations.find(name)
+    assert number is not None
+    direction = backward(number) if wanted == "head" else forward(number)
+    counted = state.statistics.clustered(direction)
+    weighed_by = EVERYONE if cluster is None else cluster
+    if cluster is not None and not (state.clusters.entities == cluster).any():
+        raise UnknownName("cluster", str(cluster), ())
+    own = counted.types[counted.of(weighed_by)]
+    weights = prior_times_precision(counted, weighed_by, own)
+    everyone = state.statistics.everyone(direction)
+    found = []
+    for place in np.argsort(-weights, kind="stable")[:top].tolist():
+        path_type = unpacked(int(own[place]), state.settings.max_length)
+        estimated = estimate(state.statistics, weighed_by, direction, path_type)
+        row = int(np.searchsorted(everyone.types, own[place]))
+        found.append(
+            models.PathType(
+                words=in_words(graph, path_type),
+                relations=[graph.relation_name(step) for step in path_type],
+                hits=estimated.hits,
+                tries=estimated.tries,
+                prior=estimated.prior,
+                precision=estimated.precision,
+                right=int(everyone.right[row]),
+                reached=int(everyone.reached[row]),
+            )
+        )
+    steps = [step.removesuffix(INVERSE) for one in found for step in one.relations]
+    return models.PathTypes(
+        relation=name,
+        wanted=wanted,
+        cluster=cluster,
+        path_types=found,
+        sequence=cases.state.sequence,
+        labels=labels_of(cases, [name, *steps]),
+    )

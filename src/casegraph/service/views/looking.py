@@ -1,0 +1,246 @@
+"""Entities, relations, types, and the whole, as they go over the wire."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from casegraph.casebase import CaseBase
+from casegraph.graph.arrays import Counts
+from casegraph.graph.directions import backward, forward, is_inverse, relation_of
+from casegraph.graph.facts import Fact
+from casegraph.graph.graph import Graph
+from casegraph.graph.lookup import types_of
+from casegraph.service import models
+from casegraph.service.views.clusters import clustered
+from casegraph.service.views.labels import labels_of
+from casegraph.similarity.profiles import NONE
+
+LARGEST = 8  # entities in the overview
+LOOKED_AT = 2_000  # of the most prominent entities, for suggestions
+TYPES_OF_ENDS = 200  # heads and tails of a relation whose types are looked at
+
+
+def entity(
+    cases: CaseBase, text: str, first: int, count: int, *, cluster: bool
+) -> tuple[models.Entity, bool]:
+    """An entity with `count` of its facts from `first` on; and whether there are more.
+
+    cluster  whether to say which cluster it is in, which takes long for a large graph
+    """
+    name = cases.entity(text)
+    graph = cases.graph
+    own = graph.entities.find(name)
+    assert own is not None
+    profile = []
+    facts: list[tuple[str, str, str]] = []
+    for direction in range(graph.directions):
+        others = graph.answers(own, direction)
+        if len(others):
+            relation = graph.relations[relation_of(direction)]
+            inverse = bool(is_inverse(direction))
+            profile.append(models.Group(relation=relation, inverse=inverse, count=len(others)))
+            facts += _facts_of(graph, name, direction, others.tolist())
+    ordered = sorted(set(facts), key=lambda fact: (fact[0] != name, fact[1], fact[0], fact[2]))
+    page = ordered[first : first + count]
+    described = cases.descriptions.of(name)
+    names = [name, *(part for fact in page for part in fact), *(one.relation for one in profile)]
+    shown = models.Entity(
+        entity=name,
+        types=list(described.types),
+        degree=len(ordered),
+        profile=sorted(profile, key=lambda group: (-group.count, group.relation, group.inverse)),
+        cluster=_cluster_of(cases, own) if cluster else None,
+        facts=page,
+        next=None,
+        sequence=cases.state.sequence,
+        labels=labels_of(cases, names),
+    )
+    return shown, len(ordered) > first + count
+
+
+def _facts_of(
+    graph: Graph, name: str, direction: int, others: list[int]
+) -> Iterator[tuple[str, str, str]]:
+    relation = graph.relations[relation_of(direction)]
+    for other in others:
+        other_name = graph.entities[other]
+        if is_inverse(direction):
+            yield other_name, relation, name
+        else:
+            yield name, relation, other_name
+
+
+def _cluster_of(cases: CaseBase, own: int) -> int | None:
+    is_without_facts = cases.state.profiles.of(own) == NONE
+    return None if is_without_facts else int(clustered(cases).clusters.entities[own])
+
+
+def search(cases: CaseBase, words: str, top: int) -> models.Hits:
+    """The entities whose name or label has these words in it."""
+    hits = [_hit(*hit) for hit in cases.search(words, top) if hit.facts]
+    return models.Hits(hits=hits, sequence=cases.state.sequence)
+
+
+def _hit(name: str, label: str, types: tuple[str, ...], facts: int) -> models.Hit:
+    return models.Hit(entity=name, label=label, types=list(types), facts=facts)
+
+
+def relations(cases: CaseBase, first: int, count: int) -> tuple[models.Relations, bool]:
+    """A page of the relations, and whether there are more."""
+    all_of_them = all_relations(cases)
+    page = all_of_them[first : first + count]
+    names = [name for one in page for name in (one.relation, one.example[0], one.example[2])]
+    shown = models.Relations(
+        relations=page,
+        next=None,
+        sequence=cases.state.sequence,
+        labels=labels_of(cases, names),
+    )
+    return shown, len(all_of_them) > first + count
+
+
+def all_relations(cases: CaseBase) -> list[models.Relation]:
+    """All relations that have facts, those with most facts first."""
+    return cases.state.derived("relations for people", lambda: _all_relations(cases))
+
+
+def _all_relations(cases: CaseBase) -> list[models.Relation]:
+    graph = cases.graph
+    found = []
+    for number, name in enumerate(graph.relations.names):
+        edges = graph.edges(forward(number))
+        facts = len(edges.tails)
+        if not facts:
+            continue
+        tails = graph.edges(backward(number)).heads
+        head, _, tail = graph.rows(forward(number))[0].tolist()
+        relation = models.Relation(
+            relation=name,
+            facts=facts,
+            heads=len(edges.heads),
+            tails=len(tails),
+            per_head=facts / len(edges.heads),
+            per_tail=facts / len(tails),
+            example=(graph.entities[head], name, graph.entities[tail]),
+            head_types=_types_among(cases, edges.heads[:TYPES_OF_ENDS].tolist()),
+            tail_types=_types_among(cases, tails[:TYPES_OF_ENDS].tolist()),
+        )
+        found.append(relation)
+    return sorted(found, key=lambda one: (-one.facts, one.relation))
+
+
+def _types_among(cases: CaseBase, entities: list[int]) -> list[str]:
+    """The types of entities, the most frequent first."""
+    if not len(cases.descriptions):
+        return []
+    counts = Counter[str]()
+    for one in entities:
+        counts.update(cases.descriptions.of(cases.graph.entities[one]).types)
+    return [name for name, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:5]]
+
+
+def types(cases: CaseBase) -> models.Types:
+    """All types of entities, the most frequent first."""
+
+    def counted() -> list[models.TypeCount]:
+        counts = Counter[str]()
+        for name in cases.graph.entities.names:
+            counts.update(types_of(cases.descriptions, name))
+        ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        return [models.TypeCount(type=name, entities=count) for name, count in ordered]
+
+    found = cases.state.derived("types for people", counted)[: models.MAX_ROWS]
+    return models.Types(
+        types=found,
+        sequence=cases.state.sequence,
+        labels=labels_of(cases, (one.type for one in found)),
+    )
+
+
+class Overview:
+    """What the overview needs of the facts; it is made once for each state."""
+
+    def __init__(self, cases: CaseBase) -> None:
+        graph = cases.graph
+        degrees = np.zeros(len(graph.entities), dtype=np.int64)
+        relations = 0
+        for direction in range(graph.directions):
+            edges = graph.edges(direction)
+            degrees[edges.heads] += np.diff(edges.offsets)
+            relations += len(edges.tails) > 0 and not is_inverse(direction)
+        self.entities = int(np.count_nonzero(degrees))
+        self.relations = int(relations)
+        self.degrees = list(_histogram(degrees[degrees > 0]))
+        largest = np.argsort(graph.prominence())[:LARGEST].tolist()
+        self.largest = []
+        for one in largest:
+            name = graph.entities[one]
+            described = cases.descriptions.of(name)
+            self.largest.append(_hit(name, described.label, described.types, int(degrees[one])))
+
+
+def overview(cases: CaseBase) -> Overview:
+    """What the overview needs of the facts."""
+    return cases.state.derived("overview for people", lambda: Overview(cases))
+
+
+def _histogram(values: Counts) -> Iterator[models.Bar]:
+    """Bars that double in width: 1, 2 to 3, 4 to 7 and so on."""
+    least = 1
+    while len(values) and least <= values.max():
+        most = 2 * least - 1
+        count = int(np.count_nonzero((values >= least) & (values <= most)))
+        yield models.Bar(least=least, most=most, count=count)
+        least = most + 1
+
+
+def suggestions(cases: CaseBase, held_back: tuple[Fact, ...], top: int) -> models.Suggestions:
+    """Questions worth asking: for facts that were held back, or of entities that lack a relation.
+
+    An entity is asked for a relation that most entities of its profile's kind have: of each of
+    the largest relations, the most prominent entity that shares relations with those that have it.
+    """
+    found = []
+    for fact in held_back[:top]:
+        question = models.Question(entity=fact.head, relation=fact.relation)
+        found.append(models.Suggestion(question=question, why="held back from the graph"))
+    if not found:
+        found = list(_lacking(cases, top))
+    names = [name for one in found for name in (one.question.entity, one.question.relation)]
+    return models.Suggestions(
+        suggestions=found, sequence=cases.state.sequence, labels=labels_of(cases, names)
+    )
+
+
+def _lacking(cases: CaseBase, top: int) -> Iterator[models.Suggestion]:
+    graph = cases.graph
+    prominent = np.argsort(graph.prominence())[:LOOKED_AT]
+    taken: set[int] = set()
+    for relation in all_relations(cases)[:top]:
+        number = graph.relations.find(relation.relation)
+        assert number is not None
+        heads = graph.edges(forward(number)).heads
+        alike = np.unique(cases.state.profiles.each()[heads])
+        similar_relations = Counter[int]()
+        for profile in alike.tolist():
+            similar_relations.update(cases.state.profiles.relations(profile).tolist())
+        best = -1
+        best_shared = 0
+        for one in prominent[~np.isin(prominent, heads)].tolist():
+            profile = cases.state.profiles.of(one)
+            if profile == NONE or one in taken:
+                continue
+            shared = sum(similar_relations[step] for step in _relations_of(cases, profile))
+            if shared > best_shared:
+                best = one
+                best_shared = shared
+        if best >= 0:
+            taken.add(best)
+            question = models.Question(entity=graph.entities[best], relation=relation.relation)
+            yield models.Suggestion(question=question, why="others like it have an answer")
+
+
+def _relations_of(cases: CaseBase, profile: int) -> list[int]:
+    relations: list[int] = cases.state.profiles.relations(profile).tolist()
+    return relations
