@@ -52,7 +52,7 @@ def test_facts_near_newcomers_are_ten_times_as_likely_to_be_replayed() -> None:
     again = replayed(facts, is_near, 0.1, random)
     assert len(again) == 200
     near = int((again[:, 0] < 1000).sum())
-    assert 170 <= near <= 195  # 10 of 11, less a little as none is drawn twice
+    assert 160 <= near <= 190  # 10 of 11, less a little as none is drawn twice
     assert len(np.unique(again[:, 0])) == 200
     assert len(replayed(facts, is_near, 0.0, random)) == 0
 
@@ -123,7 +123,9 @@ def test_a_placed_newcomer_is_where_its_neighbours_would_have_it() -> None:
 def test_training_teaches_a_small_graph() -> None:
     facts = np.array([[number, 0, (number + 1) % 10] for number in range(10)])
     lesson = Lesson(facts=facts, valid=facts, known=facts, entities=10)
-    training = Training(dimension=16, epochs=200, every=20, patience=3, negatives=4, batch=10)
+    training = Training(
+        dimension=16, epochs=400, every=20, patience=5, negatives=4, learning_rate=0.05
+    )
     trained = Embedding(training, 10, 1).train(lesson)
     assert trained.valid_mrr > 0.8
 

@@ -17,6 +17,7 @@ def line(benchmark: str, system: str, seed: int, batch: int) -> Record:
     step = {
         "seconds": 0.5 + batch,
         "counting_seconds": 1.0,
+        "answer_seconds": 1.0,
         "new_entities": 5,
         "reshaped": 9,
         "moved": 8,

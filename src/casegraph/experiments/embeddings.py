@@ -223,7 +223,7 @@ class Embedding:
             positive_scores = self.model.score_hrt(torch.from_numpy(positive))
             negative_scores = self.model.score_hrt(torch.from_numpy(negative)).view(shape)
             loss = self.model.loss.process_slcwa_scores(positive_scores, negative_scores)
-            loss.backward()
+            (loss + self.model.collect_regularization_term()).backward()
             if lesson.frozen:
                 _entity_weight(self.model).grad[: lesson.frozen] = 0
             optimizer.step()

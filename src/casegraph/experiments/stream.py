@@ -98,7 +98,7 @@ def stream(benchmark: Benchmark, wanted: Wanted, folder: Path, show: Show = quie
         for batch in range(SEED_GRAPH, arriving.batches + 1):
             show("batches of the stream", batch, arriving.batches + 1)
             if batch < file.done:
-                grown.skip(batch)
+                grown.skip(batch, is_last=batch == file.done - 1)
                 continue
             record = {
                 "benchmark": name,
@@ -140,22 +140,28 @@ class _Growing:
         self._show = show
         self._cases = CaseBase(wanted.settings)
 
-    def skip(self, batch: int) -> None:
-        """Take in a batch that was asked about in an earlier run."""
+    def skip(self, batch: int, *, is_last: bool) -> None:
+        """Take in a batch that was asked about in an earlier run.
+
+        is_last  whether the next batch will not be skipped, so that there must be counts to keep
+        """
         for step in self._arriving.steps(batch):
             self._cases.update(add=self._facts(step))
         if batch == SEED_GRAPH and self._wanted.tune:
             self._cases.tune(self._show)
+        if is_last:
+            self._cases.prepare(show=self._show)
 
     def take_in(self, batch: int) -> Record:
         """Take in a batch, ask, and say what it took and how well it was answered."""
         before = self._cases.state
         together, *alone = self._arriving.steps(batch)
-        updates = {"update": self._timed_update(together)}
+        update = self._timed_update(together)
+        update["counting_seconds"] = self._timed_count()
         if batch == SEED_GRAPH and self._wanted.tune:
             self._cases.tune(self._show)
-            self._cases.prepare(show=self._show)
         newcomers = [self._timed_update(step) for step in alone]
+        catching_up = self._timed_count()
 
         state = self._cases.state
         asked = asked_after(self._arriving, batch, self._wanted.limit)
@@ -172,8 +178,9 @@ class _Growing:
             "entities": len(is_there.entities),
             "facts": len(state.graph),
             "newcomers": _number_of_newcomers(self._arriving, batch),
-            **updates,
+            "update": update,
             "alone": newcomers,
+            "catching_up_seconds": catching_up,
             "rebuild": {"seconds": rebuild_seconds},
             "metrics": found,
             "verified": self._wanted.verify,
@@ -195,18 +202,33 @@ class _Growing:
         ]
 
     def _timed_update(self, step: int) -> Record:
-        """Take in a step, count what it made stale, and say what that took."""
+        """Take in a step, ask for something about its first entity, and say what that took."""
         facts = self._facts(step)
         started = perf_counter()
         update = self._cases.update(add=facts)
         updated = perf_counter()
-        self._cases.prepare(show=self._show)
-        counted = perf_counter()
+        if facts and step:
+            self._ask_about(step, facts[0])
+        answered = perf_counter()
         return {
             "seconds": updated - started,
-            "counting_seconds": counted - updated,
+            "answer_seconds": answered - updated,
             **_work(update),
         }
+
+    def _ask_about(self, step: int, fact: Fact) -> None:
+        """Ask for the other end of a fact that comes with a step."""
+        coming = int(np.flatnonzero(self._arriving.step_of == step)[0])
+        if fact.head == self._arriving.files.entities[coming]:
+            self._cases.ask(fact.head, fact.relation)
+        else:
+            self._cases.ask_head(fact.relation, fact.tail)
+
+    def _timed_count(self) -> float:
+        """Bring all counts up to date; returns the seconds."""
+        started = perf_counter()
+        self._cases.prepare(show=self._show)
+        return perf_counter() - started
 
     def _rebuild(self) -> tuple[State, float]:
         """The state that clusters and counts everything from scratch, and its seconds."""

@@ -124,7 +124,10 @@ def _row(records: list[Record]) -> tuple[Any, ...]:
         for record in records
         if "oracle" in record["metrics"]
     ]
-    alone = [_seconds(one) for record in records for one in record["alone"]]
+    alone = [
+        one["seconds"] + one["answer_seconds"] for record in records for one in record["alone"]
+    ]
+    updates = [record["update"] for record in records]
     return (
         first["batch"],
         first["entities"],
@@ -133,11 +136,7 @@ def _row(records: list[Record]) -> tuple[Any, ...]:
         pstdev(mrr),
         fmean(new) if new else None,
         fmean(oracle) if oracle else fmean(mrr),
-        fmean(_seconds(record["update"]) for record in records),
+        fmean(update["seconds"] + update["counting_seconds"] for update in updates),
         fmean(alone) if alone else None,
         fmean(record["rebuild"]["seconds"] for record in records),
     )
-
-
-def _seconds(step: Record) -> float:
-    return float(step["seconds"] + step["counting_seconds"])
