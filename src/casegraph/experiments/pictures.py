@@ -87,7 +87,7 @@ def mrr_over_batches(records: Sequence[Record], path: Path) -> None:
     pyplot = _pyplot()
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(
-            len(REPLAYS), len(PANELS), figsize=(12, 6), sharex=True, squeeze=False
+            len(REPLAYS), len(PANELS), figsize=(12, 6), sharex=True, sharey="col", squeeze=False
         )
         for row, replay in enumerate(REPLAYS):
             for column, panel in enumerate(PANELS):
@@ -198,7 +198,12 @@ def _steps(record: Record) -> list[Record]:
 
 
 def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: str) -> None:
-    of_benchmark = [record for record in records if record["benchmark"] == panel.benchmark]
+    first = 1 if panel.group == "new" else 0  # with the seed graph, all facts are new
+    of_benchmark = [
+        record
+        for record in records
+        if record["benchmark"] == panel.benchmark and record["batch"] >= first
+    ]
     for system in sorted({record["system"] for record in of_benchmark}, key=_place):
         name = system.removesuffix(f"-{replay}")
         if "%" in name or name not in LOOKS:
