@@ -469,10 +469,15 @@ def lifelong_section(kept: Kept) -> str:
             ]
         )
     lines += [list(line) for line in LIFELONG_PUBLISHED]
+    asked = {record["test_set"]: record["questions"] for record in kept.lifelong}
+    numbers = ", ".join(f"{asked[test_set]:,}" for test_set in sorted(asked))
     header = ("system", "protocol", "MRR", "H@1", "H@10", "backward transfer")
     text = LIFELONG + table(lines, header)
     last = max(record["snapshot"] for record in kept.lifelong)
-    text += "\nThe MRR (*now* / *then*) of each test set after each snapshot:\n\n"
+    text += (
+        f"\nQuestions of each test set, two for each fact that is asked for: {numbers}. "
+        "The MRR (*now* / *then*) of each after each snapshot:\n\n"
+    )
     rows = []
     for snapshot in range(last + 1):
         cells = ["" for _ in range(last + 1)]

@@ -114,7 +114,7 @@ def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(1, len(benchmarks), figsize=(9, 3.6), squeeze=False)
         for axis, benchmark in zip(axes[0], benchmarks, strict=True):
-            some = _of(records, benchmark, "paper-grinch")
+            some = _of(records, benchmark, "paper-grinch") or _of(records, benchmark, "default")
             later = [record for record in some if record["batch"] > 0]
             for look, value in lines.items():
                 _line(axis, later, look, value)
@@ -135,10 +135,15 @@ def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], p
         Look("one newcomer, until a question is answered", "#1f5fa8"): newcomer_seconds,
         Look("one newcomer, the update alone", "#2a9d6f", "-", "x"): _newcomer_update,
     }
-    systems = ("default", "paper-grinch")
+    drawn = {record["system"] for record in records}
+    systems = [system for system in ("default", "paper-grinch") if system in drawn]
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(
-            len(systems), len(benchmarks), figsize=(9, 6), sharex=True, squeeze=False
+            len(systems),
+            len(benchmarks),
+            figsize=(9, 1 + 2.6 * len(systems)),
+            sharex=True,
+            squeeze=False,
         )
         for row, system in enumerate(systems):
             for axis, benchmark in zip(axes[row], benchmarks, strict=True):

@@ -160,7 +160,7 @@ class _Growing:
         update["counting_seconds"] = self._timed_count()
         if batch == SEED_GRAPH and self._wanted.tune:
             self._cases.tune(self._show)
-        newcomers = [self._timed_update(step) for step in alone]
+        newcomers = [self._timed_newcomer(step) for step in alone]
         catching_up = self._timed_count()
 
         state = self._cases.state
@@ -202,27 +202,23 @@ class _Growing:
         ]
 
     def _timed_update(self, step: int) -> Record:
-        """Take in a step, ask for something about its first entity, and say what that took."""
+        """Take in a step, and say what that took and did."""
         facts = self._facts(step)
         started = perf_counter()
         update = self._cases.update(add=facts)
-        updated = perf_counter()
-        if facts and step:
-            self._ask_about(step, facts[0])
-        answered = perf_counter()
-        return {
-            "seconds": updated - started,
-            "answer_seconds": answered - updated,
-            **_work(update),
-        }
+        return {"seconds": perf_counter() - started, **_work(update)}
 
-    def _ask_about(self, step: int, fact: Fact) -> None:
-        """Ask for the other end of a fact that comes with a step."""
-        coming = int(np.flatnonzero(self._arriving.step_of == step)[0])
-        if fact.head == self._arriving.files.entities[coming]:
-            self._cases.ask(fact.head, fact.relation)
-        else:
-            self._cases.ask_head(fact.relation, fact.tail)
+    def _timed_newcomer(self, step: int) -> Record:
+        """Take in an entity that comes alone, and answer a question about it."""
+        update = self._timed_update(step)
+        started = perf_counter()
+        for fact in self._facts(step)[:1]:
+            coming = int(np.flatnonzero(self._arriving.step_of == step)[0])
+            if fact.head == self._arriving.files.entities[coming]:
+                self._cases.ask(fact.head, fact.relation)
+            else:
+                self._cases.ask_head(fact.relation, fact.tail)
+        return {**update, "answer_seconds": perf_counter() - started}
 
     def _timed_count(self) -> float:
         """Bring all counts up to date; returns the seconds."""
