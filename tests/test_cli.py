@@ -186,7 +186,7 @@ def test_evaluate_prints_metrics_by_either_rule_for_ties(folder: Path) -> None:
     assert [row["relation"] for row in rows] == ["(all)", "borders", "continent"]
 
 
-@pytest.mark.parametrize("settings", ["paper", "cbr", "no-clusters", "one-cluster"])
+@pytest.mark.parametrize("settings", ["paper", "published", "cbr", "no-clusters", "one-cluster"])
 def test_evaluate_knows_the_settings_by_name(folder: Path, settings: str) -> None:
     given = ["--settings", settings, "--dataset", "FB122", "--format", "json"]
     document = json.loads(run("evaluate", str(folder), *given).stdout)

@@ -2,8 +2,9 @@
 Settings: everything that can be chosen about reasoning, in one frozen value.
 
 `Settings()` is the default. It was chosen on validation data and is the same for every graph.
-`Settings.paper(name)` are the paper's own settings for a data set, and `Settings.cbr(name)` those
-of the method that it improves on. All of them run through the same code.
+`Settings.paper(name)` are the paper's own settings for a data set, `Settings.published(name)` those
+with the prior as the code of its authors takes it, and `Settings.cbr(name)` those of the method
+that it improves on. All of them run through the same code.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ LARGEST_COUNT = 2**63 - 1  # counts have 64 bits, with sign
 # Of casegraph before there were several kinds of evidence.
 EARLIER_DEFAULTS = {"discount": 0.05, "counting": 4_000_000_000}
 UNSET = object()
+
+PUBLISHED_WALKS = 1000  # that the code of the paper's authors samples from each entity
 
 # K, N, n and 1 - λ of each data set (A.6).
 PAPER = {
@@ -208,6 +211,9 @@ class Settings:
     weight       of a path type: "right" is right / (reached + `doubt`), "prior" is prior times
                  precision (equations 2 and 3), "frequency" is how often it occurs among the K
                  contextual entities
+    sampled_walks  the prior is taken from so many random walks from each entity, as in the code of
+                 the paper's authors, and from the path types among them. None: from all paths
+    sampling_seed  of these random walks
     doubt        higher values trust rare path types less
     slots        whether a path type is weighed apart for ends whose slot is open and for ends whose
                  slot is taken: another entity has the end as its answer already. Only with
@@ -253,6 +259,8 @@ class Settings:
     path_types: int | None = 300
     support: int = 2
     weight: Weight = "right"
+    sampled_walks: int | None = None
+    sampling_seed: int = 0
     doubt: float = 5.0
     combination: Literal["noisy-or", "sum"] = "noisy-or"
     discount: float = 0.05
@@ -277,6 +285,9 @@ class Settings:
         if self.path_types is not None:
             _check_whole("path_types", self.path_types, 1, LARGEST_ID)
         check_count("support", self.support, 1)
+        if self.sampled_walks is not None:
+            _check_whole("sampled_walks", self.sampled_walks, 1, LARGEST_ID)
+        check_count("sampling_seed", self.sampling_seed, 0)
         _check("doubt", self.doubt, 0.001, None)
         _check("discount", self.discount, 0, 1)
         _check("across", self.across, 0, 1)
@@ -316,6 +327,11 @@ class Settings:
             precedents=False,
             clustering="hac",
         )
+
+    @classmethod
+    def published(cls, dataset: str = "WN18RR") -> Settings:
+        """The paper's settings, with the prior from sampled walks as in the code of its authors."""
+        return cls.paper(dataset).but(sampled_walks=PUBLISHED_WALKS)
 
     @classmethod
     def cbr(cls, dataset: str = "WN18RR") -> Settings:

@@ -566,8 +566,8 @@ def _cluster_that_weighed(state: State, query: Query, path_type: PathType) -> in
     if settings.weight != "prior" or settings.neighbours is None:
         return EVERYONE
     own = int(state.clusters.entities[query.entity])
-    has_hits = state.statistics.hits(own, query.relation, path_type) > 0
-    return own if has_hits else EVERYONE
+    is_weighed = state.statistics.prior_hits(own, query.relation, path_type) > 0
+    return own if is_weighed else EVERYONE
 
 
 def _named_paths(

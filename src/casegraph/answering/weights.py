@@ -65,10 +65,11 @@ def prior_times_precision(counts: ClusterCounts, cluster: int, types: Counts) ->
     known_types = counts.types[rows]
     hits = counts.hits[rows]
     tries = counts.tries[rows]
+    for_prior = counts.for_prior[rows]
     if not len(known_types):
         return np.zeros(len(types))
-    total = int(hits.sum())
-    weights = prior(hits, total) * precision(hits, tries)
+    total = int(for_prior.sum())
+    weights = prior(for_prior, total) * precision(hits, tries)
 
     places = np.searchsorted(known_types, types)
     places = np.minimum(places, len(known_types) - 1)
@@ -146,14 +147,15 @@ def estimate(
     statistics: PathStatistics, cluster: int, relation: int, path_type: Sequence[int]
 ) -> Estimate:
     """Prior and precision of one path type, as a query of the cluster estimates them."""
-    _, all_hits = statistics.hits_in(cluster, relation)
-    total = int(all_hits.sum())
+    _, all_for_prior = statistics.prior_hits_in(cluster, relation)
+    total = int(all_for_prior.sum())
+    for_prior = statistics.prior_hits(cluster, relation, path_type)
     hits = statistics.hits(cluster, relation, path_type)
     tries = statistics.tries(cluster, relation, path_type)
     return Estimate(
         hits=hits,
         tries=tries,
-        prior=float(prior(np.array([hits]), total)[0]),
+        prior=float(prior(np.array([for_prior]), total)[0]),
         precision=float(precision(np.array([hits]), np.array([tries]))[0]),
     )
 

@@ -9,6 +9,7 @@ from casegraph.cli.commands import (  # noqa: F401  (a command joins the group w
     batch,
     datasets,
     demo,
+    experiments,
     looking,
     measuring,
     scaling,

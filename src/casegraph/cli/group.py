@@ -33,7 +33,7 @@ FROM = "The format of a file; else by its ending."
 COLUMNS = "Head, relation and tail, by name or number; else by the header."
 NAMES = "What entities are called: a name, its label and perhaps its types a line."
 HEADER = "Whether the first line is a header; else by its words."
-SETTINGS = ("default", "paper", "cbr", "no-clusters", "one-cluster")
+SETTINGS = ("default", "paper", "published", "cbr", "no-clusters", "one-cluster")
 DATASETS = ("WN18RR", "FB122", "NELL-995")
 
 
@@ -59,6 +59,11 @@ class Chosen:
         return settings_named(
             self._settings, self._dataset, self._max_length, source, self._changed
         )
+
+    @property
+    def name(self) -> str:
+        """What the settings are called, before single ones are changed."""
+        return self._settings or "default"
 
     @property
     def length_is_given(self) -> bool:

@@ -117,6 +117,7 @@ def _of_the_paper(name: str, dataset: str | None, source: str) -> Settings:
     paper = Settings.paper(chosen)
     by_name = {
         "paper": paper,
+        "published": Settings.published(chosen),
         "cbr": Settings.cbr(chosen),
         "no-clusters": paper.but(clustering="entity"),
         "one-cluster": paper.but(clustering="everyone"),

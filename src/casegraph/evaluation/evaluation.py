@@ -89,7 +89,7 @@ def evaluate(  # noqa: PLR0913
             case_base.tune(show, keep_length=keep_length)
     state = case_base.state
     with _phase(phases, "count"):
-        asked = _relation_ids(state, questions).values()
+        asked = ids_of_relations(state, questions).values()
         executor.count(state, [relation for relation in asked if relation is not None], show)
     with _phase(phases, "rank"):
         tasks = tasks_of(state, questions, known)
@@ -332,11 +332,11 @@ def tasks_of(state: State, questions: Questions, known: Ids) -> list[Targets]:
 
     known  rows (direction, entity, target), sorted: the facts to pass over
     """
-    entity_ids = _entity_ids(state, questions.entities)
+    entity_ids = ids_of_entities(state, questions.entities)
     tasks: list[Targets] = []
-    for direction, relation in _relation_ids(state, questions).items():
-        asked = entity_ids[_rows_of_relation(questions.rows, direction)]
-        its_known = entity_ids[_rows_of_relation(known, direction)]
+    for direction, relation in ids_of_relations(state, questions).items():
+        asked = entity_ids[rows_of_relation(questions.rows, direction)]
+        its_known = entity_ids[rows_of_relation(known, direction)]
         for start in range(0, len(asked), RANKED_AT_ONCE):
             some = asked[start : start + RANKED_AT_ONCE]
             tasks.append(Targets(relation, some, its_known, among=len(entity_ids)))
@@ -386,7 +386,7 @@ def _sorted_by_name(rows: Ids, entities: Names, relations: Names) -> Ids:
     return distinct(np.stack(places, axis=1))
 
 
-def _relation_ids(state: State, questions: Questions) -> dict[int, int | None]:
+def ids_of_relations(state: State, questions: Questions) -> dict[int, int | None]:
     """For each direction asked about, its id in the graph; None if the graph does not have it."""
     found: dict[int, int | None] = {}
     for direction in np.unique(questions.rows[:, 0]).tolist():
@@ -398,7 +398,7 @@ def _relation_ids(state: State, questions: Questions) -> dict[int, int | None]:
     return found
 
 
-def _entity_ids(state: State, names: list[str]) -> Ids:
+def ids_of_entities(state: State, names: list[str]) -> Ids:
     """The id of each name in the graph; a name that it has not seen gets an id beyond its own."""
     beyond = count(len(state.graph.entities))
     found = []
@@ -408,7 +408,7 @@ def _entity_ids(state: State, names: list[str]) -> Ids:
     return ids(found)
 
 
-def _rows_of_relation(rows: Ids, direction: int) -> Ids:
+def rows_of_relation(rows: Ids, direction: int) -> Ids:
     """The (entity, target) of the rows with a direction; rows are sorted by direction."""
     start, end = np.searchsorted(rows[:, 0], [direction, direction + 1]).tolist()
     return rows[start:end, 1:]

@@ -172,17 +172,26 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class ClusterCounts:
-    """Hits and tries of one relation in each cluster; parallel arrays sorted by (cluster, type)."""
+    """Hits and tries of one relation in each cluster; parallel arrays sorted by (cluster, type).
+
+    sampled  what the prior is made of in the place of hits, if the settings sample it
+    """
 
     clusters: Ids
     types: Counts
     hits: Counts
     tries: Counts
+    sampled: Counts | None = None
 
     def of(self, cluster: int) -> slice:
         """The rows of a cluster."""
         first, last = np.searchsorted(self.clusters, [cluster, cluster + 1])
         return slice(int(first), int(last))
+
+    @property
+    def for_prior(self) -> Counts:
+        """What the prior is made of: hits, or those that were sampled."""
+        return self.hits if self.sampled is None else self.sampled
 
 
 def having(graph: Graph, relations: list[int]) -> Ids:

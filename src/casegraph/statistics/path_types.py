@@ -49,6 +49,12 @@ def single_step(relation: Numbers) -> Numbers:
     return relation + 1
 
 
+def with_step(types: Counts, step: int, relations: Ids, max_length: int) -> Counts:
+    """Path types of `step` steps, each with one more; `relations` has the last step of each."""
+    shift = _bits_per_step(max_length) * step
+    return types | (single_step(relations.astype(np.int64)) << shift)
+
+
 def steps(types: Counts, max_length: int) -> Iterator[Counts]:
     """For each step in turn, the relation of each path type; -1 where it has no such step."""
     for groups in _groups_of_bits(types, max_length):

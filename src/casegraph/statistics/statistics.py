@@ -49,6 +49,7 @@ from casegraph.statistics.incremental import (
     updated_counts,
 )
 from casegraph.statistics.path_types import check_room, packed, renumbered
+from casegraph.statistics.sampling import SampledPaths, sampled_paths, with_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -169,6 +170,8 @@ class PathStatistics:
         self.counted: dict[int, PathCounts] = {}  # over everyone
         self._clusters = clusters  # of each entity; made when first needed
         self._clustered: dict[int, ClusterCounts] = {}
+        self._with_samples: dict[int, ClusterCounts] = {}
+        self._samples: SampledPaths | None = None
         self._hits: KnownHits | None = None
         self._pending: dict[int, PendingCounts] = {}
         self._pending_clusters: dict[int, PendingClusterCounts] = {}
@@ -185,14 +188,20 @@ class PathStatistics:
 
     def clustered(self, relation: int) -> ClusterCounts:
         """The counts of a relation in each cluster; the rows of `EVERYONE` come first."""
-        found = self._clustered.get(relation)
+        counted = self._clustered if self.settings.sampled_walks is None else self._with_samples
+        found = counted.get(relation)
         if found is None:
             self._count_clusters([relation], quiet)
-            found = self._clustered[relation]
+            found = counted[relation]
         return found
 
     def closed_path_types(self, relation: int, entities: Ids) -> ClusterCounts:
-        """P_n(e, r) (§2.1): what leads each entity to its answers; each is a cluster of its own."""
+        """P_n(e, r) (§2.1): what leads each entity to its answers; each is a cluster of its own.
+
+        If the settings sample paths, only what was sampled.
+        """
+        if self.settings.sampled_walks is not None:
+            return self._sampled(quiet).of_relation(relation).as_counts(entities)
         own_cluster = np.arange(len(self.graph.entities), dtype=np.int32)
         longest = self._known_hits().longest
         counting = Counting(self.graph, self.settings)
@@ -214,11 +223,19 @@ class PathStatistics:
 
     def hits(self, cluster: int, relation: int, path_type: Sequence[int]) -> int:
         """How often paths of this type led entities of the cluster to an answer; 0 if never."""
-        types, hits = self.hits_in(cluster, relation)
-        number = packed(path_type, self.settings.max_length)
-        place = int(np.searchsorted(types, number))
-        is_found = place < len(types) and types[place] == number
-        return int(hits[place]) if is_found else 0
+        return self._of_type(self.hits_in(cluster, relation), path_type)
+
+    def prior_hits_in(self, cluster: int, relation: int) -> TypeHits:
+        """What the prior of path types is made of: hits, or what was sampled of them."""
+        if self.settings.sampled_walks is None:
+            return self.hits_in(cluster, relation)
+        counts = self.clustered(relation)
+        rows = counts.of(cluster)
+        return counts.types[rows], counts.for_prior[rows]
+
+    def prior_hits(self, cluster: int, relation: int, path_type: Sequence[int]) -> int:
+        """The same for one path type."""
+        return self._of_type(self.prior_hits_in(cluster, relation), path_type)
 
     def tries(self, cluster: int, relation: int, path_type: Sequence[int]) -> int:
         """How many walks of this type leave the entities of the cluster that have the relation."""
@@ -387,6 +404,24 @@ class PathStatistics:
         """Whether counts of a relation are known, of this state or an earlier one."""
         return relation in self.counted or relation in self._pending
 
+    def _of_type(self, hits_of_types: TypeHits, path_type: Sequence[int]) -> int:
+        """The hits of one of several path types; 0 if it is not among them."""
+        types, hits = hits_of_types
+        number = packed(path_type, self.settings.max_length)
+        place = int(np.searchsorted(types, number))
+        is_found = place < len(types) and types[place] == number
+        return int(hits[place]) if is_found else 0
+
+    def _sampled(self, show: Show) -> SampledPaths:
+        """The paths that were sampled, for all relations."""
+        with self._counting:
+            if self._samples is None:
+                settings = self.settings
+                walks = settings.sampled_walks or 0
+                random = np.random.default_rng(settings.sampling_seed)
+                self._samples = sampled_paths(self.graph, settings.max_length, walks, random, show)
+            return self._samples
+
     def _known_hits(self, show: Show = quiet) -> KnownHits:
         if self._hits is not None:
             return self._hits
@@ -444,6 +479,17 @@ class PathStatistics:
             if missing:
                 longest = self._known_hits(show).longest
                 self._count_clusters_from_scratch(missing, counting, longest)
+            if self.settings.sampled_walks is not None:
+                self._add_samples(relations, show)
+
+    def _add_samples(self, relations: list[int], show: Show) -> None:
+        """Put what was sampled of each path type beside what is counted of it."""
+        samples = self._sampled(show)
+        for relation in relations:
+            if relation not in self._with_samples:
+                counts = self._clustered[relation]
+                own = samples.of_relation(relation)
+                self._with_samples[relation] = with_samples(counts, own, self._clusters())
 
     def _catch_up_in_clusters(self, relation: int, counting: Counting) -> None:
         """Bring the pending counts of a relation in clusters up to date."""

@@ -1,0 +1,379 @@
+"""
+Embeddings to compare with, by PyKEEN and PyTorch (the extra `experiments`).
+
+PyKEEN has the models, their losses and their scores. How they are trained is here, since a stream
+wants what its training loops do not have: entities that are not there yet are not drawn as wrong
+answers, and what was trained before can be kept as it is. Training stops when facts of valid are no
+longer answered better, as in the paper; the parameters that answered them best are kept.
+
+Entities are numbered in the order in which they come, so those that are there are the first ones.
+Parameters are kept in files of arrays, so that training goes on after an interruption; of the
+optimizer nothing is kept, so it warms up again then.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from casegraph.answering.ranking import Ranks, distinct
+from casegraph.errors import CasegraphError
+from casegraph.graph.arrays import Counts, Flags, Floats, Ids, run_bounds
+from casegraph.graph.directions import is_inverse, relation_of
+from casegraph.running import Show, quiet
+from casegraph.storage.disk import atomic_write
+
+MODELS = ("TransE", "DistMult", "ComplEx", "ConvE", "RotatE")
+TIMES_AS_LIKELY = 10.0  # facts near newcomers, to be trained on again
+BY_DISTANCE = ("TransE", "RotatE")  # their scores are distances, so their loss needs a margin
+MARGIN = 9.0
+SCORES_AT_ONCE = 1 << 21  # scores of a part of the questions
+Theirs: TypeAlias = Any  # what PyKEEN and torch make; neither need be installed
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How a model is trained.
+
+    model          one of `MODELS`
+    dimension      of the embeddings; of complex ones half as many numbers would do
+    epochs         at most
+    batch          facts that are trained together
+    negatives      wrong answers for each fact
+    learning_rate  of Adam
+    every          so many epochs facts of valid are asked for
+    patience       how often they may be answered no better before training stops
+    valid          how many facts of valid are asked for
+    seed           of all that is random
+    threads        of PyTorch
+    """
+
+    model: str = "RotatE"
+    dimension: int = 64
+    epochs: int = 60
+    batch: int = 512
+    negatives: int = 16
+    learning_rate: float = 0.005
+    every: int = 5
+    patience: int = 2
+    valid: int = 500
+    seed: int = 0
+    threads: int = 1
+
+
+class Lesson(NamedTuple):
+    """What to train on, as rows (head, relation, tail), and what must stay as it is.
+
+    facts     to train on
+    valid     to stop by
+    known     all facts of all files, to pass over; those of entities that are there
+    entities  how many are there
+    frozen    the first so many keep their embeddings
+    """
+
+    facts: Counts
+    valid: Counts
+    known: Counts
+    entities: int
+    frozen: int = 0
+
+
+class Trained(NamedTuple):
+    """What training took: epochs, seconds, and the MRR on the facts of valid that it ended with."""
+
+    epochs: int
+    seconds: float
+    valid_mrr: float
+
+
+class Embedding:
+    """A model of PyKEEN for a number of entities and relations, many of which may come later."""
+
+    def __init__(self, training: Training, entities: int, relations: int) -> None:
+        torch = _imported("torch")
+        triples = _imported("pykeen.triples")
+        torch.set_num_threads(training.threads)
+        torch.manual_seed(training.seed)
+        self.training = training
+        self._torch = torch
+        self._random = np.random.default_rng(training.seed)
+        factory = triples.CoreTriplesFactory(
+            mapped_triples=torch.zeros((1, 3), dtype=torch.long),
+            num_entities=entities,
+            num_relations=relations,
+        )
+        self.model: Theirs = _imported("pykeen.models").model_resolver.make(
+            training.model,
+            triples_factory=factory,
+            embedding_dim=training.dimension,
+            loss=_loss(training.model),
+            random_seed=training.seed,
+        )
+        self.model.reset_parameters_()
+
+    def train(self, lesson: Lesson, progress: Path | None = None, show: Show = quiet) -> Trained:
+        """Train until facts of valid are no longer answered better.
+
+        progress  a file to keep, after every look at valid, what is needed to go on from there
+        """
+        training = self.training
+        started = perf_counter()
+        best = _Best(self.model)
+        epoch = 0
+        if progress is not None and progress.exists():
+            epoch = best.load(progress)
+        optimizer = self._torch.optim.Adam(self.model.parameters(), lr=training.learning_rate)
+        if epoch == 0:
+            best.look(self._valid_mrr(lesson))
+        while epoch < training.epochs and best.since < training.patience:
+            for _ in range(training.every):
+                self._epoch(lesson, optimizer)
+            epoch += training.every
+            best.look(self._valid_mrr(lesson))
+            if progress is not None:
+                best.save(progress, epoch)
+            show(f"training {training.model}", epoch, training.epochs)
+        best.restore()
+        return Trained(epoch, perf_counter() - started, best.mrr)
+
+    def ranks(self, rows: Ids, known: Ids, entities: int) -> Ranks:
+        """The rank of each target among the first entities, other known answers passed over.
+
+        rows, known  sorted rows (direction, entity, target)
+        """
+        better = np.empty(len(rows))
+        equal = np.empty(len(rows))
+        known_keys = _keys(known, entities)
+        runs = list(pairwise(run_bounds(_keys(rows, entities))))  # of one question each
+        at_once = max(1, SCORES_AT_ONCE // entities)
+        for first in range(0, len(runs), at_once):
+            some = runs[first : first + at_once]
+            questions = rows[[start for start, _ in some]]
+            keys = _keys(questions, entities)
+            low = np.searchsorted(known_keys, keys)
+            high = np.searchsorted(known_keys, keys + 1)
+            for place, scores in enumerate(self._scores(questions, entities)):
+                is_rival = np.ones(entities, dtype=np.bool)
+                is_rival[known[low[place] : high[place], 2]] = False
+                rivals = scores[is_rival]
+                for row in range(*some[place]):
+                    own = scores[rows[row, 2]]
+                    better[row] = np.count_nonzero(rivals > own)
+                    equal[row] = np.count_nonzero(rivals == own)
+        optimistic = 1 + better
+        pessimistic = optimistic + equal
+        return Ranks(optimistic, pessimistic, original=(optimistic + pessimistic) / 2)
+
+    def place_newcomers(self, facts: Counts, first: int, entities: int) -> None:
+        """RotatE+: a newcomer is put where the facts with those before it would have it.
+
+        first     the first newcomer
+        entities  how many there are with the newcomers
+
+        The mean of the rotated embeddings of its neighbours (§3.3); where it is the head, rotated
+        back. A newcomer without a neighbour that was there before stays where it is, at random.
+        """
+        torch = self._torch
+        with torch.no_grad():
+            of_entities = self.model.entity_representations[0]
+            of_relations = self.model.relation_representations[0]
+            sums = torch.zeros((entities - first, *of_entities.shape), dtype=torch.cfloat)
+            numbers = torch.zeros(entities - first)
+            for newcomer, neighbour, back in ((2, 0, False), (0, 2, True)):
+                is_placed = (facts[:, newcomer] >= first) & (facts[:, neighbour] < first)
+                some = torch.from_numpy(facts[is_placed])
+                rotation = of_relations(some[:, 1])
+                placed = of_entities(some[:, neighbour]) * (rotation.conj() if back else rotation)
+                sums.index_add_(0, some[:, newcomer] - first, placed)
+                numbers.index_add_(0, some[:, newcomer] - first, torch.ones(len(some)))
+            has_neighbour = numbers > 0
+            means = sums[has_neighbour] / numbers[has_neighbour, None]
+            weight = _entity_weight(self.model)
+            places = first + torch.nonzero(has_neighbour).ravel()
+            weight.data[places] = torch.view_as_real(means).reshape(len(means), -1)
+
+    def save(self, path: Path, trained: Trained) -> None:
+        """Write the parameters to a file of arrays, with what training them took."""
+        with atomic_write(path) as file:
+            numbers = np.array(trained, dtype=np.float64)
+            np.savez(file, allow_pickle=False, trained=numbers, **_parameters(self.model))
+
+    def load(self, path: Path) -> Trained:
+        """Take the parameters of a file that `save` wrote; returns what training them took."""
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        epochs, seconds, valid_mrr = arrays.pop("trained").tolist()
+        _take(self.model, arrays)
+        return Trained(int(epochs), seconds, valid_mrr)
+
+    def _epoch(self, lesson: Lesson, optimizer: Theirs) -> None:
+        """Train on every fact once, in random order."""
+        torch = self._torch
+        training = self.training
+        self.model.train()
+        order = self._random.permutation(len(lesson.facts))
+        for start in range(0, len(order), training.batch):
+            positive = lesson.facts[order[start : start + training.batch]]
+            negative = self._corrupted(positive, lesson.entities)
+            shape = (len(positive), training.negatives)
+            optimizer.zero_grad()
+            positive_scores = self.model.score_hrt(torch.from_numpy(positive))
+            negative_scores = self.model.score_hrt(torch.from_numpy(negative)).view(shape)
+            loss = self.model.loss.process_slcwa_scores(positive_scores, negative_scores)
+            (loss + self.model.collect_regularization_term()).backward()
+            if lesson.frozen:
+                _entity_weight(self.model).grad[: lesson.frozen] = 0
+            optimizer.step()
+            self.model.post_parameter_update()
+
+    def _corrupted(self, facts: Counts, entities: int) -> Counts:
+        """Facts with another head or tail, drawn from the entities that are there."""
+        wrong = np.repeat(facts, self.training.negatives, axis=0)
+        column = self._random.choice([0, 2], len(wrong))
+        wrong[np.arange(len(wrong)), column] = self._random.integers(entities, size=len(wrong))
+        return wrong
+
+    def _valid_mrr(self, lesson: Lesson) -> float:
+        """How well some facts of valid are answered, on both sides; 0 if there are none."""
+        kept = min(self.training.valid, len(lesson.valid))
+        if not kept:
+            return 0.0
+        places = np.arange(kept) * len(lesson.valid) // kept
+        rows = asked_for(lesson.valid[places])
+        ranks = self.ranks(rows, asked_for(lesson.known), lesson.entities)
+        return float(np.mean(1 / ranks.realistic))
+
+    def _scores(self, questions: Ids, entities: int) -> list[Floats]:
+        """What the first entities score as answers of each question (direction, entity)."""
+        torch = self._torch
+        self.model.eval()
+        relations = relation_of(questions[:, 0]).astype(np.int64)
+        asked = questions[:, 1].astype(np.int64)
+        for_head = is_inverse(questions[:, 0]).astype(np.bool)
+        scores = np.empty((len(questions), entities))
+        with torch.no_grad():
+            if not for_head.all():
+                pairs = np.stack([asked[~for_head], relations[~for_head]], axis=1)
+                of_tails = self.model.score_t(torch.from_numpy(pairs))
+                scores[~for_head] = of_tails[:, :entities].numpy()
+            if for_head.any():
+                pairs = np.stack([relations[for_head], asked[for_head]], axis=1)
+                of_heads = self.model.score_h(torch.from_numpy(pairs))
+                scores[for_head] = of_heads[:, :entities].numpy()
+        return list(scores)
+
+
+class _Best:
+    """The parameters that answered facts of valid best so far.
+
+    since  how often they were not answered better, since then
+    """
+
+    def __init__(self, model: Theirs) -> None:
+        self._model = model
+        self._kept = _parameters(model)
+        self.mrr = -1.0
+        self.since = 0
+
+    def look(self, mrr: float) -> None:
+        """Keep the parameters if facts of valid are answered better than ever."""
+        if mrr > self.mrr:
+            self._kept = _parameters(self._model)
+            self.mrr = mrr
+            self.since = 0
+        else:
+            self.since += 1
+
+    def restore(self) -> None:
+        """Give the model its best parameters."""
+        _take(self._model, self._kept)
+
+    def save(self, path: Path, epoch: int) -> None:
+        """Write the parameters of now and the best ones, and how far training is."""
+        now = {f"now.{name}": array for name, array in _parameters(self._model).items()}
+        best = {f"best.{name}": array for name, array in self._kept.items()}
+        numbers = np.array([epoch, self.mrr, self.since])
+        with atomic_write(path) as file:
+            np.savez(file, allow_pickle=False, progress=numbers, **now, **best)
+
+    def load(self, path: Path) -> int:
+        """Go on from what `save` wrote; returns the epoch."""
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        epoch, self.mrr, since = arrays.pop("progress").tolist()
+        self.since = int(since)
+        _take(self._model, _with_prefix(arrays, "now."))
+        self._kept = _with_prefix(arrays, "best.")
+        return int(epoch)
+
+
+def asked_for(facts: Counts) -> Ids:
+    """Facts (head, relation, tail) as sorted rows (direction, entity, target), both sides."""
+    head, relation, tail = facts.T
+    for_tails = np.stack([2 * relation, head, tail], axis=1)
+    for_heads = np.stack([2 * relation + 1, tail, head], axis=1)
+    return distinct(np.concatenate([for_tails, for_heads]).astype(np.int32))
+
+
+def replayed(facts: Counts, newcomers: Flags, part: float, random: np.random.Generator) -> Counts:
+    """Some facts that were trained on before; those near newcomers are ten times as likely.
+
+    newcomers  by entity, whether it has a fact in common with a newcomer
+    part       how many of the facts to draw
+    """
+    wanted = round(part * len(facts))
+    if not wanted:
+        return facts[:0]
+    is_near = newcomers[facts[:, 0]] | newcomers[facts[:, 2]]
+    chance = np.where(is_near, TIMES_AS_LIKELY, 1.0)
+    places = random.choice(len(facts), wanted, replace=False, p=chance / chance.sum())
+    return facts[np.sort(places)]
+
+
+def _keys(rows: Ids, entities: int) -> Counts:
+    """Direction and entity as one number."""
+    return rows[:, 0].astype(np.int64) * entities + rows[:, 1]
+
+
+def _loss(model: str) -> Theirs:
+    losses = _imported("pykeen.losses")
+    if model in BY_DISTANCE:
+        return losses.NSSALoss(margin=MARGIN, adversarial_temperature=1.0)
+    return losses.SoftplusLoss()
+
+
+def _entity_weight(model: Theirs) -> Theirs:
+    """The parameter that holds the embeddings of entities."""
+    weights = list(model.entity_representations[0].parameters())
+    return weights[0]
+
+
+def _parameters(model: Theirs) -> dict[str, Any]:
+    return {name: tensor.detach().numpy().copy() for name, tensor in model.state_dict().items()}
+
+
+def _take(model: Theirs, arrays: dict[str, Any]) -> None:
+    torch = _imported("torch")
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+
+
+def _with_prefix(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def _imported(name: str) -> Theirs:
+    """A module of PyKEEN or torch; an error that says what to install if there is none."""
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError as error:
+        advice = "install it with \"pip install 'casegraph[experiments]'\""
+        raise CasegraphError(f"embeddings need {name.partition('.')[0]}; {advice}") from error

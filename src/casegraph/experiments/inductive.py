@@ -1,0 +1,95 @@
+"""
+Inductive completion (Teru et al. 2020): questions about entities that no one has trained on.
+
+A pair of graphs shares its relations and no entities. Systems that train do so on the first, X, and
+answer about the second, X_ind, by its own facts. A case base may know X_ind alone, or X first and
+X_ind as newcomers: then precedents of both weigh the path types. Either way the answers are ranked
+
+    fully    among all entities of X_ind, facts of its files passed over
+    sampled  among 50 of them, drawn at random (seeded), as the first papers do
+"""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from casegraph.answering.ranking import distinct
+from casegraph.casebase import CaseBase
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.evaluation import (
+    directed,
+    ids_of_entities,
+    ids_of_relations,
+    questions_of,
+    read_files,
+    rows_of_relation,
+)
+from casegraph.experiments.candidates import mrr_and_hits, scored
+from casegraph.running import Show, quiet
+from casegraph.settings import Settings
+
+NEGATIVES = 50
+ENDING = "_ind"
+Record = dict[str, Any]
+
+
+def inductive(
+    folder: Path,
+    settings: Settings,
+    *,
+    with_first: bool,
+    tune: bool = False,
+    seed: int = 0,
+    show: Show = quiet,
+) -> Record:
+    """Ask for the test facts of X_ind, where `folder` is that of X.
+
+    with_first  whether X is known, and X_ind comes after it
+    tune        whether to tune the settings first, on what is known before the questions
+    seed        of the sampled rivals
+    """
+    newcomers = Benchmark.open(folder.with_name(folder.name + ENDING))
+    files = read_files(newcomers, "test", "train", show)
+    started = perf_counter()
+    cases = CaseBase(settings)
+    if with_first:
+        cases.update(add=Benchmark.open(folder).facts("train"))
+    cases.update(add=files.facts("train"))
+    if tune:
+        cases.tune(show)
+    cases.prepare(show=show)
+    seconds = perf_counter() - started
+
+    state = cases.state
+    questions = questions_of(files, "test", "both", None)
+    known = directed(files.known, "both")
+    ids = ids_of_entities(state, files.entities)
+    size = max(len(state.graph.entities), int(ids.max()) + 1)
+    is_candidate = np.zeros(size, dtype=np.bool)
+    is_candidate[ids] = True
+    random = np.random.default_rng(seed)
+
+    fully: list[float] = []
+    sampled: list[float] = []
+    for direction, relation in ids_of_relations(state, questions).items():
+        asked = distinct(ids[rows_of_relation(questions.rows, direction)])
+        its_known = distinct(ids[rows_of_relation(known, direction)])
+        for one in scored(state, relation, asked, its_known, size):
+            rivals = one.unknown_among(is_candidate)
+            for target in one.targets.tolist():
+                fully.append(one.rank(target, rivals))
+                all_rivals = np.flatnonzero(rivals)
+                drawn = random.permutation(all_rivals)[:NEGATIVES]
+                sampled.append(one.rank(target, drawn))
+    return {
+        "pair": folder.name,
+        "with_first": with_first,
+        "tuned": tune,
+        "facts": len(state.graph),
+        "questions": len(questions),
+        "seconds": seconds,
+        "fully": mrr_and_hits(np.array(fully)),
+        "sampled": mrr_and_hits(np.array(sampled)),
+    }

@@ -1,0 +1,200 @@
+"""
+Lifelong learning (Cui et al. 2023): a graph in snapshots, asked again about all that came before.
+
+After each snapshot the test sets of all snapshots so far are asked for. What was learned first may
+be forgotten later: the *backward transfer* of a test set is what its MRR gains from its own
+snapshot to the last, and less than 0 where something was forgotten.
+
+Two protocols are ranked by, since the published one is unusual:
+
+    then  as in the code of the benchmark's authors: the test set of snapshot j is ranked among the
+          entities of snapshots up to j, and what is a fact in a file up to j is passed over
+    now   among all entities so far; whatever is a fact in a file so far is passed over
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from casegraph.answering.ranking import distinct
+from casegraph.casebase import CaseBase
+from casegraph.errors import NotABenchmark
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.evaluation import (
+    Files,
+    Questions,
+    directed,
+    ids_of_entities,
+    ids_of_relations,
+    questions_of,
+    read_files,
+    rows_of_relation,
+)
+from casegraph.experiments.candidates import mrr_and_hits, scored
+from casegraph.graph.arrays import Counts, Flags, Floats, Ids
+from casegraph.running import Show, quiet
+from casegraph.settings import Settings
+
+FILES = ("train", "valid", "test")
+PROTOCOLS = ("then", "now")
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshots:
+    """A benchmark in snapshots.
+
+    files        the splits of all of them, such as "test3"
+    snapshot_of  (entities,)  the first snapshot that has each entity
+    count        how many there are
+    """
+
+    files: Files
+    snapshot_of: Counts
+    count: int
+
+    @classmethod
+    def open(cls, folder: Path, show: Show = quiet) -> "Snapshots":
+        """The snapshots in the folders 0, 1, 2 and so on."""
+        splits = {}
+        count = 0
+        while (folder / str(count)).is_dir():
+            snapshot = Benchmark.open(folder / str(count))
+            for name in FILES:
+                if name not in snapshot.splits:
+                    problem = f"expected a file for the split {name!r}"
+                    raise NotABenchmark(str(snapshot.folder), problem)
+                splits[f"{name}{count}"] = snapshot.splits[name]
+            count += 1
+        if not count:
+            raise NotABenchmark(str(folder), "expected folders 0, 1, 2 and so on, found none")
+
+        files = read_files(Benchmark(folder, splits), "test0", "train0", show)
+        snapshot_of = np.full(len(files.entities), count)
+        for number in reversed(range(count)):
+            for name in FILES:
+                snapshot_of[files.rows[f"{name}{number}"][:, 1:]] = number
+        return cls(files, snapshot_of, count)
+
+    def known(self, last: int) -> Ids:
+        """What is a fact up to a snapshot, as rows (direction, entity, target)."""
+        rows = [self.files.rows[f"{name}{number}"] for name in FILES for number in range(last + 1)]
+        return directed(distinct(np.concatenate(rows)), "both")
+
+
+def lifelong(
+    folder: Path, settings: Settings, limit: int | None = None, show: Show = quiet
+) -> list[Record]:
+    """Take in snapshot after snapshot; a record for each test set after each snapshot.
+
+    limit  ask for only so many facts of a test set, spread evenly
+    """
+    snapshots = Snapshots.open(folder, show)
+    cases = CaseBase(settings)
+    records: list[Record] = []
+    for now in range(snapshots.count):
+        started = perf_counter()
+        cases.update(add=snapshots.files.facts(f"train{now}"))
+        cases.prepare(show=show)
+        seconds = perf_counter() - started
+        for then in range(now + 1):
+            show("test sets of snapshots", len(records), _sets(snapshots.count))
+            questions = questions_of(snapshots.files, f"test{then}", "both", limit)
+            ranks = _ranks(cases, snapshots, questions, then, now)
+            records.append(
+                {
+                    "snapshot": now,
+                    "test_set": then,
+                    "facts": len(cases.graph),
+                    "entities": int(np.count_nonzero(snapshots.snapshot_of <= now)),
+                    "questions": len(questions),
+                    "seconds": seconds,
+                    **{protocol: mrr_and_hits(ranks[protocol]) for protocol in PROTOCOLS},
+                }
+            )
+    show("test sets of snapshots", len(records), _sets(snapshots.count))
+    return records
+
+
+def summary(records: list[Record]) -> dict[str, dict[str, float]]:
+    """By protocol, the means over all test sets after the last snapshot, and of what they gained.
+
+    backward_transfer  the mean of what the MRR of a test set gained since its own snapshot
+    """
+    last = max(record["snapshot"] for record in records)
+    found = {}
+    for protocol in PROTOCOLS:
+        at_last = [record[protocol] for record in records if record["snapshot"] == last]
+        means = {name: fmean(record[name] for record in at_last) for name in at_last[0]}
+        gained = []
+        for record in records:
+            if record["snapshot"] == record["test_set"] < last:
+                later = at_last[record["test_set"]]["mrr"]
+                gained.append(later - record[protocol]["mrr"])
+        found[protocol] = {**means, "backward_transfer": fmean(gained) if gained else 0.0}
+    return found
+
+
+def _ranks(
+    cases: CaseBase, snapshots: Snapshots, questions: Questions, then: int, now: int
+) -> dict[str, Floats]:
+    """The rank of each answer by each protocol, for the test set of one snapshot."""
+    state = cases.state
+    ids = ids_of_entities(state, questions.entities)
+    worlds = {
+        "then": _World.of(snapshots, ids, then),
+        "now": _World.of(snapshots, ids, now),
+    }
+    ranks: dict[str, list[float]] = {protocol: [] for protocol in PROTOCOLS}
+    for direction, relation in ids_of_relations(state, questions).items():
+        asked = distinct(ids[rows_of_relation(questions.rows, direction)])
+        of_now = worlds["now"].known_of(direction)
+        of_then = worlds["then"].known_of(direction)
+        for one in scored(state, relation, asked, of_now, len(ids)):
+            known_then = _answers(of_then, one.entity)
+            rivals = {
+                "now": one.unknown_among(worlds["now"].is_there),
+                "then": one._replace(known=known_then).unknown_among(worlds["then"].is_there),
+            }
+            for target in one.targets.tolist():
+                for protocol in PROTOCOLS:
+                    ranks[protocol].append(one.rank(target, rivals[protocol]))
+    return {protocol: np.array(found) for protocol, found in ranks.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """What is known up to a snapshot, by the ids of a graph.
+
+    ids       (entities,)  the id of each entity
+    is_there  (entities,)  by id, whether it has come
+    known     rows (direction, entity, target), by place
+    """
+
+    ids: Ids
+    is_there: Flags
+    known: Ids
+
+    @classmethod
+    def of(cls, snapshots: Snapshots, ids: Ids, last: int) -> "_World":
+        is_there = np.zeros(len(ids), dtype=np.bool)
+        is_there[ids[snapshots.snapshot_of <= last]] = True
+        return cls(ids, is_there, snapshots.known(last))
+
+    def known_of(self, direction: int) -> Ids:
+        """The known (entity, target) of a direction, by id."""
+        return distinct(self.ids[rows_of_relation(self.known, direction)])
+
+
+def _answers(known: Ids, entity: int) -> Ids:
+    first, last = np.searchsorted(known[:, 0], [entity, entity + 1]).tolist()
+    return known[first:last, 1]
+
+
+def _sets(snapshots: int) -> int:
+    """How many test sets are asked for in all."""
+    return snapshots * (snapshots + 1) // 2

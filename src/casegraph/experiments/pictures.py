@@ -1,0 +1,296 @@
+"""
+Pictures of streams, by Matplotlib (the extra `experiments`): figures 3 and 4 of the paper, time.
+
+They are drawn from the lines that streams write. Several seeds become a line through their means
+and a band from the least to the most. The same lines give the same file.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any, NamedTuple, TypeAlias
+
+from casegraph.errors import CasegraphError
+from casegraph.experiments.stream import MRR, Record
+
+Theirs: TypeAlias = Any  # what Matplotlib makes
+Value: TypeAlias = Callable[[Record], float | None]
+
+STYLE = {
+    "svg.hashsalt": "casegraph",
+    "svg.fonttype": "none",
+    "font.size": 9,
+    "font.family": "sans-serif",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.8,
+    "axes.edgecolor": "#888888",
+    "axes.titlesize": 10,
+    "legend.frameon": False,
+    "figure.facecolor": "white",
+}
+
+
+class Look(NamedTuple):
+    """How the line of a system is drawn."""
+
+    label: str
+    colour: str
+    line: str = "-"
+    marker: str = "o"
+
+
+LOOKS = {
+    "default": Look("casegraph", "#1f5fa8"),
+    "paper-grinch": Look("the paper's settings, online", "#2a9d6f"),
+    "paper-grinch oracle": Look("… oracle: all made again", "#2a9d6f", ":", "x"),
+    "published-grinch": Look("… with the published prior", "#7a6fc2"),
+    "RotatE": Look("RotatE", "#c8553d", "-", "s"),
+    "RotatE+": Look("RotatE+", "#e09f3e", "-", "^"),
+    "RotatE-Freeze": Look("RotatE-Freeze", "#8d8d8d", "-", "v"),
+}
+PLAIN = Look("", "#444444")
+
+
+class Panel(NamedTuple):
+    """One of the small diagrams of figure 3.
+
+    split    the facts that are asked for
+    group    "all" of them, or those that are "new" with the batch
+    offline  what the best system that saw everything at once reached, by the paper
+    """
+
+    benchmark: str
+    split: str
+    group: str
+    offline: float
+
+
+PANELS = (
+    Panel("FB122", "testI", "all", 0.471),
+    Panel("FB122", "testI", "new", 0.471),
+    Panel("WN18RR", "test", "all", 0.48),
+    Panel("WN18RR", "test", "new", 0.48),
+)
+REPLAYS = ("10%", "30%")
+
+
+def mrr_over_batches(records: Sequence[Record], path: Path) -> None:
+    """Figure 3: MRR after each batch, on all test facts so far and on those that it brought.
+
+    The rows differ in how many older facts the embeddings were trained on again.
+    """
+    pyplot = _pyplot()
+    with pyplot.rc_context(STYLE):
+        figure, axes = pyplot.subplots(
+            len(REPLAYS), len(PANELS), figsize=(12, 6), sharex=True, sharey="col", squeeze=False
+        )
+        for row, replay in enumerate(REPLAYS):
+            for column, panel in enumerate(PANELS):
+                _mrr_panel(axes[row][column], records, panel, replay)
+                if row == 0:
+                    facts = "all facts" if panel.group == "all" else "new facts"
+                    axes[row][column].set_title(f"{panel.benchmark} {panel.split}, {facts}")
+            axes[row][0].set_ylabel(f"MRR\n(embeddings: {replay} again)")
+        for below in axes[-1]:
+            below.set_xlabel("batch")
+        _legend_below(figure, axes.ravel())
+        _write(figure, path)
+
+
+def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path: Path) -> None:
+    """Figure 4: how many entities came with each batch, and how many others it changed."""
+    pyplot = _pyplot()
+    lines: dict[Look, Value] = {
+        Look("entities that are there", "#b0b0b0", "--", ""): lambda one: one["entities"],
+        Look("newcomers", "#1f5fa8"): lambda one: one["newcomers"],
+        Look("with other relations than before", "#e09f3e", "-", "s"): reshaped,
+        Look("in another cluster than before", "#c8553d", "-", "^"): moved,
+    }
+    with pyplot.rc_context(STYLE):
+        figure, axes = pyplot.subplots(1, len(benchmarks), figsize=(9, 3.6), squeeze=False)
+        for axis, benchmark in zip(axes[0], benchmarks, strict=True):
+            some = _of(records, benchmark, "paper-grinch") or _of(records, benchmark, "default")
+            later = [record for record in some if record["batch"] > 0]
+            for look, value in lines.items():
+                _line(axis, later, look, value)
+            axis.set_title(benchmark)
+            axis.set_xlabel("batch")
+            axis.set_ylim(bottom=0)
+        axes[0][0].set_ylabel("entities")
+        _legend_below(figure, axes.ravel())
+        _write(figure, path)
+
+
+def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path: Path) -> None:
+    """What an update takes beside a rebuild: of a whole batch, and of one newcomer alone."""
+    pyplot = _pyplot()
+    lines: dict[Look, Value] = {
+        Look("everything again", "#c8553d", "-", "s"): lambda one: one["rebuild"]["seconds"],
+        Look("the batch, all at once", "#e09f3e", "-", "^"): batch_seconds,
+        Look("one newcomer, until a question is answered", "#1f5fa8"): newcomer_seconds,
+        Look("one newcomer, the update alone", "#2a9d6f", "-", "x"): _newcomer_update,
+    }
+    drawn = {record["system"] for record in records}
+    systems = [system for system in ("default", "paper-grinch") if system in drawn]
+    with pyplot.rc_context(STYLE):
+        figure, axes = pyplot.subplots(
+            len(systems),
+            len(benchmarks),
+            figsize=(9, 1 + 2.6 * len(systems)),
+            sharex=True,
+            squeeze=False,
+        )
+        for row, system in enumerate(systems):
+            for axis, benchmark in zip(axes[row], benchmarks, strict=True):
+                later = [one for one in _of(records, benchmark, system) if one["batch"] > 0]
+                for look, value in lines.items():
+                    _line(axis, later, look, value)
+                axis.set_yscale("log")
+                axis.set_title(f"{benchmark}, {LOOKS[system].label}")
+            axes[row][0].set_ylabel("seconds")
+        for below in axes[-1]:
+            below.set_xlabel("batch")
+        _legend_below(figure, axes.ravel())
+        _write(figure, path)
+
+
+def batch_seconds(record: Record) -> float:
+    """What the update by a batch took, with bringing all counts up to date."""
+    update = record["update"]
+    return float(update["seconds"] + update["counting_seconds"])
+
+
+def seconds_to_answer(step: Record) -> float:
+    """What it took to take in a newcomer and to answer a question about it."""
+    return float(step["seconds"] + step["answer_seconds"])
+
+
+def newcomer_seconds(record: Record) -> float | None:
+    """The same, the median of all newcomers of a batch that came alone; None if none did."""
+    each = [seconds_to_answer(step) for step in record["alone"]]
+    return median(each) if each else None
+
+
+def mrr_of(record: Record, split: str, group: str, which: str = "online") -> float | None:
+    """The MRR after a batch, if there were facts to ask for."""
+    groups = record["metrics"].get(which, {}).get(split, {})
+    found = groups.get(group, {}).get(MRR)
+    return None if found is None else float(found)
+
+
+def reshaped(record: Record) -> float:
+    """How many entities that were there have other relations than before."""
+    return float(sum(step["reshaped"] - step["new_entities"] for step in _steps(record)))
+
+
+def moved(record: Record) -> float:
+    """How many entities that were there are in another cluster than before."""
+    return float(sum(step["moved"] - step["new_entities"] for step in _steps(record)))
+
+
+def _newcomer_update(record: Record) -> float | None:
+    each = [float(step["seconds"]) for step in record["alone"]]
+    return median(each) if each else None
+
+
+def _steps(record: Record) -> list[Record]:
+    return [record["update"], *record["alone"]]
+
+
+def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: str) -> None:
+    first = 1 if panel.group == "new" else 0  # with the seed graph, all facts are new
+    of_benchmark = [
+        record
+        for record in records
+        if record["benchmark"] == panel.benchmark and record["batch"] >= first
+    ]
+    for system in sorted({record["system"] for record in of_benchmark}, key=_place):
+        name = system.removesuffix(f"-{replay}")
+        if "%" in name or name not in LOOKS:
+            continue
+        some = _of(of_benchmark, panel.benchmark, system)
+        _line(axis, some, LOOKS[name], lambda one: mrr_of(one, panel.split, panel.group))
+        oracle = f"{name} oracle"
+        if oracle in LOOKS:
+            _line(
+                axis,
+                some,
+                LOOKS[oracle],
+                lambda one: mrr_of(one, panel.split, panel.group, "oracle"),
+            )
+    axis.axhline(
+        panel.offline, color="#c8553d", linewidth=1, linestyle="--", label="RotatE offline (paper)"
+    )
+
+
+def _place(system: str) -> int:
+    """Where a system stands in the legend."""
+    name = system.rpartition("-")[0] if system.endswith("%") else system
+    return list(LOOKS).index(name) if name in LOOKS else len(LOOKS)
+
+
+def _of(records: Iterable[Record], benchmark: str, system: str) -> list[Record]:
+    return [
+        record
+        for record in records
+        if record["benchmark"] == benchmark and record["system"] == system
+    ]
+
+
+def _line(axis: Theirs, records: Iterable[Record], look: Look, value: Value) -> None:
+    """A line through the means of all seeds, and a band from the least to the most."""
+    values: dict[int, list[float]] = defaultdict(list)
+    for record in records:
+        found = value(record)
+        if found is not None:
+            values[record["batch"]].append(found)
+    if not values:
+        return
+    batches = sorted(values)
+    axis.plot(
+        batches,
+        [fmean(values[batch]) for batch in batches],
+        color=look.colour,
+        linestyle=look.line,
+        marker=look.marker or None,
+        markersize=3.5,
+        linewidth=1.6,
+        label=look.label,
+    )
+    least = [min(values[batch]) for batch in batches]
+    most = [max(values[batch]) for batch in batches]
+    axis.fill_between(batches, least, most, color=look.colour, alpha=0.15, linewidth=0)
+
+
+def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
+    """One legend for all diagrams."""
+    lines: dict[str, Theirs] = {}
+    for axis in axes:
+        for line, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            lines.setdefault(label, line)
+    figure.legend(
+        lines.values(), lines.keys(), loc="lower center", ncols=min(len(lines), 4), fontsize=9
+    )
+    rows = -(-len(lines) // 4)
+    figure.tight_layout(rect=(0, 0.02 + 0.25 * rows / figure.get_figheight(), 1, 1))
+
+
+def _write(figure: Theirs, path: Path) -> None:
+    figure.savefig(path, format="svg", metadata={"Date": None})
+    _pyplot().close(figure)
+
+
+def _pyplot() -> Theirs:
+    """Matplotlib, drawing to files only; an error that says what to install if it is not there."""
+    try:
+        matplotlib = import_module("matplotlib")
+    except ImportError as error:
+        advice = "install it with \"pip install 'casegraph[experiments]'\""
+        raise CasegraphError(f"pictures need Matplotlib; {advice}") from error
+    matplotlib.use("svg")
+    return import_module("matplotlib.pyplot")

@@ -1,0 +1,349 @@
+"""
+The paper's stream (§3.4): a graph that grows batch by batch, and how well it answers after each.
+
+A case base takes in the seed graph, then each batch. After each of them every fact of test whose
+two entities are there is asked for, and ranked among the entities that are there; every other
+answer that some file knows is passed over. Beside it stands the *oracle*, which clusters and counts
+everything from scratch: it says what an update may cost, and what is lost by clusters that follow
+changes. Where nothing depends on history the oracle gives the same answers by construction, so only
+its seconds are of interest; `verify` makes sure of that.
+
+The settings stay as they are. To tune is to ask the graph for its own facts, and may be done once,
+on the seed graph; a system that lives on does not know which graph it will be asked about.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from casegraph.answering.ranking import Ranks
+from casegraph.answering.state import State, Update
+from casegraph.batch.resumption import Resumable
+from casegraph.casebase import CaseBase
+from casegraph.errors import CasegraphError
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.evaluation import (
+    Files,
+    Questions,
+    directed,
+    questions_of,
+    ranked,
+    read_files,
+    tasks_of,
+)
+from casegraph.evaluation.ranking import metrics
+from casegraph.execution.executor import HERE
+from casegraph.experiments.arrivals import SEED_GRAPH, Arrivals, Plan, arrivals
+from casegraph.experiments.verification import differences, rebuilt
+from casegraph.graph.arrays import Counts, Flags, Ids
+from casegraph.graph.facts import Fact
+from casegraph.running import Show, quiet
+from casegraph.settings import Settings
+from casegraph.similarity.clusters.assignment import EVERYONE, depends_on_history
+
+TEST = "test"
+MRR = "both.realistic.inverse_harmonic_mean_rank"
+WORK = ("added", "new_entities", "new_relations", "reshaped", "moved", "recounted", "anew")
+NO_RANKS = Ranks(np.zeros(0), np.zeros(0), np.zeros(0))
+CLUSTERS_SHOWN = 12
+MEMBERS_SHOWN = 6
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to do with a stream.
+
+    settings  of the case base that takes it in
+    name      what the settings are called
+    plan      how the graph arrives
+    tune      whether to tune the settings on the seed graph, once
+    verify    whether to compare every state with a rebuild
+    limit     ask for only so many facts after each batch, spread evenly; None: for all
+    """
+
+    settings: Settings
+    name: str = "default"
+    plan: Plan = field(default_factory=Plan)
+    tune: bool = False
+    verify: bool = False
+    limit: int | None = None
+
+    @property
+    def system(self) -> str:
+        """What takes in the stream: the name of the settings, and how they cluster."""
+        has_clusters = self.settings.clustering in ("grinch", "hac")
+        return f"{self.name}-{self.settings.clustering}" if has_clusters else self.name
+
+
+def stream(benchmark: Benchmark, wanted: Wanted, folder: Path, show: Show = quiet) -> list[Record]:
+    """Let a benchmark arrive; a line of JSON for each batch is written to a file in `folder`.
+
+    If an earlier call for the same was interrupted, go on with its file. Returns all lines.
+    """
+    files = read_files(benchmark, TEST, benchmark.graph, show)
+    arriving = arrivals(files, benchmark.graph, wanted.plan)
+    name = benchmark.folder.resolve().name
+    folder.mkdir(parents=True, exist_ok=True)
+    out = folder / f"{name}.{wanted.system}.seed{wanted.plan.seed}.jsonl"
+    unverified = replace(wanted, verify=False)  # whether it is verified makes no other lines
+    with Resumable(out, digest_of(files, asdict(unverified))) as file:
+        grown = _Growing(arriving, benchmark.graph, wanted, show)
+        for batch in range(SEED_GRAPH, arriving.batches + 1):
+            show("batches of the stream", batch, arriving.batches + 1)
+            if batch < file.done:
+                grown.skip(batch, is_last=batch == file.done - 1)
+                continue
+            record = {
+                "benchmark": name,
+                "system": wanted.system,
+                "seed": wanted.plan.seed,
+                "batch": batch,
+                **grown.take_in(batch),
+            }
+            file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+    show("batches of the stream", arriving.batches + 1, arriving.batches + 1)
+    return read_records(out)
+
+
+def read_records(path: Path) -> list[Record]:
+    """The lines that a stream wrote."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+class Asked(NamedTuple):
+    """The questions after a batch.
+
+    known   rows (direction, entity, target): the facts to pass over
+    groups  which questions belong to each group of facts, by the name of a split, then by
+            whether all of them are asked for or those that came with the batch
+    """
+
+    questions: Questions
+    known: Ids
+    groups: dict[str, dict[str, Flags]]
+
+
+class _Growing:
+    """A case base that takes in one batch after the other."""
+
+    def __init__(self, arriving: Arrivals, source: str, wanted: Wanted, show: Show) -> None:
+        self._arriving = arriving
+        self._source = source
+        self._wanted = wanted
+        self._show = show
+        self._cases = CaseBase(wanted.settings)
+
+    def skip(self, batch: int, *, is_last: bool) -> None:
+        """Take in a batch that was asked about in an earlier run.
+
+        is_last  whether the next batch will not be skipped, so that there must be counts to keep
+        """
+        for step in self._arriving.steps(batch):
+            self._cases.update(add=self._facts(step))
+        if batch == SEED_GRAPH and self._wanted.tune:
+            self._cases.tune(self._show)
+        if is_last:
+            self._cases.prepare(show=self._show)
+
+    def take_in(self, batch: int) -> Record:
+        """Take in a batch, ask, and say what it took and how well it was answered."""
+        before = self._cases.state
+        together, *alone = self._arriving.steps(batch)
+        update = self._timed_update(together)
+        update["counting_seconds"] = self._timed_count()
+        if batch == SEED_GRAPH and self._wanted.tune:
+            self._cases.tune(self._show)
+        newcomers = [self._timed_newcomer(step) for step in alone]
+        catching_up = self._timed_count()
+
+        state = self._cases.state
+        asked = asked_after(self._arriving, batch, self._wanted.limit)
+        ranks = _ranks(state, asked, self._show)
+        oracle, rebuild_seconds = self._rebuild()
+        found = {"online": metrics_of(asked, ranks)}
+        if depends_on_history(state.settings):
+            found["oracle"] = metrics_of(asked, _ranks(oracle, asked, self._show))
+        if self._wanted.verify:
+            self._verify(state, asked, ranks)
+
+        is_there = self._arriving.until(batch)
+        record: Record = {
+            "entities": len(is_there.entities),
+            "facts": len(state.graph),
+            "newcomers": _number_of_newcomers(self._arriving, batch),
+            "update": update,
+            "alone": newcomers,
+            "catching_up_seconds": catching_up,
+            "rebuild": {"seconds": rebuild_seconds},
+            "metrics": found,
+            "verified": self._wanted.verify,
+        }
+        if state.settings.weight == "prior":
+            record["clusters"] = {
+                "online": len(np.unique(state.clusters.entities)),
+                "oracle": len(np.unique(oracle.clusters.entities)),
+            }
+            record["examples"] = list(_examples(before, state))
+        return record
+
+    def _facts(self, step: int) -> list[Fact]:
+        files = self._arriving.files
+        rows = self._arriving.facts(self._source, step)
+        return [
+            Fact(files.entities[head], files.relations[relation], files.entities[tail])
+            for relation, head, tail in rows.tolist()
+        ]
+
+    def _timed_update(self, step: int) -> Record:
+        """Take in a step, and say what that took and did."""
+        facts = self._facts(step)
+        started = perf_counter()
+        update = self._cases.update(add=facts)
+        return {"seconds": perf_counter() - started, **_work(update)}
+
+    def _timed_newcomer(self, step: int) -> Record:
+        """Take in an entity that comes alone, and answer a question about it."""
+        update = self._timed_update(step)
+        started = perf_counter()
+        for fact in self._facts(step)[:1]:
+            coming = int(np.flatnonzero(self._arriving.step_of == step)[0])
+            if fact.head == self._arriving.files.entities[coming]:
+                self._cases.ask(fact.head, fact.relation)
+            else:
+                self._cases.ask_head(fact.relation, fact.tail)
+        return {**update, "answer_seconds": perf_counter() - started}
+
+    def _timed_count(self) -> float:
+        """Bring all counts up to date; returns the seconds."""
+        started = perf_counter()
+        self._cases.prepare(show=self._show)
+        return perf_counter() - started
+
+    def _rebuild(self) -> tuple[State, float]:
+        """The state that clusters and counts everything from scratch, and its seconds."""
+        now = self._cases.state
+        settings = now.settings
+        if depends_on_history(settings):
+            settings = settings.but(clustering="hac")
+        facts = list(now.graph.facts())
+        started = perf_counter()
+        cases = CaseBase(settings)
+        cases.update(add=facts)
+        cases.prepare(show=self._show)
+        return cases.state, perf_counter() - started
+
+    def _verify(self, state: State, asked: Asked, ranks: Ranks) -> None:
+        other = rebuilt(state)
+        found = differences(state, other)
+        if not found and not _are_equal(ranks, _ranks(other, asked, self._show)):
+            found = ["ranks"]
+        if found:
+            raise CasegraphError(
+                f"after update {state.sequence} the state differs from a rebuild in "
+                f"{', '.join(found[:3])}; this is an error of casegraph, so report it"
+            )
+
+
+def asked_after(arriving: Arrivals, batch: int, limit: int | None) -> Asked:
+    """What to ask after a batch."""
+    files = arriving.until(batch)
+    questions = questions_of(files, TEST, "both", limit)
+    batch_of = arriving.batch_of_entities(batch)
+    is_new = batch_of[questions.rows[:, 1:]].max(axis=1) == batch
+    groups = {}
+    for split, rows in files.rows.items():
+        if str(split).startswith(TEST):
+            is_inside = _is_among(questions.rows, directed(rows, "both"), len(files.entities))
+            groups[str(split)] = {"all": is_inside, "new": is_inside & is_new}
+    return Asked(questions, directed(files.known, "both"), groups)
+
+
+def _ranks(state: State, asked: Asked, show: Show) -> Ranks:
+    if not len(asked.questions):
+        return NO_RANKS
+    return ranked(state, tasks_of(state, asked.questions, asked.known), HERE, show)
+
+
+def metrics_of(asked: Asked, ranks: Ranks) -> Record:
+    """The metrics of each group of questions over both sides, with how many there are."""
+    is_head = asked.questions.is_head
+    found: Record = {}
+    for split, groups in asked.groups.items():
+        found[split] = {}
+        for group, chosen in groups.items():
+            of_group = metrics(ranks[chosen], is_head[chosen])
+            of_both = {name: value for name, value in of_group.items() if name.startswith("both.")}
+            found[split][group] = {"questions": int(chosen.sum()), **of_both}
+    return found
+
+
+def _work(update: Update) -> Record:
+    """What an update did, without what does not happen in a stream."""
+    done = asdict(update)
+    return {name: done[name] for name in WORK}
+
+
+def _number_of_newcomers(arriving: Arrivals, batch: int) -> int:
+    return int(np.count_nonzero(arriving.batch_of_entities(batch) == batch))
+
+
+def _examples(before: State, after: State) -> Iterator[Record]:
+    """Clusters that entities joined that were not there before, the largest of them first.
+
+    members    some that were there before, those with most facts first
+    newcomers  some that were not
+    """
+    graph = after.graph
+    clusters = after.clusters.entities
+    has_facts = clusters != EVERYONE
+    is_old = np.zeros(len(clusters), dtype=np.bool)
+    is_old[: len(before.graph.entities)] = True
+    joined, sizes = np.unique(clusters[has_facts & ~is_old], return_counts=True)
+    prominence = graph.prominence()
+    for cluster in joined[np.argsort(-sizes, kind="stable")].tolist()[:CLUSTERS_SHOWN]:
+        inside = np.flatnonzero(clusters == cluster)
+        inside = inside[np.argsort(prominence[inside])]
+        old = inside[is_old[inside]]
+        new = inside[~is_old[inside]]
+        if len(old):
+            yield {
+                "size": len(inside),
+                "members": [graph.entities[one] for one in old[:MEMBERS_SHOWN].tolist()],
+                "newcomers": [graph.entities[one] for one in new[:MEMBERS_SHOWN].tolist()],
+            }
+
+
+def _is_among(rows: Ids, others: Ids, entities: int) -> Flags:
+    """Which rows (direction, entity, target) are among others."""
+
+    def as_numbers(some: Ids) -> Counts:
+        direction, entity, target = some.astype(np.int64).T
+        return np.asarray((direction * entities + entity) * entities + target)
+
+    return np.isin(as_numbers(rows), as_numbers(others))
+
+
+def _are_equal(ranks: Ranks, others: Ranks) -> bool:
+    return (
+        np.array_equal(ranks.optimistic, others.optimistic)
+        and np.array_equal(ranks.pessimistic, others.pessimistic)
+        and np.array_equal(ranks.original, others.original)
+    )
+
+
+def digest_of(files: Files, wanted: Record) -> str:
+    """A digest of all that the lines of a stream depend on: the facts, and what is wanted."""
+    hashed = sha256(json.dumps(wanted, sort_keys=True).encode())
+    for name in (*files.entities, *files.relations):
+        hashed.update(name.encode(errors="surrogatepass") + b"\n")
+    for split, rows in files.rows.items():
+        hashed.update(f"{split} {len(rows)}".encode())
+        hashed.update(rows.astype("<i4").tobytes())
+    return hashed.hexdigest()

@@ -1,0 +1,217 @@
+"""
+Sampled paths: what the published code of the paper makes its prior of.
+
+Equation 2 counts paths. The code of the paper's authors counts what it has sampled: from every
+entity a number of loop-free random walks of full length, repeated ones dropped, and of each of them
+every beginning that ends at an answer. So a path counts in proportion to the chance that a random
+walk takes it, times the ways it goes on: short path types through few edges weigh more, and long
+ones through hubs less, than by counting paths. Precision stays exact, and so does all else.
+
+The walks depend on the facts by name and on the seed, not on ids, so not on the order of facts.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from casegraph.graph.arrays import Counts, Ids, ids, joined
+from casegraph.graph.change import NO_ROWS
+from casegraph.graph.directions import backward, forward
+from casegraph.graph.graph import Graph
+from casegraph.running import Show, quiet
+from casegraph.similarity.clusters.assignment import EVERYONE
+from casegraph.statistics.counts import ClusterCounts
+from casegraph.statistics.path_types import with_step
+from casegraph.statistics.sums import columns_joined, grouped
+
+TRIES_PER_STEP = 8  # how often a walk draws another edge when the first leads back
+WALKS_AT_ONCE = 1_000_000
+ENDED = -1  # in the place of an edge: the walk could not go on
+
+
+class SampledPaths(NamedTuple):
+    """Paths to answers that were sampled; parallel arrays sorted by (relation, entity, type).
+
+    times  how often each was sampled
+    """
+
+    relations: Ids
+    entities: Ids
+    types: Counts
+    times: Counts
+
+    def of_relation(self, relation: int) -> "SampledPaths":
+        """Those that lead to answers of one relation."""
+        start, end = np.searchsorted(self.relations, [relation, relation + 1]).tolist()
+        return SampledPaths(
+            self.relations[start:end],
+            self.entities[start:end],
+            self.types[start:end],
+            self.times[start:end],
+        )
+
+    def as_counts(self, entities: Ids) -> ClusterCounts:
+        """Those of some entities, each of which is a cluster of its own; of one relation."""
+        is_wanted = np.isin(self.entities, entities)
+        times = self.times[is_wanted]
+        no_tries = np.zeros_like(times)
+        return ClusterCounts(self.entities[is_wanted], self.types[is_wanted], times, no_tries)
+
+
+NO_PATHS = SampledPaths(ids(), ids(), joined([]), joined([]))
+
+
+def sampled_paths(
+    graph: Graph, max_length: int, walks: int, random: np.random.Generator, show: Show = quiet
+) -> SampledPaths:
+    """The paths to answers among so many random walks from each entity."""
+    edges = _Edges.of(graph)
+    entities_at_once = max(1, WALKS_AT_ONCE // walks)
+    parts = [NO_PATHS]
+    for first in range(0, len(edges.entities), entities_at_once):
+        show("sampling walks", first, len(edges.entities))
+        some = np.arange(first, min(first + entities_at_once, len(edges.entities)))
+        walked = _distinct_walks(edges, np.repeat(some, walks), max_length, random)
+        parts.append(_counted(edges, list(_closed(edges, walked, max_length))))
+    show("sampling walks", len(edges.entities), len(edges.entities))
+    columns = columns_joined(parts)
+    order = np.lexsort((columns[2], columns[1], columns[0]))
+    return SampledPaths(*(column[order] for column in columns))
+
+
+def with_samples(counts: ClusterCounts, sampled: SampledPaths, cluster_of: Ids) -> ClusterCounts:
+    """Counts in clusters, with how often each path type was sampled there.
+
+    sampled     the paths of the same relation
+    cluster_of  (entities,)  the cluster of each entity
+
+    A path that was sampled is a hit, so its path type has a row already.
+    """
+    clusters = cluster_of[sampled.entities]
+    is_inside = clusters != EVERYONE
+    everyone = np.full(len(clusters), EVERYONE, dtype=np.int32)
+    rows = len(counts.types)
+    nothing = np.zeros(rows, dtype=np.int64)
+
+    all_clusters = np.concatenate([counts.clusters, everyone, clusters[is_inside]])
+    all_types = np.concatenate([counts.types, sampled.types, sampled.types[is_inside]])
+    times = np.concatenate([nothing, sampled.times, sampled.times[is_inside]])
+    is_row = np.zeros(len(times), dtype=np.int64)
+    is_row[:rows] = 1
+
+    groups = grouped(all_clusters, all_types)
+    has_row = groups.sums(is_row) > 0
+    return ClusterCounts(
+        counts.clusters, counts.types, counts.hits, counts.tries, groups.sums(times)[has_row]
+    )
+
+
+class _Edges(NamedTuple):
+    """All edges, both directions, in the order of names.
+
+    Entities are numbered by their place among those that have facts, in the order of names.
+
+    entities   (entities,)      the id of each
+    offsets    (entities + 1,)  the edges of an entity are between two offsets
+    relations  (edges,)         a direction, by its id
+    tails      (edges,)         a place
+    pairs      (edges,)         head and tail as one number, rising
+    """
+
+    entities: Ids
+    offsets: Counts
+    relations: Ids
+    tails: Counts
+    pairs: Counts
+
+    @classmethod
+    def of(cls, graph: Graph) -> "_Edges":
+        of_directions = [graph.rows(relation) for relation in range(graph.directions)]
+        rows = np.concatenate([NO_ROWS, *of_directions])
+        heads, relations, tails = rows.T
+        entities = np.unique(heads)
+        entities = entities[np.argsort(graph.entities.ranks()[entities])]
+        place_of = np.zeros(len(graph.entities), dtype=np.int64)
+        place_of[entities] = np.arange(len(entities))
+
+        ranks = graph.relations.ranks()
+        rank_of_direction = np.stack([forward(ranks), backward(ranks)], axis=1).ravel()
+        pairs = place_of[heads] * len(entities) + place_of[tails]
+        order = np.lexsort((rank_of_direction[relations], pairs))
+        degrees = np.bincount(place_of[heads], minlength=len(entities))
+        return cls(
+            entities=entities,
+            offsets=np.concatenate([[0], degrees.cumsum()]),
+            relations=relations[order],
+            tails=place_of[tails[order]],
+            pairs=pairs[order],
+        )
+
+
+def _distinct_walks(
+    edges: _Edges, starts: Counts, max_length: int, random: np.random.Generator
+) -> Counts:
+    """The edges that loop-free random walks take, a row each, without repeated rows.
+
+    After its end a walk has `ENDED` in the place of edges; those without any edge are left out.
+    """
+    at = starts
+    visited = [starts]
+    steps: list[Counts] = []
+    for _ in range(max_length):
+        step = np.full(len(at), ENDED)
+        for _ in range(TRIES_PER_STEP):
+            waiting = np.flatnonzero((step == ENDED) & (at != ENDED))
+            here = at[waiting]
+            degrees = edges.offsets[here + 1] - edges.offsets[here]
+            drawn = edges.offsets[here] + (random.random(len(waiting)) * degrees).astype(np.int64)
+            is_new = np.ones(len(waiting), dtype=np.bool)
+            for passed in visited:
+                is_new &= passed[waiting] != edges.tails[drawn]
+            step[waiting[is_new]] = drawn[is_new]
+        at = np.where(step == ENDED, ENDED, edges.tails[step])
+        visited.append(at)
+        steps.append(step)
+
+    has_begun = steps[0] != ENDED
+    columns = [step[has_begun] for step in steps]
+    groups = grouped(*columns)
+    return np.stack([groups.keys(column) for column in columns], axis=1)
+
+
+def _closed(
+    edges: _Edges, walks: Counts, max_length: int
+) -> Iterator[tuple[Counts, Counts, Counts]]:
+    """Of each beginning of a walk that ends at an answer: entity, query relation, path type."""
+    starts = np.searchsorted(edges.offsets, walks[:, 0], side="right") - 1
+    types = np.zeros(len(walks), dtype=np.int64)
+    for step in range(max_length):
+        goes_on = walks[:, step] != ENDED
+        walks = walks[goes_on]
+        starts = starts[goes_on]
+        edge = walks[:, step]
+        types = with_step(types[goes_on], step, edges.relations[edge], max_length)
+
+        pair = starts * len(edges.entities) + edges.tails[edge]
+        first = np.searchsorted(edges.pairs, pair)
+        answers = np.searchsorted(edges.pairs, pair, side="right") - first
+        walk_of_answer = np.repeat(np.arange(len(walks)), answers)
+        answers_before = answers.cumsum() - answers
+        edge_of_answer = np.arange(len(walk_of_answer)) + np.repeat(first - answers_before, answers)
+        yield starts[walk_of_answer], edges.relations[edge_of_answer], types[walk_of_answer]
+
+
+def _counted(edges: _Edges, closed: list[tuple[Counts, Counts, Counts]]) -> SampledPaths:
+    """Each path to an answer once, with how often it was sampled."""
+    starts = joined(part[0] for part in closed)
+    relations = joined(part[1] for part in closed).astype(np.int32)
+    types = joined(part[2] for part in closed)
+    entities = edges.entities[starts]
+    groups = grouped(relations, entities, types)
+    return SampledPaths(
+        relations=groups.keys(relations),
+        entities=groups.keys(entities),
+        types=groups.keys(types),
+        times=groups.sums(np.ones(len(types), dtype=np.int64)),
+    )
