@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from casegraph.cli.group import cli, with_settings
-from casegraph.cli.output import Result, with_format
+from casegraph.cli.output import Result, with_format_only
 from casegraph.cli.progress import progress
 from casegraph.errors import CasegraphError
 
@@ -54,7 +54,7 @@ MRR = "both.realistic.inverse_harmonic_mean_rank"
 @click.option("--verify", is_flag=True, help="Compare every state with a rebuild.")
 @click.option("--limit", type=int, metavar="N", help="Ask for so many facts only.")
 @with_settings
-@with_format
+@with_format_only
 def stream(
     benchmark: str,
     *,
