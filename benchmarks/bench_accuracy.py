@@ -42,7 +42,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "+ slots": {"kinds": ONLY_PATHS, **BEST_DECIDES},
     "+ shared facts and habit": {"kinds": FORWARD, **BEST_DECIDES},
     "+ facts of answers": {"kinds": BOTH_ENDS, **BEST_DECIDES},
-    "+ kinds added up (w = .2, x = .7)": {"kinds": BOTH_ENDS},
+    "+ kinds added up (x = .7)": {"kinds": BOTH_ENDS},
     "+ near answers": {"kinds": KindWeights(neighbours=0)},
     "+ neighbours: the default": {},
 }
