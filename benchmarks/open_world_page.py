@@ -24,13 +24,15 @@ class Kept:
     """What the experiments have written so far."""
 
     def __init__(self, folder: Path) -> None:
+        of_each = [read_records(path) for path in sorted(folder.glob("*.seed*.jsonl"))]
+        batches = max((len(records) for records in of_each), default=0)
         self.streams: list[Record] = []
+        for records in of_each:
+            if len(records) == batches:  # others are unfinished
+                self.streams += records
         self.offline: list[Record] = []
-        for path in sorted(folder.glob("*.jsonl")):
-            if ".seed" in path.name:
-                self.streams += read_records(path)
-            elif ".offline." in path.name:
-                self.offline += read_records(path)
+        for path in sorted(folder.glob("*.offline.jsonl")):
+            self.offline += read_records(path)
         self.changes = {
             benchmark: _read(folder / f"changes.{benchmark}.jsonl") for benchmark in STREAMED
         }
@@ -161,6 +163,7 @@ def claims_section(kept: Kept) -> str:
     return "\n".join(parts)
 
 
+NOT_YET = "Not run yet on this machine; `scripts/open-world` does.\n"
 NOT_RUN = "Not checked: no embeddings were streamed (`scripts/open-world --only embeddings`)."
 SPLIT = {"FB122": "testI", "WN18RR": "test"}
 OFFLINE_OF_PAPER = {"FB122": 0.471, "WN18RR": 0.48}
@@ -379,6 +382,8 @@ def clusters_section(kept: Kept) -> str:
                         ", ".join(newcomers),
                     ]
                 )
+    if not lines:
+        return CLUSTERS + NOT_YET
     return CLUSTERS + table(lines, ("batch", "entities", "there before", "newcomers"))
 
 
@@ -399,6 +404,8 @@ facts give in one go. *As ever*: every rank is that of a graph that always had a
 
 def changes_section(kept: Kept) -> str:
     """New relations and retractions."""
+    if not any(kept.changes.values()):
+        return CHANGES + NOT_YET
     header = (
         "stream",
         "step",
@@ -453,7 +460,7 @@ LIFELONG_PUBLISHED = (
 def lifelong_section(kept: Kept) -> str:
     """LKGE-ENTITY."""
     if not kept.lifelong:
-        return LIFELONG + "Not run."
+        return LIFELONG + NOT_YET
     found = summary(kept.lifelong)
     lines = []
     for protocol in PROTOCOLS:
