@@ -336,9 +336,7 @@ class CaseBase:
         """
         added = facts_in(add)
         described = chain(describe, descriptions_in(added))
-        other = CaseBase()
-        other._start_with(self._state.imagined(added, facts_in(retract), described))
-        return other
+        return CaseBase.of_state(self._state.imagined(added, facts_in(retract), described))
 
     def change_of_mind(
         self,
@@ -374,9 +372,14 @@ class CaseBase:
         """Read a case base that `save` wrote."""
         from casegraph.storage.case_files import load
 
-        loaded = CaseBase()
-        loaded._start_with(load(Path(path)))
-        return loaded
+        return CaseBase.of_state(load(Path(path)))
+
+    @staticmethod
+    def of_state(state: State) -> CaseBase:
+        """A case base that answers from a state, such as the `state` of another one was."""
+        made = CaseBase.__new__(CaseBase)
+        made._start_with(state)
+        return made
 
 
 class Question(NamedTuple):

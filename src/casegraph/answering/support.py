@@ -107,7 +107,8 @@ def _ends(graph: Graph, entity: int, path_type: tuple[int, ...]) -> Ids:
         reached = np.unique(np.concatenate([reached[:0], *steps]))
         if len(reached) > MAX_ENDS:
             return reached[:0]
-    return reached[reached != entity]
+    others: Ids = reached[reached != entity]
+    return others
 
 
 def _rows(state: State, query: Query, found: int) -> Iterator[Row]:

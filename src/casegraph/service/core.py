@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from http import HTTPStatus
 from threading import Event as Flag
+from threading import Thread
 from typing import TypeVar
 
 from casegraph.casebase import CaseBase
@@ -33,6 +34,7 @@ from casegraph.storage.store.store import CaseStore
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 REMEMBERED = 10_000  # idempotency keys
+MOST_PREPARED = 3  # states that are counted at the start, if updates come all the time
 
 
 class Service:
@@ -85,7 +87,7 @@ class Service:
     async def start(self) -> None:
         """Begin to count what questions will need; questions may be asked meanwhile."""
         self._loop = asyncio.get_running_loop()
-        self._loop.run_in_executor(self._writer, self._prepare)
+        Thread(target=self._prepare, name="casegraph-count", daemon=True).start()
 
     async def stop(self) -> None:
         """Let everyone go, end the jobs, and finish what is being written."""
@@ -103,7 +105,8 @@ class Service:
         seconds = self.limits.slow_seconds if slow else self.limits.seconds
         loop = asyncio.get_running_loop()
         try:
-            return await asyncio.wait_for(loop.run_in_executor(self._readers, work), seconds)
+            async with asyncio.timeout(seconds):
+                return await loop.run_in_executor(self._readers, work)
         except TimeoutError:
             advice = "ask for less" if self.is_ready else "the service is still counting; try later"
             message = f"this takes longer than {seconds:g} s; {advice}"
@@ -147,8 +150,13 @@ class Service:
         }
 
     def _prepare(self) -> None:
+        """Count what questions need, of the present state; updates may come meanwhile."""
         try:
-            self.snapshots.now().prepare()
+            for _ in range(MOST_PREPARED):
+                state = self.store.state
+                self.snapshots.now().prepare()
+                if self.store.state is state:
+                    break
         except CasegraphError:
             logger.exception("cannot count what questions need")
         self._is_ready.set()
@@ -197,9 +205,8 @@ class Service:
         has_whole_entities = any(isinstance(one, str) for one in update.retract)
         says_all = not (written.repeated or written.absent or update.describe or has_whole_entities)
         if says_all:
-            facts = [tuple(fact) for fact in update.add]
             gone = [fact for fact in update.retract if not isinstance(fact, str)]
-            return feed.of_change(feed.change_named(written.sequence, facts, gone))
+            return feed.of_change(feed.change_named(written.sequence, update.add, gone))
         changes = feed.changes_since(self.store, written.sequence - 1)
         return feed.of_change(next(iter(changes)))
 

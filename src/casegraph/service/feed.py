@@ -7,7 +7,7 @@ the number of the last change it has seen, and is told the rest.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import groupby, islice
@@ -60,24 +60,25 @@ class Feed:
         for queue in list(self._listeners):
             self._cut(queue)
 
-    def join(self) -> "asyncio.Queue[Message | None]":
-        """A new listener; `Refused` if there are too many."""
+    def check_room(self) -> None:
+        """`Refused` if there are too many listeners already."""
         if len(self._listeners) >= self._limits.streams:
             message = f"{len(self._listeners)} are listening already; come back later"
             raise Refused(HTTPStatus.TOO_MANY_REQUESTS, message)
-        queue: asyncio.Queue[Message | None] = asyncio.Queue(QUEUE)
-        self._listeners.add(queue)
-        return queue
 
     async def stream(
-        self, queue: "asyncio.Queue[Message | None]", missed: Iterable[Message], last: int
+        self, missed: Callable[[], Awaitable[tuple[list[Message], int]]]
     ) -> AsyncIterator[bytes]:
-        """What a listener is told: first what it missed, then what happens.
+        """What a new listener is told: first what it missed, then what happens.
 
-        last  the number of the last change in `missed`, or that the listener knows
+        missed  what it missed, and the number of the last change that this includes; it is asked
+                when the listener is there already, so that nothing happens in between
         """
+        queue: asyncio.Queue[Message | None] = asyncio.Queue(QUEUE)
+        self._listeners.add(queue)
         try:
-            for message in missed:
+            messages, last = await missed()
+            for message in messages:
                 yield message.line()
             while True:
                 try:
@@ -143,7 +144,7 @@ def change_of(sequence: int, events: Iterable[Event]) -> Change:
     when = datetime.now(UTC)
     for event in events:
         when = event.time
-        by_sign[event.sign].append(tuple(event.fact))
+        by_sign[event.sign].append(event.fact)
     return Change(
         sequence=sequence,
         time=when.isoformat(),

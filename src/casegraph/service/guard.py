@@ -100,7 +100,8 @@ class Guard:
             await send.refuse(*refusal)
             return
         try:
-            body = await asyncio.wait_for(self._body(scope, receive), self._limits.slow_client)
+            async with asyncio.timeout(self._limits.slow_client):
+                body = await self._body(scope, receive)
         except TimeoutError:
             await send.refuse(HTTPStatus.REQUEST_TIMEOUT, "the request came too slowly")
             return
@@ -237,7 +238,8 @@ class Sender:
             more = [pair for pair in (*ALWAYS_SENT, NOT_CACHED) if pair[0] not in names]
             message = {**message, "headers": [*given, *more]}
         try:
-            await asyncio.wait_for(self._send(message), self._seconds)
+            async with asyncio.timeout(self._seconds):
+                await self._send(message)
         except TimeoutError:
             raise SlowClient from None
 

@@ -17,6 +17,7 @@ from secrets import token_urlsafe
 from shutil import rmtree
 from tempfile import mkdtemp
 from threading import Event, Lock
+from time import monotonic
 from typing import Any
 
 from casegraph.batch.audit import Finding, audit, because
@@ -30,6 +31,7 @@ from casegraph.service.models import AuditJob, CompleteJob, Job, JobState
 from casegraph.service.problems import Refused
 
 KEPT = 32  # jobs that are over
+TOLD_EVERY = 0.2  # seconds, of the progress of a job
 FORMATS = {"jsonl": "application/jsonl", "csv": "text/csv"}
 
 Tell = Callable[[Job], None]
@@ -180,14 +182,19 @@ class JobRunner:
 
     def _show(self, work: Work) -> Callable[[str, int, int], None]:
         """Takes note of progress, and ends the job if it was cancelled."""
+        told = 0.0
 
         def show(doing: str, done: int, total: int) -> None:
+            nonlocal told
             if work.cancelled.is_set():
                 raise Cancelled
             work.doing = doing
             work.done = done
             work.total = total
-            self._tell(work.seen())
+            now = monotonic()
+            if now >= told + TOLD_EVERY:
+                told = now
+                self._tell(work.seen())
 
         return show
 

@@ -538,7 +538,6 @@ class AuditJob(Model):
     explain: bool = True
 
 
-JobRequest = Annotated[CompleteJob | AuditJob, Field(discriminator="kind")]
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 

@@ -5,12 +5,19 @@ A cursor says from which state the list comes and how far it was read, so that a
 the same state, whatever is written meanwhile.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from casegraph.errors import InvalidSettings
-from casegraph.service.models import MAX_SEQUENCE
+from casegraph.service.models import (
+    MAX_SEQUENCE,
+    ClusterMembers,
+    Clusters,
+    Entity,
+    Relations,
+)
 
 MOST_DIGITS = 15
+P = TypeVar("P", Clusters, ClusterMembers, Entity, Relations)
 
 
 class Cursor(NamedTuple):
@@ -22,9 +29,10 @@ class Cursor(NamedTuple):
     def __str__(self) -> str:
         return f"{self.sequence}.{self.first}"
 
-    def next(self, sequence: int, count: int) -> "Cursor":
-        """Where the page after one of `count` rows begins."""
-        return Cursor(sequence, self.first + count)
+    def paged(self, page: P, count: int, *, is_more: bool) -> P:
+        """A page of `count` rows that begins here, with the cursor to the next if there is more."""
+        following = Cursor(page.sequence, self.first + count)
+        return page.model_copy(update={"next": str(following) if is_more else None})
 
 
 def cursor_of(text: str | None, as_of: int | None) -> Cursor:

@@ -8,7 +8,7 @@ its head in time is cut off: uvicorn itself waits forever.
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from ipaddress import ip_address
 
 import uvicorn
@@ -95,41 +95,53 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
-def serve(
-    service: Service,
-    host: str,
-    port: int,
-    *,
-    also: Iterable[str] = (),
-    started: Callable[[str], None] = lambda _: None,
-) -> None:
-    """Serve until interrupted.
+class _Server(uvicorn.Server):
+    """Lets those go who listen to events when it ends: it would wait for them."""
 
-    port     0 for any that is free
-    also     further names by which clients may call the service
-    started  is called with the address of the page when clients can connect
+    service: Service
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the server."""
+        self.service.feed.close()
+        await super().shutdown(sockets)
+
+
+class Server:
+    """A service that listens; `run` serves until it is interrupted, or `stop` is called.
+
+    port  0 for any that is free
+    also  further names by which clients may call the service
     """
-    check_address(host, service)
-    listening = _listening(host, port)
-    port = listening.getsockname()[1]
-    app = application(service, hosts_of(host, port, also))
-    config = uvicorn.Config(
-        app,
-        http=Protocol,
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
-        limit_concurrency=CONNECTIONS,
-    )
-    server = uvicorn.Server(config)
-    shown = "localhost" if is_loopback(host) else _bracketed(host)
-    started(f"http://{shown}:{port}/")
-    server.run(sockets=[listening])
+
+    def __init__(self, service: Service, host: str, port: int, also: Iterable[str] = ()) -> None:
+        check_address(host, service)
+        self._listening = _listening(host, port)
+        port = self._listening.getsockname()[1]
+        shown = "localhost" if is_loopback(host) else _bracketed(host)
+        self.address = f"http://{shown}:{port}"
+        config = uvicorn.Config(
+            application(service, hosts_of(host, port, also)),
+            http=Protocol,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE,
+            timeout_graceful_shutdown=GRACE,
+            limit_concurrency=CONNECTIONS,
+        )
+        self._server = _Server(config)
+        self._server.service = service
+
+    def run(self) -> None:
+        """Serve."""
+        self._server.run(sockets=[self._listening])
+
+    def stop(self) -> None:
+        """End `run`, from another thread."""
+        self._server.should_exit = True
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -2,15 +2,22 @@
 Snapshots: the case base as it is now, as it was a moment ago, or as it was after an earlier update.
 
 A state is a value, so a snapshot is a case base around a state. Those of the last updates are kept,
-so that the pages of a long list come from one state; older ones are read from the store.
+so that the pages of a long list come from one state. An earlier one is the present without what
+came since, and with what went; if that is much, it is read from the store.
 """
 
 from collections import OrderedDict
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings
+from casegraph.similarity.clusters.assignment import depends_on_history
+from casegraph.statistics.backlog import MAX_CHANGED_FACTS
 from casegraph.storage.store.store import CaseStore
+
+if TYPE_CHECKING:
+    from casegraph.graph.facts import Fact
 
 KEPT = 4  # each may hold counts of its own
 
@@ -44,9 +51,35 @@ class Snapshots:
         if sequence > self._store.sequence:
             expected = f"an update up to {self._store.sequence}"
             raise InvalidSettings("as_of", sequence, expected)
-        earlier = CaseStore.open(self._store.folder, self._store.settings, as_of=sequence)
+        earlier = self._undone(sequence) or self._restored(sequence)
         with self._turn:
-            return self._keep(earlier.what_if())
+            return self._keep(earlier)
+
+    def _undone(self, sequence: int) -> CaseBase | None:
+        """The present without the updates since; None if they changed too much, or descriptions.
+
+        Its counts follow those of the present. It equals the state that was, as every state equals
+        the one that is built from its facts; unless clusters depend on history.
+        """
+        now = self.now()
+        was_there: dict[Fact, bool] = {}  # as the first event of a fact since then tells
+        for event in self._store.history(sequence):
+            if event.sign == "=":
+                return None
+            was_there.setdefault(event.fact, event.sign == "-")
+            if len(was_there) > MAX_CHANGED_FACTS:
+                return None
+        if now.state.sequence != self._store.sequence or depends_on_history(now.settings):
+            return None
+        gone = [fact for fact, was in was_there.items() if was]
+        new = [fact for fact, was in was_there.items() if not was]
+        earlier = now.what_if(add=gone, retract=new)
+        return CaseBase.of_state(earlier.state.numbered(sequence))
+
+    def _restored(self, sequence: int) -> CaseBase:
+        """The state after an update, as the store has it."""
+        store = CaseStore.open(self._store.folder, self._store.settings, as_of=sequence)
+        return store.what_if()
 
     def _keep(self, cases: CaseBase) -> CaseBase:
         self._kept[cases.state.sequence] = cases

@@ -1,4 +1,4 @@
-"""The command that serves: serve."""
+"""Commands that serve: serve, mcp."""
 # ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ def serve(
     try:
         from casegraph.service.core import Service
         from casegraph.service.keys import read_keys
-        from casegraph.service.server import check_address
-        from casegraph.service.server import serve as run
+        from casegraph.service.server import Server, check_address
     except ModuleNotFoundError as error:
         message = (
             f"{error.name} is not installed; install the extra: pip install casegraph[service]"
@@ -78,12 +77,47 @@ def serve(
             service.jobs.close()
             return
 
-        def started(address: str) -> None:
-            note(f"{store!r} is at {address} (Ctrl-C ends it)")
-            if is_opened:
-                click.launch(address)
+        server = Server(service, host, port, allow_host)
+        note(f"{store!r} is at {server.address}/ (Ctrl-C ends it)")
+        if is_opened:
+            click.launch(f"{server.address}/")
+        server.run()
 
-        run(service, host, port, also=allow_host, started=started)
+
+@cli.command()
+@click.argument("folder")
+@click.option("--write", is_flag=True, help="Let facts be added and retracted, too.")
+@click.option("--http", is_flag=True, help="Speak over HTTP on this computer instead.")
+@click.option("--port", default=PORT + 1, show_default=True, help="The port, with --http.")
+@click.option("--check", is_flag=True, help="Only say what would be offered.")
+def mcp(folder: str, *, write: bool, http: bool, port: int, check: bool) -> None:
+    """Offer the store in FOLDER to language models, as tools.
+
+    Speaks the Model Context Protocol over standard input and output: give this command to the
+    program that runs the model.
+
+    \b
+    Example:
+        casegraph mcp store --check
+    """
+    from casegraph.storage.store.store import CaseStore
+
+    with CaseStore.open(folder, read_only=not write) as store:
+        if check:
+            click.echo(f"{store!r}, {'to read and to write' if write else 'to read'}")
+            return
+        try:
+            from casegraph.service.tools import server
+        except ModuleNotFoundError as error:
+            message = (
+                f"{error.name} is not installed; install the extra: pip install casegraph[mcp]"
+            )
+            raise CasegraphError(message) from error
+        offered = server(store, writes=write)
+        if http:
+            offered.run("streamable-http", port=port)
+        else:
+            offered.run("stdio")
 
 
 def _bundled(store: CaseStore) -> list[Fact]:

@@ -65,7 +65,7 @@ def _history(service: Service, at: Cursor, limit: int) -> models.History:
             sequence=event.sequence,
             time=event.time.isoformat(),
             sign=event.sign,
-            fact=tuple(event.fact),
+            fact=event.fact,
         )
         for event in events
     ]
@@ -82,13 +82,16 @@ def _history(service: Service, at: Cursor, limit: int) -> models.History:
 @router.get("/events", response_class=StreamingResponse)
 async def events(service: Serving, last_event_id: LastEventId = None) -> StreamingResponse:
     """Changes and jobs as they happen, as server-sent events; with Last-Event-ID, all since."""
-    queue = service.feed.join()
-    sequence = service.store.sequence
-    missed = [feed.hello(sequence)]
-    if last_event_id is not None and last_event_id < sequence:
-        missed = await service.read(lambda: _missed(service, last_event_id, sequence), slow=True)
-    stream = service.feed.stream(queue, missed, sequence)
-    return StreamingResponse(stream, media_type="text/event-stream")
+    service.feed.check_room()
+
+    async def missed() -> tuple[list[feed.Message], int]:
+        sequence = service.store.sequence
+        if last_event_id is None or last_event_id >= sequence:
+            return [feed.hello(sequence)], sequence
+        told = await service.read(lambda: _missed(service, last_event_id, sequence), slow=True)
+        return told, sequence
+
+    return StreamingResponse(service.feed.stream(missed), media_type="text/event-stream")
 
 
 def _missed(service: Service, since: int, sequence: int) -> list[feed.Message]:

@@ -72,8 +72,7 @@ async def entity(
 
     def page(cases: CaseBase) -> models.Entity:
         shown, is_more = looking.entity(cases, entity, at.first, limit, cluster=cluster)
-        following = str(at.next(shown.sequence, limit)) if is_more else None
-        return shown.model_copy(update={"next": following})
+        return at.paged(shown, limit, is_more=is_more)
 
     return await reading(at.sequence, page, slow=cluster)
 
@@ -98,8 +97,7 @@ async def relations(
 
     def page(cases: CaseBase) -> models.Relations:
         shown, is_more = looking.relations(cases, at.first, limit)
-        following = str(at.next(shown.sequence, limit)) if is_more else None
-        return shown.model_copy(update={"next": following})
+        return at.paged(shown, limit, is_more=is_more)
 
     return await reading(at.sequence, page, slow=True)
 
@@ -119,8 +117,7 @@ async def all_clusters(
 
     def page(cases: CaseBase) -> models.Clusters:
         shown, is_more = clusters.clusters(cases, at.first, limit)
-        following = str(at.next(shown.sequence, limit)) if is_more else None
-        return shown.model_copy(update={"next": following})
+        return at.paged(shown, limit, is_more=is_more)
 
     return await reading(at.sequence, page, slow=True)
 
@@ -144,8 +141,7 @@ async def members(
 
     def page(cases: CaseBase) -> models.ClusterMembers:
         shown, is_more = clusters.members(cases, cluster, at.first, limit)
-        following = str(at.next(shown.sequence, limit)) if is_more else None
-        return shown.model_copy(update={"next": following})
+        return at.paged(shown, limit, is_more=is_more)
 
     return await reading(at.sequence, page, slow=True)
 
@@ -155,7 +151,7 @@ async def path_types(
     reading: Reading,
     relation: NameQuery,
     wanted: models.Wanted = "tail",
-    cluster: ClusterNumber | None = None,
+    cluster: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
     top: TopQuery = 20,
     as_of: AsOf = None,
 ) -> models.PathTypes:

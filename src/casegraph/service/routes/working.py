@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Body, Path, Response
 from fastapi.responses import FileResponse
 
 from casegraph.service import models
@@ -13,6 +13,7 @@ from casegraph.service.views.labels import labels_of
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
+JobRequest = Annotated[models.CompleteJob | models.AuditJob, Body(discriminator="kind")]
 JobNumber = Annotated[str, Path(min_length=1, max_length=40)]
 
 
@@ -23,7 +24,7 @@ async def jobs(service: Serving) -> models.Jobs:
 
 
 @router.post("", status_code=202)
-async def start(service: Serving, response: Response, job: models.JobRequest) -> models.Job:
+async def start(service: Serving, response: Response, job: JobRequest) -> models.Job:
     """Propose missing facts (complete), or list doubtful ones (audit)."""
     started = service.jobs.start(job, service.snapshots.now)
     response.headers["Location"] = f"/v1/jobs/{started.job}"

@@ -186,7 +186,7 @@ def _reason(
         more=reason.more,
         precedents=list(reason.precedents[:NAMED]),
         failures=failures,
-        facts=[tuple(fact) for fact in facts],
+        facts=list(facts),
     )
 
 
@@ -254,7 +254,7 @@ def imagined(cases: CaseBase, wanted: models.WhatIf) -> models.Imagined:
         )
     return models.Imagined(
         before=answers(cases, before),
-        after=answers(other, after),
+        after=answers(other, after).model_copy(update={"sequence": cases.state.sequence}),
         moves=list(_moves(before, after)),
         sequence=cases.state.sequence,
     )
@@ -294,7 +294,7 @@ def change_of_mind(
     return models.ChangeOfMind(
         question=_question(given.asked, given.relation, inverse=given.inverse),
         answer=answer(given),
-        facts=[tuple(fact) for fact in change.facts],
+        facts=list(change.facts),
         sentence=change.sentence,
         rank=change.rank,
         rank_then=change.rank_then,

@@ -79,7 +79,7 @@ def _cluster(state: State, number: int, size: int) -> models.Cluster:
 
 def _members(state: State, number: int) -> Ids:
     """The entities of a cluster, the most prominent first."""
-    members = np.flatnonzero(state.clusters.entities == number)
+    members = np.flatnonzero(state.clusters.entities == number).astype(np.int32)
     return members[np.argsort(state.graph.prominence()[members], kind="stable")]
 
 

@@ -78,7 +78,7 @@ def _cluster_of(cases: CaseBase, own: int) -> int | None:
 
 def search(cases: CaseBase, words: str, top: int) -> models.Hits:
     """The entities whose name or label has these words in it."""
-    hits = [_hit(*hit) for hit in cases.search(words, top)]
+    hits = [_hit(*hit) for hit in cases.search(words, top) if hit.facts]
     return models.Hits(hits=hits, sequence=cases.state.sequence)
 
 
@@ -88,7 +88,7 @@ def _hit(name: str, label: str, types: tuple[str, ...], facts: int) -> models.Hi
 
 def relations(cases: CaseBase, first: int, count: int) -> tuple[models.Relations, bool]:
     """A page of the relations, and whether there are more."""
-    all_of_them = cases.state.derived("relations for people", lambda: _all_relations(cases))
+    all_of_them = all_relations(cases)
     page = all_of_them[first : first + count]
     names = [name for one in page for name in (one.relation, one.example[0], one.example[2])]
     shown = models.Relations(
@@ -98,6 +98,11 @@ def relations(cases: CaseBase, first: int, count: int) -> tuple[models.Relations
         labels=labels_of(cases, names),
     )
     return shown, len(all_of_them) > first + count
+
+
+def all_relations(cases: CaseBase) -> list[models.Relation]:
+    """All relations that have facts, those with most facts first."""
+    return cases.state.derived("relations for people", lambda: _all_relations(cases))
 
 
 def _all_relations(cases: CaseBase) -> list[models.Relation]:
@@ -212,7 +217,7 @@ def _lacking(cases: CaseBase, top: int) -> Iterator[models.Suggestion]:
     graph = cases.graph
     prominent = np.argsort(graph.prominence())[:LOOKED_AT]
     taken: set[int] = set()
-    for relation in _all_relations(cases)[:top]:
+    for relation in all_relations(cases)[:top]:
         number = graph.relations.find(relation.relation)
         assert number is not None
         heads = graph.edges(forward(number)).heads
