@@ -51,7 +51,7 @@ class Refused(CasegraphError):
 
 
 def problem(
-    status: HTTPStatus, detail: str, kind: str = "", **more: object
+    status: HTTPStatus, detail: str, kind: str = "", /, **more: object
 ) -> tuple[HTTPStatus, bytes]:
     """A problem as the body of a response, with its status."""
     document: dict[str, Any] = {
@@ -91,7 +91,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _of_bug)
 
 
-def _response(status: HTTPStatus, detail: str, kind: str = "", **more: object) -> Response:
+def _response(status: HTTPStatus, detail: str, kind: str = "", /, **more: object) -> Response:
     _, body = problem(status, detail, kind, **more)
     return Response(body, int(status), headers_of(status), MEDIA_TYPE)
 

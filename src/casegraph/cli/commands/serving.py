@@ -126,5 +126,6 @@ def _bundled(store: CaseStore) -> list[Fact]:
     from casegraph.cli.commands.demo import AT_LENGTH
 
     store.update(add=world.facts())
+    store.tune()  # so that answers have probabilities
     first = {fact.head: fact for fact in reversed(world.questions())}
     return [first[name] for name in AT_LENGTH]

@@ -18,6 +18,7 @@ export function combobox({ name, value = "", placeholder = "", find, choose, isF
   const listId = newId("options");
   const input = element("input", {
     type: "text",
+    size: 1,
     role: "combobox",
     autocomplete: "off",
     autocapitalize: "off",

@@ -7,7 +7,9 @@ const FORMULA = /^[=+\-@\t\r]/;
 
 /** A menu of what can be copied; `shown` gives the question, the answers and the explanation. */
 export function copyMenu(shown) {
-  const item = (words, text) => button(words, () => copied(words, text(shown())), { class: "item" });
+  const item = (words, text) => {
+    return button(words, () => copied(words, text(shown())), { class: "item" });
+  };
   const menu = element(
     "details",
     { class: "menu" },
@@ -64,38 +66,32 @@ export function asJson({ answers, explanation }) {
   return JSON.stringify({ ...answers, explanation }, null, 2);
 }
 
-/** A program that asks the same. */
-export function asPython({ parameters, question, info }) {
+/** A program that asks this service the same. */
+export function asPython({ parameters, question, answer }) {
   const { entity, relation, wanted } = question;
-  const as = parameters.as_of ? `, as_of=${Number(parameters.as_of)}` : ", read_only=True";
-  const names = wanted === "head" ? [relation, entity] : [entity, relation];
   const options = [
+    wanted === "head" ? 'wanted="head"' : null,
+    parameters.as_of ? `as_of=${Number(parameters.as_of)}` : null,
+  ].filter((option) => option !== null);
+  const askOptions = [
+    ...options,
     parameters.known === "exclude" ? 'known="exclude"' : null,
     parameters.type ? `of_type=${quoted(parameters.type)}` : null,
   ].filter((option) => option !== null);
-  const call = wanted === "head" ? "ask_head" : "ask";
-  const given = [...names.map(quoted), ...options].join(", ");
-  const changes = [
-    parameters.with.length ? `add=${facts(parameters.with)}` : null,
-    parameters.without.length ? `retract=${facts(parameters.without)}` : null,
-  ].filter((change) => change !== null);
-  return [
-    "from casegraph import CaseStore",
+  const asked = [quoted(entity), quoted(relation), ...askOptions].join(", ");
+  const why = [quoted(entity), quoted(relation), quoted(answer ?? ""), ...options].join(", ");
+  const lines = [
+    'from casegraph.client import Client, ask, explain  # pip install "casegraph[client]"',
     "",
-    `cases = CaseStore.open(${quoted(info.name)}${as})`,
-    changes.length ? `cases = cases.what_if(${changes.join(", ")})` : null,
-    `answers = cases.${call}(${given})`,
-    "for answer in answers:",
-    "    print(answer.rank, answer.entity, answer.score)",
-    "print(cases.explain(answers[0]).text())",
-    "",
-  ]
-    .filter((line) => line !== null)
-    .join("\n");
-}
-
-function facts(list) {
-  return `[${list.map((fact) => `(${fact.map(quoted).join(", ")})`).join(", ")}]`;
+    `with Client(${quoted(location.origin)}) as client:`,
+    `    for answer in client(ask(${asked})).answers:`,
+    "        print(answer.rank, answer.entity, answer.score)",
+  ];
+  if (answer) {
+    lines.push(`    for reason in client(explain(${why})).reasons:`);
+    lines.push('        print(f"{reason.part:.0%} {reason.sentence}")');
+  }
+  return `${lines.join("\n")}\n`;
 }
 
 /** A text as Python and JSON both write it. */

@@ -1,19 +1,21 @@
 // What if: the same question to a world that is not, and what would change its mind.
 
-import { post } from "../api.js";
+import { post, update } from "../api.js";
 import { change, go, here } from "../address.js";
-import { update } from "../api.js";
 import { button, element, fill, joined } from "../dom.js";
-import { label, learn, named, number } from "../names.js";
-import { questionText } from "../wording.js";
+import { counted, learn, named, number } from "../names.js";
 import { toast } from "../toasts.js";
 import { doubt, factSentence, isSame, wish } from "./fact.js";
 import { worthOf } from "./answers.js";
 
 const TOP = 10;
 
-/** Show the answers before and after the facts that the address doubts or wishes. */
-export async function showImagined(node, question, parameters, signal) {
+/**
+ * Show the answers before and after the facts that the address doubts or wishes.
+ *
+ * answer  the one that is looked at
+ */
+export async function showImagined(node, question, answer, parameters, signal) {
   const { without, with: wished } = parameters;
   node.hidden = !without.length && !wished.length;
   if (node.hidden) return;
@@ -30,7 +32,15 @@ export async function showImagined(node, question, parameters, signal) {
     const imagined = await post("what-if", body, signal);
     learn(imagined.before);
     learn(imagined.after);
-    fill(node, headline(without, wished), verdict(imagined), table(imagined), actions(parameters));
+    const changed = imagined.moves.filter((move) => isChanged(imagined, move));
+    fill(
+      node,
+      headline(without, wished),
+      verdict(imagined, answer),
+      changed.length ? table(imagined, changed) : null,
+      rest(imagined.moves.length - changed.length),
+      actions(parameters),
+    );
   } catch (problem) {
     if (problem.name === "AbortError") throw problem;
     fill(node, headline(without, wished), element("p", { class: "bad" }, problem.message));
@@ -56,23 +66,50 @@ function clause(words, list, fact) {
   return element("span", { class: "clause" }, words, button("×", dropped, attributes));
 }
 
-/** The outcome as a sentence. */
-function verdict({ before, after }) {
-  const was = before.answers[0]?.entity;
-  const is = after.answers[0]?.entity;
-  if (is === undefined) {
-    return element("p", {}, "There would be no answer. ", after.note);
-  }
-  if (is === was) return element("p", {}, named(is), " would still come first.");
-  return element("p", {}, element("b", {}, named(is)), " would come first, not ", named(was), ".");
+/** The outcome as sentences: what becomes of the answer that is looked at, and who comes first. */
+function verdict({ before, after }, answer) {
+  const was = find(before, answer);
+  const is = find(after, answer);
+  const first = after.answers[0]?.entity;
+  const isOther = first !== undefined && first !== before.answers[0]?.entity;
+  return element(
+    "p",
+    { class: "verdict" },
+    first === undefined ? ["There would be no answer. ", after.note] : fate(answer, was, is),
+    isOther && first !== answer ? [" ", named(first), " would come first."] : null,
+  );
 }
 
-function table({ before, after, moves }) {
-  const earlier = new Map(before.answers.map((answer) => [answer.entity, answer]));
-  const later = new Map(after.answers.map((answer) => [answer.entity, answer]));
+function fate(answer, was, is) {
+  const who = element("b", {}, named(answer));
+  if (!was && !is) return [who, " would not be among the first, as it is not now."];
+  if (!is) return [who, " would no longer be among the first."];
+  if (!was) return [who, ` would come in at rank ${is.rank}.`];
+  const worths = `${worthOf(was)} to ${worthOf(is)}`;
+  const worth = worthOf(was) === worthOf(is) ? "" : `, from ${worths}`;
+  if (is.rank === was.rank) return [who, ` would stay at rank ${is.rank}${worth}.`];
+  const way = is.rank < was.rank ? "rise" : "fall";
+  return [who, ` would ${way} from rank ${was.rank} to rank ${is.rank}${worth}.`];
+}
+
+function find({ answers }, entity) {
+  return answers.find((answer) => answer.entity === entity);
+}
+
+function isChanged({ before, after }, move) {
+  if (move.before !== move.after) return true;
+  return worthOf(find(before, move.entity)) !== worthOf(find(after, move.entity));
+}
+
+function rest(count) {
+  if (!count) return null;
+  return element("p", { class: "soft" }, `${counted(count, "answer")} would stay as they are.`);
+}
+
+function table({ before, after }, moves) {
   const rows = moves.map((move) => {
-    const was = earlier.get(move.entity);
-    const is = later.get(move.entity);
+    const was = find(before, move.entity);
+    const is = find(after, move.entity);
     return element(
       "tr",
       { class: kindOf(move) },
@@ -106,13 +143,17 @@ function cell(value) {
 }
 
 function kindOf(move) {
-  if (move.before === move.after) return null;
+  if (move.before === move.after) {
+    return move.score_after < move.score_before ? "falls" : "rises";
+  }
   const isUp = move.after !== null && (move.before === null || move.after < move.before);
   return isUp ? "rises" : "falls";
 }
 
 function signOf(move) {
-  return { rises: "▲", falls: "▼" }[kindOf(move)] ?? "=";
+  const isSameRank = move.before === move.after;
+  const signs = isSameRank ? { rises: "＋", falls: "−" } : { rises: "▲", falls: "▼" };
+  return signs[kindOf(move)];
 }
 
 function actions(parameters) {
@@ -169,11 +210,11 @@ function mindShown(mind) {
     ? [named(mind.instead), " would come first instead of ", named(mind.answer.entity), "."]
     : ["there would be no answer."];
   const facts = mind.facts.map((fact) => element("li", {}, factSentence(fact)));
-  const smallest = mind.is_smallest ? "no smaller set of them does it" : "there may be a smaller set";
+  const smallest = mind.is_smallest ? "no smaller set does it" : "there may be a smaller set";
   return element(
     "div",
     { class: "mind-found" },
-    element("p", {}, facts.length === 1 ? "Without this fact" : `Without these ${facts.length} facts`),
+    element("p", {}, facts.length === 1 ? "Without this fact" : "Without these facts"),
     element("ul", {}, facts),
     element("p", {}, then),
     element("small", {}, `${smallest}; ${tried}`),
@@ -185,9 +226,4 @@ function imagineWithout(facts) {
   const { view, parameters } = here();
   go(view, { ...parameters, without: facts, with: [] });
   document.getElementById("imagined")?.scrollIntoView({ block: "nearest" });
-}
-
-/** The question as text, for a title. */
-export function titleOf(question, type) {
-  return questionText(question, label, type);
 }

@@ -11,7 +11,7 @@ const ARCH = 46; // room above for the predicted edge
 const EDGE_PADDING = 30; // around the words of an edge
 const MARGIN = 4;
 const TIP = 7;
-const GOAL = "goal";
+export const GOAL = "goal";
 
 /**
  * Paths as one drawing, with the edge that they speak for: dashed, unless it is a fact.
@@ -35,12 +35,12 @@ export function drawPaths(paths, predicted) {
   );
 }
 
-function keyOf(column, entity) {
+export function keyOf(column, entity) {
   return `${column} ${entity}`;
 }
 
 /** The nodes of all paths by key: each entity once in a column, the answer in the last one. */
-function nodesOf(paths) {
+export function nodesOf(paths) {
   const nodes = new Map();
   const last = Math.max(...paths.map((path) => path.steps.length));
   for (const path of paths) {
@@ -57,7 +57,7 @@ function nodesOf(paths) {
 }
 
 /** The edges of all paths, each once. */
-function edgesOf(paths) {
+export function edgesOf(paths) {
   const edges = new Map();
   for (const path of paths) {
     for (const [number, step] of path.steps.entries()) {
@@ -71,13 +71,19 @@ function edgesOf(paths) {
   return edges;
 }
 
-/** Give every node its place; returns the size of the drawing. */
-function place(nodes, edges) {
+/** The nodes of each column. */
+export function columnsOf(nodes) {
   const columns = [];
   for (const node of nodes.values()) {
     columns[node.column] ??= [];
     columns[node.column].push(node);
   }
+  return columns;
+}
+
+/** Give every node its place; returns the size of the drawing. */
+function place(nodes, edges) {
+  const columns = columnsOf(nodes);
   const gaps = columns.map(() => LEAST_GAP);
   for (const edge of edges.values()) {
     const { column } = nodes.get(edge.from);

@@ -4,6 +4,7 @@ import { change, here, toQuestion } from "../address.js";
 import { retract } from "../changing.js";
 import { button, element, joined, newId } from "../dom.js";
 import { entityLink, named, number, percent } from "../names.js";
+import { drawDescent } from "./descent.js";
 import { doubt, factSentence } from "./fact.js";
 import { drawPaths } from "./paths.js";
 
@@ -180,11 +181,11 @@ function imagine(fact) {
 }
 
 /** The paths of all reasons as one drawing: those of the largest reasons first. */
-export function overallDrawing(explanation, most = 4) {
+export function overallDrawing(explanation, most = 3) {
   const reasons = explanation.reasons.toSorted((one, other) => other.part - one.part);
   const paths = reasons.flatMap((reason) => reason.paths).slice(0, most);
   if (!paths.length) return null;
-  return drawPaths(paths, { ...explanation.question, known: explanation.answer.known });
+  return drawDescent(paths, { ...explanation.question, known: explanation.answer.known });
 }
 
 /** Names of the ways in which reasons are found, for a summary. */

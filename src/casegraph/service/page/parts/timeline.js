@@ -3,7 +3,7 @@
 import { get } from "../api.js";
 import { change } from "../address.js";
 import { button, element, fill } from "../dom.js";
-import { counted, learn, number } from "../names.js";
+import { learn, number } from "../names.js";
 import { factSentence } from "./fact.js";
 
 const SHOWN = 3; // events of an update
@@ -72,9 +72,4 @@ export async function showMoment(node, asOf, signal) {
 
 function factShown(event) {
   return [event.sign === "=" ? event.fact.join(" · ") : factSentence(event.fact), "; "];
-}
-
-/** How many facts there are, for the head of the page. */
-export function sizeOf(info) {
-  return `${counted(info.facts, "fact")} · update ${number(info.sequence)}`;
 }
