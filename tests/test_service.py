@@ -99,14 +99,15 @@ def test_an_explanation_has_sentences_paths_precedents_failures_and_facts(
 
 def test_what_if_shows_ranks_before_and_after_and_writes_nothing(served: Live) -> None:
     before = served.get("/v1/info")["sequence"]
-    body = {"question": QUESTION, "retract": [ULM], "known": "exclude"}
+    question = {"entity": "John von Neumann", "relation": "died in"}
+    works_at = ["John von Neumann", "works at", "Institute for Advanced Study"]
+    body = {"question": question, "retract": [works_at], "known": "exclude"}
     found = served.post("/v1/what-if", body)
-    assert found["before"]["answers"][0]["entity"] == "Germany"
-    first = found["after"]["answers"][0]["entity"]
-    assert first != "Germany"
+    assert found["before"]["answers"][0]["entity"] == "Princeton"
+    assert found["after"]["answers"][0]["entity"] == "Berlin"
     moved = {one["entity"]: one for one in found["moves"]}
-    assert moved[first]["after"] == 1
-    assert moved["Germany"]["before"] == 1
+    assert (moved["Berlin"]["before"], moved["Berlin"]["after"]) == (2, 1)
+    assert moved["Princeton"]["before"] == 1
     assert served.get("/v1/info")["sequence"] == before
     alone = {"question": QUESTION, "retract": ["Albert Einstein"]}
     assert served.post("/v1/what-if", alone)["after"]["answers"] == []

@@ -155,8 +155,11 @@ def test_the_smallest_set_is_found_and_no_smaller_one_would_do(
 def test_a_budget_that_does_not_suffice_is_said(cases: CaseBase) -> None:
     answer = cases.ask("Albert Einstein", "citizen of", known="exclude")[0]
     found = cases.change_of_mind(answer, budget=1)
-    assert found.tried <= 1
-    assert found.facts or not found.is_smallest
+    assert found.tried == 2
+    assert not found.is_smallest
+    then = cases.what_if(retract=found.facts)
+    rank = place(then, answer, {"Switzerland", "United States"})
+    assert bool(found.facts) == (rank != 1)
     with pytest.raises(InvalidSettings):
         cases.change_of_mind(answer, most=4)
 
@@ -172,13 +175,12 @@ def test_the_answer_that_was_shown_changes_with_the_facts_that_are_named(cases: 
 
 
 def test_ask_goes_with_and_without_facts() -> None:
-    question = ["ask", "world", "Albert Einstein", "citizen of", "--known", "exclude", "--top", "1"]
-    without = ["--without", *EINSTEIN]
-    assert records(*question)[0]["entity"] == "Germany"
-    first = records(*question, *without)[0]["entity"]
-    assert first != "Germany"
-    born_again = ["--with", "Albert Einstein", "born in", "Munich"]
-    assert records(*question, *without, *born_again)[0]["entity"] == "Germany"
+    question = ["ask", "world", "John von Neumann", "died in", "--known", "exclude", "--top", "1"]
+    works_at = ["John von Neumann", "works at", "Institute for Advanced Study"]
+    without = ["--without", *works_at]
+    assert records(*question)[0]["entity"] == "Princeton"
+    assert records(*question, *without)[0]["entity"] == "Berlin"
+    assert records(*question, *without, "--with", *works_at)[0]["entity"] == "Princeton"
     never = ["--without", "Albert Einstein", "born in", "Bonn"]
     assert_refused(run(*question, *never), "(Albert Einstein, born in, Bonn) is no fact here")
 

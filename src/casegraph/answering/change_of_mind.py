@@ -4,7 +4,8 @@ What would change its mind: the fewest facts without which an answer would lose 
 Among the facts that the reasons for the answer rest on (see `support`), all single facts are tried,
 then all pairs, then all triples: each set is taken out of the graph, and the question is asked
 again of the graph that is left. So a set that is found has been seen to work, and no smaller one
-does. Facts that come nearest to it alone are tried together first.
+does. Facts that come nearest to it alone are tried together first; and if not all sets can be
+tried, those that come nearest of all are tried last.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from casegraph.answering.query import answers
 from casegraph.answering.support import facts_behind
 from casegraph.graph.arrays import ids
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
+from casegraph.graph.facts import Fact
 from casegraph.running import Show, quiet
 from casegraph.similarity.profiles import NONE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from casegraph.answering.results import Answer
     from casegraph.answering.state import State
-    from casegraph.graph.facts import Fact
     from casegraph.graph.graph import Query
 
+Facts = tuple[Fact, ...]
 MOST_FACTS = 3  # in a set
 BUDGET = 500  # sets that are tried
 
@@ -112,7 +116,7 @@ def change_of_mind(
 ) -> ChangeOfMind:
     """Find the smallest set of up to `most` facts without which an answer loses its place.
 
-    budget  how many sets may be tried
+    budget  how many sets may be tried; then one more is, of the facts that come nearest alone
     """
     asked = _asked(state, query, answer)
     now = _standing(state, asked, deep=len(state.graph.entities))
@@ -121,23 +125,37 @@ def change_of_mind(
     behind = () if found_entity is None else facts_behind(state, query, found_entity)
     facts = list(islice(behind, budget + 1))
 
+    def outcome(chosen: Facts, then: _Standing, *, is_smallest: bool) -> ChangeOfMind:
+        considered = len(facts)
+        return ChangeOfMind(
+            answer, chosen, rank, then.rank, then.first, is_smallest, considered, tried
+        )
+
     tried = 0
     leads: dict[Fact, float] = {}
     for size in range(1, most + 1):
-        for chosen in combinations(facts, size):
-            if tried == budget:
-                return ChangeOfMind(answer, (), rank, rank, now.first, False, len(facts), tried)
+        for chosen in _strongest_first(facts, size):
+            is_last = tried == budget
+            if is_last:
+                chosen = tuple(facts[:most])  # noqa: PLW2901
             tried += 1
-            show("imagining", tried, budget)
+            show("imagining", min(tried, budget), budget)
             then = _standing(state.imagined(retract=chosen), asked, deep=rank)
             if then.rank is None or then.rank > rank:
-                return ChangeOfMind(
-                    answer, chosen, rank, then.rank, then.first, True, len(facts), tried
-                )
+                return outcome(chosen, then, is_smallest=not is_last)
+            if is_last:
+                return outcome((), now, is_smallest=False)
             if size == 1:
                 leads[chosen[0]] = then.lead
         facts.sort(key=leads.__getitem__)
-    return ChangeOfMind(answer, (), rank, rank, now.first, True, len(facts), tried)
+    return outcome((), now, is_smallest=True)
+
+
+def _strongest_first(facts: list[Fact], size: int) -> Iterator[Facts]:
+    """All sets of this size, those first that are made of the first facts alone."""
+    for last in range(size - 1, len(facts)):
+        for others in combinations(facts[:last], size - 1):
+            yield (*others, facts[last])
 
 
 def _asked(state: State, query: Query, answer: Answer) -> _Asked:

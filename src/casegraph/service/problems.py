@@ -51,11 +51,11 @@ class Refused(CasegraphError):
 
 
 def problem(
-    status: HTTPStatus, detail: str, kind: str = "", /, **more: object
+    status: HTTPStatus, detail: str, urn: str = "", **more: object
 ) -> tuple[HTTPStatus, bytes]:
     """A problem as the body of a response, with its status."""
     document: dict[str, Any] = {
-        "type": f"urn:casegraph:{kind}" if kind else "about:blank",
+        "type": f"urn:casegraph:{urn}" if urn else "about:blank",
         "title": status.phrase,
         "status": int(status),
         "detail": detail,
@@ -91,12 +91,12 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _of_bug)
 
 
-def _response(status: HTTPStatus, detail: str, kind: str = "", /, **more: object) -> Response:
-    _, body = problem(status, detail, kind, **more)
+def _response(status: HTTPStatus, detail: str, urn: str = "", **more: object) -> Response:
+    _, body = problem(status, detail, urn, **more)
     return Response(body, int(status), headers_of(status), MEDIA_TYPE)
 
 
-def _of_casegraph(_: Request, error: Exception) -> Response:
+async def _of_casegraph(_: Request, error: Exception) -> Response:
     assert isinstance(error, CasegraphError)
     more: dict[str, object] = {}
     if isinstance(error, UnknownName):
@@ -106,7 +106,7 @@ def _of_casegraph(_: Request, error: Exception) -> Response:
     return _response(status_of(error), str(error), _dashed(type(error).__name__), **more)
 
 
-def _of_validation(_: Request, error: Exception) -> Response:
+async def _of_validation(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     wrong = []
     for found in error.errors()[:10]:
@@ -116,7 +116,7 @@ def _of_validation(_: Request, error: Exception) -> Response:
     return _response(HTTPStatus.UNPROCESSABLE_ENTITY, first, "malformed-request", errors=wrong)
 
 
-def _of_http(_: Request, error: Exception) -> Response:
+async def _of_http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     status = HTTPStatus(error.status_code)
     response = _response(status, str(error.detail))
@@ -124,7 +124,7 @@ def _of_http(_: Request, error: Exception) -> Response:
     return response
 
 
-def _of_bug(_: Request, __: Exception) -> Response:
+async def _of_bug(_: Request, __: Exception) -> Response:
     """A bug: its traceback is in the log of the server, and nothing of it in the response."""
     detail = "something went wrong in the service; its log has the details"
     return _response(HTTPStatus.INTERNAL_SERVER_ERROR, detail)

@@ -56,7 +56,7 @@ class Reader:
         return found
 
 
-def not_modified(_: Request, error: Exception) -> Response:
+async def not_modified(_: Request, error: Exception) -> Response:
     """The response to a client that has what it asks for."""
     assert isinstance(error, NotModified)
     return Response(status_code=304, headers={"ETag": error.tag})

@@ -5,17 +5,22 @@ What a tool returns is what the route of the same name returns over HTTP. Facts 
 retracted only if that was allowed when the server was started.
 """
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 from casegraph import __version__
 from casegraph.casebase import CaseBase
+from casegraph.errors import CasegraphError
 from casegraph.graph.facts import Fact
 from casegraph.service import models
 from casegraph.service.views import asking, looking
 from casegraph.storage.store.store import CaseStore
 
+M = TypeVar("M", bound=models.Model)
 READING = ("ask", "explain", "similar", "search", "relations", "describe", "what_if")
 WRITING = ("add", "retract")
 MOST = 100  # rows of a result: a model reads them all
@@ -124,8 +129,21 @@ def server(store: CaseStore, *, writes: bool = False) -> Any:  # noqa: ANN401  (
     serving = MCPServer("casegraph", version=__version__, instructions=INSTRUCTIONS)
     offered = [*READING, *WRITING] if writes else READING
     for name in offered:
-        serving.add_tool(getattr(tools, name), structured_output=True)
+        serving.add_tool(_telling(getattr(tools, name)), structured_output=True)
     return serving
+
+
+def _telling(tool: Callable[..., M]) -> Callable[..., M]:
+    """The same tool, whose errors of ours are told to the model; of others it hears nothing."""
+
+    @wraps(tool)
+    def telling(**arguments: Any) -> M:  # noqa: ANN401
+        try:
+            return tool(**arguments)
+        except CasegraphError as error:
+            raise ToolError(str(error)) from error
+
+    return telling
 
 
 def _bounded(top: int) -> int:

@@ -73,7 +73,7 @@ def ask(
     Example:
         casegraph ask world "John von Neumann" "died in" --known exclude --top 3
         casegraph ask world --questions questions.tsv --top 1
-        casegraph ask world "Albert Einstein" "citizen of" --without "Albert Einstein" "born in" Ulm
+        casegraph ask world "Albert Einstein" "citizen of" --without Germany capital Berlin
     """
     from casegraph.cli.sources import case_base
 
