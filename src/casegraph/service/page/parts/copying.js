@@ -75,7 +75,7 @@ export function asPython({ parameters, question, answer }) {
   ].filter((option) => option !== null);
   const askOptions = [
     ...options,
-    parameters.known === "exclude" ? 'known="exclude"' : null,
+    parameters.known === "mark" ? null : 'known="exclude"',
     parameters.type ? `of_type=${quoted(parameters.type)}` : null,
   ].filter((option) => option !== null);
   const asked = [quoted(entity), quoted(relation), ...askOptions].join(", ");
@@ -103,7 +103,7 @@ function quoted(text) {
 export function asCommand({ parameters, question, info }) {
   const words = ["casegraph", "ask", info.name, question.entity, question.relation];
   if (question.wanted === "head") words.push("--head");
-  if (parameters.known === "exclude") words.push("--known", "exclude");
+  if (parameters.known !== "mark") words.push("--known", "exclude");
   if (parameters.type) words.push("--type", parameters.type);
   for (const fact of parameters.without) words.push("--without", ...fact);
   for (const fact of parameters.with) words.push("--with", ...fact);

@@ -15,15 +15,18 @@ const PADDING = 20;
 /** Paths as one drawing; `predicted` is {relation, wanted, known}. */
 export function drawDescent(paths, predicted) {
   const nodes = nodesOf(paths);
+  const edges = [...edgesOf(paths).values()];
   const rows = columnsOf(nodes);
   place(rows);
+  spread(edges, nodes, "from", "to");
+  spread(edges, nodes, "to", "from");
   const start = nodes.get(keyOf(0, paths[0].entities[0]));
   const goal = nodes.get(GOAL);
   return drawing(
     `${counted(paths.length, "path")} from ${label(start.entity)} to ${label(goal.entity)}`,
     WIDTH,
     (rows.length - 1) * ROW + HEIGHT + 4,
-    [...edgesOf(paths).values()].map((edge) => drawEdge(edge, nodes, rows)),
+    edges.map((edge) => drawEdge(edge, nodes, rows)),
     drawSide(start, goal, predicted),
     [...nodes.values()].map(drawNode),
   );
@@ -43,11 +46,24 @@ function place(rows) {
   }
 }
 
+/** Let the edges at one end of each node stand beside each other, in the order of their others. */
+function spread(edges, nodes, end, other) {
+  const middle = (node) => node.x + node.width / 2;
+  for (const [key, node] of nodes) {
+    const own = edges.filter((edge) => edge[end] === key);
+    own.sort((one, two) => middle(nodes.get(one[other])) - middle(nodes.get(two[other])));
+    for (const [place, edge] of own.entries()) {
+      const part = (place + 1) / (own.length + 1) - 0.5;
+      edge[`${end}X`] = middle(node) + part * (node.width - 16);
+    }
+  }
+}
+
 function drawEdge(edge, nodes, rows) {
   const from = nodes.get(edge.from);
   const to = nodes.get(edge.to);
-  const x1 = from.x + from.width / 2;
-  const x2 = to.x + to.width / 2;
+  const x1 = edge.fromX;
+  const x2 = edge.toX;
   const y1 = from.y + HEIGHT / 2 + (edge.isBack ? TIP : 0);
   const y2 = to.y - HEIGHT / 2 - (edge.isBack ? 0 : TIP);
   const bend = (y2 - y1) / 2;

@@ -24,7 +24,7 @@ export async function showImagined(node, question, answer, parameters, signal) {
     add: wished,
     retract: without,
     top: TOP,
-    known: parameters.known === "exclude" ? "exclude" : "mark",
+    known: parameters.known === "mark" ? "mark" : "exclude",
     as_of: parameters.as_of ? Number(parameters.as_of) : null,
   };
   fill(node, headline(without, wished), element("p", { class: "soft" }, "Asking that world …"));

@@ -13,7 +13,7 @@ export async function problemShown(problem, parameters) {
   return element(
     "div",
     { class: "notice bad", role: "alert" },
-    element("p", {}, sentence(problem.message)),
+    element("p", {}, sentence(meant.length ? withoutHint(problem.message) : problem.message)),
     meant.length
       ? element("p", { class: "row" }, "Did you mean ", meant.map((one) => choice(field, one)), "?")
       : null,
@@ -22,7 +22,13 @@ export async function problemShown(problem, parameters) {
 }
 
 function sentence(text) {
-  return `${text[0].toUpperCase()}${text.slice(1)}.`;
+  const end = /[.?!]$/.test(text) ? "" : ".";
+  return `${text[0].toUpperCase()}${text.slice(1)}${end}`;
+}
+
+/** The message without the names that it offers: there are buttons for them. */
+function withoutHint(message) {
+  return message.replace(/; did you mean .*$/s, "");
 }
 
 function choice(field, name) {

@@ -1,11 +1,11 @@
 // The main view: a question, what answers it, why, and like whom.
 
 import { get } from "../api.js";
-import { change, toQuestion } from "../address.js";
-import { info, relations, types } from "../catalogue.js";
+import { change, to, toQuestion } from "../address.js";
+import { info, profile, relations, types } from "../catalogue.js";
 import { add, retract } from "../changing.js";
-import { button, element, fill } from "../dom.js";
-import { counted, label, learn, named, percent } from "../names.js";
+import { button, element, fill, joined } from "../dom.js";
+import { counted, label, learn, named, number, percent } from "../names.js";
 import { questionText } from "../wording.js";
 import { answerForm } from "../parts/adding.js";
 import { neighboursShown } from "../parts/alike.js";
@@ -20,6 +20,8 @@ import { overallDrawing, reasonsShown, summaryOf } from "../parts/reasons.js";
 import { showMoment, timeline } from "../parts/timeline.js";
 
 const TOP = 10;
+const KNOWN_SHOWN = 12;
+const MOST_KNOWN = 200; // answers that are looked through for known ones
 
 /** The view; it lives as long as questions are asked, so that answers can be seen to move. */
 export function askView() {
@@ -86,7 +88,7 @@ export function askView() {
     showAnswers(columns.answers, found, answer, before?.found ?? null);
     const isAgain = shownLast?.key === key && !before;
     if (!isAgain) shownLast = { key, found };
-    fill(columns.none, noneShown(found));
+    fill(columns.none, noneShown(found), await knownShown(parameters, found, answer, signal));
     fill(columns.form, answerForm(found.question, asOf));
     fill(parts.controls, await controls(named, about, () => state));
     const state = { parameters, question: found.question, answers: found, answer, info: about };
@@ -194,7 +196,7 @@ function askedFor(parameters) {
   return {
     ...questionOf(parameters),
     top: TOP,
-    known: parameters.known === "exclude" ? "exclude" : "mark",
+    known: parameters.known === "mark" ? "mark" : "exclude",
     of_type: parameters.type,
     as_of: parameters.as_of,
   };
@@ -230,11 +232,11 @@ async function typeWanted({ relation, wanted }, asOf) {
 }
 
 async function controls(parameters, about, shown = null) {
-  const isNew = parameters.known === "exclude";
-  const toggle = () => change({ known: isNew ? null : "exclude" });
+  const isMarked = parameters.known === "mark";
+  const toggle = () => change({ known: isMarked ? null : "mark" });
   return [
     button("⇄ The other way round", () => swapped(parameters)),
-    button("Only new answers", toggle, { "aria-pressed": String(isNew) }),
+    button("Rank known answers, too", toggle, { "aria-pressed": String(isMarked) }),
     await typeChoice(parameters),
     timeline(about, parameters.as_of),
     shown ? copyMenu(shown) : null,
@@ -273,6 +275,29 @@ function noneShown(found) {
     notes.push(element("p", { class: "soft small" }, "Some evidence was left out to be quick."));
   }
   return notes;
+}
+
+/** The answers that are facts already, where they are not in the list. */
+async function knownShown(parameters, found, answer, signal) {
+  if (parameters.known === "mark") return null;
+  const { entity, relation, wanted } = found.question;
+  const own = await profile(entity, parameters.as_of);
+  const isOwn = (one) => one.relation === relation && one.inverse === (wanted === "head");
+  const count = own.profile.find(isOwn)?.count ?? 0;
+  if (!count) return null;
+  const top = Math.min(count + TOP, MOST_KNOWN);
+  const asked = { ...askedFor(parameters), known: "mark", top };
+  const marked = learn(await get("ask", asked, signal));
+  const known = marked.answers.filter((one) => one.known);
+  const links = known.slice(0, KNOWN_SHOWN).map((one) => {
+    const address = to("ask", { ...parameters, answer: one.entity });
+    const isShown = one.entity === answer ? "true" : null;
+    return element("a", { href: address, "aria-current": isShown }, named(one.entity));
+  });
+  const rest = count - links.length;
+  const more = rest > 0 ? ` and ${number(rest)} more` : null;
+  const title = element("span", { class: "title" }, "Known already");
+  return element("p", { class: "known-already" }, title, joined(links, ", "), more);
 }
 
 /** What the answer says, how sure that is, and a way to make it so. */
