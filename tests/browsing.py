@@ -1,4 +1,4 @@
-"""A real browser, Debian's Chromium by Playwright; tests that need it are skipped where it is not."""
+"""A real browser, Chromium by Playwright; tests that need it are skipped where it is not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE = 30_000  # milliseconds: generous, since nothing is measured
+PATIENCE = 6_000
 EXPECTED = "the server responded with a status of 4"  # a refusal that a test asks for
 
 

@@ -96,7 +96,7 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
 
 def test_every_module_that_is_imported_is_there() -> None:
     for path in SCRIPTS:
-        for name in re.findall(r"(?:from|import\()\s*\"([^\"]+)\"", path.read_text("utf-8")):
+        for name in re.findall(r"(?:\} from |import\()\"([^\"]+)\"", path.read_text("utf-8")):
             assert (path.parent / name).resolve() in SCRIPTS, f"{path.name} imports {name}"
 
 
@@ -174,7 +174,7 @@ def test_a_question_is_asked_both_ways_by_typing(shown: Window) -> None:
     shown.press("⇄ The other way round")
     shown.wait_for("is citizen of", ".claim")
     assert "wanted=head" in page.url
-    assert page.title() == "What is citizen of Germany? – casegraph"
+    page.wait_for_function("() => document.title === 'What is citizen of Germany? – casegraph'")
 
 
 def test_a_reason_opens_into_paths_with_the_predicted_edge_dashed(shown: Window) -> None:
@@ -187,7 +187,7 @@ def test_a_reason_opens_into_paths_with_the_predicted_edge_dashed(shown: Window)
     second.locator(".head").click()
     drawing = second.locator("svg")
     drawing.wait_for()
-    names = drawing.locator(".node text").all_inner_texts()
+    names = drawing.locator(".node text").all_text_contents()
     assert names[0] == "Albert Einstein"
     assert "Germany" in names
     assert "Berlin" in names
@@ -258,7 +258,7 @@ def test_a_fact_that_is_added_moves_the_ranking_in_every_window(
         for opened in (one, other):
             opened.page.locator(".answers li", has_text="Germany").wait_for()
             assert opened.answers() == before
-        assert "update 4" in other.page.locator("#store").inner_text() or own.service.store.sequence
+        assert "update 3" in other.page.locator("#store").inner_text()
 
 
 def test_a_fact_is_retracted_in_place_and_the_slider_goes_back(browser: Browser, own: Live) -> None:
@@ -341,8 +341,8 @@ def test_a_file_is_dropped_on_the_empty_page_built_and_asked(
         opened.wait_for("This graph is empty")
         page.locator("#file").set_input_files(table)
         opened.wait_for("cities.csv")
-        page.get_by_label("head", exact=True).select_option("person")
-        page.get_by_label("tail", exact=True).select_option("place")
+        page.locator("label", has_text="head").locator("select").select_option("person")
+        page.locator("label", has_text="tail").locator("select").select_option("place")
         opened.wait_for("1 row without a whole fact")
         assert "3 relations found" in page.locator("main").inner_text().lower()
         page.get_by_role("button", name=re.compile(r"^Add \d+ facts$")).click()
@@ -422,7 +422,7 @@ def test_hostile_names_are_only_names(browser: Browser, tmp_path: Path) -> None:
                 opened.go("ask", entity=name, relation="kind")
                 opened.page.locator(".answers li").first.wait_for()
             opened.go("ask", entity="Hub", relation="has")
-            opened.page.locator(".answers li, .notice").first.wait_for()
+            opened.page.locator(".what").wait_for()
             for view in ("overview", "relations", "clusters", "add", "ask"):
                 opened.go(view)
             opened.go("relation", relation=HOSTILE[0])
@@ -518,7 +518,7 @@ def test_a_key_is_asked_for_where_one_is_needed(browser: Browser, tmp_path: Path
         page.get_by_label("key", exact=True).fill(WRITE_KEY)
         opened.press("Use it")
         page.locator(".known-already", has_text="Germany").wait_for()
-        assert READ_KEY.split()[0] not in page.url
+        assert "key" not in page.url
 
 
 @pytest.mark.parametrize("width", [360, 1360])

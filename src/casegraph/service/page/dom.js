@@ -49,6 +49,21 @@ export function joined(children, between) {
   return children.flatMap((child, place) => (place ? [between, child] : [child]));
 }
 
+/** Replace what is in an element; what had the focus has it again, if it is still there. */
+export function refill(node, ...children) {
+  const focused = node.contains(document.activeElement) ? document.activeElement : null;
+  const words = focused && wordsOf(focused);
+  fill(node, ...children);
+  if (!focused) return;
+  const alike = [...node.querySelectorAll(focused.tagName)];
+  alike.find((one) => wordsOf(one) === words)?.focus({ preventScroll: true });
+}
+
+/** What tells an element from others of its kind. */
+function wordsOf(node) {
+  return node.dataset.key ?? node.getAttribute("aria-label") ?? node.textContent;
+}
+
 let lastId = 0;
 
 /** An id that no other element has. */

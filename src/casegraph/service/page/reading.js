@@ -54,7 +54,7 @@ function delimitedTable(text) {
   const lines = separator === "\t" ? plainRows(clean) : quotedRows(clean, separator);
   const rows = lines.filter((row) => row.some((cell) => cell.trim() !== ""));
   const width = Math.max(0, ...rows.slice(0, 100).map((row) => row.length));
-  const hasHeader = rows.length > 1 && looksLikeHeader(rows[0]);
+  const hasHeader = rows.length > 1 && looksLikeHeader(rows);
   const columns = hasHeader
     ? rows[0].map((cell) => cell.trim())
     : Array.from({ length: width }, (_, place) => `column ${place + 1}`);
@@ -100,8 +100,13 @@ function quotedRows(text, separator) {
   return rows;
 }
 
-function looksLikeHeader(row) {
-  return row.filter((cell) => roleOf(cell) !== null).length >= 2;
+/** Two names of columns that we know, or one that no other row has in its place. */
+function looksLikeHeader([first, ...rest]) {
+  const places = [...first.keys()].filter((place) => roleOf(first[place]) !== null);
+  if (places.length !== 1) return places.length > 1;
+  const [place] = places;
+  const isWord = first[place].trim().length > 2;
+  return isWord && !rest.some((row) => row[place] === first[place]);
 }
 
 function roleOf(column) {
@@ -110,18 +115,20 @@ function roleOf(column) {
   return found ? found[0] : null;
 }
 
-/** Which columns hold heads, relations and tails: by their names, or else the first three. */
+/** Which columns hold heads, relations and tails: by their names, the rest in their order. */
 export function rolesOf({ columns }) {
-  const byName = { head: -1, relation: -1, tail: -1 };
+  const roles = { head: -1, relation: -1, tail: -1 };
   for (const [place, column] of columns.entries()) {
     const role = roleOf(column);
-    if (role && byName[role] < 0) byName[role] = place;
+    if (role && roles[role] < 0) roles[role] = place;
   }
-  const isNamed = byName.head >= 0 && byName.tail >= 0;
-  if (isNamed) return byName;
-  return columns.length > 2
-    ? { head: 0, relation: 1, tail: 2 }
-    : { head: 0, relation: -1, tail: columns.length - 1 };
+  const hasRelation = columns.length > 2;
+  const open = hasRelation ? ["head", "relation", "tail"] : ["head", "tail"];
+  const free = [...columns.keys()].filter((place) => !Object.values(roles).includes(place));
+  for (const role of open) {
+    if (roles[role] < 0) roles[role] = free.shift() ?? 0;
+  }
+  return roles;
 }
 
 /**

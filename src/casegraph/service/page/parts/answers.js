@@ -1,7 +1,7 @@
 // What: the ranked answers, and how they moved since they were shown last.
 
 import { change, here, to } from "../address.js";
-import { element, fill, mayMove } from "../dom.js";
+import { element, mayMove, refill } from "../dom.js";
 import { label, named, percent } from "../names.js";
 import { say } from "../toasts.js";
 
@@ -16,7 +16,7 @@ export function showAnswers(list, found, selected, before) {
   const places = placesOf(list);
   const best = Math.max(...found.answers.map((answer) => answer.score), 0);
   const moves = movesBetween(before, found);
-  fill(
+  refill(
     list,
     found.answers.map((answer) => row(answer, { best, selected, move: moves.get(answer.entity) })),
   );
@@ -30,7 +30,12 @@ function row(answer, { best, selected, move }) {
   const address = to(view, { ...parameters, answer: answer.entity });
   const link = element(
     "a",
-    { href: address, class: "answer", "aria-current": isSelected ? "true" : null },
+    {
+      href: address,
+      class: "answer",
+      "data-key": answer.entity,
+      "aria-current": isSelected ? "true" : null,
+    },
     element("span", { class: "rank" }, answer.rank),
     element("span", { class: "name" }, named(answer.entity), markOf(answer), moved(move)),
     element("span", { class: "worth" }, worthOf(answer)),

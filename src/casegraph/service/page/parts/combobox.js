@@ -75,7 +75,7 @@ export function combobox({ name, value = "", placeholder = "", find, choose, isF
     if (mine !== asked || document.activeElement !== input) return;
     options = found;
     fill(list, options.length ? options.map(row) : nothing());
-    list.hidden = !options.length && !text.trim();
+    list.hidden = !options.length && (isFree || !text.trim());
     input.setAttribute("aria-expanded", String(!list.hidden));
     activate(text.trim() && options.length && !isFree ? 0 : -1);
   }
@@ -95,9 +95,8 @@ export function combobox({ name, value = "", placeholder = "", find, choose, isF
   }
 
   function nothing() {
-    const words = isFree ? "a new name" : "nothing is called so";
     const attributes = { class: "nothing", role: "option", "aria-disabled": "true" };
-    return element("li", attributes, words);
+    return element("li", attributes, "nothing is called so");
   }
 
   function take(option) {

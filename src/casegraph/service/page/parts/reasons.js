@@ -41,7 +41,13 @@ function reasonShown(explanation, reason, largest, open) {
   const body = element("div", { class: "body", id: bodyId, hidden: true });
   const head = element(
     "button",
-    { type: "button", class: "head", "aria-expanded": "false", "aria-controls": bodyId },
+    {
+      type: "button",
+      class: "head",
+      "data-key": key,
+      "aria-expanded": "false",
+      "aria-controls": bodyId,
+    },
     element(
       "span",
       { class: "share" },

@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { change, to, toQuestion } from "../address.js";
 import { info, profile, relations, types } from "../catalogue.js";
 import { add, retract } from "../changing.js";
-import { button, element, fill, joined } from "../dom.js";
+import { button, element, fill, joined, refill } from "../dom.js";
 import { counted, label, learn, named, number, percent } from "../names.js";
 import { questionText } from "../wording.js";
 import { answerForm } from "../parts/adding.js";
@@ -22,6 +22,7 @@ import { showMoment, timeline } from "../parts/timeline.js";
 const TOP = 10;
 const KNOWN_SHOWN = 12;
 const MOST_KNOWN = 200; // answers that are looked through for known ones
+const MOST_FACTS = 1000; // facts that are looked through for them
 
 /** The view; it lives as long as questions are asked, so that answers can be seen to move. */
 export function askView() {
@@ -32,12 +33,9 @@ export function askView() {
     below: element("div"),
   };
   const columns = columnsOf();
-  const node = element(
-    "div",
-    { class: "ask" },
-    element("section", { class: "question", "aria-label": "question" }, Object.values(parts)),
-  );
-  node.firstChild.after(columns.node);
+  const head = element("section", { class: "question", "aria-label": "question" });
+  head.append(...Object.values(parts));
+  const node = element("div", { class: "ask" }, head, columns.node);
   let shownLast = null; // {key, answers}
   let openReasons = new Set();
   let reasonsOf = "";
@@ -46,7 +44,7 @@ export function askView() {
     const { entity, relation, as_of: asOf } = parameters;
     const about = await info(asOf);
     if (!about.facts && !entity) return fill(node, emptyGraph(about));
-    if (!node.contains(columns.node)) fill(node, node.firstChild, columns.node);
+    if (!node.contains(columns.node)) fill(node, head, columns.node);
     columns.node.hidden = !entity || !relation;
     await showMoment(parts.moment, asOf, signal);
     if (!entity || !relation) {
@@ -65,7 +63,7 @@ export function askView() {
       if (problem.name === "AbortError") throw problem;
       showQuestion(parts.sentence, parameters);
       columns.node.hidden = true;
-      fill(parts.controls, await controls(parameters, about));
+      fill(parts.controls, await controls(parameters));
       fill(parts.below, await problemShown(problem, parameters));
       return;
     }
@@ -80,17 +78,21 @@ export function askView() {
     // The names of the question, where it was asked by labels.
     const named = { ...parameters, ...found.question };
     const type = await typeWanted(found.question, asOf);
-    showQuestion(parts.sentence, named, type);
+    const { known, type: ofType } = parameters;
+    const key = JSON.stringify({ ...question, known, ofType });
+    const isSame = shownLast?.key === key;
+    const isTyping = isSame && parts.sentence.contains(document.activeElement);
+    if (!isTyping) showQuestion(parts.sentence, named, type);
     document.title = `${questionText(found.question, label, type)} – casegraph`;
     const answer = answerShown(found, parameters);
-    const key = JSON.stringify({ ...question, known: parameters.known, type: parameters.type });
-    const before = shownLast?.key === key && isOther(shownLast.found, found) ? shownLast : null;
-    showAnswers(columns.answers, found, answer, before?.found ?? null);
-    const isAgain = shownLast?.key === key && !before;
-    if (!isAgain) shownLast = { key, found };
+    const isChanged = isSame && shownLast.found.sequence !== found.sequence;
+    showAnswers(columns.answers, found, answer, isChanged ? shownLast.found : null);
+    const isFormOf = `${key} ${asOf !== undefined}`;
+    if (columns.form.dataset.of !== isFormOf) fill(columns.form, answerForm(found.question, asOf));
+    columns.form.dataset.of = isFormOf;
+    shownLast = { key, found };
     fill(columns.none, noneShown(found), await knownShown(parameters, found, answer, signal));
-    fill(columns.form, answerForm(found.question, asOf));
-    fill(parts.controls, await controls(named, about, () => state));
+    refill(parts.controls, await controls(named, () => state));
     const state = { parameters, question: found.question, answers: found, answer, info: about };
     const imagined = showImagined(
       columns.imagined,
@@ -132,7 +134,7 @@ export function askView() {
 
   function showReasons(explanation, parameters, open) {
     const { question, answer } = explanation;
-    fill(
+    refill(
       columns.why,
       element("h2", {}, "Why ", named(answer.entity)),
       claim(explanation),
@@ -140,7 +142,7 @@ export function askView() {
       reasonsShown(explanation, open),
       changeOfMind(question, answer.entity, parameters),
     );
-    fill(
+    refill(
       columns.like,
       element("h2", {}, "Like whom"),
       neighboursShown(explanation.neighbours, question, answer.entity),
@@ -220,10 +222,6 @@ function answerShown(found, parameters) {
   return best?.entity ?? null;
 }
 
-function isOther(before, found) {
-  return before.sequence !== found.sequence;
-}
-
 /** The type of what is asked for, if most that are known are of one. */
 async function typeWanted({ relation, wanted }, asOf) {
   const own = (await relations(asOf)).find((one) => one.relation === relation);
@@ -231,14 +229,14 @@ async function typeWanted({ relation, wanted }, asOf) {
   return type ? label(type) : "";
 }
 
-async function controls(parameters, about, shown = null) {
+async function controls(parameters, shown = null) {
   const isMarked = parameters.known === "mark";
   const toggle = () => change({ known: isMarked ? null : "mark" });
   return [
     button("⇄ The other way round", () => swapped(parameters)),
     button("Rank known answers, too", toggle, { "aria-pressed": String(isMarked) }),
     await typeChoice(parameters),
-    timeline(about, parameters.as_of),
+    timeline(await info(), parameters.as_of),
     shown ? copyMenu(shown) : null,
   ];
 }
@@ -285,19 +283,32 @@ async function knownShown(parameters, found, answer, signal) {
   const isOwn = (one) => one.relation === relation && one.inverse === (wanted === "head");
   const count = own.profile.find(isOwn)?.count ?? 0;
   if (!count) return null;
-  const top = Math.min(count + TOP, MOST_KNOWN);
-  const asked = { ...askedFor(parameters), known: "mark", top };
-  const marked = learn(await get("ask", asked, signal));
-  const known = marked.answers.filter((one) => one.known);
+  const known = await knownAnswers(parameters, found.question, count, signal);
   const links = known.slice(0, KNOWN_SHOWN).map((one) => {
-    const address = to("ask", { ...parameters, answer: one.entity });
-    const isShown = one.entity === answer ? "true" : null;
-    return element("a", { href: address, "aria-current": isShown }, named(one.entity));
+    const address = to("ask", { ...parameters, answer: one });
+    const isShown = one === answer ? "true" : null;
+    return element("a", { href: address, "aria-current": isShown }, named(one));
   });
   const rest = count - links.length;
   const more = rest > 0 ? ` and ${number(rest)} more` : null;
   const title = element("span", { class: "title" }, "Known already");
   return element("p", { class: "known-already" }, title, joined(links, ", "), more);
+}
+
+/** The known answers: those that evidence speaks for, the best first, and then others. */
+async function knownAnswers(parameters, question, count, signal) {
+  const { entity, relation, wanted } = question;
+  const top = Math.min(count + TOP, MOST_KNOWN);
+  const asked = { ...askedFor(parameters), known: "mark", top };
+  const marked = learn(await get("ask", asked, signal));
+  const known = marked.answers.filter((one) => one.known).map((one) => one.entity);
+  if (known.length >= Math.min(count, KNOWN_SHOWN)) return known;
+  const own = { entity, limit: MOST_FACTS, as_of: parameters.as_of };
+  const { facts } = learn(await get("entity", own, signal));
+  const [mine, other] = wanted === "head" ? [2, 0] : [0, 2];
+  const isKnown = (fact) => fact[mine] === entity && fact[1] === relation;
+  const others = facts.filter(isKnown).map((fact) => fact[other]);
+  return [...new Set([...known, ...others])];
 }
 
 /** What the answer says, how sure that is, and a way to make it so. */
