@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { learn } from "./names.js";
 
 const PAGE = 1000;
+const ALIKE = 8;
 const kept = new Map();
 
 /** Forget everything: the graph has changed. */
@@ -42,6 +43,18 @@ export function profile(entity, asOf) {
       return learn(await get("entity", { entity, limit: 1, as_of: asOf }));
     } catch {
       return { profile: [], types: [] };
+    }
+  });
+}
+
+/** What entities like one have. */
+export function profilesAlike(entity, asOf) {
+  return once(`alike ${asOf} ${entity}`, async () => {
+    try {
+      const similar = await get("similar", { entity, top: ALIKE, as_of: asOf });
+      return Promise.all(similar.neighbours.map((one) => profile(one.entity, asOf)));
+    } catch {
+      return [];
     }
   });
 }

@@ -60,33 +60,37 @@ function partOf(answer, best) {
   return best ? answer.score / best : 0;
 }
 
-/** How answers moved: a number of ranks up (down if negative), or "new". */
+/** How answers moved: {by: ranks up, down if negative}, {was: worth, isMore}, or {isNew}. */
 function movesBetween(before, found) {
   const moves = new Map();
   if (!before) return moves;
   const ranks = new Map(before.answers.map((answer) => [answer.entity, answer]));
   for (const answer of found.answers) {
     const earlier = ranks.get(answer.entity);
-    if (!earlier) moves.set(answer.entity, "new");
-    else if (earlier.rank !== answer.rank) moves.set(answer.entity, earlier.rank - answer.rank);
-    else if (earlier.known !== answer.known) moves.set(answer.entity, "other");
-    else if (worthOf(earlier) !== worthOf(answer)) {
-      moves.set(answer.entity, answer.score > earlier.score ? "more" : "less");
+    const by = earlier ? earlier.rank - answer.rank : 0;
+    const was = earlier ? worthOf(earlier) : "";
+    if (!earlier) moves.set(answer.entity, { isNew: true });
+    else if (by) moves.set(answer.entity, { by });
+    else if (was !== worthOf(answer)) {
+      moves.set(answer.entity, { was, isMore: answer.score > earlier.score });
     }
   }
   return moves;
 }
 
 function moved(move) {
-  if (move === undefined || move === "other") return null;
-  if (move === "new") return element("span", { class: "move up" }, "new here");
-  if (move === "more") return element("span", { class: "move up" }, "＋");
-  if (move === "less") return element("span", { class: "move down" }, "−");
-  const isUp = move > 0;
-  const words = `${isUp ? "up" : "down"} ${Math.abs(move)}`;
-  const sign = `${isUp ? "▲" : "▼"} ${Math.abs(move)}`;
+  if (move === undefined) return null;
+  if (move.isNew) return element("span", { class: "move up" }, "new here");
+  if (move.was) {
+    const kind = move.isMore ? "move up" : "move down";
+    return element("span", { class: kind }, `was ${move.was}`);
+  }
+  const isUp = move.by > 0;
+  const ranks = Math.abs(move.by);
+  const words = `${isUp ? "up" : "down"} ${ranks}`;
   const kind = isUp ? "move up" : "move down";
-  return element("span", { class: kind, role: "img", "aria-label": words }, sign);
+  const attributes = { class: kind, role: "img", "aria-label": words };
+  return element("span", attributes, `${isUp ? "▲" : "▼"} ${ranks}`);
 }
 
 function tell(before, found, moves) {

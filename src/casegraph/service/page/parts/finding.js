@@ -1,7 +1,7 @@
 // Options for the fields: entities by name, and the directions of relations that exist.
 
 import { get } from "../api.js";
-import { info, profile, relations } from "../catalogue.js";
+import { info, profile, profilesAlike, relations } from "../catalogue.js";
 import { counted, label, learn } from "../names.js";
 import { questionText } from "../wording.js";
 
@@ -29,33 +29,45 @@ export async function relationsFor(text, asOf) {
   }));
 }
 
-/** Questions about an entity, as sentences: first those whose answers are partly known. */
+/**
+ * Questions about an entity, as sentences: first those with answers that are known, then those that
+ * entities like it have answers to, then the rest.
+ */
 export async function directionsFor(entity, text, asOf) {
-  const [all, own] = await Promise.all([relations(asOf), profile(entity, asOf)]);
+  const [all, own, alike] = await Promise.all([
+    relations(asOf),
+    profile(entity, asOf),
+    profilesAlike(entity, asOf),
+  ]);
   const known = new Map(own.profile.map((one) => [key(one.relation, one.inverse), one.count]));
+  const having = new Map();
+  for (const group of alike.flatMap((one) => one.profile)) {
+    const direction = key(group.relation, group.inverse);
+    having.set(direction, (having.get(direction) ?? 0) + 1);
+  }
   const options = [];
   for (const relation of all) {
     for (const wanted of ["tail", "head"]) {
       const question = { entity, relation: relation.relation, wanted };
       const words = questionText(question, label);
-      const count = known.get(key(relation.relation, wanted === "head")) ?? 0;
-      const types = wanted === "head" ? relation.tail_types : relation.head_types;
-      const isApt = own.types.some((type) => types.includes(type));
+      const direction = key(relation.relation, wanted === "head");
+      const count = known.get(direction) ?? 0;
+      const others = having.get(direction) ?? 0;
       if (matches(text, `${label(relation.relation)} ${words}`)) {
-        options.push({ value: question, words, count, isApt, facts: relation.facts });
+        options.push({ value: question, words, count, others, facts: relation.facts });
       }
     }
   }
   options.sort(
     (one, other) =>
-      other.count - one.count || other.isApt - one.isApt || other.facts - one.facts,
+      other.count - one.count || other.others - one.others || other.facts - one.facts,
   );
   return options.slice(0, MOST).map((option) => ({ ...option, detail: detailOf(option) }));
 }
 
 function detailOf(option) {
   if (option.count) return `${counted(option.count, "answer")} known`;
-  return "no answer known";
+  return option.others ? "others like it have answers" : "nothing like it has answers";
 }
 
 function key(relation, isInverse) {

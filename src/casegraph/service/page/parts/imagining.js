@@ -152,7 +152,7 @@ function kindOf(move) {
 
 function signOf(move) {
   const isSameRank = move.before === move.after;
-  const signs = isSameRank ? { rises: "＋", falls: "−" } : { rises: "▲", falls: "▼" };
+  const signs = isSameRank ? { rises: "+", falls: "−" } : { rises: "▲", falls: "▼" };
   return signs[kindOf(move)];
 }
 
@@ -179,8 +179,8 @@ function actions(parameters) {
   );
 }
 
-/** A button that finds the fewest facts without which the answer loses its place. */
-export function changeOfMind(question, answer, parameters) {
+/** A button that finds the fewest facts without which the answer loses its place, after words. */
+export function changeOfMind(question, answer, parameters, words) {
   const found = element("div", { "aria-live": "polite" });
   const find = async () => {
     fill(found, element("p", { class: "soft" }, "Looking for the fewest facts that matter …"));
@@ -194,7 +194,12 @@ export function changeOfMind(question, answer, parameters) {
   return element(
     "div",
     { class: "mind" },
-    button("What would change its mind?", find, { class: "button main" }),
+    element(
+      "p",
+      { class: "row" },
+      element("span", { class: "soft grow" }, words),
+      button("What would change its mind?", find),
+    ),
     found,
   );
 }

@@ -19,7 +19,8 @@ const OF_ASKED = ["path", "shared fact", "neighbours"]; // whose precedents have
  */
 export function reasonsShown(explanation, open) {
   const reasons = explanation.reasons.toSorted((one, other) => other.part - one.part);
-  if (!open.size && reasons.length) open.add(keyOf(reasons[0]));
+  const isOpen = reasons.some((reason) => open.has(keyOf(reason)));
+  if (!isOpen && reasons.length) open.add(keyOf(reasons[0]));
   const largest = reasons[0]?.part ?? 0;
   const nodes = reasons.map((reason) => reasonShown(explanation, reason, largest, open));
   const rest = nodes.slice(SHOWN);
@@ -159,13 +160,14 @@ function precedentsOf(explanation, reason) {
 /** What it rests on: each fact can be doubted, or retracted. */
 function factsOf(reason) {
   if (!reason.facts.length) return null;
+  const isPast = here().parameters.as_of !== undefined;
   const items = reason.facts.map((fact) =>
     element(
       "li",
       {},
       element("span", { class: "grow" }, factSentence(fact)),
       button(["What if ", doubt(fact), "?"], () => imagine(fact), { class: "button what-if" }),
-      button("Retract", () => retract(fact), { class: "button quiet" }),
+      isPast ? null : button("Retract", () => retract(fact), { class: "button quiet" }),
     ),
   );
   const list = element("ul", { class: "rests-on" }, items.slice(0, FACTS_SHOWN));

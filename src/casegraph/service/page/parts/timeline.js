@@ -7,6 +7,7 @@ import { learn, number } from "../names.js";
 import { factSentence } from "./fact.js";
 
 const SHOWN = 3; // events of an update
+const SIGNS = { "+": "added", "-": "retracted", "=": "described" };
 
 /** A slider from the first update to the last; nothing if there is only one. */
 export function timeline(info, asOf) {
@@ -54,22 +55,19 @@ export async function showMoment(node, asOf, signal) {
   node.hidden = asOf === undefined;
   if (node.hidden) return;
   const since = Math.max(0, Number(asOf) - 1);
-  const page = learn(await get("history", { since, limit: 50 }, signal));
+  const page = learn(await get("history", { since, limit: SHOWN + 1 }, signal));
   const events = page.events.filter((event) => event.sequence === Number(asOf));
-  const isMore = events.length > SHOWN;
-  const many = events.length === 50 ? "many more" : `${events.length - SHOWN} more`;
   const when = events.length ? new Date(events[0].time).toLocaleString() : "";
   fill(
     node,
     element("b", {}, `You look at the graph as it was after update ${number(Number(asOf))}. `),
     when ? `${when}: ` : null,
-    events.slice(0, SHOWN).map((event) => element("span", {}, `${event.sign} `, factShown(event))),
-    isMore ? ` and ${many}` : null,
-    " ",
+    events.length > SHOWN ? "many facts came or went. " : events.map(eventShown),
     button("Back to now", () => change({ as_of: null })),
   );
 }
 
-function factShown(event) {
-  return [event.sign === "=" ? event.fact.join(" · ") : factSentence(event.fact), "; "];
+function eventShown({ sign, fact }) {
+  const what = sign === "=" ? fact.join(" · ") : factSentence(fact);
+  return element("span", {}, `${SIGNS[sign]} `, what, ". ");
 }

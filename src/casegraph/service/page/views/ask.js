@@ -137,10 +137,9 @@ export function askView() {
     refill(
       columns.why,
       element("h2", {}, "Why ", named(answer.entity)),
-      claim(explanation),
-      element("p", { class: "soft" }, summaryOf(explanation)),
+      claim(explanation, parameters.as_of !== undefined),
+      changeOfMind(question, answer.entity, parameters, summaryOf(explanation)),
       reasonsShown(explanation, open),
-      changeOfMind(question, answer.entity, parameters),
     );
     refill(
       columns.like,
@@ -312,16 +311,16 @@ async function knownAnswers(parameters, question, count, signal) {
 }
 
 /** What the answer says, how sure that is, and a way to make it so. */
-function claim({ question, answer }) {
+function claim({ question, answer }, isPast) {
   const fact = factOf(question, answer.entity);
   const sure = answer.known
     ? "This is a fact in the graph."
     : answer.probability === null
       ? `Not in the graph. Its score is ${answer.score.toFixed(2)}.`
       : `Not in the graph. Its probability is ${percent(answer.probability)}.`;
-  const act = answer.known
-    ? button("Retract this fact", () => retract(fact))
-    : button("Add as a fact", () => add(fact));
+  const added = button("Add as a fact", () => add(fact));
+  const retracted = button("Retract this fact", () => retract(fact));
+  const act = isPast ? null : answer.known ? retracted : added;
   return [
     element("p", { class: "claim" }, factSentence(fact)),
     element("p", { class: "row sure" }, element("span", { class: "grow" }, sure), act),

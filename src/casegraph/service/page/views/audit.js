@@ -73,10 +73,12 @@ function findingShown(row) {
 }
 
 function insteadShown(row) {
-  if (!row.instead) return null;
-  const chance = row.probability === null ? "" : `, itself ${percent(row.probability)}`;
-  const known = row.instead_known ? ", which is a fact, too" : "";
-  return element("small", { class: "block" }, "rather ", named(row.instead), known, chance);
+  const isSure = row.probability !== null;
+  const chance = isSure ? `${percent(row.probability)} by what speaks for it` : "";
+  if (!row.instead) return element("small", { class: "block" }, chance);
+  const known = row.instead_known ? " (a fact, too)" : "";
+  const before = chance ? `${chance} · better: ` : "better: ";
+  return element("small", { class: "block" }, before, named(row.instead), known);
 }
 
 /** A button that retracts a fact, and then takes that back. */
