@@ -6,14 +6,18 @@ import csv
 import json
 import time
 from io import StringIO
+from random import Random
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.serving import PATIENCE, Live, live
+from tests.strategies import random_facts
 
-from casegraph import CaseBase, CaseStore, world
+from casegraph import CaseBase, CaseStore, Description, world
 from casegraph.service.limits import Limits
+from casegraph.service.rights import ROUTES
+from casegraph.service.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +27,22 @@ if TYPE_CHECKING:
 
 EINSTEIN = {"entity": "Albert Einstein", "relation": "citizen of"}
 QUESTION = {**EINSTEIN, "wanted": "tail"}
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "../../etc/passwd",
+    "a/b?c=d&e#f",
+    "%00%2e%2e",
+    "'; drop table facts; --",
+    "\u202edrawkcab",
+    "e\u0301\u0000null",
+    "data: x event: y",
+    "😀" * 50,
+    '"quoted" \\ backslash',
+    "${jndi:ldap://x}",
+    "relation⁻¹",
+    " leading and trailing ",
+    "x" * 4096,
+]
 ULM = ["Albert Einstein", "born in", "Ulm"]
 
 
@@ -37,6 +57,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 def own(tmp_path: Path) -> Iterator[Live]:
     """A service of one's own, to change."""
     with live(tmp_path / "store") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A store without facts."""
+    with live(tmp_path_factory.mktemp("empty") / "store", facts=[]) as running:
         yield running
 
 
@@ -210,7 +237,7 @@ def test_an_idempotency_key_makes_an_update_once(own: Live) -> None:
     assert again.json() == first
     assert ("Nobody", "born in", "Ulm") not in own.service.store.graph
     other = {"add": [["Nobody", "born in", "Bonn"]]}
-    assert own.client.post("/v1/update", json=other, headers=header).status_code == 422
+    assert own.client.post("/v1/update", json=other, headers=header).status_code == 409
 
 
 def test_an_etag_is_the_number_of_the_update(own: Live) -> None:
@@ -234,7 +261,61 @@ def test_every_read_goes_back_in_time(own: Live) -> None:
     assert own.get("/v1/ask", **EINSTEIN, known="exclude", as_of=1) == before
     assert ULM in own.get("/v1/entity", entity="Albert Einstein", as_of=1)["facts"]
     assert own.get("/v1/info", as_of=1)["facts"] == len(world.facts())
-    assert own.client.get("/v1/info", params={"as_of": 99}).status_code == 422
+    assert own.client.get("/v1/info", params={"as_of": 99}).status_code == 404
+
+
+def test_an_earlier_state_is_the_same_undone_or_restored(tmp_path: Path) -> None:
+    random = Random(1)
+    with CaseStore.open(tmp_path / "store") as store:
+        snapshots = Snapshots(store)
+        for number in range(12):
+            added = random_facts(random, facts=6)
+            retracted = random_facts(random, facts=4)
+            described = [Description("e1", label=f"label {number}")] if number == 5 else []
+            store.update(added, retracted, described)
+        for sequence in range(1, 12):
+            earlier = snapshots.at(sequence)
+            restored = CaseStore.open(store.folder, as_of=sequence)
+            assert earlier.state.sequence == sequence
+            assert list(earlier.graph.facts()) == list(restored.graph.facts())
+            assert earlier.descriptions == restored.descriptions
+            assert earlier.ask("e1", "r1", -1).found == restored.ask("e1", "r1", -1).found
+
+
+@pytest.mark.parametrize("path", sorted(path for method, path in ROUTES if method == "GET"))
+def test_an_empty_store_is_served_too(empty: Live, path: str) -> None:
+    if path == "/v1/events":
+        return
+    params: dict[str, str | int] = {
+        "entity": "a",
+        "relation": "b",
+        "answer": "c",
+        "words": "d",
+        "cluster": 0,
+    }
+    response = empty.client.get(path.replace("{job}", "none"), params=params)
+    needs_something = "{job}" in path or path.rsplit("/", maxsplit=1)[-1] in (
+        "ask",
+        "explain",
+        "similar",
+        "entity",
+        "members",
+        "path-types",
+    )
+    assert response.status_code == (404 if needs_something else 200)
+
+
+def test_names_are_data(own: Live) -> None:
+    for name in HOSTILE:
+        own.add((name, "born in", name), (name, "died in", "Ulm"))
+    for name in HOSTILE:
+        facts = own.get("/v1/entity", entity=name)["facts"]
+        assert [name, "died in", "Ulm"] in facts
+        found = own.get("/v1/ask", entity=name, relation="died in")
+        assert found["question"]["entity"] == name
+        assert {"Ulm"} <= {one["entity"] for one in found["answers"]}
+        why = own.get("/v1/explain", entity=name, relation="died in", answer="Ulm")
+        assert why["question"]["entity"] == name
 
 
 def test_history_lists_what_came_and_went(own: Live) -> None:

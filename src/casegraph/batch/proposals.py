@@ -16,30 +16,43 @@ from casegraph.answering.labels import labelled
 from casegraph.answering.results import Answer
 from casegraph.casebase import CaseBase
 from casegraph.formats.tables import write_table
+from casegraph.running import Show, quiet
 
 PRECEDENTS = 3  # entities like the one asked about that have an answer to the same question
-EXPLAINED_AT_ONCE = 256
+EXPLAINED_AT_ONCE = 64
 COLUMNS = ("head", "relation", "tail", "probability", "score", "rank", "asked", "exact")
 LABELS = ("head_label", "relation_label", "tail_label")
 WHY = ("reason", "precedents")
 
 
 def write_proposals(
-    cases: CaseBase, lines: Path, out: Path, form: str, *, best: int | None, explain: bool
+    cases: CaseBase,
+    lines: Path,
+    out: Path,
+    form: str,
+    *,
+    best: int | None,
+    explain: bool,
+    show: Show = quiet,
 ) -> int:
     """Write the proposals in a file of JSON lines as a table; returns how many there are.
 
     best  how many, the most probable first; all if it is None, in the order of the lines
     """
     proposed: Iterator[dict[str, Any]] = _proposed(lines)
+    total = _count(lines)
     if best is not None:
+        total = min(total, best)
         proposed = iter(nsmallest(best, proposed, key=_best_first))
     has_labels = len(cases.descriptions) > 0
     columns = (*COLUMNS, *(LABELS if has_labels else ()), *(WHY if explain else ()))
 
     def rows() -> Iterator[Sequence[Any]]:
+        done = 0
         for part in _parts(proposed):
             why = _why(cases, part) if explain else [()] * len(part)
+            done += len(part)
+            show("explaining" if explain else "writing", done, total)
             for record, reason in zip(part, why, strict=True):
                 named = [record[column] for column in COLUMNS]
                 labels = [cases.descriptions.label(name) for name in named[:3]]
@@ -52,6 +65,11 @@ def _proposed(lines: Path) -> Iterator[dict[str, Any]]:
     with lines.open("rb") as file:
         for line in file:
             yield json.loads(line)
+
+
+def _count(lines: Path) -> int:
+    with lines.open("rb") as file:
+        return sum(1 for _ in file)
 
 
 def _best_first(record: dict[str, Any]) -> tuple[float, str, str, str, str]:

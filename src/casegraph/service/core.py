@@ -64,6 +64,9 @@ class Service:
         self.feed = feed.Feed(self.limits)
         self.jobs = JobRunner(self.limits, self._tell_of_job)
         self._readers = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="casegraph-read")
+        self._slow_readers = ThreadPoolExecutor(
+            self.limits.slow_threads, thread_name_prefix="casegraph-slow"
+        )
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="casegraph-write")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_ready = Flag()
@@ -95,18 +98,22 @@ class Service:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self.jobs.close)
         await loop.run_in_executor(None, self._writer.shutdown)
-        self._readers.shutdown(wait=False, cancel_futures=True)
+        for readers in (self._readers, self._slow_readers):
+            readers.shutdown(wait=False, cancel_futures=True)
 
     async def read(self, work: Callable[[], T], *, slow: bool = False) -> T:
         """Do something in a thread; `Refused` if it takes too long.
 
+        slow  whether it may take long; questions that take no time do not wait for it
+
         It is not begun if its client leaves while it waits for a thread.
         """
         seconds = self.limits.slow_seconds if slow else self.limits.seconds
+        readers = self._slow_readers if slow else self._readers
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(seconds):
-                return await loop.run_in_executor(self._readers, work)
+                return await loop.run_in_executor(readers, work)
         except TimeoutError:
             advice = "ask for less" if self.is_ready else "the service is still counting; try later"
             message = f"this takes longer than {seconds:g} s; {advice}"
@@ -134,7 +141,7 @@ class Service:
             return await asyncio.shield(task)
         if remembered[0] != digest:
             message = "this idempotency key was used for another update; choose a new one"
-            raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, message)
+            raise Refused(HTTPStatus.CONFLICT, message)
         return await asyncio.shield(remembered[1])
 
     def now(self) -> dict[str, float]:

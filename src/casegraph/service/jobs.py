@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from http import HTTPStatus
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from secrets import token_urlsafe
 from shutil import rmtree
@@ -23,6 +23,7 @@ from typing import Any
 from casegraph.batch.audit import Finding, audit, because
 from casegraph.batch.completion import Wanted, complete
 from casegraph.batch.proposals import write_proposals
+from casegraph.batch.resumption import remove_finished
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
 from casegraph.formats.tables import write_table
@@ -89,7 +90,7 @@ class JobRunner:
     def __init__(self, limits: Limits, tell: Tell) -> None:
         self._limits = limits
         self._tell = tell
-        self._folder = Path(mkdtemp(prefix="casegraph-jobs-"))
+        self._folder: Path | None = None  # made for the first job
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="casegraph-job")
         self._jobs: dict[str, Work] = {}
         self._turn = Lock()
@@ -99,7 +100,8 @@ class JobRunner:
         for work in list(self._jobs.values()):
             work.cancelled.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
-        rmtree(self._folder, ignore_errors=True)
+        if self._folder is not None:
+            rmtree(self._folder, ignore_errors=True)
 
     def start(self, wanted: CompleteJob | AuditJob, now: Callable[[], CaseBase]) -> Job:
         """Begin a job, or let it wait; `Refused` if too many wait already."""
@@ -109,6 +111,8 @@ class JobRunner:
                 message = f"{len(waiting)} jobs are waiting already; come back when one is done"
                 raise Refused(HTTPStatus.TOO_MANY_REQUESTS, message)
             self._forget_oldest()
+            if self._folder is None:
+                self._folder = Path(mkdtemp(prefix="casegraph-jobs-"))
             work = Work(token_urlsafe(9), wanted, self._folder)
             self._jobs[work.job] = work
         self._pool.submit(self._run, work, now)
@@ -208,28 +212,45 @@ class JobRunner:
             top=wanted.top,
             of_type=wanted.of_type,
         )
+        show = self._show(work)
         lines = work.folder / f"{work.job}.lines"
-        complete(cases, lines, what, show=self._show(work))
-        for form in FORMATS:
+        try:
+            complete(cases, lines, what, show=show)
             work.rows = write_proposals(
-                cases, lines, work.file(form), form, best=wanted.best, explain=wanted.explain
+                cases,
+                lines,
+                work.file("jsonl"),
+                "jsonl",
+                best=wanted.best,
+                explain=wanted.explain,
+                show=show,
             )
-        lines.unlink()
-        lines.with_name(f"{lines.name}.progress").unlink(missing_ok=True)
+        finally:
+            remove_finished(lines)
+        _write_csv(work)
 
     def _audit(self, work: Work, wanted: AuditJob, cases: CaseBase) -> None:
+        show = self._show(work)
         relations = tuple(cases.relation(name) for name in wanted.relations)
-        found = audit(cases, relations=relations, top=wanted.top, show=self._show(work))
+        found = audit(cases, relations=relations, top=wanted.top, show=show)
         names = [one.name for one in fields(Finding)]
         columns = [*names, "reasons", "instead_reasons"] if wanted.explain else names
-        rows = list(_audit_rows(cases, found, explain=wanted.explain))
-        for form in FORMATS:
-            work.rows = write_table(work.file(form), form, columns, rows)
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for number, finding in enumerate(found, start=1):
+                row = tuple(asdict(finding).values())
+                yield (*row, *because(cases, finding)) if wanted.explain else row
+                show("explaining", number, len(found))
+
+        work.rows = write_table(work.file("jsonl"), "jsonl", columns, rows())
+        _write_csv(work)
 
 
-def _audit_rows(
-    cases: CaseBase, found: list[Finding], *, explain: bool
-) -> Iterator[tuple[Any, ...]]:
-    for finding in found:
-        row = tuple(asdict(finding).values())
-        yield (*row, *because(cases, finding)) if explain else row
+def _write_csv(work: Work) -> None:
+    """Write the result of a job again, as a table for a spreadsheet."""
+    with work.file("jsonl").open(encoding="utf-8") as lines:
+        rows = (json.loads(line) for line in lines)
+        first: dict[str, Any] = next(rows, {})
+        columns = list(first)
+        values = (list(row.values()) for row in chain([first] if first else [], rows))
+        write_table(work.file("csv"), "csv", columns, values)

@@ -19,6 +19,7 @@ class Limits:
     streams          readers of events at the same time
     jobs             jobs that wait or run
     threads          that answer
+    slow_threads     that do what may take long
     worlds           imagined worlds that are asked to find what changes a mind
     """
 
@@ -32,4 +33,5 @@ class Limits:
     streams: int = 64
     jobs: int = 8
     threads: int = 4
+    slow_threads: int = 2
     worlds: int = 300

@@ -14,7 +14,12 @@ MAX_ROWS = 1_000  # of a request; `Limits.rows` may be less
 MAX_SEQUENCE = 2**53  # beyond it JavaScript cannot count
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
+NewName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MAX_NAME, pattern=r"^[^\t\n\r]*[^\s][^\t\n\r]*$"),
+]
 Fact = tuple[Name, Name, Name]
+NewFact = tuple[NewName, NewName, NewName]
 Wanted = Literal["tail", "head"]
 Known = Literal["mark", "exclude"]
 Top = Annotated[int, Field(ge=1, le=MAX_ROWS)]
@@ -168,7 +173,7 @@ class WhatIf(Model):
     """A question to a world with some facts more and others less; nothing is written."""
 
     question: Question
-    add: Annotated[list[Fact], Field(max_length=MAX_ROWS)] = []
+    add: Annotated[list[NewFact], Field(max_length=MAX_ROWS)] = []
     retract: Annotated[list[Fact | Name], Field(max_length=MAX_ROWS)] = []
     top: Top = 10
     known: Known = "mark"
@@ -451,7 +456,7 @@ class Suggestions(Model):
 class Description(Model):
     """What people call an entity or a relation, and what it is."""
 
-    name: Name
+    name: NewName
     label: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
     types: Annotated[list[Name], Field(max_length=100)] = []
 
@@ -462,7 +467,7 @@ class Update(Model):
     An entity that is named alone in `retract` loses all its facts.
     """
 
-    add: Annotated[list[Fact], Field(max_length=MAX_ROWS)] = []
+    add: Annotated[list[NewFact], Field(max_length=MAX_ROWS)] = []
     retract: Annotated[list[Fact | Name], Field(max_length=MAX_ROWS)] = []
     describe: Annotated[list[Description], Field(max_length=MAX_ROWS)] = []
 
@@ -525,7 +530,7 @@ class CompleteJob(Model):
     min_probability: Annotated[float, Field(ge=0, le=1)] = 0.5
     top: Annotated[int, Field(ge=1, le=100)] = 3
     of_type: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
-    best: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    best: Annotated[int, Field(ge=1, le=100_000)] = 1_000
     explain: bool = True
 
 

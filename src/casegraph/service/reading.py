@@ -70,5 +70,6 @@ AsOf = Annotated[
 ]
 Limit = Annotated[int, Query(ge=1, le=MAX_ROWS, description="Rows of a page.")]
 CursorText = Annotated[
-    str | None, Query(max_length=40, description="The `next` of the page before.")
+    str | None,
+    Query(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$", description="The `next` of the page before."),
 ]

@@ -17,6 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.service.app import application
 from casegraph.service.core import Service
+from casegraph.service.keys import Keys
 
 HEAD_SECONDS = 10.0  # in which the head of a request must come
 KEEP_ALIVE = 15  # seconds that a connection may wait for the next request
@@ -61,9 +62,9 @@ class Protocol(H11Protocol):
             self._deadline = None
 
 
-def check_address(host: str, service: Service) -> None:
+def check_address(host: str, keys: Keys) -> None:
     """An error if an address is not of this computer only, and there are no keys."""
-    if is_loopback(host) or len(service.keys):
+    if is_loopback(host) or len(keys):
         return
     expected = "an address of this computer such as 127.0.0.1, or keys (--keys FILE)"
     raise InvalidSettings("host", host, expected)
@@ -114,7 +115,7 @@ class Server:
     """
 
     def __init__(self, service: Service, host: str, port: int, also: Iterable[str] = ()) -> None:
-        check_address(host, service)
+        check_address(host, service.keys)
         self._listening = _listening(host, port)
         port = self._listening.getsockname()[1]
         shown = "localhost" if is_loopback(host) else _bracketed(host)
@@ -147,7 +148,9 @@ class Server:
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens; an error that says what to do if the address is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named, since asyncio sends small parts at once (TCP_NODELAY) only then; else
+    # each response would wait some 40 ms for the client to acknowledge its head.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host.strip("[]"), port))

@@ -7,11 +7,12 @@ came since, and with what went; if that is much, it is read from the store.
 """
 
 from collections import OrderedDict
+from http import HTTPStatus
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from casegraph.casebase import CaseBase
-from casegraph.errors import InvalidSettings
+from casegraph.service.problems import Refused
 from casegraph.similarity.clusters.assignment import depends_on_history
 from casegraph.statistics.backlog import MAX_CHANGED_FACTS
 from casegraph.storage.store.store import CaseStore
@@ -48,9 +49,11 @@ class Snapshots:
             if kept is not None:
                 self._kept.move_to_end(sequence)
                 return kept
-        if sequence > self._store.sequence:
-            expected = f"an update up to {self._store.sequence}"
-            raise InvalidSettings("as_of", sequence, expected)
+        first = self._store.first_sequence
+        last = self._store.sequence
+        if not first <= sequence <= last:
+            message = f"there is no update {sequence}; choose one from {first} to {last}"
+            raise Refused(HTTPStatus.NOT_FOUND, message)
         earlier = self._undone(sequence) or self._restored(sequence)
         with self._turn:
             return self._keep(earlier)

@@ -108,7 +108,9 @@ def complete(
     with progress() as show:
         done = write(cases, lines, what, executor, show)
         if not is_lines:
-            written = write_proposals(cases, lines, out, form, best=best, explain=explain)
+            written = write_proposals(
+                cases, lines, out, form, best=best, explain=explain, show=show
+            )
             done = Completion(done.asked, written)
             remove_finished(lines)
     return Result(("file", "questions", "proposed"), [(str(out), *done)])

@@ -61,22 +61,22 @@ def serve(
         raise CasegraphError(message) from error
     from casegraph.storage.store.store import CaseStore
 
+    known_keys = read_keys(keys)
+    check_address(host, known_keys)
     with ExitStack() as stack:
         is_world = folder == "world"
         place = stack.enter_context(TemporaryDirectory()) if is_world else folder
         store = stack.enter_context(CaseStore.open(place))
+        if check:
+            click.echo(f"{store!r} at {host}:{port}, {len(known_keys)} keys")
+            return
+
         service = Service(
             store,
-            read_keys(keys),
+            known_keys,
             name="The bundled graph" if is_world else Path(folder).name,
             questions=_bundled(store) if is_world else (),
         )
-        check_address(host, service)
-        if check:
-            click.echo(f"{store!r} at {host}:{port}, {len(service.keys)} keys")
-            service.jobs.close()
-            return
-
         server = Server(service, host, port, allow_host)
         note(f"{store!r} is at {server.address}/ (Ctrl-C ends it)")
         if is_opened:
@@ -121,11 +121,13 @@ def mcp(folder: str, *, write: bool, http: bool, port: int, check: bool) -> None
 
 
 def _bundled(store: CaseStore) -> list[Fact]:
-    """Fill a store with the bundled graph; returns what to ask it."""
+    """Fill a store with the bundled graph, and tune it to that; returns what to ask it."""
     from casegraph import world
     from casegraph.cli.commands.demo import AT_LENGTH
+    from casegraph.cli.progress import progress
 
     store.update(add=world.facts())
-    store.tune()  # so that answers have probabilities
+    with progress() as show:
+        store.tune(show)
     first = {fact.head: fact for fact in reversed(world.questions())}
     return [first[name] for name in AT_LENGTH]

@@ -1,6 +1,7 @@
 """Answers, reasons, neighbours, and imagined worlds, as they go over the wire."""
 
 from collections.abc import Iterator
+from http import HTTPStatus
 from itertools import pairwise
 
 from casegraph.answering import results
@@ -8,11 +9,13 @@ from casegraph.answering.explanation import Explanation, Neighbour
 from casegraph.answering.labels import labelled
 from casegraph.answering.support import facts_of_each, failures_of_each
 from casegraph.casebase import CaseBase
-from casegraph.errors import CasegraphError, UnknownName
+from casegraph.errors import UnknownName
 from casegraph.graph.directions import INVERSE, backward, forward
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Query
+from casegraph.running import Show, quiet
 from casegraph.service import models
+from casegraph.service.problems import Refused
 from casegraph.service.views.labels import labels_of
 
 NAMED = 12  # precedents and failures of a reason
@@ -120,9 +123,8 @@ def answer_named(cases: CaseBase, question: models.Question, name: str) -> resul
     for one in found:
         if one.entity == wanted:
             return one
-    raise CasegraphError(
-        f"{name!r} was not reached by {found.question}: no path type or precedent leads there"
-    )
+    message = f"{name!r} was not reached by {found.question}: no path type or precedent leads there"
+    raise Refused(HTTPStatus.NOT_FOUND, message)
 
 
 def explanation(cases: CaseBase, given: results.Answer) -> models.Explanation:
@@ -277,7 +279,7 @@ def _moves(before: results.Answers, after: results.Answers) -> Iterator[models.M
 
 
 def change_of_mind(
-    cases: CaseBase, wanted: models.MindQuestion, budget: int
+    cases: CaseBase, wanted: models.MindQuestion, budget: int, show: Show = quiet
 ) -> models.ChangeOfMind:
     """The fewest facts without which an answer loses its place."""
     if wanted.answer is not None:
@@ -285,9 +287,10 @@ def change_of_mind(
     else:
         found = asked(cases, wanted.question, top=1, known=wanted.known)
         if not found:
-            raise CasegraphError(f"{found.question} has no answer: {found.note}")
+            message = f"{found.question} has no answer: {found.note}"
+            raise Refused(HTTPStatus.NOT_FOUND, message)
         given = found[0]
-    change = cases.change_of_mind(given, most=wanted.most, budget=budget)
+    change = cases.change_of_mind(given, most=wanted.most, budget=budget, show=show)
     names = [given.asked, given.relation, given.entity, change.instead or ""]
     for fact in change.facts:
         names += fact
