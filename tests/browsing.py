@@ -11,13 +11,15 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from casegraph.service.limits import Limits
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE = 30_000  # milliseconds: generous, since nothing is measured
+PATIENCE = 60_000  # milliseconds: generous, since nothing is measured
 EXPECTED = "the server responded with a status of 4"  # a refusal that a test asks for
 
 
@@ -26,6 +28,11 @@ def chromium() -> str | None:
     named = os.environ.get("CASEGRAPH_CHROMIUM")
     found = [named] if named else [shutil.which(name) for name in NAMES]
     return next((path for path in found if path), None)
+
+
+def patient() -> Limits:
+    """Limits of a service that lets a read take its time, since nothing is measured."""
+    return Limits(seconds=PATIENCE / 1000)
 
 
 @contextmanager

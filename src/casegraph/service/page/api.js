@@ -3,6 +3,8 @@
 import { askForKey } from "./key.js";
 
 const KEY = "casegraph-key";
+const PATIENCE = 2;
+const WAIT = 700; // milliseconds
 
 /** What the service says when it refuses (RFC 9457), or that it cannot be reached. */
 export class Problem extends Error {
@@ -52,8 +54,12 @@ async function called(address, options) {
   return response.json();
 }
 
-/** A response that is no problem; the key is asked for where one is needed. */
-export async function request(address, options = {}) {
+/**
+ * A response that is no problem; the key is asked for where one is needed.
+ *
+ * patience  how often a read is sent again to a service that has too much to do
+ */
+export async function request(address, options = {}, patience = PATIENCE) {
   const key = sessionStorage.getItem(KEY);
   const headers = { ...options.headers };
   if (key) headers.Authorization = `Bearer ${key}`;
@@ -65,6 +71,13 @@ export async function request(address, options = {}) {
     throw new Problem({ status: 0, detail: "the service cannot be reached; is it running?" });
   }
   if (response.ok) return response;
+  const isRead = (options.method ?? "GET") === "GET";
+  const isBusy = response.status === 503 || response.status === 429;
+  if (isRead && isBusy && patience > 0) {
+    await new Promise((resolve) => setTimeout(resolve, WAIT));
+    options.signal?.throwIfAborted();
+    return request(address, options, patience - 1);
+  }
   const problem = await problemOf(response);
   const lacksRight = response.status === 401 || (response.status === 403 && key);
   if (!lacksRight) throw problem;

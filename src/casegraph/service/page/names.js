@@ -4,6 +4,7 @@
 import { element } from "./dom.js";
 import { toEntity } from "./address.js";
 
+const SPACE = "\u00a0"; // that no line breaks at
 const labels = new Map();
 
 /** Take note of the labels in a response; returns the response. */
@@ -45,9 +46,9 @@ export function number(value) {
 
 /** A part of 1 in per cent; what is more than nothing is never shown as 0. */
 export function percent(part) {
-  if (part > 0 && part < 0.01) return "< 1 %";
-  if (part < 1 && part > 0.99) return "> 99 %";
-  return `${Math.round(100 * part)} %`;
+  if (part > 0 && part < 0.01) return `<${SPACE}1${SPACE}%`;
+  if (part < 1 && part > 0.99) return `>${SPACE}99${SPACE}%`;
+  return `${Math.round(100 * part)}${SPACE}%`;
 }
 
 /** "1 fact", "2 facts". */

@@ -127,7 +127,8 @@ export function askView() {
   }
 
   function showNoReason(problem) {
-    fill(columns.why, element("h2", {}, "Why"), element("p", {}, problem.message));
+    const again = problem.status === 503 ? button("Try again", () => change({})) : null;
+    fill(columns.why, element("h2", {}, "Why"), element("p", {}, problem.message), again);
     fill(columns.like, element("h2", {}, "Like whom"));
     columns.graph.hidden = true;
   }
