@@ -177,6 +177,58 @@ def test_a_question_is_asked_both_ways_by_typing(shown: Window) -> None:
     page.wait_for_function("() => document.title === 'What is citizen of Germany? – casegraph'")
 
 
+SENTENCES = [
+    ("treats", "What does X treat?", "What treats X?"),
+    ("carries", "What does X carry?", "What carries X?"),
+    ("works at", "What does X work at?", "What works at X?"),
+    ("citizen of", "What is X citizen of?", "What is citizen of X?"),
+    ("capital", "What is the capital of X?", "What has X as its capital?"),
+    ("died in", "X died in what?", "What died in X?"),
+    ("is a", "X is a what?", "What is a X?"),
+    ("has part", "X has part what?", "What has part X?"),
+    ("_hypernym", "What is the _hypernym of X?", "What has X as its _hypernym?"),
+    ("/a/b/c", "What is the /a/b/c of X?", "What has X as its /a/b/c?"),
+]
+
+
+def test_questions_are_sentences_for_relations_of_any_shape(shown: Window) -> None:
+    shown.go()
+    for relation, for_tail, for_head in SENTENCES:
+        read = shown.page.evaluate(
+            """async (relation) => {
+              const { questionText } = await import("/wording.js");
+              const asked = (wanted) => ({ entity: "X", relation, wanted });
+              return ["tail", "head"].map((one) => questionText(asked(one), (name) => name));
+            }""",
+            relation,
+        )
+        assert read == [for_tail, for_head]
+
+
+TABLES = [
+    ("a.tsv", "A\tlikes\tB\n", [["A", "likes", "B"]]),
+    ("a.csv", 'A,likes,"B, ""the"" second\nline"\nA,likes,C\n', [["A", "likes", "C"]]),
+    ("a.csv", "\ufeffsubject;predicate;object\r\nA;likes;B\r\n", [["A", "likes", "B"]]),
+    ("a.csv", "tail,head,relation\nB,A,likes\n", [["A", "likes", "B"]]),
+    ("a.jsonl", '{"head":"A","relation":"likes","tail":7}\n\n', [["A", "likes", "7"]]),
+    ("a.tsv", "A\tlikes\tB\nA\tlikes\tB\n \tlikes\tB\n", [["A", "likes", "B"]]),
+]
+
+
+def test_tables_of_many_kinds_are_read(shown: Window) -> None:
+    shown.go()
+    for name, text, expected in TABLES:
+        facts = shown.page.evaluate(
+            """async ([name, text]) => {
+              const { factsOf, readTable, rolesOf } = await import("/reading.js");
+              const read = await readTable(new File([text], name));
+              return factsOf(read, rolesOf(read)).facts;
+            }""",
+            [name, text],
+        )
+        assert facts == expected, text
+
+
 def test_a_reason_opens_into_paths_with_the_predicted_edge_dashed(shown: Window) -> None:
     shown.go("ask", **EINSTEIN)
     page = shown.page

@@ -9,7 +9,7 @@ import { questionText } from "../wording.js";
 import { answerForm } from "../parts/adding.js";
 import { neighboursShown } from "../parts/alike.js";
 import { moveByKeys, showAnswers } from "../parts/answers.js";
-import { askedFor, questionOf } from "../parts/asking.js";
+import { askedFor } from "../parts/asking.js";
 import { claim } from "../parts/claim.js";
 import { controls } from "../parts/controls.js";
 import { emptyGraph } from "../parts/emptiness.js";
