@@ -35,6 +35,7 @@ DOCUMENTS = {
     "src/casegraph/world/README.md": "world.md",
 }
 SOURCE = "src/casegraph/"
+PICTURES = (".svg", ".webp")
 FENCED = re.compile(r"^(\s*```.*?^\s*```)$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?P<text>!?\[(?P<label>[^\]]*)\])\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
 DOTTED_NAME = re.compile(r"`(?P<name>[\w.]+)`")
@@ -48,8 +49,9 @@ def main() -> None:
         path = PAGES / page
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
-    for picture in (ROOT / "docs").glob("*.svg"):
-        shutil.copy(picture, PAGES / picture.name)
+    for picture in (ROOT / "docs").iterdir():
+        if picture.suffix in PICTURES:
+            shutil.copy(picture, PAGES / picture.name)
     shutil.copy(STYLE, PAGES / STYLE.name)
 
 
@@ -107,7 +109,7 @@ def with_links_of_the_site(
         anchor = link["anchor"] or ""
         if file in documents:
             page = documents[file]
-        elif file.endswith(".svg"):
+        elif file.endswith(PICTURES):
             page = PurePosixPath(file).name
         elif file in reference_of:
             page = reference_page(reference_of[file])

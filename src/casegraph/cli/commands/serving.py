@@ -74,7 +74,7 @@ def serve(
         service = Service(
             store,
             known_keys,
-            name="The bundled graph" if is_world else Path(folder).name,
+            name=Path(folder).name,
             questions=_bundled(store) if is_world else (),
         )
         server = Server(service, host, port, allow_host)

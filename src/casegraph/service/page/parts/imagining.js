@@ -1,0 +1,234 @@
+// What if: the same question to a world that is not, and what would change its mind.
+
+import { post, update } from "../api.js";
+import { change, go, here } from "../address.js";
+import { button, element, fill, joined } from "../dom.js";
+import { counted, learn, named, number } from "../names.js";
+import { toast } from "../toasts.js";
+import { doubt, factSentence, isSame, wish } from "./fact.js";
+import { worthOf } from "./answers.js";
+
+const TOP = 10;
+
+/**
+ * Show the answers before and after the facts that the address doubts or wishes.
+ *
+ * answer  the one that is looked at
+ */
+export async function showImagined(node, question, answer, parameters, signal) {
+  const { without, with: wished } = parameters;
+  node.hidden = !without.length && !wished.length;
+  if (node.hidden) return;
+  const body = {
+    question,
+    add: wished,
+    retract: without,
+    top: TOP,
+    known: parameters.known === "mark" ? "mark" : "exclude",
+    as_of: parameters.as_of ? Number(parameters.as_of) : null,
+  };
+  fill(node, headline(without, wished), element("p", { class: "soft" }, "Asking that world …"));
+  try {
+    const imagined = await post("what-if", body, signal);
+    learn(imagined.before);
+    learn(imagined.after);
+    const changed = imagined.moves.filter((move) => isChanged(imagined, move));
+    fill(
+      node,
+      headline(without, wished),
+      verdict(imagined, answer),
+      changed.length ? table(imagined, changed) : null,
+      rest(imagined.moves.length - changed.length),
+      actions(parameters),
+    );
+  } catch (problem) {
+    if (problem.name === "AbortError") throw problem;
+    fill(node, headline(without, wished), element("p", { class: "bad" }, problem.message));
+    node.append(actions(parameters));
+  }
+}
+
+function headline(without, wished) {
+  const clauses = [
+    ...without.map((fact) => clause(doubt(fact), "without", fact)),
+    ...wished.map((fact) => clause(wish(fact), "with", fact)),
+  ];
+  return element("h2", { class: "as-is" }, "What if ", joined(clauses, " and "), "?");
+}
+
+/** A doubt or a wish, with a button that takes it back. */
+function clause(words, list, fact) {
+  const dropped = () => {
+    const rest = here().parameters[list].filter((one) => !isSame(one, fact));
+    change({ [list]: rest });
+  };
+  const attributes = { class: "plain", "aria-label": "take this back" };
+  return element("span", { class: "clause" }, words, button("×", dropped, attributes));
+}
+
+/** The outcome as sentences: what becomes of the answer that is looked at, and who comes first. */
+function verdict({ before, after }, answer) {
+  const was = find(before, answer);
+  const is = find(after, answer);
+  const first = after.answers[0]?.entity;
+  const isOther = first !== undefined && first !== before.answers[0]?.entity;
+  return element(
+    "p",
+    { class: "verdict" },
+    first === undefined ? ["There would be no answer. ", after.note] : fate(answer, was, is),
+    isOther && first !== answer ? [" ", named(first), " would come first."] : null,
+  );
+}
+
+function fate(answer, was, is) {
+  const who = element("b", {}, named(answer));
+  if (!was && !is) return [who, " would not be among the first, as it is not now."];
+  if (!is) return [who, " would no longer be among the first."];
+  if (!was) return [who, ` would come in at rank ${is.rank}.`];
+  const worths = `${worthOf(was)} to ${worthOf(is)}`;
+  const worth = worthOf(was) === worthOf(is) ? "" : `, from ${worths}`;
+  if (is.rank === was.rank) return [who, ` would stay at rank ${is.rank}${worth}.`];
+  const way = is.rank < was.rank ? "rise" : "fall";
+  return [who, ` would ${way} from rank ${was.rank} to rank ${is.rank}${worth}.`];
+}
+
+function find({ answers }, entity) {
+  return answers.find((answer) => answer.entity === entity);
+}
+
+function isChanged({ before, after }, move) {
+  if (move.before !== move.after) return true;
+  return worthOf(find(before, move.entity)) !== worthOf(find(after, move.entity));
+}
+
+function rest(count) {
+  if (!count) return null;
+  return element("p", { class: "soft" }, `${counted(count, "answer")} would stay as they are.`);
+}
+
+function table({ before, after }, moves) {
+  const rows = moves.map((move) => {
+    const was = find(before, move.entity);
+    const is = find(after, move.entity);
+    return element(
+      "tr",
+      { class: kindOf(move) },
+      element("td", {}, named(move.entity)),
+      cell(move.before),
+      cell(was ? worthOf(was) : null),
+      element("td", { class: "arrow", "aria-hidden": "true" }, signOf(move)),
+      cell(move.after),
+      cell(is ? worthOf(is) : null),
+    );
+  });
+  const heads = ["answer", "rank", "worth", "", "rank then", "worth then"];
+  return element(
+    "div",
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": "ranks before and after" },
+    element(
+      "table",
+      { class: "moves" },
+      element("thead", {}, element("tr", {}, heads.map(headCell))),
+      element("tbody", {}, rows),
+    ),
+  );
+}
+
+function headCell(words) {
+  return words ? element("th", { scope: "col" }, words) : element("td", {});
+}
+
+function cell(value) {
+  return element("td", { class: "number" }, value ?? "–");
+}
+
+function kindOf(move) {
+  if (move.before === move.after) {
+    return move.score_after < move.score_before ? "falls" : "rises";
+  }
+  const isUp = move.after !== null && (move.before === null || move.after < move.before);
+  return isUp ? "rises" : "falls";
+}
+
+function signOf(move) {
+  const isSameRank = move.before === move.after;
+  const signs = isSameRank ? { rises: "+", falls: "−" } : { rises: "▲", falls: "▼" };
+  return signs[kindOf(move)];
+}
+
+function actions(parameters) {
+  const { without, with: wished } = parameters;
+  const back = () => change({ without: [], with: [] });
+  const forReal = async () => {
+    try {
+      await update({ retract: without, add: wished });
+      toast("The graph is changed as you imagined.", {
+        undo: () => update({ add: without, retract: wished }),
+      });
+      back();
+    } catch (problem) {
+      toast(`Not done: ${problem.message}`, { isBad: true });
+    }
+  };
+  return element(
+    "p",
+    { class: "row" },
+    element("span", { class: "soft grow" }, "Nothing is written."),
+    button("Back to what is", back),
+    button("Make it so", forReal),
+  );
+}
+
+/** A button that finds the fewest facts without which the answer loses its place, after words. */
+export function changeOfMind(question, answer, parameters, words) {
+  const found = element("div", { "aria-live": "polite" });
+  const find = async () => {
+    fill(found, element("p", { class: "soft" }, "Looking for the fewest facts that matter …"));
+    try {
+      const body = { question, answer, as_of: parameters.as_of ? Number(parameters.as_of) : null };
+      fill(found, mindShown(learn(await post("change-of-mind", body))));
+    } catch (problem) {
+      fill(found, element("p", { class: "bad" }, problem.message));
+    }
+  };
+  return element(
+    "div",
+    { class: "mind" },
+    element(
+      "p",
+      { class: "row" },
+      element("span", { class: "soft grow" }, words),
+      button("What would change its mind?", find),
+    ),
+    found,
+  );
+}
+
+function mindShown(mind) {
+  const tried = `${number(mind.tried)} imagined worlds were asked`;
+  if (!mind.facts.length) {
+    const surely = mind.is_smallest ? "Nothing small" : "As far as was tried, nothing small";
+    const words = `${surely}: no three of the ${number(mind.considered)} facts behind it decide.`;
+    return element("p", {}, words, element("small", {}, tried));
+  }
+  const then = mind.instead
+    ? [named(mind.instead), " would come first instead of ", named(mind.answer.entity), "."]
+    : ["there would be no answer."];
+  const facts = mind.facts.map((fact) => element("li", {}, factSentence(fact)));
+  const smallest = mind.is_smallest ? "no smaller set does it" : "there may be a smaller set";
+  return element(
+    "div",
+    { class: "mind-found" },
+    element("p", {}, facts.length === 1 ? "Without this fact" : "Without these facts"),
+    element("ul", {}, facts),
+    element("p", {}, then),
+    element("small", {}, `${smallest}; ${tried}`),
+    element("p", { class: "row" }, button("See that world", () => imagineWithout(mind.facts))),
+  );
+}
+
+function imagineWithout(facts) {
+  const { view, parameters } = here();
+  go(view, { ...parameters, without: facts, with: [] });
+  document.getElementById("imagined")?.scrollIntoView({ block: "nearest" });
+}

@@ -1,0 +1,207 @@
+// Why: each reason as a sentence with its counts and its share, opening into what it rests on.
+
+import { change, here, toQuestion } from "../address.js";
+import { retract } from "../changing.js";
+import { button, element, joined, newId } from "../dom.js";
+import { entityLink, named, number, percent } from "../names.js";
+import { drawDescent } from "./descent.js";
+import { doubt, factSentence } from "./fact.js";
+import { drawPaths } from "./paths.js";
+
+const SHOWN = 6; // reasons before "more"
+const FACTS_SHOWN = 4;
+const OF_ASKED = ["path", "shared fact", "neighbours"]; // whose precedents have the relation
+
+/**
+ * The reasons of an explanation, those with the largest share first.
+ *
+ * open  the keys of the reasons that are open; it is kept up to date
+ */
+export function reasonsShown(explanation, open) {
+  const reasons = explanation.reasons.toSorted((one, other) => other.part - one.part);
+  const isOpen = reasons.some((reason) => open.has(keyOf(reason)));
+  if (!isOpen && reasons.length) open.add(keyOf(reasons[0]));
+  const largest = reasons[0]?.part ?? 0;
+  const nodes = reasons.map((reason) => reasonShown(explanation, reason, largest, open));
+  const rest = nodes.slice(SHOWN);
+  if (!rest.length) return nodes;
+  const part = reasons.slice(SHOWN).reduce((sum, reason) => sum + reason.part, 0);
+  const words = `${rest.length} more reasons, ${percent(part)} of the score`;
+  const more = button(words, () => more.replaceWith(...rest), { class: "button wide" });
+  return [...nodes.slice(0, SHOWN), more];
+}
+
+/** What tells a reason from the others of the same answer. */
+function keyOf(reason) {
+  return `${reason.kind}: ${reason.words}`;
+}
+
+function reasonShown(explanation, reason, largest, open) {
+  const key = keyOf(reason);
+  const bodyId = newId("reason");
+  const body = element("div", { class: "body", id: bodyId, hidden: true });
+  const head = element(
+    "button",
+    {
+      type: "button",
+      class: "head",
+      "data-key": key,
+      "aria-expanded": "false",
+      "aria-controls": bodyId,
+    },
+    element(
+      "span",
+      { class: "share" },
+      percent(reason.part),
+      element("span", { class: "bar", lengths: { part: largest ? reason.part / largest : 0 } }),
+    ),
+    element("span", { class: "says" }, sentenceOf(explanation, reason), small(reason)),
+  );
+  const toggle = (isOpen) => {
+    if (isOpen && !body.hasChildNodes()) body.append(...bodyOf(explanation, reason));
+    body.hidden = !isOpen;
+    head.setAttribute("aria-expanded", String(isOpen));
+    if (isOpen) open.add(key);
+    else open.delete(key);
+  };
+  head.addEventListener("click", () => toggle(body.hidden));
+  toggle(open.has(key));
+  return element("div", { class: "reason" }, head, body);
+}
+
+/** The reason as a sentence. */
+function sentenceOf(explanation, reason) {
+  const answer = named(explanation.answer.entity);
+  const asked = named(explanation.question.entity);
+  const words = element("em", {}, reason.words);
+  const count = element("b", {}, number(reason.count));
+  const of = number(reason.of);
+  if (reason.kind === "path") return ["The way ", way(reason), " leads to ", answer, "."];
+  if (reason.kind === "shared fact") {
+    return [count, ` of the ${of} others with `, words, " have the answer ", answer, "."];
+  }
+  if (reason.kind === "fact of answers") {
+    return [answer, " has ", words, ", as have ", count, ` answers of the ${of} that have it.`];
+  }
+  if (reason.kind === "near answers") {
+    return [answer, ` shares much with the ${of} known answers.`];
+  }
+  if (reason.kind === "neighbours") {
+    return [count, ` of the ${of} most like `, asked, " have the answer ", answer, "."];
+  }
+  return [count, ` of all ${of} others asked the same have the answer `, answer, "."];
+}
+
+/** A path type as words with arrows between them. */
+function way(reason) {
+  const steps = reason.words.split(" → ").map((step) => {
+    const isBack = step.endsWith("⁻¹");
+    const name = isBack ? step.slice(0, -2) : step;
+    const arrow = isBack ? "← " : "→ ";
+    return element("span", { class: "step" }, arrow, element("bdi", {}, name));
+  });
+  return element("em", { class: "way" }, joined(steps, " "));
+}
+
+function small(reason) {
+  return element("small", {}, `${reason.kind} · ${tally(reason)}`);
+}
+
+const SLOTS = {
+  open: " where nobody else has the answer",
+  taken: " where somebody else has the answer too",
+};
+
+function tally(reason) {
+  const { count, of, hits, tries } = reason;
+  if (reason.kind === "near answers") return `${number(of)} answers are known`;
+  if (reason.kind === "fact of answers") return `${number(count)} of ${number(of)} are answers`;
+  if (reason.kind === "path" && !of) return `right on ${number(hits)} of ${number(tries)} walks`;
+  const which = SLOTS[reason.slot] ?? "";
+  return `right ${number(count)} of ${number(of)} times${which}`;
+}
+
+function bodyOf(explanation, reason) {
+  const { question, answer } = explanation;
+  const predicted = { ...question, known: answer.known };
+  const drawings = reason.paths.length
+    ? element("div", { class: "scroll", tabindex: "0" }, drawPaths(reason.paths, predicted))
+    : null;
+  drawings?.setAttribute("role", "group");
+  drawings?.setAttribute("aria-label", "paths walked");
+  const more = reason.more ? element("p", { class: "soft" }, "There are more such paths.") : null;
+  const parts = [drawings, more, precedentsOf(explanation, reason), factsOf(reason)];
+  return parts.filter((part) => part !== null);
+}
+
+/** Those it worked for, and those it failed for; each is a link to the same question about it. */
+function precedentsOf(explanation, reason) {
+  const link = (name) => {
+    const isAsked = OF_ASKED.includes(reason.kind);
+    if (!isAsked) return entityLink(name);
+    const question = { ...explanation.question, entity: name };
+    return element("a", { href: toQuestion(question), class: "precedent" }, named(name));
+  };
+  const listed = (words, names, kind) => {
+    if (!names.length) return null;
+    const items = names.map((name) => element("li", {}, link(name)));
+    const title = element("span", { class: "title" }, words);
+    return element("div", { class: `precedents ${kind}` }, title, element("ul", {}, items));
+  };
+  const isAnswer = reason.kind === "fact of answers" || reason.kind === "near answers";
+  const worked = isAnswer ? "As do the answers" : "It worked for";
+  const lists = [
+    listed(worked, reason.precedents, "worked"),
+    listed("It failed for", reason.failures, "failed"),
+  ];
+  return lists.some((list) => list !== null) ? element("div", {}, lists) : null;
+}
+
+/** What it rests on: each fact can be doubted, or retracted. */
+function factsOf(reason) {
+  if (!reason.facts.length) return null;
+  const isPast = here().parameters.as_of !== undefined;
+  const items = reason.facts.map((fact) =>
+    element(
+      "li",
+      {},
+      element("span", { class: "grow" }, factSentence(fact)),
+      button(["What if ", doubt(fact), "?"], () => imagine(fact), { class: "button what-if" }),
+      isPast ? null : button("Retract", () => retract(fact), { class: "button quiet" }),
+    ),
+  );
+  const list = element("ul", { class: "rests-on" }, items.slice(0, FACTS_SHOWN));
+  const rest = items.slice(FACTS_SHOWN);
+  const more = rest.length
+    ? button(`${rest.length} more facts`, () => {
+        more.remove();
+        list.append(...rest);
+      })
+    : null;
+  return element("div", {}, element("span", { class: "title" }, "It rests on"), list, more);
+}
+
+/** Ask a world without a fact, besides those that are doubted already. */
+function imagine(fact) {
+  const { without } = here().parameters;
+  const isThere = without.some((one) => JSON.stringify(one) === JSON.stringify(fact));
+  if (!isThere) change({ without: [...without, fact] });
+}
+
+/** The paths of all reasons as one drawing: those of the largest reasons first. */
+export function overallDrawing(explanation, most = 3) {
+  const reasons = explanation.reasons.toSorted((one, other) => other.part - one.part);
+  const paths = reasons.flatMap((reason) => reason.paths).slice(0, most);
+  if (!paths.length) return null;
+  return drawDescent(paths, { ...explanation.question, known: explanation.answer.known });
+}
+
+/** Names of the ways in which reasons are found, for a summary. */
+export function summaryOf(explanation) {
+  const count = explanation.reasons.length;
+  if (!count) return "Nothing speaks for it.";
+  const one = "One reason makes up the whole score.";
+  const several = `${count} reasons; their shares add up to the whole score.`;
+  return count === 1 ? one : several;
+}
+

@@ -1,0 +1,100 @@
+// Audit: the facts with the least support; one click to retract one, another to take that back.
+
+import { toQuestion } from "../address.js";
+import { update } from "../api.js";
+import { relations } from "../catalogue.js";
+import { button, element, fill } from "../dom.js";
+import { label, named, percent } from "../names.js";
+import { factSentence } from "../parts/fact.js";
+import { jobPanel } from "../parts/jobs.js";
+import { say, toast } from "../toasts.js";
+
+export function auditView() {
+  const panel = jobPanel("audit", findingsShown);
+  const form = element("form", { class: "row" });
+  const node = element(
+    "div",
+    { class: "page" },
+    element("h1", {}, "Audit"),
+    element(
+      "p",
+      { class: "lead" },
+      "Every fact is asked for as if it were missing. First come those that nothing speaks for, ",
+      "where much speaks for something else. They may be right all the same: look twice.",
+    ),
+    element("section", {}, form),
+    panel.node,
+  );
+
+  async function show({ as_of: asOf }, signal) {
+    document.title = "Audit – casegraph";
+    const relation = element(
+      "select",
+      { "aria-label": "relation" },
+      element("option", { value: "" }, "every relation"),
+      (await relations(asOf)).map((one) =>
+        element("option", { value: one.relation }, label(one.relation)),
+      ),
+    );
+    const top = element("input", { type: "number", min: 1, max: 10000, value: 50 });
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      panel.begin({ relations: relation.value ? [relation.value] : [], top: Number(top.value) });
+    };
+    fill(
+      form,
+      element("span", {}, "Look at the facts of "),
+      relation,
+      element("label", {}, "and list the most doubtful ", top),
+      element("button", { class: "button main" }, "Begin"),
+    );
+    await panel.resume(signal);
+  }
+
+  return { node, show, job: panel.show, isLive: false };
+}
+
+function findingsShown(rows) {
+  return element("ul", { class: "findings" }, rows.map(findingShown));
+}
+
+function findingShown(row) {
+  const fact = [row.head, row.relation, row.tail];
+  const question = { entity: row.head, relation: row.relation, wanted: "tail" };
+  const item = element(
+    "li",
+    {},
+    element("b", { class: "number" }, row.rank === null ? "not found" : `rank ${row.rank}`),
+    element("span", { class: "grow" }, factSentence(fact), insteadShown(row)),
+    element("a", { href: toQuestion(question, { answer: row.tail }), class: "button" }, "Why?"),
+    retraction(fact, (isGone) => item.classList.toggle("gone", isGone)),
+  );
+  return item;
+}
+
+function insteadShown(row) {
+  const isSure = row.probability !== null;
+  const chance = isSure ? `${percent(row.probability)} by what speaks for it` : "";
+  if (!row.instead) return element("small", { class: "block" }, chance);
+  const known = row.instead_known ? " (a fact, too)" : "";
+  const before = chance ? `${chance} · better: ` : "better: ";
+  return element("small", { class: "block" }, before, named(row.instead), known);
+}
+
+/** A button that retracts a fact, and then takes that back. */
+function retraction(fact, marked) {
+  let isGone = false;
+  const turn = async () => {
+    try {
+      await update(isGone ? { add: [fact] } : { retract: [fact] });
+    } catch (problem) {
+      return toast(`Not done: ${problem.message}`, { isBad: true });
+    }
+    isGone = !isGone;
+    marked(isGone);
+    fill(node, isGone ? "Undo" : "Retract");
+    say(isGone ? "Retracted." : "It is a fact again.");
+  };
+  const node = button("Retract", turn);
+  return node;
+}
