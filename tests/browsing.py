@@ -91,7 +91,8 @@ class Window:
 
     def answers(self) -> list[str]:
         """The ranked answers."""
-        return self.page.locator(".answers .name bdi").all_inner_texts()
+        shown: list[str] = self.page.locator(".answers .name bdi").all_inner_texts()
+        return shown
 
     def wait_for(self, text: str, within: str = "main") -> None:
         """Wait until a text is somewhere."""
