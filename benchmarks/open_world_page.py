@@ -116,6 +116,14 @@ def stream_section(kept: Kept) -> str:
                     lines.append(_last_line(benchmark, system, split, last))
     verified = sum(bool(record.get("verified")) for record in kept.streams)
     checked = f"\n{verified} states were compared with a rebuild (`--verify`); none differed.\n"
+    missing = [
+        f"{benchmark} by {_label(system)}"
+        for benchmark in STREAMED
+        for system in ("default", "paper-grinch")
+        if not kept.last(benchmark, system)
+    ]
+    if missing:
+        checked += f"\nNot run yet on this machine: {', '.join(missing)}.\n"
     return STREAM + "After the last batch:\n\n" + table(lines, header) + checked
 
 

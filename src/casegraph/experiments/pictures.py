@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from casegraph.errors import CasegraphError
 from casegraph.experiments.stream import MRR, Record
+from casegraph.storage.disk import atomic_write
 
 Theirs: TypeAlias = Any  # what Matplotlib makes
 Value: TypeAlias = Callable[[Record], float | None]
@@ -77,6 +78,7 @@ PANELS = (
     Panel("WN18RR", "test", "new", 0.48),
 )
 REPLAYS = ("10%", "30%")
+INCHES_OF_LABEL = 4  # of a legend
 
 
 def mrr_over_batches(records: Sequence[Record], path: Path) -> None:
@@ -273,15 +275,15 @@ def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
     for axis in axes:
         for line, label in zip(*axis.get_legend_handles_labels(), strict=True):
             lines.setdefault(label, line)
-    figure.legend(
-        lines.values(), lines.keys(), loc="lower center", ncols=min(len(lines), 4), fontsize=9
-    )
-    rows = -(-len(lines) // 4)
+    columns = int(figure.get_figwidth() // INCHES_OF_LABEL)
+    figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=columns, fontsize=9)
+    rows = -(-len(lines) // columns)
     figure.tight_layout(rect=(0, 0.02 + 0.25 * rows / figure.get_figheight(), 1, 1))
 
 
 def _write(figure: Theirs, path: Path) -> None:
-    figure.savefig(path, format="svg", metadata={"Date": None})
+    with atomic_write(path) as file:
+        figure.savefig(file, format="svg", metadata={"Date": None})
     _pyplot().close(figure)
 
 
