@@ -309,8 +309,8 @@ WORK = """## Work for a batch
 
 ![Entities that come and change with each batch](open-world-work.svg)
 
-The paper's figure 4, by the paper's settings: how many entities come with a batch, how many
-others get relations that they did not have, and how many others GRINCH puts into another cluster.
+The paper's figure 4: how many entities come with a batch, how many others get relations that they
+did not have, and, by the paper's settings, how many others GRINCH puts into another cluster.
 The line at the top is all entities, for which the oracle works.
 
 ![Seconds of an update beside a rebuild](open-world-seconds.svg)
