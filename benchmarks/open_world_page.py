@@ -513,7 +513,7 @@ no entity. *Alone*: only the second graph is known. *After the first*: the first
 second comes as newcomers. All entities of the second graph are ranked; beside it Hits@10 among 50
 sampled ones. *Tuned* chooses how far to walk and how to combine evidence, by facts that are held
 out of the graph that is known. Published rows: full ranking as collected by MoKGR (EMNLP 2025,
-table 6).
+table 6), from a copy whose cells had shifted: check before quoting.
 
 """
 INDUCTIVE_PUBLISHED = {
