@@ -32,7 +32,7 @@ def chromium() -> str | None:
 
 def patient() -> Limits:
     """Limits of a service that lets a read take its time, since nothing is measured."""
-    return Limits(seconds=PATIENCE / 1000)
+    return Limits(seconds=PATIENCE / 1000, slow_seconds=PATIENCE / 1000)
 
 
 @contextmanager
@@ -110,6 +110,6 @@ def window(browser: Browser, address: str, **options: Any) -> Iterator[Window]: 
     try:
         opened = Window(context.new_page(), address)
         yield opened
-        assert opened.wrong == []
+        assert opened.wrong == [], "; ".join(opened.wrong)
     finally:
         context.close()

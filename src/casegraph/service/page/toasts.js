@@ -3,6 +3,7 @@
 import { button, element, fill } from "./dom.js";
 
 const SECONDS = 8;
+const SECONDS_TO_UNDO = 60;
 
 /** Show a message for a while; `undo` takes back what it tells of. */
 export function toast(words, { undo = null, isBad = false } = {}) {
@@ -17,7 +18,7 @@ export function toast(words, { undo = null, isBad = false } = {}) {
   }
   note.append(button("×", close, { class: "plain", "aria-label": "close this message" }));
   document.getElementById("toasts").append(note);
-  setTimeout(close, SECONDS * 1000);
+  setTimeout(close, (undo ? SECONDS_TO_UNDO : SECONDS) * 1000);
   say(note.firstChild.textContent);
 }
 

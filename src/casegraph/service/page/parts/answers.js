@@ -10,9 +10,10 @@ const MOVING = 450; // milliseconds
 /**
  * Show answers in a list, and mark what is different from those before.
  *
- * before  the answers to the same question that were shown last, or null
+ * before   the answers to the same question before it changed, or null
+ * isFresh  whether it changed just now
  */
-export function showAnswers(list, found, selected, before) {
+export function showAnswers(list, found, selected, { before, isFresh }) {
   const places = placesOf(list);
   const best = Math.max(...found.answers.map((answer) => answer.score), 0);
   const moves = movesBetween(before, found);
@@ -20,8 +21,9 @@ export function showAnswers(list, found, selected, before) {
     list,
     found.answers.map((answer) => row(answer, { best, selected, move: moves.get(answer.entity) })),
   );
+  list.classList.toggle("fresh", isFresh);
   slide(list, places);
-  tell(before, found, moves);
+  if (isFresh) tell(before, found, moves);
 }
 
 function row(answer, { best, selected, move }) {
@@ -94,7 +96,7 @@ function moved(move) {
 }
 
 function tell(before, found, moves) {
-  if (!before || !moves.size || !found.answers.length) return;
+  if (!moves.size || !found.answers.length) return;
   const first = found.answers[0].entity;
   const was = before.answers[0]?.entity;
   const is = first === was ? "is still first" : "is first now";

@@ -26,7 +26,7 @@ export function askView() {
   const head = headOf();
   const columns = columnsOf();
   const node = element("div", { class: "ask" }, head.node, columns.node);
-  let last = { key: "", found: null }; // the question that is shown, and its answers
+  let last = { key: "", found: null, before: null }; // the question, its answers, those before
   let open = { key: "", reasons: new Set() }; // the reasons of one answer that are open
 
   async function show(parameters, signal) {
@@ -68,9 +68,11 @@ export function askView() {
     const answer = answerShown(found, parameters);
     const state = { parameters, question, answers: found, answer, info: about };
     await showSentence(question, parameters, last.key === key);
-    const before = last.key === key && last.found.sequence !== found.sequence ? last.found : null;
-    showAnswers(columns.answers, found, answer, before);
-    last = { key, found };
+    const isSame = last.key === key;
+    const isFresh = isSame && last.found.sequence !== found.sequence;
+    const before = isFresh ? last.found : isSame ? last.before : null;
+    showAnswers(columns.answers, found, answer, { before, isFresh });
+    last = { key, found, before };
     fill(head.below);
     columns.node.hidden = false;
     keepForm(columns.form, question, asOf);
