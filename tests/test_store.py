@@ -414,18 +414,22 @@ def test_a_log_that_ends_before_what_was_acknowledged_is_refused(folder: Path) -
     assert lost == ["update 3"]
 
 
-def test_what_follows_a_damaged_update_is_saved_where_its_names_are_known(folder: Path) -> None:
+def test_what_follows_a_damaged_update_is_saved_where_its_names_are_known(
+    folder: Path, tmp_path: Path
+) -> None:
+    CaseStore.open(tmp_path / "empty").close()
+    in_the_first_update = (tmp_path / "empty" / "log-000000").stat().st_size + 50
     with CaseStore.open(folder) as opened:
         opened.update(add=[("x", "s", "y")])
     generations.remove_others(folder, log := folder / "log-000000")
     content = bytearray(log.read_bytes())
-    content[600] ^= 1  # in the first update
+    content[in_the_first_update] ^= 1
     log.write_bytes(content)
     with pytest.raises(
         DamagedStore, match="update 1 cannot be read, and 4 were acknowledged"
     ) as raised:
         CaseStore.open(folder)
-    assert raised.value.offset < 600
+    assert raised.value.offset < in_the_first_update
     assert salvage(folder)[:2] == ([("x", "s", "y")], ["update 1", "the names of 20 facts"])
 
 
