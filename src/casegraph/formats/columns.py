@@ -205,7 +205,9 @@ def fact_or_description(table: Table, row: Sequence[str]) -> Fact | Description:
 
     if edges is None:
         raise ValueError("it is no row of nodes")
-    head, relation, tail = row[edges.head], row[edges.relation], row[edges.tail]
+    head = row[edges.head]
+    relation = row[edges.relation]
+    tail = row[edges.tail]
     _check("head", head)
     _check("relation", relation)
     _check("tail", tail)

@@ -392,12 +392,11 @@ class Graph:
             if not len(others):
                 continue
             entity_repeated = np.full_like(others, entity)
-            if is_inverse(direction):
-                heads, tails = others, entity_repeated
-            else:
-                heads, tails = entity_repeated, others
             directions = np.full_like(others, forward(relation_of(direction)))
-            found.append(np.stack([heads, directions, tails], axis=1))
+            columns = [entity_repeated, directions, others]
+            if is_inverse(direction):
+                columns.reverse()
+            found.append(np.stack(columns, axis=1))
         return np.concatenate(found)
 
     def _make_room(self) -> None:

@@ -29,6 +29,7 @@ from casegraph.service.metrics import Metrics
 from casegraph.service.models import Job, Update, Updated
 from casegraph.service.problems import Refused
 from casegraph.service.snapshots import Snapshots
+from casegraph.service.views.changing import updated
 from casegraph.storage.store.store import CaseStore
 
 T = TypeVar("T")
@@ -192,16 +193,7 @@ class Service:
         described = [Description(one.name, one.label, tuple(one.types)) for one in update.describe]
         done = self.store.update(update.add, update.retract, described)
         sequence = self.store.sequence
-        written = Updated(
-            sequence=sequence,
-            added=done.added,
-            retracted=done.retracted,
-            repeated=done.repeated,
-            absent=done.absent,
-            described=done.described,
-            new_entities=done.new_entities,
-            new_relations=done.new_relations,
-        )
+        written = updated(done, sequence)
         if sequence == before:
             return written, None
         return written, self._told(update, written)

@@ -8,6 +8,7 @@ from fastapi import Depends, Query, Request, Response
 from casegraph.casebase import CaseBase
 from casegraph.service.core import Service
 from casegraph.service.models import MAX_ROWS, MAX_SEQUENCE
+from casegraph.service.pages import Cursor, P
 
 
 class HasSequence(Protocol):
@@ -54,6 +55,21 @@ class Reader:
         found = await self.service.read_at(as_of, work, slow=slow)
         self._response.headers["ETag"] = f'"{found.sequence}"'
         return found
+
+    async def page(
+        self, at: Cursor, limit: int, rows: Callable[[CaseBase, int, int], tuple[P, bool]]
+    ) -> P:
+        """Read a page.
+
+        at    where it begins, and in which state
+        rows  gives a page of so many rows from one on, and whether there are more
+        """
+
+        def page(cases: CaseBase) -> P:
+            shown, is_more = rows(cases, at.first, limit)
+            return at.paged(shown, limit, is_more=is_more)
+
+        return await self(at.sequence, page, slow=True)
 
 
 async def not_modified(_: Request, error: Exception) -> Response:

@@ -18,6 +18,7 @@ from casegraph.errors import CasegraphError
 from casegraph.graph.facts import Fact
 from casegraph.service import models
 from casegraph.service.views import asking, looking
+from casegraph.service.views.changing import updated
 from casegraph.storage.store.store import CaseStore
 
 M = TypeVar("M", bound=models.Model)
@@ -108,16 +109,7 @@ class Tools:
         added = [Fact(*fact) for fact in add or []]
         retracted = [Fact(*fact) for fact in retract or []]
         done = self._store.update(added, retracted)
-        return models.Updated(
-            sequence=self._store.sequence,
-            added=done.added,
-            retracted=done.retracted,
-            repeated=done.repeated,
-            absent=done.absent,
-            described=done.described,
-            new_entities=done.new_entities,
-            new_relations=done.new_relations,
-        )
+        return updated(done, self._store.sequence)
 
 
 def server(store: CaseStore, *, writes: bool = False) -> Any:  # noqa: ANN401  (mcp may be absent)

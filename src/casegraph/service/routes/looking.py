@@ -93,13 +93,7 @@ async def relations(
     reading: Reading, limit: Limit = 100, cursor: CursorText = None, as_of: AsOf = None
 ) -> models.Relations:
     """A page of the relations, those with most facts first."""
-    at = cursor_of(cursor, as_of)
-
-    def page(cases: CaseBase) -> models.Relations:
-        shown, is_more = looking.relations(cases, at.first, limit)
-        return at.paged(shown, limit, is_more=is_more)
-
-    return await reading(at.sequence, page, slow=True)
+    return await reading.page(cursor_of(cursor, as_of), limit, looking.relations)
 
 
 @router.get("/types")
@@ -113,13 +107,7 @@ async def all_clusters(
     reading: Reading, limit: Limit = 50, cursor: CursorText = None, as_of: AsOf = None
 ) -> models.Clusters:
     """A page of the clusters, the largest first."""
-    at = cursor_of(cursor, as_of)
-
-    def page(cases: CaseBase) -> models.Clusters:
-        shown, is_more = clusters.clusters(cases, at.first, limit)
-        return at.paged(shown, limit, is_more=is_more)
-
-    return await reading(at.sequence, page, slow=True)
+    return await reading.page(cursor_of(cursor, as_of), limit, clusters.clusters)
 
 
 @router.get("/clusters/tree")
@@ -137,13 +125,11 @@ async def members(
     as_of: AsOf = None,
 ) -> models.ClusterMembers:
     """A page of the members of a cluster, the most prominent first."""
-    at = cursor_of(cursor, as_of)
 
-    def page(cases: CaseBase) -> models.ClusterMembers:
-        shown, is_more = clusters.members(cases, cluster, at.first, limit)
-        return at.paged(shown, limit, is_more=is_more)
+    def rows(cases: CaseBase, first: int, count: int) -> tuple[models.ClusterMembers, bool]:
+        return clusters.members(cases, cluster, first, count)
 
-    return await reading(at.sequence, page, slow=True)
+    return await reading.page(cursor_of(cursor, as_of), limit, rows)
 
 
 @router.get("/path-types")

@@ -2,11 +2,11 @@
 
 import { toQuestion } from "../address.js";
 import { update } from "../api.js";
-import { relations } from "../catalogue.js";
 import { button, element, fill } from "../dom.js";
-import { label, named, percent } from "../names.js";
+import { named, percent } from "../names.js";
 import { factSentence } from "../parts/fact.js";
 import { jobPanel } from "../parts/jobs.js";
+import { chosenRelations, relationChoice } from "../parts/relationchoice.js";
 import { say, toast } from "../toasts.js";
 
 export function auditView() {
@@ -28,18 +28,11 @@ export function auditView() {
 
   async function show({ as_of: asOf }, signal) {
     document.title = "Audit – casegraph";
-    const relation = element(
-      "select",
-      { "aria-label": "relation" },
-      element("option", { value: "" }, "every relation"),
-      (await relations(asOf)).map((one) =>
-        element("option", { value: one.relation }, label(one.relation)),
-      ),
-    );
+    const relation = await relationChoice(asOf);
     const top = element("input", { type: "number", min: 1, max: 10000, value: 50 });
     form.onsubmit = (event) => {
       event.preventDefault();
-      panel.begin({ relations: relation.value ? [relation.value] : [], top: Number(top.value) });
+      panel.begin({ relations: chosenRelations(relation), top: Number(top.value) });
     };
     fill(
       form,

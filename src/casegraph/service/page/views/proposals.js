@@ -1,12 +1,12 @@
 // Proposals: facts that are missing, the most probable first; one click to accept or to see why.
 
-import { relations } from "../catalogue.js";
 import { toQuestion } from "../address.js";
 import { add } from "../changing.js";
 import { button, element, fill } from "../dom.js";
-import { label, percent } from "../names.js";
+import { percent } from "../names.js";
 import { factSentence } from "../parts/fact.js";
 import { jobPanel } from "../parts/jobs.js";
+import { chosenRelations, relationChoice } from "../parts/relationchoice.js";
 
 export function proposalsView() {
   const panel = jobPanel("complete", proposalsShown);
@@ -27,19 +27,12 @@ export function proposalsView() {
 
   async function show({ as_of: asOf }, signal) {
     document.title = "Proposals – casegraph";
-    const relation = element(
-      "select",
-      { "aria-label": "relation" },
-      element("option", { value: "" }, "every relation"),
-      (await relations(asOf)).map((one) =>
-        element("option", { value: one.relation }, label(one.relation)),
-      ),
-    );
+    const relation = await relationChoice(asOf);
     const least = element("input", { type: "number", min: 0, max: 1, step: 0.05, value: 0.5 });
     const best = element("input", { type: "number", min: 1, max: 10000, value: 100 });
     form.onsubmit = (event) => {
       event.preventDefault();
-      const chosen = relation.value ? [relation.value] : [];
+      const chosen = chosenRelations(relation);
       const probability = Number(least.value);
       panel.begin({ relations: chosen, min_probability: probability, best: Number(best.value) });
     };
