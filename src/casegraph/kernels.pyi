@@ -63,7 +63,9 @@ class QueryOptions:
     habit: float
     sum: bool
     discount: float
+    answers_discount: float
     across: float
+    decisive: float
     weights: Sequence[float]
     best: int
     nearest: int
@@ -189,13 +191,5 @@ def evidence(
     lists: Ids,
     hidden: Ids,
     workspaces: Workspaces,
-    answer: int,
-) -> tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]: ...
-def evidence_of_each(
-    query: RelationQuery,
-    entities: Ids,
-    lists: Ids,
-    hidden: Ids,
-    workspaces: Workspaces,
     answers: Ids,
-) -> tuple[Counts, tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]]: ...
+) -> tuple[Counts, tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats, Floats]]: ...
