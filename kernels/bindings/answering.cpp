@@ -109,6 +109,8 @@ nb::tuple evidence_(const OwnedRelationQuery& with, In<Id> entities, In<Id> list
 }  // namespace
 
 void bind_answering(nb::module_& m) {
+  m.attr("DECISIVE_FACTOR") = decisive_factor;
+
   nb::class_<QueryOptions>(m, "QueryOptions", "How evidence is gathered and combined.")
       .def(nb::init<>())
       .def_rw("max_length", &QueryOptions::max_length)

@@ -50,6 +50,8 @@ class ClusterTree:
     def resize(self, profile: int, members: int) -> None: ...
     def insert(self, profile: int, relations: Ids, members: int, ranks: Ids) -> None: ...
 
+DECISIVE_FACTOR: float
+
 class QueryOptions:
     """How evidence is gathered and combined."""
 
