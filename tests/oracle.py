@@ -494,7 +494,7 @@ def default_weights(
         weights[path_type] = {False: in_both, True: in_both}
         if slots:
             for slot, (own_reached, own_right) in counts.items():
-                weights[path_type][slot] = (own_right + 20 * in_both) / (own_reached + 20 + doubt)
+                weights[path_type][slot] = (own_right + 40 * in_both) / (own_reached + 40 + doubt)
     return weights
 
 
@@ -561,7 +561,7 @@ def votes_of_neighbours(
         total += vote
         for answer in answers(seen, other, relation):
             votes[answer] = votes.get(answer, 0.0) + vote
-    return {answer: 0.9 * vote / (total + 1) for answer, vote in votes.items()}
+    return {answer: 0.9 * vote / (total + 3) for answer, vote in votes.items()}
 
 
 def facts_of_answers(
