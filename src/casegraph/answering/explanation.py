@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice, pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, assert_never, get_args
 
 import numpy as np
 
@@ -171,8 +171,10 @@ class Reason:
             sentence = neighbours_sentence(
                 count=count, of=of, asked=answer.asked, answer=answer.entity
             )
-        else:
+        elif self.kind == "habit":
             sentence = habit_sentence(self.words, count=count, of=of, answer=answer.entity)
+        else:
+            assert_never(self.kind)
         return sentence + precedents_in_words(self.precedents)
 
 
