@@ -72,7 +72,7 @@ class Clusters:
         """
         if self.tree is None:
             raise ValueError("clusters that do not depend on history are made anew")
-        shape = tree_shapes.written(self.tree, self.profiles)
+        shape = tree_shapes.tree_as_array(self.tree, self.profiles)
         is_leaf = shape != NONE
         shape[is_leaf] = new.entities[shape[is_leaf]]
         return self.cut(tree_shapes.read(shape, profiles), profiles, self.settings)
