@@ -18,7 +18,7 @@ from casegraph.similarity.profiles import Profiles
 def update(tree: ClusterTree, graph: Graph, profiles: Profiles, touched: Iterable[int]) -> None:
     """Bring the leaves of `touched` profiles up to date.
 
-    Removals and changes of weight come first, then new profiles, in the order of `by_relation_names`.
+    Removals and changes of weight come first, then new profiles, sorted `by_relation_names`.
     """
     new_profiles = []
     for profile in touched:

@@ -3,8 +3,8 @@ Hierarchical agglomerative clustering with average linkage, of all profiles at o
 
 For unit vectors, the mean similarity over all pairs of two clusters can be computed from sums of
 similarities (`kernels.average_linkage`), so the members of a cluster are never looked at.
-Ties are frequent. They are decided by the names of relations (`by_relation_names`), so the tree depends on
-the facts alone.
+Ties are frequent. They are decided by the names of relations (`by_relation_names`), so the tree
+depends on the facts alone.
 """
 
 import numpy as np
