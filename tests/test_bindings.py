@@ -92,7 +92,11 @@ BINDINGS = {
         {"graph": GRAPH.kernel, "entities": EVERYONE},
         any_length=frozenset({"entities"}),
     ),
-    "walks_from_each": Binding(kernels.walks_from_each, {"graph": GRAPH.kernel, "steps": 3}),
+    "walks_one_step_longer": Binding(
+        kernels.walks_one_step_longer,
+        {"graph": GRAPH.kernel, "walks": np.zeros(ENTITIES, dtype=np.int64)},
+        any_larger=frozenset({"walks"}),
+    ),
     "closed_paths": Binding(
         kernels.closed_paths,
         {
