@@ -475,16 +475,16 @@ def test_a_file_that_is_missing_is_named(name: str, folder: Path) -> None:
 
 
 ODD = {
-    "names are missing": Record(4, 0, NewNames(99, ["x"]), NewNames(3, []), NOTHING, NOTHING),
-    "names repeat": Record(4, 0, NewNames(9, ["x", "x"]), NewNames(3, []), NOTHING, NOTHING),
+    "names are missing": Record(4, 0, NewNames.of(99, ["x"]), NewNames.of(3, []), NOTHING, NOTHING),
+    "names repeat": Record(4, 0, NewNames.of(9, ["x", "x"]), NewNames.of(3, []), NOTHING, NOTHING),
     "a tail that is not there": Record(
-        4, 0, NewNames(9, []), NewNames(3, []), NOTHING, np.array([[0, 0, 9]])
+        4, 0, NewNames.of(9, []), NewNames.of(3, []), NOTHING, np.array([[0, 0, 9]])
     ),
     "a head below zero": Record(
-        4, 0, NewNames(9, []), NewNames(3, []), np.array([[-1, 0, 0]]), NOTHING
+        4, 0, NewNames.of(9, []), NewNames.of(3, []), np.array([[-1, 0, 0]]), NOTHING
     ),
     "an inverse relation": Record(
-        4, 0, NewNames(9, []), NewNames(3, []), NOTHING, np.array([[0, 1, 0]])
+        4, 0, NewNames.of(9, []), NewNames.of(3, []), NOTHING, np.array([[0, 1, 0]])
     ),
 }
 
@@ -776,7 +776,12 @@ def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it
             number = opened.sequence + 1
             sizes = len(graph.entities), len(graph.relations)
             record = Record(
-                number, 0, NewNames(sizes[0], [f"n{at}"]), NewNames(sizes[1], []), NOTHING, NOTHING
+                number,
+                0,
+                NewNames.of(sizes[0], [f"n{at}"]),
+                NewNames.of(sizes[1], []),
+                NOTHING,
+                NOTHING,
             )
             is_done = appended(writer, record, Interrupts(at))
             after = log.read_bytes()

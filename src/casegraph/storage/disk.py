@@ -14,6 +14,7 @@ often expected: it stays a `FileNotFoundError`.
 """
 
 import errno
+import mmap
 import os
 import stat
 import sys
@@ -128,6 +129,21 @@ def read_file(path: Path, most: int | None = None) -> bytes:
             return stream.readall()
 
 
+def map_file(path: Path, most: int | None = None) -> bytes | mmap.mmap:
+    """The same as `read_file`, but the system reads what is looked at, and shares it.
+
+    For files that never change: whoever cuts such a file short stops the processes that have
+    mapped it.
+    """
+    with reading(path):
+        file = open_file(path)
+        try:
+            size = size_of(file, path, most)
+            return mmap.mmap(file, size, access=mmap.ACCESS_READ) if size else b""
+        finally:
+            os.close(file)
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn an error of the system into `UnreadableFile`: which file cannot be read, and why."""
@@ -172,10 +188,11 @@ def write_all(file: int, content: bytes | memoryview) -> None:
         rest = rest[written:]
 
 
-def write_at(file: int, offset: int, content: bytes) -> None:
-    """Write all of the content at an offset in the file."""
+def write_at(file: int, offset: int, *content: bytes | memoryview) -> None:
+    """Write all of the content, in one or more pieces, at an offset in the file."""
     os.lseek(file, offset, os.SEEK_SET)
-    write_all(file, content)
+    for piece in content:
+        write_all(file, piece)
 
 
 def flush(file: int) -> None:
@@ -205,8 +222,8 @@ def flush_folder(folder: Path) -> None:
         os.close(opened)
 
 
-def write_file(path: Path, content: bytes | memoryview) -> None:
-    """Write and flush a new file, after removing what has its name.
+def write_file(path: Path, *content: bytes | memoryview) -> None:
+    """Write and flush a new file of one or more pieces, after removing what has its name.
 
     The name itself lasts only when the caller has flushed the folder.
     """
@@ -214,7 +231,8 @@ def write_file(path: Path, content: bytes | memoryview) -> None:
         path.unlink()
     file = create_file(path)
     try:
-        write_all(file, content)
+        for piece in content:
+            write_all(file, piece)
         flush(file)
     finally:
         os.close(file)

@@ -443,7 +443,7 @@ def _as_facts(described: Iterable[Description]) -> Iterator[Fact]:
 
 
 def _new_names(before: Names, after: Names) -> NewNames:
-    return NewNames(first=before.arrived, names=after.names_from(len(before)))
+    return NewNames(before.arrived, *after.encoded_from(len(before)))
 
 
 def _locked(folder: Path) -> WriterLock:
