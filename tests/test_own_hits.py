@@ -169,3 +169,20 @@ def test_shards_of_a_large_graph_add_up(facts: list[Fact], counting: int) -> Non
     assert by_name(other) == by_name(cases)
     for relation in relations:
         assert other.state.statistics.exact(relation) == state.statistics.exact(relation)
+
+
+@pytest.mark.usefixtures("every_graph_is_large")
+@given(fact_lists(least=1, most=20), st.integers(1, 200))
+def test_a_large_graph_is_read_from_a_file_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, facts: list[Fact], counting: int
+) -> None:
+    file = tmp_path_factory.mktemp("large") / "graph.case"
+    cases = CaseBase(Settings(max_length=2, support=1, counting=counting))
+    cases.update(add=facts)
+    cases.prepare()
+    cases.save(file)
+    read = CaseBase.load(file)
+    assert by_name(read) == by_name(cases)
+    for relation in range(cases.graph.directions):
+        exact = read.state.statistics.exact(relation)
+        assert exact == cases.state.statistics.exact(relation)

@@ -37,12 +37,13 @@ from casegraph.errors import (
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import depends_on_history
 from casegraph.storage import disk
+from casegraph.storage.case_files import fact_rows
 from casegraph.storage.store import generations, store
 from casegraph.storage.store.checking import check, salvage
 from casegraph.storage.store.describing import described
 from casegraph.storage.store.log import LogWriter
 from casegraph.storage.store.records import NewNames, Record
-from casegraph.storage.store.restoring import read_log
+from casegraph.storage.store.restoring import read_log, restored
 from casegraph.storage.store.store import CaseStore
 
 FACTS = random_facts(Random(5), entities=9, relations=3, facts=70)[:30]
@@ -604,14 +605,32 @@ def test_damage_to_a_generation_is_told_and_costs_only_time(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = said(CaseStore.open(folder, read_only=True))
-    (folder / "generation-000001" / "facts.npy").write_bytes(b"nothing")
+    (folder / "generation-000001" / "edge_tails.npy").write_bytes(b"nothing")
     assert said(CaseStore.open(folder, read_only=True)) == expected
-    assert "facts.npy is not as it was written" in caplog.text
+    assert "edge_tails.npy is not as it was written" in caplog.text
     assert [finding.damaged for finding in check(folder)] == [False, False, True]
     with CaseStore.open(folder) as opened:
         opened.compact()
     caplog.clear()
     assert said(CaseStore.open(folder, read_only=True)) == expected
+    assert caplog.messages == []
+
+
+def test_a_generation_with_facts_in_the_place_of_edges_is_read_as_before(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(generations, "FORMAT", generations.WITH_FACTS)
+        before.setattr(generations, "edge_sizes", lambda graph: {"facts": fact_rows(graph)})
+        before.setattr(generations, "edge_parts", lambda graph: {})
+        with CaseStore.open(folder) as opened:
+            opened.compact()
+            expected = said(opened)
+    (path,) = generations.generation_paths(folder)
+    assert (path / "facts.npy").exists()
+    assert restored(folder, None, None).replayed == 0
+    assert said(CaseStore.open(folder, read_only=True)) == expected
+    assert [finding.damaged for finding in check(folder)] == [False, False, False]
     assert caplog.messages == []
 
 
@@ -639,7 +658,7 @@ def test_a_generation_that_says_something_else_than_the_log_is_found_by_check(
 def test_a_file_missing_from_a_generation_is_told_and_found_by_check(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("facts.npy", "manifest"):
+    for name in ("edge_tails.npy", "manifest"):
         (folder / "generation-000001" / name).unlink()
         caplog.clear()
         assert stored_facts(folder) == set(FACTS[2:])
