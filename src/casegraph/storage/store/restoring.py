@@ -62,12 +62,14 @@ class Restored(NamedTuple):
     end       where the log ends
     torn      how many bytes of an unfinished update come after that
     replayed  how many updates were taken from the log
+    rows      how many facts these updates brought or took away
     """
 
     state: State
     end: Position
     torn: int
     replayed: int
+    rows: int
 
 
 def is_store(folder: Path) -> bool:
@@ -114,7 +116,8 @@ def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Rest
         problem = f"its records do not fit together ({error})"
         raise DamagedStore(str(log.path), position.size, problem) from error
     torn = len(log.content) - end.size
-    return Restored(state, end, torn, len(records))
+    rows = sum(len(record.added) + len(record.retracted) for record in records)
+    return Restored(state, end, torn, len(records), rows)
 
 
 def read_log(folder: Path) -> Log:
