@@ -902,7 +902,9 @@ def test_without_memory_nothing_on_disk_is_lost(doing: str, tmp_path: Path) -> N
         outcomes.add(_outcome(command))
         assert set(facts) <= stored_facts(tmp_path / "store")
         assert set(CaseBase.load(tmp_path / "x.case").graph.facts()) == set(facts)
-    assert {"done", "refused"} <= outcomes <= {"done", "refused", "crashed"}
+    # Saving may do with the memory that loading has left.
+    expected = {"done"} if doing == "save" else {"done", "refused"}
+    assert expected <= outcomes <= {"done", "refused", "crashed"}
     assert not any(finding.damaged for finding in check(tmp_path / "store"))
 
 
@@ -931,6 +933,21 @@ def test_a_store_that_was_read_keeps_no_file_of_it_mapped_or_open(folder: Path) 
     assert str(folder) not in Path("/proc/self/maps").read_text(encoding="utf-8")
     assert folder not in {parent for file in open_files() for parent in file.parents}
     reader.ask(*FACTS[5][:2])
+
+
+def test_a_store_that_is_mapped_answers_when_another_process_has_replaced_its_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "MAPPED", 1)
+    with CaseStore.open(folder) as opened:
+        opened.compact()
+    expected = said(CaseStore.open(folder, read_only=True))
+    reader = CaseStore.open(folder, read_only=True)
+    with CaseStore.open(folder) as opened:
+        opened.update(add=[("somebody", "new", "else")])
+        opened.compact(forget_history=True)
+    assert said(reader) == expected
+    assert said(CaseStore.open(folder, read_only=True)) != expected
 
 
 def open_files() -> list[Path]:

@@ -28,6 +28,7 @@ from weakref import finalize
 from casegraph.errors import UnreadableFile
 
 READ_WRITE = os.O_RDWR
+MAPPED = 1 << 22  # bytes from which a file is mapped by `map_file`
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 # Not every system has each of these flags. With O_NONBLOCK, opening a pipe returns at once, even if
 # nobody has opened its other end; `open_file` then refuses the pipe.
@@ -130,18 +131,20 @@ def read_file(path: Path, most: int | None = None) -> bytes:
 
 
 def map_file(path: Path, most: int | None = None) -> bytes | mmap.mmap:
-    """The same as `read_file`, but the system reads what is looked at, and shares it.
+    """The same as `read_file`, but a large file is mapped: the system reads and shares it.
 
     For files that never change: whoever cuts such a file short stops the processes that have
-    mapped it.
+    mapped it. So files that are read at once anyway are read.
     """
     with reading(path):
         file = open_file(path)
         try:
             size = size_of(file, path, most)
-            return mmap.mmap(file, size, access=mmap.ACCESS_READ) if size else b""
+            if size >= MAPPED:
+                return mmap.mmap(file, size, access=mmap.ACCESS_READ)
         finally:
             os.close(file)
+    return read_file(path, most)
 
 
 @contextmanager

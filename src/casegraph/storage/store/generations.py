@@ -10,7 +10,7 @@ and `edge_arrays`, and a `manifest` with the size and the digest of each file an
 there. It is written under another name and renamed when it is complete, and renamed again before it
 is removed. So a generation under its own name from which a file is missing is damaged.
 
-The files are mapped into memory, so opening a store takes as long as looking at them once.
+Large files are mapped into memory, so opening a store takes as long as looking at them once.
 """
 
 import json
