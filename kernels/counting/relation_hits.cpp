@@ -87,9 +87,8 @@ RelationHits relation_hits(const Graph& graph, Id relation, std::span<const Coun
   const Chunks chunks(out.rows() + back.rows(), 16);
   const std::vector<bool> all_relations;
   PathBudget budget(limit);
-  std::vector<Counter> counters(
-      chunks.workers(threads),
-      Counter(graph, all_relations, max_length, longest, {}, progress));
+  std::vector<Counter> counters(chunks.workers(threads),
+                                Counter(graph, all_relations, max_length, longest, {}, progress));
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
     for (std::size_t row = begin; row < end && !budget.is_exceeded(); ++row) {
       if (row < out.rows())

@@ -97,7 +97,8 @@ NameTable::NameTable(std::string_view content, std::span<const std::int64_t> off
 NameTable::NameTable(const NameTable& other, Id count) {
   const std::lock_guard lock(other.guard_);
   const auto kept_names = static_cast<std::size_t>(count);
-  names_.assign(other.names_.begin(), other.names_.begin() + static_cast<std::ptrdiff_t>(kept_names));
+  names_.assign(other.names_.begin(),
+                other.names_.begin() + static_cast<std::ptrdiff_t>(kept_names));
   blocks_ = other.blocks_;  // the rest of the last block stays with the other
   owner_ = other.owner_;
   fill_slots(nullptr);

@@ -596,7 +596,7 @@ def _relation_named(state: State, name: str) -> int:
 def _entity_with_facts(state: State, name: str) -> int:
     """The id of an entity that has facts; `UNKNOWN` if it has none, or was never seen."""
     entity = state.graph.entities.find(name)
-    if entity is None or not state.graph.has_facts(entity):
+    if entity is None or state.is_without_facts(entity):
         return UNKNOWN
     return entity
 

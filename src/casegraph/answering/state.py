@@ -110,6 +110,12 @@ class LazyProfiles:
                     self._known = Profiles.of_graph(self._graph)
         return self._known
 
+    def is_without_facts(self, entity: int) -> bool:
+        """Whether an entity is neither head nor tail of a fact."""
+        if self._known is None:
+            return not self._graph.has_facts(entity)
+        return self._known.of(entity) == NONE
+
     def used_entities(self) -> int:
         """How many entities have facts."""
         if self._known is None:
@@ -191,6 +197,10 @@ class State:
     def profiles(self) -> Profiles:
         """Which relations each entity has; made when first needed."""
         return self._profiles()
+
+    def is_without_facts(self, entity: int) -> bool:
+        """Whether an entity is neither head nor tail of a fact."""
+        return self._profiles.is_without_facts(entity)
 
     @property
     def clusters(self) -> Clusters:

@@ -108,6 +108,8 @@ class Names:
 
     def find(self, name: str) -> int | None:
         """The id of a name, or None."""
+        if not isinstance(name, str):  # who asks may have anything
+            return None
         found = self._table.find(name)
         # A longer `Names` may have put it in the table.
         return found if 0 <= found < self._length else None
