@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench_ask import TAIL_ONLY, batch, single
+from benchmarks.synthetic_graphs import FAMILIES, facts_like
 from casegraph import kernels, kernels_bench
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.catalogue import located
@@ -49,7 +50,8 @@ HUBS = {
     "steep": 3,
 }  # the power of what entities are drawn by: the kth of a kind has k^(1 / power - 1) of the facts
 UPDATES = 100
-# Of synthetic graphs: kinds of entities, and relations between them.
+SHAPES = [*HUBS, *FAMILIES]  # of synthetic graphs
+# Of synthetic graphs with hubs: kinds of entities, and relations between them.
 KINDS = 20
 RELATIONS = 100
 
@@ -191,7 +193,14 @@ def updated(cases: CaseBase, held_out: list[Fact]) -> Row:
     }
 
 
-def synthetic_row(count: int, hubs: str) -> Row:
+def facts_shaped(shape: str, count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
+    """About so many facts of one of `SHAPES`."""
+    if shape in HUBS:
+        return synthetic(count, seed, hubs=shape)
+    return facts_like(shape, count, seed)
+
+
+def synthetic_row(count: int, shape: str) -> Row:
     """A synthetic graph, with paths of up to two steps.
 
     Read from a file, so that making it up takes no part.
@@ -199,15 +208,15 @@ def synthetic_row(count: int, hubs: str) -> Row:
     with TemporaryDirectory() as folder:
         file = Path(folder, "facts.tsv")
         with file.open("w") as lines:
-            lines.writelines("\t".join(fact) + "\n" for fact in synthetic(count, hubs=hubs))
+            lines.writelines("\t".join(fact) + "\n" for fact in facts_shaped(shape, count))
         cases, row = built(read_facts(file), 2)
     milliseconds = []
-    for fact in islice(synthetic(count, seed=1, hubs=hubs), 200):
-        if fact.head in cases.graph.entities:
-            _, wall, _ = timed(partial(cases.ask, fact.head, fact.relation))
+    for head, relation, _ in islice(facts_shaped(shape, count, seed=1), 200):
+        if head in cases.graph.entities:
+            _, wall, _ = timed(partial(cases.ask, head, relation))
             milliseconds.append(wall * 1e3)
     return {
-        "graph": f"{hubs}, {count:,}",
+        "graph": f"{shape}, {count:,}",
         **row,
         "ask p50": float(np.median(milliseconds)),
         "ask p99": float(np.percentile(milliseconds, 99)),
@@ -306,10 +315,11 @@ def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) 
     text = Path(__file__).with_name("page.md").read_text()
     cpu_growth = []
     steps_growth = []
-    for hubs in HUBS:
-        rows = [row for row in sizes if row["graph"].startswith(hubs)][1:]
-        cpu_growth.append(f"{exponent(rows, 'cpu'):.2f} ({hubs} hubs)")
-        steps_growth.append(f"{exponent(rows, 'steps'):.2f}")
+    for shape in SHAPES:
+        rows = [row for row in sizes if row["graph"].startswith(shape)][1:]
+        cpu_growth.append(f"{exponent(rows, 'cpu'):.2f} ({shape})")
+        if shape in HUBS:
+            steps_growth.append(f"{exponent(rows, 'steps'):.2f}")
     return text.format(
         machine=platform.machine(),
         threads=threads(),
@@ -328,7 +338,7 @@ def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) 
 def main() -> None:
     """Measure each graph alone, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", help="graphs, numbers of facts, or hub")
+    parser.add_argument("--only", nargs="*", help="graphs, numbers of facts, shapes, or hub")
     parser.add_argument(
         "--json", type=Path, help="where to keep the figures; those it has of other graphs stay"
     )
@@ -353,7 +363,7 @@ def main() -> None:
 
 def measured(kind: str, number: int) -> Row:
     """What is measured in this process: a graph of so many facts, or with paths so long."""
-    if kind in HUBS:
+    if kind in SHAPES:
         return synthetic_row(number, kind)
     if kind == "hub":
         return hub_row(number)
@@ -368,10 +378,10 @@ def measured_apart(only: list[str] | None) -> dict[str, list[Row]]:
     for folder, n in GRAPHS:
         if not only or folder in only:
             rows["graphs"].append(alone(folder, str(n)))
-    for hubs in HUBS:
+    for shape in SHAPES:
         for size in SIZES:
-            if not only or str(size) in only:
-                rows["sizes"].append(alone(hubs, str(size)))
+            if not only or str(size) in only or shape in only:
+                rows["sizes"].append(alone(shape, str(size)))
     if not only or "hub" in only:
         rows["hub"].append(alone("hub", "1000000"))
     if not only or str(LARGE) in only:

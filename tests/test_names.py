@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from threading import Thread
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,3 +147,46 @@ def ranked(names: Names) -> Sequence[str]:
     """The names in the order of their ranks, each once."""
     placed = {int(rank): name for rank, name in zip(names.ranks(), names.names, strict=True)}
     return [placed[rank] for rank in range(len(names))]
+
+
+@given(st.lists(st.text(st.characters(), max_size=20), unique=True, max_size=30))
+def test_names_that_are_stored_are_found_as_if_they_had_arrived(given_names: list[str]) -> None:
+    content, offsets = Names(given_names).encoded_from(0)
+    assert content.tobytes() == "".join(given_names).encode(errors="surrogatepass")
+    stored = Names.stored(content, offsets)
+    assert stored.names == given_names
+    assert [stored.find(name) for name in given_names] == list(range(len(given_names)))
+    assert_ranks_are_the_order_of_names(stored)
+    longer, found = stored.extended(["one more", *given_names])
+    assert longer[int(found[0])] == "one more"
+    assert stored.names == given_names
+
+
+def test_the_order_of_names_is_that_of_code_points() -> None:
+    beginnings = ["", "http://example.org/entity/", "a\0", "a", "a\0\0\0\0\0\0\0", "\ud800", "é"]
+    endings = ["", "\0", "b", "\uffff", "\U00010000", "\udfff", "ab" * 9]
+    names = Names(one + other for one in beginnings for other in endings)
+    assert_ranks_are_the_order_of_names(names)
+    many = Names(f"{one}{number:x}" for one in beginnings for number in range(500))
+    assert_ranks_are_the_order_of_names(many)
+
+
+@pytest.mark.parametrize(
+    ("content", "offsets"),
+    [
+        (b"ab", [0, 1]),
+        (b"ab", [0, 3]),
+        (b"ab", [1, 2]),
+        (b"ab", [0, 2, 1, 2]),
+        (b"aa", [0, 1, 2]),
+        (b"\xff", [0, 1]),
+        (b"\xc3\xa9", [0, 1, 2]),
+        (b"\xc0\x80", [0, 2]),
+        (b"\xf4\x90\x80\x80", [0, 4]),
+        (b"\xe0\x80\x80", [0, 3]),
+        (b"\xe2\x82", [0, 2]),
+    ],
+)
+def test_what_is_not_names_is_not_taken_for_names(content: bytes, offsets: list[int]) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  (whatever is wrong with them)
+        Names.stored(np.frombuffer(content, np.uint8), np.array(offsets, dtype=np.int64))

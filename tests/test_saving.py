@@ -241,7 +241,7 @@ TAMPERED: dict[str, tuple[Callable[[Arrays], object], str]] = {
     "a head that is not there": (put("facts", (0, 0), 99), "facts name entities or relations"),
     "a tail below zero": (put("facts", (0, 2), -1), "facts name entities or relations"),
     "a relation that is not there": (put("facts", (0, 1), 6), "facts name entities or relations"),
-    "names that repeat": (put("entity_offsets", slice(-1), 0), "entity names repeat"),
+    "names that repeat": (put("entity_offsets", slice(-1), 0), "a name occurs twice"),
     "names that end too early": (
         put("entity_offsets", slice(None), 0),
         "entity_offsets do not divide",
@@ -264,7 +264,7 @@ TAMPERED: dict[str, tuple[Callable[[Arrays], object], str]] = {
         "it is not said which paths are counted",
     ),
     "longer paths than there are": (put("longest", 0, 9), "it is not said which paths are counted"),
-    "names that are not UTF-8": (put("entity_names", 0, 255), "can't decode"),
+    "names that are not UTF-8": (put("entity_names", 0, 255), "a name is not UTF-8"),
     "settings that are no JSON": (put("settings", 0, 0), ""),
     "no facts": (lambda arrays: arrays.pop("facts"), "facts"),
     "no counts": (lambda arrays: arrays.pop("right"), "right"),

@@ -37,12 +37,13 @@ from casegraph.errors import (
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import depends_on_history
 from casegraph.storage import disk
+from casegraph.storage.case_files import fact_rows
 from casegraph.storage.store import generations, store
 from casegraph.storage.store.checking import check, salvage
 from casegraph.storage.store.describing import described
 from casegraph.storage.store.log import LogWriter
 from casegraph.storage.store.records import NewNames, Record
-from casegraph.storage.store.restoring import read_log
+from casegraph.storage.store.restoring import read_log, restored
 from casegraph.storage.store.store import CaseStore
 
 FACTS = random_facts(Random(5), entities=9, relations=3, facts=70)[:30]
@@ -475,16 +476,16 @@ def test_a_file_that_is_missing_is_named(name: str, folder: Path) -> None:
 
 
 ODD = {
-    "names are missing": Record(4, 0, NewNames(99, ["x"]), NewNames(3, []), NOTHING, NOTHING),
-    "names repeat": Record(4, 0, NewNames(9, ["x", "x"]), NewNames(3, []), NOTHING, NOTHING),
+    "names are missing": Record(4, 0, NewNames.of(99, ["x"]), NewNames.of(3, []), NOTHING, NOTHING),
+    "names repeat": Record(4, 0, NewNames.of(9, ["x", "x"]), NewNames.of(3, []), NOTHING, NOTHING),
     "a tail that is not there": Record(
-        4, 0, NewNames(9, []), NewNames(3, []), NOTHING, np.array([[0, 0, 9]])
+        4, 0, NewNames.of(9, []), NewNames.of(3, []), NOTHING, np.array([[0, 0, 9]])
     ),
     "a head below zero": Record(
-        4, 0, NewNames(9, []), NewNames(3, []), np.array([[-1, 0, 0]]), NOTHING
+        4, 0, NewNames.of(9, []), NewNames.of(3, []), np.array([[-1, 0, 0]]), NOTHING
     ),
     "an inverse relation": Record(
-        4, 0, NewNames(9, []), NewNames(3, []), NOTHING, np.array([[0, 1, 0]])
+        4, 0, NewNames.of(9, []), NewNames.of(3, []), NOTHING, np.array([[0, 1, 0]])
     ),
 }
 
@@ -604,14 +605,32 @@ def test_damage_to_a_generation_is_told_and_costs_only_time(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = said(CaseStore.open(folder, read_only=True))
-    (folder / "generation-000001" / "facts.npy").write_bytes(b"nothing")
+    (folder / "generation-000001" / "edge_tails.npy").write_bytes(b"nothing")
     assert said(CaseStore.open(folder, read_only=True)) == expected
-    assert "facts.npy is not as it was written" in caplog.text
+    assert "edge_tails.npy is not as it was written" in caplog.text
     assert [finding.damaged for finding in check(folder)] == [False, False, True]
     with CaseStore.open(folder) as opened:
         opened.compact()
     caplog.clear()
     assert said(CaseStore.open(folder, read_only=True)) == expected
+    assert caplog.messages == []
+
+
+def test_a_generation_with_facts_in_the_place_of_edges_is_read_as_before(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(generations, "FORMAT", generations.WITH_FACTS)
+        before.setattr(generations, "edge_sizes", lambda graph: {"facts": fact_rows(graph)})
+        before.setattr(generations, "edge_parts", lambda graph: {})
+        with CaseStore.open(folder) as opened:
+            opened.compact()
+            expected = said(opened)
+    (path,) = generations.generation_paths(folder)
+    assert (path / "facts.npy").exists()
+    assert restored(folder, None, None).replayed == 0
+    assert said(CaseStore.open(folder, read_only=True)) == expected
+    assert [finding.damaged for finding in check(folder)] == [False, False, False]
     assert caplog.messages == []
 
 
@@ -639,7 +658,7 @@ def test_a_generation_that_says_something_else_than_the_log_is_found_by_check(
 def test_a_file_missing_from_a_generation_is_told_and_found_by_check(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("facts.npy", "manifest"):
+    for name in ("edge_tails.npy", "manifest"):
         (folder / "generation-000001" / name).unlink()
         caplog.clear()
         assert stored_facts(folder) == set(FACTS[2:])
@@ -776,7 +795,12 @@ def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it
             number = opened.sequence + 1
             sizes = len(graph.entities), len(graph.relations)
             record = Record(
-                number, 0, NewNames(sizes[0], [f"n{at}"]), NewNames(sizes[1], []), NOTHING, NOTHING
+                number,
+                0,
+                NewNames.of(sizes[0], [f"n{at}"]),
+                NewNames.of(sizes[1], []),
+                NOTHING,
+                NOTHING,
             )
             is_done = appended(writer, record, Interrupts(at))
             after = log.read_bytes()
@@ -878,7 +902,9 @@ def test_without_memory_nothing_on_disk_is_lost(doing: str, tmp_path: Path) -> N
         outcomes.add(_outcome(command))
         assert set(facts) <= stored_facts(tmp_path / "store")
         assert set(CaseBase.load(tmp_path / "x.case").graph.facts()) == set(facts)
-    assert {"done", "refused"} <= outcomes <= {"done", "refused", "crashed"}
+    # Saving may do with the memory that loading has left.
+    expected = {"done"} if doing == "save" else {"done", "refused"}
+    assert expected <= outcomes <= {"done", "refused", "crashed"}
     assert not any(finding.damaged for finding in check(tmp_path / "store"))
 
 
@@ -907,6 +933,21 @@ def test_a_store_that_was_read_keeps_no_file_of_it_mapped_or_open(folder: Path) 
     assert str(folder) not in Path("/proc/self/maps").read_text(encoding="utf-8")
     assert folder not in {parent for file in open_files() for parent in file.parents}
     reader.ask(*FACTS[5][:2])
+
+
+def test_a_store_that_is_mapped_answers_when_another_process_has_replaced_its_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "MAPPED", 1)
+    with CaseStore.open(folder) as opened:
+        opened.compact()
+    expected = said(CaseStore.open(folder, read_only=True))
+    reader = CaseStore.open(folder, read_only=True)
+    with CaseStore.open(folder) as opened:
+        opened.update(add=[("somebody", "new", "else")])
+        opened.compact(forget_history=True)
+    assert said(reader) == expected
+    assert said(CaseStore.open(folder, read_only=True)) != expected
 
 
 def open_files() -> list[Path]:

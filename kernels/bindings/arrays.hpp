@@ -85,7 +85,9 @@ auto run(std::int64_t* counters, const Kernel& kernel) {
 
 // One for each folder of kernels: adds its functions and classes to the module.
 void bind_graph(nb::module_& m);
+void bind_names(nb::module_& m);
 void bind_counting(nb::module_& m);
+void bind_relation_hits(nb::module_& m);
 void bind_clustering(nb::module_& m);
 void bind_answering(nb::module_& m);
 

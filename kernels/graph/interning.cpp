@@ -4,7 +4,6 @@
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <random>
 #include <stdexcept>
 
 namespace casegraph {
@@ -12,17 +11,6 @@ namespace casegraph {
 namespace {
 
 constexpr std::size_t first_slots = 1 << 10;
-constexpr std::uint64_t odd = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: spreads neighbours apart
-
-std::uint64_t random_seed() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
-}
-
-std::uint64_t mixed(std::uint64_t state, std::uint64_t word) {
-  state = (state ^ word) * odd;
-  return state ^ (state >> 29);
-}
 
 // The three fields of a line that are read.
 using Fields = std::array<std::string_view, 3>;
@@ -87,7 +75,7 @@ class Cutter {
 
 }  // namespace
 
-Interner::Interner() : seed_(random_seed()), slots_(first_slots, Slot{0, 0, 0, nobody}) {}
+Interner::Interner() : slots_(first_slots, Slot{0, 0, 0, nobody}) {}
 
 void Interner::fetch([[maybe_unused]] std::uint32_t hash) const {
 #if defined(__GNUC__)
@@ -126,20 +114,6 @@ std::string Interner::texts_from(Id first) const {
     start = ends_[place];
   }
   return joined;
-}
-
-std::uint32_t Interner::hash(std::string_view text) const {
-  std::uint64_t state = seed_ ^ text.size();
-  while (text.size() >= sizeof(std::uint64_t)) {
-    std::uint64_t word;
-    std::memcpy(&word, text.data(), sizeof(word));
-    state = mixed(state, word);
-    text.remove_prefix(sizeof(word));
-  }
-  std::uint64_t rest = 0;
-  std::memcpy(&rest, text.data(), text.size());
-  state = mixed(state, rest);
-  return static_cast<std::uint32_t>(mixed(state, seed_) >> 32);
 }
 
 void Interner::grow() {

@@ -6,7 +6,6 @@
 // text that was never seen before is copied.
 //
 // What always holds: a text has the number of texts that were seen before it, whatever the hash.
-// The seed of the hash is random, so that nobody can prepare a file whose texts all collide.
 //
 // Cost: one pass over the bytes, and a lookup for each of three fields a line.
 #pragma once
@@ -19,6 +18,7 @@
 
 #include "common/ids.hpp"
 #include "common/progress.hpp"
+#include "graph/text_hash.hpp"
 
 namespace casegraph {
 
@@ -29,7 +29,7 @@ class Interner {
 
   Id size() const { return static_cast<Id>(ends_.size()); }
 
-  std::uint32_t hash(std::string_view text) const;
+  std::uint32_t hash(std::string_view text) const { return hash_(text); }
 
   // Have the place of a hash in the processor's cache by the time it is needed: a table of many
   // texts is not there, and waiting for it would take longer than everything else.
@@ -53,7 +53,7 @@ class Interner {
 
   void grow();
 
-  const std::uint64_t seed_;
+  const TextHash hash_;
   std::vector<Slot> slots_;          // a power of two of them, at most half of them taken
   std::string content_;              // all texts, one after the other
   std::vector<std::uint64_t> ends_;  // of each text in the content

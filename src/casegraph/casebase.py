@@ -45,7 +45,6 @@ from casegraph.graph.lookup import entities_of_type, entity_named, relation_name
 from casegraph.graph.search import Hit, SearchText
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings, Tuning, check_count
-from casegraph.similarity.profiles import NONE
 from casegraph.similarity.retrieval import contextual_entities, similar_entities
 from casegraph.tuning.tuning import tuned
 
@@ -597,7 +596,7 @@ def _relation_named(state: State, name: str) -> int:
 def _entity_with_facts(state: State, name: str) -> int:
     """The id of an entity that has facts; `UNKNOWN` if it has none, or was never seen."""
     entity = state.graph.entities.find(name)
-    if entity is None or state.profiles.of(entity) == NONE:
+    if entity is None or state.is_without_facts(entity):
         return UNKNOWN
     return entity
 

@@ -20,7 +20,6 @@ from casegraph.graph.arrays import ids
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact
 from casegraph.running import Show, quiet
-from casegraph.similarity.profiles import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +175,7 @@ def _standing(state: State, asked: _Asked, deep: int) -> _Standing:
     graph = state.graph
     entity = graph.entities.find(asked.name)
     relation = graph.relations.find(asked.relation)
-    if entity is None or relation is None or state.profiles.of(entity) == NONE:
+    if entity is None or relation is None or state.is_without_facts(entity):
         return _Standing(None, None, 0.0)
     direction = backward(relation) if asked.inverse else forward(relation)
     top = min(len(graph.entities), deep + 1 + len(asked.passed_over))

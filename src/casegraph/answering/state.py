@@ -91,11 +91,47 @@ class Step(NamedTuple):
     described: tuple[Description, ...] = ()
 
 
+class LazyProfiles:
+    """The profiles of all entities: known already, or made when first asked for.
+
+    Most questions need none, and a large graph takes seconds for them.
+    """
+
+    def __init__(self, graph: Graph, known: Profiles | None = None) -> None:
+        self._graph = graph
+        self._known = known
+        self._making = Lock()
+
+    def __call__(self) -> Profiles:
+        """The profiles."""
+        if self._known is None:
+            with self._making:
+                if self._known is None:
+                    self._known = Profiles.of_graph(self._graph)
+        return self._known
+
+    def is_without_facts(self, entity: int) -> bool:
+        """Whether an entity is neither head nor tail of a fact."""
+        if self._known is None:
+            return not self._graph.has_facts(entity)
+        return self._known.of(entity) == NONE
+
+    def used_entities(self) -> int:
+        """How many entities have facts."""
+        if self._known is None:
+            return self._graph.entities_with_facts()
+        return int(np.count_nonzero(self._known.each() != NONE))
+
+
 class LazyClusters:
     """Which cluster each entity is in: known already, or made when first asked for."""
 
     def __init__(
-        self, graph: Graph, profiles: Profiles, settings: Settings, known: Clusters | None = None
+        self,
+        graph: Graph,
+        profiles: LazyProfiles,
+        settings: Settings,
+        known: Clusters | None = None,
     ) -> None:
         self._graph = graph
         self._profiles = profiles
@@ -108,7 +144,7 @@ class LazyClusters:
         if self._known is None:
             with self._making:
                 if self._known is None:
-                    self._known = Clusters.of(self._graph, self._profiles, self._settings)
+                    self._known = Clusters.of(self._graph, self._profiles(), self._settings)
         return self._known
 
     def of_each(self) -> Ids:
@@ -128,14 +164,14 @@ class State:
     def __init__(
         self,
         statistics: PathStatistics,
-        profiles: Profiles,
+        profiles: LazyProfiles,
         clusters: LazyClusters,
         sequence: int,
     ) -> None:
         self.graph = statistics.graph
         self.settings = statistics.settings
         self.statistics = statistics
-        self.profiles = profiles
+        self._profiles = profiles
         self.sequence = sequence
         self.workspaces = kernels.Workspaces()
         self._clusters = clusters
@@ -152,11 +188,19 @@ class State:
         sequence: int = 0,
     ) -> State:
         """The state of a graph of which nothing is counted yet."""
-        if profiles is None:
-            profiles = Profiles.of_graph(graph)
-        lazy_clusters = LazyClusters(graph, profiles, settings, clusters)
+        lazy_profiles = LazyProfiles(graph, profiles)
+        lazy_clusters = LazyClusters(graph, lazy_profiles, settings, clusters)
         statistics = PathStatistics(graph, lazy_clusters.of_each, settings)
-        return cls(statistics, profiles, lazy_clusters, sequence)
+        return cls(statistics, lazy_profiles, lazy_clusters, sequence)
+
+    @property
+    def profiles(self) -> Profiles:
+        """Which relations each entity has; made when first needed."""
+        return self._profiles()
+
+    def is_without_facts(self, entity: int) -> bool:
+        """Whether an entity is neither head nor tail of a fact."""
+        return self._profiles.is_without_facts(entity)
 
     @property
     def clusters(self) -> Clusters:
@@ -171,7 +215,7 @@ class State:
     @cached_property
     def living(self) -> int:
         """How many entities have facts."""
-        return _used_entities(self.profiles)
+        return self._profiles.used_entities()
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         """A value that `make` derives from this state, cached under a key.
@@ -185,13 +229,9 @@ class State:
     def answering_by(self, settings: Settings) -> State:
         """The state of the same graph by other settings; nothing is counted yet."""
         clusters = self.clusters if depends_on_history(settings) else None
-        same = State.of(
-            self.graph,
-            settings,
-            profiles=self.profiles,
-            clusters=clusters,
-            sequence=self.sequence,
-        )
+        lazy_clusters = LazyClusters(self.graph, self._profiles, settings, clusters)
+        statistics = PathStatistics(self.graph, lazy_clusters.of_each, settings)
+        same = State(statistics, self._profiles, lazy_clusters, self.sequence)
         same.descriptions = self.descriptions
         return same
 
@@ -203,7 +243,7 @@ class State:
         """The same state with other descriptions, and perhaps under another number."""
         if sequence is None:
             sequence = self.sequence
-        same = State(self.statistics, self.profiles, self._clusters, sequence)
+        same = State(self.statistics, self._profiles, self._clusters, sequence)
         same.descriptions = descriptions
         return same
 
@@ -259,14 +299,13 @@ class State:
             return Step(self, change, self.graph, unchanged)
 
         # (a) representations of entities
-        profiles = self.profiles.copy()
-        reshaped = profiles.refresh(graph, change.entities)
+        profiles, reshaped = self._profiles_after(change, graph)
 
         # (b) clusters
         clusters = None
         moved = ids()
         if depends_on_history(self.settings):
-            clusters, moved = self.clusters.after(graph, profiles, reshaped)
+            clusters, moved = self.clusters.after(graph, profiles(), reshaped)
         lazy_clusters = LazyClusters(graph, profiles, self.settings, clusters)
 
         # (c) counts
@@ -293,25 +332,28 @@ class State:
         if sequence is None:
             sequence = self.sequence + 1
         if _has_many_unused_names(graph, profiles) or not has_room_for_relations:
-            later = _with_used_names(graph, profiles, clusters, statistics, self.settings, sequence)
-        elif statistics is None:
-            later = State.of(
-                graph, self.settings, profiles=profiles, clusters=clusters, sequence=sequence
+            later = _with_used_names(
+                graph, profiles(), clusters, statistics, self.settings, sequence
             )
         else:
+            if statistics is None:
+                statistics = PathStatistics(graph, lazy_clusters.of_each, self.settings)
             later = State(statistics, profiles, lazy_clusters, sequence)
         later.descriptions = self.descriptions
         return Step(later, change, graph, update)
 
+    def _profiles_after(self, change: Change, graph: Graph) -> tuple[LazyProfiles, Ids]:
+        """The profiles after a change, and the entities whose profile is another one then."""
+        if not len(self.graph):  # every entity of the change comes to its first profile
+            return LazyProfiles(graph), change.entities
+        profiles = self.profiles.copy()
+        reshaped = profiles.refresh(graph, change.entities)
+        return LazyProfiles(graph, profiles), reshaped
 
-def _used_entities(profiles: Profiles) -> int:
-    """How many entities have facts."""
-    return int(np.count_nonzero(profiles.each() != NONE))
 
-
-def _has_many_unused_names(graph: Graph, profiles: Profiles) -> bool:
+def _has_many_unused_names(graph: Graph, profiles: LazyProfiles) -> bool:
     """Whether names that no fact has any more outnumber the others."""
-    used_entities = _used_entities(profiles)
+    used_entities = profiles.used_entities()
     used_relations = 0
     for relation in range(len(graph.relations)):
         used_relations += len(graph.edges(forward(relation)).heads) > 0
@@ -337,9 +379,10 @@ def _with_used_names(
     new_graph, new_ids = graph.with_living_names(pending)
     new_profiles = profiles.renumbered(new_ids)
     new_clusters = None if clusters is None else clusters.renumbered(new_ids, new_profiles)
-    lazy_clusters = LazyClusters(new_graph, new_profiles, settings, new_clusters)
+    lazy_profiles = LazyProfiles(new_graph, new_profiles)
+    lazy_clusters = LazyClusters(new_graph, lazy_profiles, settings, new_clusters)
     if statistics is None:
         new_statistics = PathStatistics(new_graph, lazy_clusters.of_each, settings)
     else:
         new_statistics = statistics.renumbered(new_graph, new_ids, lazy_clusters.of_each)
-    return State(new_statistics, new_profiles, lazy_clusters, sequence)
+    return State(new_statistics, lazy_profiles, lazy_clusters, sequence)

@@ -28,7 +28,8 @@ from casegraph.graph.digest import relations_in_use
 from casegraph.graph.directions import directions_of
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
-from casegraph.statistics.counts import Counting, Hits, PathCounts, having
+from casegraph.statistics.counts import MOST_STEPS, Counting, Hits, PathCounts, having
+from casegraph.statistics.own_hits import is_large
 from casegraph.statistics.path_types import renumbered
 from casegraph.storage.count_columns import COUNT_COLUMNS, REACH_COLUMNS, TYPES
 
@@ -109,7 +110,9 @@ def count_hits(state: State, shard: Shard, show: Show = quiet) -> Part:
     """The first pass: the hits of the entities of a shard."""
     all_relations = list(range(state.graph.directions))
     entities = shard.share(state.graph, having(state.graph, all_relations))
-    found = Counting(state.graph, state.settings, show).cycles(entities)
+    # In a large graph, the limit of work is one for each relation, and is applied in the end.
+    most_work = MOST_STEPS if is_large(state.graph) else None
+    found = Counting(state.graph, state.settings, show).cycles(entities, most_work)
     rows = _Rows(found.relations, found.types, {"hits": found.hits})
     return _part(state, shard, counted=[], extent=found.work, rows=rows)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Ids, is_run_start, run_bounds
+from casegraph.graph.arrays import Counts, Ids, ids, is_run_start, run_bounds
 from casegraph.graph.change import NO_ROWS, Change
 from casegraph.graph.directions import (
     INVERSE,
@@ -113,6 +113,18 @@ class Graph:
         graph.apply(rows.astype(np.int32), add=True)
         return graph
 
+    @classmethod
+    def of_edges(cls, entities: Names, relations: Names, edges: list[Edges]) -> Self:
+        """A graph of the edges of each direction; a `ValueError` if they cannot be those of one."""
+        graph = cls(entities, relations)
+        if len(edges) != graph.directions:
+            raise ValueError("edges are of relations that do not exist")
+        for direction, its_edges in enumerate(edges):
+            if its_edges is not NO_EDGES:
+                graph._put(direction, its_edges)
+        _ = graph.kernel  # which compares both directions of each relation
+        return graph
+
     def __repr__(self) -> str:
         entities = f"{len(self.entities):,} entities"
         return f"<Graph: {len(self):,} facts, {entities}, {len(self.relations):,} relations>"
@@ -173,6 +185,18 @@ class Graph:
         for edges in self._edges:
             degrees[edges.heads] += np.diff(edges.offsets)
         return degrees
+
+    def has_facts(self, entity: int) -> bool:
+        """Whether an entity is the head or the tail of a fact."""
+        _, relations = kernels.profiles(self.kernel, ids([entity]))
+        return len(relations) > 0
+
+    def entities_with_facts(self) -> int:
+        """How many entities are the head or the tail of a fact."""
+        has_facts = np.zeros(len(self.entities), dtype=np.bool)
+        for edges in self._edges:
+            has_facts[edges.heads] = True
+        return int(np.count_nonzero(has_facts))
 
     def walks_from_each(self, steps: int) -> Counts:
         """How many walks of up to `steps` steps leave each entity."""

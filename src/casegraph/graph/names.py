@@ -3,7 +3,8 @@ Names and their ids (interning).
 
 A name becomes an integer once, on the way in. `Names` is a value: it keeps the names and ids that
 it has, whatever is added later. Adding names makes a longer `Names`. Both share one table, to which
-names are only ever appended, and each looks at its own part of it.
+names are only ever appended, and each looks at its own part of it. The table is a kernel's, which
+keeps names in UTF-8: a name becomes a Python string when it is asked for.
 
 An id depends on the order in which names arrived, so nothing that a user sees may depend on ids.
 Where an order is needed, it is the order of names (`ranks`).
@@ -12,16 +13,18 @@ Where an order is needed, it is the order of names (`ranks`).
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import repeat
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from casegraph.graph.arrays import Ids, ids
+from casegraph import kernels
+from casegraph.graph.arrays import Counts, Ids, ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
 
 # Up to this many new names, or a 64th of the names that are sorted already if that is more, are
 # inserted into the order of names; with more of them, all names are sorted again.
@@ -39,9 +42,8 @@ class Names:
     __slots__ = ("_is_apart", "_length", "_order", "_serials", "_table", "arrived")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        distinct = list(dict.fromkeys(names))
-        self._table = _Table(distinct)
-        self._length = len(distinct)
+        self._table = _Table.of(list(dict.fromkeys(names)))
+        self._length = self._table.size
         self._order = NO_ORDER
         self._is_apart = False  # whether new names must not go into the table that is shared
 
@@ -50,13 +52,28 @@ class Names:
         self._serials = ids()
         self.arrived = self._length  # how many serial numbers were given out
 
+    @classmethod
+    def stored(cls, content: npt.NDArray[np.uint8], offsets: Counts) -> Names:
+        """Names that stand one after the other in UTF-8, where they stay.
+
+        offsets  (names + 1,)  where each begins, and where the last ends
+
+        `ValueError` if they are not UTF-8, or if one occurs twice.
+        """
+        table = _Table(kernels.NameTable.of(content, offsets))
+        names = cls()
+        names._table = table
+        names._length = table.size
+        names.arrived = table.size
+        return names
+
     def __len__(self) -> int:
         return self._length
 
     def __getitem__(self, identity: int) -> str:
         if not 0 <= identity < self._length:
             raise IndexError(f"no name has the id {identity}")
-        return self._table.names[identity]
+        return self._table.name(identity)
 
     def __contains__(self, name: str) -> bool:
         return self.find(name) is not None
@@ -64,11 +81,15 @@ class Names:
     @property
     def names(self) -> list[str]:
         """All names, by id."""
-        return self._table.names[: self._length]
+        return self.names_from(0)
 
     def names_from(self, first: int) -> list[str]:
         """The names with the id `first` and later ids."""
-        return self._table.names[first : self._length]
+        return self._table.names(first, self._length)
+
+    def encoded_from(self, first: int) -> tuple[npt.NDArray[np.uint8], Counts]:
+        """The names with the id `first` and later ids as `stored` takes them."""
+        return self._table.encoded(first, self._length)
 
     def serials(self, of: Ids | None = None) -> Ids:
         """The serial numbers of these ids, or of all."""
@@ -80,16 +101,22 @@ class Names:
         stored = self._serials[np.where(is_stored, chosen, 0)]
         return np.where(is_stored, stored, consecutive)
 
+    @property
+    def serials_are_ids(self) -> bool:
+        """Whether every name has its id for a serial number: none was given up so far."""
+        return not len(self._serials) and self.arrived == self._length
+
     def find(self, name: str) -> int | None:
         """The id of a name, or None."""
-        found = self._table.ids.get(name)
-        if found is None or found >= self._length:  # a longer `Names` may have put it in the table
+        if not isinstance(name, str):  # who asks may have anything
             return None
-        return found
+        found = self._table.find(name)
+        # A longer `Names` may have put it in the table.
+        return found if 0 <= found < self._length else None
 
     def extended(self, names: Sequence[str]) -> tuple[Names, Ids]:
         """These names followed by the new names among `names`; and the id of each of `names`."""
-        found = np.fromiter(map(self._table.ids.get, names, repeat(-1)), np.int32, count=len(names))
+        found = self._table.find_all(list(names))
         is_new = (found < 0) | (found >= self._length)
         if not is_new.any():
             return self, found
@@ -97,8 +124,7 @@ class Names:
         new_places = np.flatnonzero(is_new).tolist()
         new_names = [names[place] for place in new_places]
         longer = self._with(list(dict.fromkeys(new_names)))
-        new_ids = map(longer._table.ids.__getitem__, new_names)
-        found[new_places] = np.fromiter(new_ids, np.int32, count=len(new_names))
+        found[new_places] = longer._table.find_all(new_names)
         return longer, found
 
     def apart(self) -> Names:
@@ -109,8 +135,7 @@ class Names:
 
     def kept(self, chosen: Ids) -> Names:
         """Only the names with these ids, sorted; their ids change, their serial numbers do not."""
-        names = self._table.names
-        fewer = Names(names[identity] for identity in chosen.tolist())
+        fewer = Names(map(self._table.name, chosen.tolist()))
         return fewer.with_serials(self.serials(chosen), self.arrived)
 
     def with_serials(self, serials: Ids, arrived: int) -> Names:
@@ -134,7 +159,7 @@ class Names:
 
     def _with(self, new: list[str]) -> Names:
         longer = self._copy()
-        table = _Table(self.names) if self._is_apart else self._table
+        table = self._table.first(self._length) if self._is_apart else self._table
         longer._is_apart = False
         longer._table = table.appended(self._length, new)
         longer._length = self._length + len(new)
@@ -152,19 +177,17 @@ class Names:
         return same
 
     def _sorted(self) -> _Order:
-        names = self.names
-        by_name = sorted(range(self._length), key=names.__getitem__)
-        sorted_ids = np.array(by_name, dtype=np.int32)
+        sorted_ids = self._table.sorted(self._length)
         ranks = np.empty_like(sorted_ids)
         ranks[sorted_ids] = np.arange(self._length, dtype=np.int32)
         return _Order(sorted_ids, ranks)
 
     def _inserted_into(self, order: _Order) -> _Order:
         """An order of the first names, with the few names after them inserted."""
-        names = self._table.names
+        name = self._table.name
         sorted_so_far = len(order.ranks)
-        new = sorted(range(sorted_so_far, self._length), key=names.__getitem__)
-        places = [bisect_left(order.sorted_ids, names[one], key=names.__getitem__) for one in new]
+        new = sorted(range(sorted_so_far, self._length), key=name)
+        places = [bisect_left(order.sorted_ids, name(one), key=name) for one in new]
 
         # A name moves back by the number of new names that are inserted at or before its place.
         inserted_at = np.bincount(ids(places), minlength=sorted_so_far + 1)
@@ -173,6 +196,17 @@ class Names:
         ranks[:sorted_so_far] = order.ranks + moved_by[order.ranks]
         ranks[new] = ids(places) + np.arange(len(new), dtype=np.int32)
         return _Order(np.insert(order.sorted_ids, places, new), ranks)
+
+
+def check_encoded(content: npt.NDArray[np.uint8], offsets: Counts) -> None:
+    """`ValueError` unless these are names as `Names.stored` takes them, perhaps repeated."""
+    text = content.tobytes()
+    text.decode(errors="surrogatepass")
+    inner = offsets[1:-1]
+    starts = content[inner[inner < len(content)]]
+    is_amid_sign = (starts & 0xC0) == 0x80
+    if is_amid_sign.any():
+        raise ValueError("a name is not UTF-8")
 
 
 class _Order(NamedTuple):
@@ -188,24 +222,43 @@ NO_ORDER = _Order(ids(), ids())
 class _Table:
     """Names and their ids, shared by several `Names` that each have a first part of the table."""
 
-    __slots__ = ("_lock", "ids", "names")
+    __slots__ = ("_appending", "_names", "encoded", "find", "find_all", "name", "names", "sorted")
 
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
-        self.ids = dict(zip(names, range(len(names)), strict=True))
-        self._lock = Lock()
+    def __init__(self, names: kernels.NameTable) -> None:
+        self._names = names
+        self._appending = Lock()
+        self.name = names.name
+        self.names = names.names
+        self.encoded = names.encoded
+        self.find = names.find
+        self.find_all = names.find_all
+        self.sorted = names.sorted
+
+    @classmethod
+    def of(cls, names: list[str]) -> _Table:
+        """A table of distinct names."""
+        table = kernels.NameTable()
+        table.append(names)
+        return cls(table)
+
+    @property
+    def size(self) -> int:
+        """How many names there are."""
+        return self._names.size
+
+    def first(self, length: int) -> _Table:
+        """A table of the first names, to which others can be appended."""
+        return _Table(self._names.first(length))
 
     def appended(self, length: int, new: list[str]) -> _Table:
         """A table of the first `length` names of this table, followed by `new` names.
 
-        It is this very table if it has no more than `length` names yet, else a copy.
-
-        An interrupt between the last two steps leaves names without ids in the table. Then the
-        table is longer than any `Names`, so the next call that would append to it makes a copy.
+        It is this very table if it has no more than `length` names yet, else a copy. If appending
+        fails amid the names, the table is longer than any `Names`: then the next call that would
+        append to it makes a copy.
         """
-        with self._lock:
-            is_current = len(self.names) == length
-            table = self if is_current else _Table(self.names[:length])
-            table.names.extend(new)
-            table.ids.update(zip(new, range(length, length + len(new)), strict=True))
+        with self._appending:
+            is_current = self.size == length
+            table = self if is_current else self.first(length)
+            table._names.append(new)
             return table

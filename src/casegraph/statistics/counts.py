@@ -217,8 +217,10 @@ class Counting:
         self.settings = settings
         self._show = show
 
-    def cycles(self, entities: Ids) -> Hits:
+    def cycles(self, entities: Ids, most_work: int | None = None) -> Hits:
         """The hits of everyone, as far as they come from the cycles that belong to these entities.
+
+        most_work  steps after which counting ends; by default as in the settings
 
         A path from an entity to its answer and the edge between the two are a cycle. A cycle gives
         hits to every entity on it, so it is found only once: it belongs to the entity on it that
@@ -226,7 +228,7 @@ class Counting:
         """
         graph = self.graph
         ranks = graph.entities.ranks()
-        limit = (self.settings.counting, KINDS)
+        limit = (self.settings.counting if most_work is None else most_work, KINDS)
         columns = self._run(
             "counting paths to answers",
             len(entities),

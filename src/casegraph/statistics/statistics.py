@@ -9,27 +9,31 @@ The counts behind the prior and the precision of path types (§2.2.3, equations 
 Only integers are stored, summed over the entities of a cluster or over everyone; ratios are formed
 when they are needed (see answering/weights). A `PathStatistics` belongs to one state of the graph.
 
-Counts are made when a relation is first asked about, and kept. After a change, hits are brought up
-to date at once (`incremental.changed_hits`). All other counts wait: they are carried to the next
-state together with a log of the changes (see `backlog`), and catch up when their relation is next
-asked about.
+Counts are made when a relation is first asked about, and kept. Hits are counted for all relations
+at once, or in a large graph one relation after the other (see `own_hits`).
+
+After a change, hits are brought up to date at once (`incremental.changed_hits`). All other counts
+wait: they are carried to the next state together with a log of the changes (see `backlog`), and
+catch up when their relation is next asked about. Of a large graph, everything is counted again.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from casegraph.errors import CasegraphError
 from casegraph.graph.arrays import Counts, Ids, joined
 from casegraph.running import Show, quiet
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.backlog import Backlog, Baseline
 from casegraph.statistics.counts import (
     KINDS,
+    TOO_MANY,
     UNLIMITED,
     ClusterCounts,
     Counting,
@@ -47,6 +51,14 @@ from casegraph.statistics.incremental import (
     hits_added_up,
     updated_cluster_counts,
     updated_counts,
+)
+from casegraph.statistics.own_hits import (
+    UNKNOWN_LENGTH,
+    OwnHits,
+    is_large,
+    limited_hits,
+    own_hits,
+    with_length,
 )
 from casegraph.statistics.path_types import check_room, packed, renumbered
 from casegraph.statistics.sampling import SampledPaths, sampled_paths, with_samples
@@ -173,6 +185,8 @@ class PathStatistics:
         self._with_samples: dict[int, ClusterCounts] = {}
         self._samples: SampledPaths | None = None
         self._hits: KnownHits | None = None
+        self._is_large = is_large(graph)
+        self._own_hits: dict[int, OwnHits] = {}  # of a large graph
         self._pending: dict[int, PendingCounts] = {}
         self._pending_clusters: dict[int, PendingClusterCounts] = {}
         self._backlog = Backlog()
@@ -203,14 +217,28 @@ class PathStatistics:
         if self.settings.sampled_walks is not None:
             return self._sampled(quiet).of_relation(relation).as_counts(entities)
         own_cluster = np.arange(len(self.graph.entities), dtype=np.int32)
-        longest = self._known_hits().longest
+        longest = self.longest_of(relation)
         counting = Counting(self.graph, self.settings)
         clusters, _, types, hits = counting.hits([relation], entities, own_cluster, longest)
         return ClusterCounts(clusters, types, hits, tries=np.zeros_like(hits))
 
     def hits_of(self, relation: int) -> TypeHits:
         """The path types that lead to answers of a relation, sorted, and how often they do."""
+        if self._is_large:
+            own = self._own_hits_of(relation)
+            return own.types, own.hits
         return self._known_hits().of_relation(relation)
+
+    def longest_of(self, relation: int) -> int:
+        """The length up to which paths are counted for a relation."""
+        if not self._is_large:
+            return self._known_hits().longest
+        own = self._own_hits_of(relation)
+        if own.longest == UNKNOWN_LENGTH:
+            with self._counting:
+                own = with_length(self.graph, relation, self.settings, own)
+                self._own_hits[relation] = own
+        return own.longest
 
     def hits_in(self, cluster: int, relation: int) -> TypeHits:
         """The same for the entities of a cluster, or for `EVERYONE`."""
@@ -247,7 +275,7 @@ class PathStatistics:
 
     def exact(self, relation: int) -> bool:
         """Whether nothing was left out of what is counted for a relation."""
-        has_all_lengths = self._known_hits().longest == self.settings.max_length
+        has_all_lengths = self.longest_of(relation) == self.settings.max_length
         return has_all_lengths and self.everyone(relation).exact
 
     def prepare(self, relations: Iterable[int], show: Show = quiet) -> None:
@@ -259,7 +287,14 @@ class PathStatistics:
 
     @property
     def longest(self) -> int | None:
-        """The length up to which paths are counted; none while nothing is counted."""
+        """The length up to which paths are counted; none while nothing is counted.
+
+        In a large graph, where each relation has its own, the most that any can have, and none
+        while some relation is not counted.
+        """
+        if self._is_large:
+            is_counted = len(self._own_hits) == self.graph.directions > 0
+            return self.settings.max_length if is_counted else None
         return None if self._hits is None else self._hits.longest
 
     @property
@@ -275,11 +310,29 @@ class PathStatistics:
         counted: Mapping[int, PathCounts],
     ) -> None:
         """Take counts that were made of the same graph and settings, here or elsewhere."""
-        self._hits = KnownHits.of_relations(hits, longest, headroom)
+        if self._is_large:
+            for relation in range(self.graph.directions):
+                types, its_hits = hits.get(relation, NO_HITS)
+                self._own_hits[relation] = OwnHits(types, its_hits, UNKNOWN_LENGTH)
+        else:
+            self._hits = KnownHits.of_relations(hits, longest, headroom)
         self.counted.update(counted)
 
     def restore_hits(self, counted: Hits) -> None:
-        """Take the hits of all relations, to which all entities have contributed."""
+        """Take the hits of all relations, to which all entities have contributed.
+
+        Of a large graph they must be complete, however much work that was (see `shards`).
+        """
+        if self._is_large:
+            if (counted.work == TOO_MANY).any():
+                problem = "the graph takes too much work to be counted as a whole; ask it instead"
+                raise CasegraphError(f"{problem}, which counts one relation after the other")
+            for relation in range(self.graph.directions):
+                start, end = np.searchsorted(counted.relations, [relation, relation + 1]).tolist()
+                own = (counted.types[start:end], counted.hits[start:end])
+                limited = limited_hits(self.graph, relation, self.settings, *own)
+                self._own_hits[relation] = limited
+            return
         self._hits = KnownHits.of(counted, self.settings)
 
     def reach_of(
@@ -334,6 +387,9 @@ class PathStatistics:
         counted from scratch if something was left out to bound the work, or might have to be.
         """
         later = PathStatistics(graph, clusters, self.settings)
+        if self._is_large or later._is_large:
+            has_counts = self._hits is not None or bool(self._own_hits)
+            return later, ChangedHits.unknown(from_scratch=has_counts)
         known = self._hits
         if known is None:
             return later, ChangedHits.unknown(from_scratch=False)
@@ -422,6 +478,25 @@ class PathStatistics:
                 self._samples = sampled_paths(self.graph, settings.max_length, walks, random, show)
             return self._samples
 
+    def _own_hits_of(self, relation: int, show: Show = quiet) -> OwnHits:
+        """The hits of one relation of a large graph."""
+        found = self._own_hits.get(relation)
+        if found is not None:
+            return found
+        with self._counting:
+            if relation not in self._own_hits:
+                counted = own_hits(self.graph, relation, self.settings, show)
+                self._own_hits[relation] = counted
+            return self._own_hits[relation]
+
+    def _find_hits(self, relations: list[int], show: Show) -> None:
+        """Count the hits of these relations, or, unless the graph is large, of all."""
+        if self._is_large:
+            for relation in relations:
+                self._own_hits_of(relation, show)
+        else:
+            self._known_hits(show)
+
     def _known_hits(self, show: Show = quiet) -> KnownHits:
         if self._hits is not None:
             return self._hits
@@ -437,7 +512,7 @@ class PathStatistics:
             missing = [relation for relation in relations if relation not in self.counted]
             if not missing:
                 return
-            self._known_hits(show)
+            self._find_hits(missing, show)
             self._catch_up(missing)
             missing = [relation for relation in missing if relation not in self.counted]
             if missing:
@@ -477,8 +552,10 @@ class PathStatistics:
                 self._catch_up_in_clusters(relation, counting)
             missing = [relation for relation in missing if relation not in self._clustered]
             if missing:
-                longest = self._known_hits(show).longest
-                self._count_clusters_from_scratch(missing, counting, longest)
+                self._find_hits(missing, show)
+                by_length = sorted(missing, key=self.longest_of)
+                for longest, alike in groupby(by_length, key=self.longest_of):
+                    self._count_clusters_from_scratch(list(alike), counting, longest)
             if self.settings.sampled_walks is not None:
                 self._add_samples(relations, show)
 

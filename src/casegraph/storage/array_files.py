@@ -18,9 +18,10 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from io import BytesIO
+from mmap import mmap
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 from zlib import crc32
@@ -117,14 +118,23 @@ def digest_of(arrays: Arrays) -> AnyArray:
     return np.frombuffer(digest.digest(), dtype=np.uint8)
 
 
-def npy_bytes(array: AnyArray) -> memoryview:
-    """An array as the bytes of a `.npy` file."""
-    file = BytesIO()
-    np.save(file, array, allow_pickle=False)
-    return file.getbuffer()
+def npy_parts(parts: Sequence[AnyArray]) -> Iterator[memoryview]:
+    """Arrays, joined, as the bytes of a `.npy` file: its header, then each of them as it is.
+
+    parts  at least one, of one type; if there are several, each has one dimension
+    """
+    first = parts[0]
+    shape = first.shape if len(parts) == 1 else (sum(len(part) for part in parts),)
+    header = BytesIO()
+    description = {"descr": first.dtype.str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, description)
+    yield header.getbuffer()
+    for part in parts:
+        if part.size:
+            yield np.ascontiguousarray(part).data.cast("B")
 
 
-def array_from_npy(name: str, content: bytes) -> AnyArray:
+def array_from_npy(name: str, content: bytes | mmap) -> AnyArray:
     """The array in the bytes of a `.npy` file, without a copy.
 
     `ValueError` if they are not exactly one array of numbers. We read the header ourselves, because

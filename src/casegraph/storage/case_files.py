@@ -53,6 +53,7 @@ from casegraph.storage.count_columns import (
     check_types_and_counts,
     is_extent,
 )
+from casegraph.storage.edge_arrays import TAILS, graph_of_edges
 
 FORMAT = 3
 DESCRIPTIONS = "descriptions"
@@ -80,9 +81,15 @@ def load(path: Path) -> State:
 
 def arrays_of(state: State) -> Arrays:
     """Everything that a state holds, as arrays."""
+    return {"facts": fact_rows(state.graph), **arrays_beside_facts(state)}
+
+
+def arrays_beside_facts(state: State) -> Arrays:
+    """Everything that a state holds but its facts, as arrays."""
     return {
         **_settings_array(state.settings),
-        **_graph_arrays(state.graph),
+        **_names_arrays("entity", state.graph.entities),
+        **_names_arrays("relation", state.graph.relations),
         **_clusters_array(state),
         **_counts_arrays(state),
         **_descriptions_array(state.descriptions),
@@ -112,7 +119,8 @@ def check_arrays(arrays: Arrays) -> None:
     entities = len(_name_offsets("entity", arrays)) - 1
     relations = len(_name_offsets("relation", arrays)) - 1
     directions = forward(relations)  # the first number that is no direction
-    _check_facts(arrays["facts"], entities, directions)
+    if TAILS not in arrays:  # edges are checked where a graph is made of them
+        _check_facts(arrays["facts"], entities, directions)
     descriptions_in(arrays)
     _check_counts(arrays, directions, settings.max_length)
 
@@ -124,10 +132,15 @@ def settings_from(arrays: Arrays) -> Settings:
 
 
 def graph_from(arrays: Arrays) -> Graph:
-    """The graph in arrays of `arrays_of`; `ValueError` if they hold none."""
-    facts = arrays["facts"]
+    """The graph in arrays of `arrays_of`; `ValueError` if they hold none.
+
+    They may have edges (see `edge_arrays`) in the place of facts.
+    """
     entities = _names_from("entity", arrays)
     relations = _names_from("relation", arrays)
+    if TAILS in arrays:
+        return graph_of_edges(entities, relations, arrays)
+    facts = arrays["facts"]
     graph = Graph.of_rows(entities, relations, facts)
     if len(graph) != len(facts):
         raise ValueError("facts repeat")
@@ -140,8 +153,12 @@ def state_from(graph: Graph, arrays: Arrays, settings: Settings) -> State:
     Clusters that depend on history are taken from the arrays, if there are any; all others are made
     from the graph when they are first needed.
     """
-    profiles = Profiles.of_graph(graph)
-    clusters = _clusters_from(arrays, profiles, settings)
+    profiles = None
+    clusters = None
+    if depends_on_history(settings) and arrays:
+        profiles = Profiles.of_graph(graph)
+        cluster_tree = tree.tree_from_array(arrays["clusters"], profiles)
+        clusters = Clusters.cut(cluster_tree, profiles, settings)
     state = State.of(graph, settings, profiles=profiles, clusters=clusters)
     return state.described(descriptions_in(arrays))
 
@@ -208,14 +225,6 @@ def _descriptions_array(descriptions: Descriptions) -> Arrays:
     return {DESCRIPTIONS: np.frombuffer(encoded_descriptions(descriptions), dtype=np.uint8)}
 
 
-def _graph_arrays(graph: Graph) -> Arrays:
-    return {
-        "facts": fact_rows(graph),
-        **_names_arrays("entity", graph.entities),
-        **_names_arrays("relation", graph.relations),
-    }
-
-
 def _check_facts(facts: Ids, entities: int, directions: int) -> None:
     if facts.dtype != np.int32 or facts.ndim != 2 or facts.shape[1] != 3:
         raise ValueError("facts are not rows of three ids")
@@ -226,22 +235,12 @@ def _check_facts(facts: Ids, entities: int, directions: int) -> None:
 
 
 def _names_arrays(kind: str, names: Names) -> Arrays:
-    encoded = [name.encode(errors="surrogatepass") for name in names.names]
-    lengths = [len(name) for name in encoded]
-    return {
-        f"{kind}_names": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        f"{kind}_offsets": np.cumsum([0, *lengths], dtype=np.int64),
-    }
+    content, offsets = names.encoded_from(0)
+    return {f"{kind}_names": content, f"{kind}_offsets": offsets}
 
 
 def _names_from(kind: str, arrays: Arrays) -> Names:
-    content = arrays[f"{kind}_names"].tobytes()
-    offsets = _name_offsets(kind, arrays).tolist()
-    encoded = [content[start:end] for start, end in pairwise(offsets)]
-    names = Names([name.decode(errors="surrogatepass") for name in encoded])
-    if len(names) != len(encoded):
-        raise ValueError(f"{kind} names repeat")
-    return names
+    return Names.stored(arrays[f"{kind}_names"], _name_offsets(kind, arrays))
 
 
 def _name_offsets(kind: str, arrays: Arrays) -> Counts:
@@ -258,13 +257,6 @@ def _clusters_array(state: State) -> Arrays:
     if cluster_tree is None:
         return {}
     return {"clusters": tree.tree_as_array(cluster_tree, state.profiles)}
-
-
-def _clusters_from(arrays: Arrays, profiles: Profiles, settings: Settings) -> Clusters | None:
-    if not depends_on_history(settings) or not arrays:
-        return None
-    cluster_tree = tree.tree_from_array(arrays["clusters"], profiles)
-    return Clusters.cut(cluster_tree, profiles, settings)
 
 
 def _counts_arrays(state: State) -> Arrays:

@@ -14,6 +14,7 @@ often expected: it stays a `FileNotFoundError`.
 """
 
 import errno
+import mmap
 import os
 import stat
 import sys
@@ -27,6 +28,7 @@ from weakref import finalize
 from casegraph.errors import UnreadableFile
 
 READ_WRITE = os.O_RDWR
+MAPPED = 1 << 22  # bytes from which a file is mapped by `map_file`
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 # Not every system has each of these flags. With O_NONBLOCK, opening a pipe returns at once, even if
 # nobody has opened its other end; `open_file` then refuses the pipe.
@@ -128,6 +130,23 @@ def read_file(path: Path, most: int | None = None) -> bytes:
             return stream.readall()
 
 
+def map_file(path: Path, most: int | None = None) -> bytes | mmap.mmap:
+    """The same as `read_file`, but a large file is mapped: the system reads and shares it.
+
+    For files that never change: whoever cuts such a file short stops the processes that have
+    mapped it. So files that are read at once anyway are read.
+    """
+    with reading(path):
+        file = open_file(path)
+        try:
+            size = size_of(file, path, most)
+            if size >= MAPPED:
+                return mmap.mmap(file, size, access=mmap.ACCESS_READ)
+        finally:
+            os.close(file)
+    return read_file(path, most)
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn an error of the system into `UnreadableFile`: which file cannot be read, and why."""
@@ -172,10 +191,11 @@ def write_all(file: int, content: bytes | memoryview) -> None:
         rest = rest[written:]
 
 
-def write_at(file: int, offset: int, content: bytes) -> None:
-    """Write all of the content at an offset in the file."""
+def write_at(file: int, offset: int, *content: bytes | memoryview) -> None:
+    """Write all of the content, in one or more pieces, at an offset in the file."""
     os.lseek(file, offset, os.SEEK_SET)
-    write_all(file, content)
+    for piece in content:
+        write_all(file, piece)
 
 
 def flush(file: int) -> None:
@@ -205,8 +225,8 @@ def flush_folder(folder: Path) -> None:
         os.close(opened)
 
 
-def write_file(path: Path, content: bytes | memoryview) -> None:
-    """Write and flush a new file, after removing what has its name.
+def write_file(path: Path, *content: bytes | memoryview) -> None:
+    """Write and flush a new file of one or more pieces, after removing what has its name.
 
     The name itself lasts only when the caller has flushed the folder.
     """
@@ -214,7 +234,8 @@ def write_file(path: Path, content: bytes | memoryview) -> None:
         path.unlink()
     file = create_file(path)
     try:
-        write_all(file, content)
+        for piece in content:
+            write_all(file, piece)
         flush(file)
     finally:
         os.close(file)

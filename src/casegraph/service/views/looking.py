@@ -72,7 +72,7 @@ def _facts_of(
 
 
 def _cluster_of(cases: CaseBase, own: int) -> int | None:
-    is_without_facts = cases.state.profiles.of(own) == NONE
+    is_without_facts = cases.state.is_without_facts(own)
     return None if is_without_facts else int(clustered(cases).clusters.entities[own])
 
 

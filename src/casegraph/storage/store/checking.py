@@ -41,7 +41,7 @@ from casegraph.storage.store.restoring import (
     with_serials,
 )
 
-NO_NAMES = NewNames(0, [])
+NO_NAMES = NewNames.of(0)
 
 
 class Finding(NamedTuple):

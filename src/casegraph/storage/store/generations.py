@@ -5,14 +5,17 @@ Everything in a generation follows from the log. It exists to save time: with it
 need not replay the log up to there, nor count again. A generation that is damaged or has another
 format is therefore not used, and nothing is lost.
 
-A generation is a folder with a `.npy` file for each array of `case_files.arrays_of`, and a
-`manifest` with the size and the digest of each file and of the log up to there. It is written under
-another name and renamed when it is complete, and renamed again before it is removed. So a
-generation under its own name from which a file is missing is damaged.
+A generation is a folder with a `.npy` file for each array of `case_files.arrays_beside_facts`
+and `edge_arrays`, and a `manifest` with the size and the digest of each file and of the log up to
+there. It is written under another name and renamed when it is complete, and renamed again before it
+is removed. So a generation under its own name from which a file is missing is damaged.
+
+Large files are mapped into memory, so opening a store takes as long as looking at them once.
 """
 
 import json
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,22 +29,25 @@ from casegraph.storage.array_files import (
     AnyArray,
     Arrays,
     array_from_npy,
-    npy_bytes,
+    npy_parts,
 )
-from casegraph.storage.case_files import arrays_of, check_arrays, upgraded
+from casegraph.storage.case_files import arrays_beside_facts, check_arrays, upgraded
 from casegraph.storage.disk import (
     flush_folder,
     is_folder,
     is_there,
+    map_file,
     read_file,
     remove,
     write_file,
 )
+from casegraph.storage.edge_arrays import edge_parts, edge_sizes
 from casegraph.storage.store.log import Log, log_path, log_paths
 from casegraph.storage.store.records import DIGEST, Position, digest
 
-FORMAT = 3  # of the arrays and of what is counted; generations of other formats are not used
-WITHOUT_SERIALS = 2  # except this one, in which the serial number of a name is its id
+FORMAT = 4  # of the arrays and of what is counted; generations of other formats are not used
+WITH_FACTS = 3  # except this one, which has facts in the place of edges
+WITHOUT_SERIALS = 2  # and this one, in which, besides, the serial number of a name is its id
 MANIFEST = "manifest"
 PREFIX = "generation-"
 UNFINISHED = "generation.new"  # while it is being written
@@ -78,7 +84,7 @@ class Generation(NamedTuple):
         start = log.beginning.start
         if (self.store, self.start) != (store.hex(), start):
             return None
-        content = log.content[: self.size]
+        content = memoryview(log.content)[: self.size]
         if digest(content).hex() != self.log_digest:
             return None
         last_digest = log.content[self.size - DIGEST : self.size]
@@ -124,7 +130,7 @@ def read(path: Path) -> Generation | None:
     if not is_folder(path):
         raise ValueError("it is not a folder")
     manifest = _read_manifest(path)
-    if manifest["format"] not in (FORMAT, WITHOUT_SERIALS):
+    if manifest["format"] not in (FORMAT, WITH_FACTS, WITHOUT_SERIALS):
         return None
 
     made_from = manifest["of"]
@@ -156,12 +162,14 @@ def write(folder: Path, state: State, position: Position) -> None:
     unfinished.mkdir()
 
     log = log_path(folder, position.start)
-    log_digest = digest(read_file(log)[: position.size]).hex()
-    arrays = {**arrays_of(state), **_serial_arrays(state)}
+    log_digest = digest(memoryview(map_file(log))[: position.size]).hex()
+    sizes = edge_sizes(state.graph)
+    arrays = {**arrays_beside_facts(state), **sizes, **_serial_arrays(state)}
+    parts = {name: [array] for name, array in arrays.items()} | edge_parts(state.graph)
     manifest = {
         "format": FORMAT,
         "of": [position.store.hex(), position.start, position.sequence, position.size, log_digest],
-        "files": {name: _write_array(unfinished, name, array) for name, array in arrays.items()},
+        "files": {name: _write_array(unfinished, name, array) for name, array in parts.items()},
     }
     _write_manifest(unfinished, manifest)
     flush_folder(unfinished)
@@ -221,11 +229,11 @@ def _serial_arrays(state: State) -> Arrays:
     return arrays
 
 
-def _write_array(folder: Path, name: str, array: AnyArray) -> tuple[int, str]:
-    """Write an array to a file of its own; returns the size and the digest of the file."""
-    content = npy_bytes(array)
-    write_file(folder / f"{name}.npy", content)
-    return len(content), digest(content).hex()
+def _write_array(folder: Path, name: str, parts: Sequence[AnyArray]) -> tuple[int, str]:
+    """Write arrays, joined, to a file of their own; returns the size and the digest of the file."""
+    pieces = list(npy_parts(parts))
+    write_file(folder / f"{name}.npy", *pieces)
+    return sum(map(len, pieces)), digest(*pieces).hex()
 
 
 def _read_array(folder: Path, name: str, size_and_digest: tuple[int, str]) -> AnyArray:
@@ -234,7 +242,7 @@ def _read_array(folder: Path, name: str, size_and_digest: tuple[int, str]) -> An
         raise ValueError(f"{MANIFEST} names a file that no generation has")
     file = folder / f"{name}.npy"
     size, its_digest = size_and_digest
-    content = read_file(file, most=size)
+    content = map_file(file, most=size)
     if digest(content).hex() != its_digest:
         raise ValueError(f"{file.name} is not as it was written")
     return array_from_npy(name, content)

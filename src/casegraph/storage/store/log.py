@@ -115,17 +115,17 @@ def start_log(folder: Path, start: Position, settings: bytes, first: Record) -> 
     first  the only record of the new log
     """
     beginning = encoded_beginning(start.store, start.sequence, settings)
-    content = beginning + encoded_record(first, start.store, previous=beginning[-DIGEST:])
+    pieces = encoded_record(first, start.store, previous=beginning[-DIGEST:])
     path = log_path(folder, start.sequence)
     with writing(path):
-        write_file(path, content)
+        write_file(path, beginning, *pieces)
         flush_folder(folder)
     return Position(
         store=start.store,
         start=start.sequence,
         sequence=first.sequence,
-        size=len(content),
-        digest=content[-DIGEST:],
+        size=len(beginning) + sum(map(len, pieces)),
+        digest=bytes(pieces[-1][-DIGEST:]),
     )
 
 
@@ -224,14 +224,14 @@ class LogWriter:
         If it fails, nothing more can be written until the store is opened again.
         """
         self.check()
-        content = encoded_record(record, self.position.store, self.position.digest)
+        pieces = encoded_record(record, self.position.store, self.position.digest)
         with self.guarded():
-            write_at(self._log.file, self.position.size, content)
+            write_at(self._log.file, self.position.size, *pieces)
             flush(self._log.file)
             end = self.position._replace(
                 sequence=record.sequence,
-                size=self.position.size + len(content),
-                digest=content[-DIGEST:],
+                size=self.position.size + sum(map(len, pieces)),
+                digest=bytes(pieces[-1][-DIGEST:]),
             )
             self._acknowledge(end)
 

@@ -13,19 +13,22 @@ checked by itself, none can be missing between two others, and none can come fro
 All numbers are little-endian.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
+from mmap import mmap
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from casegraph.graph.arrays import Ids
+from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.descriptions import Description
 from casegraph.graph.directions import forward, relation_of
 from casegraph.graph.graph import Graph
+from casegraph.graph.names import check_encoded
 from casegraph.storage.case_files import descriptions_from, encoded_descriptions
 
 MAGIC = b"casegraph log\n"
@@ -34,8 +37,12 @@ DIGEST = 32  # bytes of a digest
 TIMES = range(-62_135_596_800_000_000, 253_402_300_800_000_000)  # microseconds, years 1 to 9999
 _BEGINNING = Struct("<14sH16sQI")  # magic, format, store, start, bytes of settings
 _HEADER = Struct("<16s32sQqIIIIQIIQ")  # the fields of _Header
+SMALL_RECORD = 1 << 20  # bytes; a larger one is written in pieces
 _LENGTH_BYTES = 4  # of the length of a name
 _ROW_BYTES = 12  # of a fact: three numbers of four bytes
+
+
+Piece = bytes | memoryview  # of a record
 
 
 class Beginning(NamedTuple):
@@ -73,10 +80,36 @@ class Position(NamedTuple):
 
 
 class NewNames(NamedTuple):
-    """Names that an update brought; their serial numbers are `first` and those after it."""
+    """Names that an update brought; their serial numbers are `first` and those after it.
+
+    content  the names one after the other in UTF-8
+    offsets  (names + 1,)  where each begins, and where the last ends
+
+    There may be millions, so they are strings only where `names` is asked for.
+    """
 
     first: int
-    names: list[str]
+    content: npt.NDArray[np.uint8]
+    offsets: Counts
+
+    @classmethod
+    def of(cls, first: int, names: Iterable[str] = ()) -> "NewNames":
+        """Names that are given as strings."""
+        encoded = [name.encode(errors="surrogatepass") for name in names]
+        content = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        return cls(first, content, np.cumsum([0, *map(len, encoded)], dtype=np.int64))
+
+    @property
+    def size(self) -> int:
+        """How many names there are."""
+        return len(self.offsets) - 1
+
+    @property
+    def names(self) -> list[str]:
+        """The names as strings."""
+        content = self.content.tobytes()
+        ends = pairwise(self.offsets.tolist())
+        return [content[start:end].decode(errors="surrogatepass") for start, end in ends]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +153,8 @@ class LoggedRecord(NamedTuple):
 
 def rows_by_serials(graph: Graph, rows: Ids) -> Ids:
     """Rows (head, relation, tail) of ids, as rows of serial numbers."""
+    if graph.entities.serials_are_ids and graph.relations.serials_are_ids:
+        return rows
     heads, directions, tails = rows.T
     head_serials = graph.entities.serials(heads)
     relation_serials = graph.relations.serials(relation_of(directions))
@@ -127,9 +162,12 @@ def rows_by_serials(graph: Graph, rows: Ids) -> Ids:
     return np.stack([head_serials, forward(relation_serials), tail_serials], axis=1)
 
 
-def digest(content: bytes | memoryview) -> bytes:
-    """The BLAKE2b digest of some bytes."""
-    return blake2b(content, digest_size=DIGEST).digest()
+def digest(*content: bytes | memoryview | mmap) -> bytes:
+    """The BLAKE2b digest of some bytes, in one or more pieces."""
+    hashed = blake2b(digest_size=DIGEST)
+    for piece in content:
+        hashed.update(piece)
+    return hashed.digest()
 
 
 def encoded_beginning(store: bytes, start: int, settings: bytes) -> bytes:
@@ -162,11 +200,15 @@ def other_format_of(content: bytes) -> int:
     return int(version)
 
 
-def encoded_record(record: Record, store: bytes, previous: bytes) -> bytes:
-    """The bytes of a record, which follows the record with the digest `previous`."""
-    all_names = record.entities.names + record.relations.names
-    names = [name.encode(errors="surrogatepass") for name in all_names]
-    lengths = np.array([len(name) for name in names], dtype="<u4")
+def encoded_record(record: Record, store: bytes, previous: bytes) -> list[Piece]:
+    """The bytes of a record, which follows the record with the digest `previous`.
+
+    They come in pieces, the last of which is the digest. A record of fifty million facts has more
+    than half a gigabyte of rows, which are not copied to be written; a small one is one piece.
+    """
+    both = (record.entities, record.relations)
+    lengths = np.concatenate([np.diff(names.offsets) for names in both]).astype("<u4")
+    name_content = np.concatenate([names.content for names in both])
     descriptions = encoded_descriptions(record.described) if record.described else b""
     header = _Header(
         store=store,
@@ -174,24 +216,31 @@ def encoded_record(record: Record, store: bytes, previous: bytes) -> bytes:
         sequence=record.sequence,
         time=record.time,
         first_entity=record.entities.first,
-        entities=len(record.entities.names),
+        entities=record.entities.size,
         first_relation=record.relations.first,
-        relations=len(record.relations.names),
-        name_bytes=sum(len(name) for name in names),
+        relations=record.relations.size,
+        name_bytes=len(name_content),
         retracted=len(record.retracted),
         description_bytes=len(descriptions),
         added=len(record.added),
     )
-    parts = [
+    pieces: list[Piece] = [
         _HEADER.pack(*header),
-        lengths.tobytes(),
-        *names,
-        record.retracted.astype("<i4", copy=False).tobytes(),
-        record.added.astype("<i4", copy=False).tobytes(),
+        _bytes_of(lengths),
+        _bytes_of(name_content),
+        _bytes_of(record.retracted.astype("<i4", copy=False)),
+        _bytes_of(record.added.astype("<i4", copy=False)),
         descriptions,
     ]
-    content = b"".join(parts)
-    return content + digest(content)
+    if sum(map(len, pieces)) < SMALL_RECORD:
+        content = b"".join(pieces)
+        return [content + digest(content)]
+    return [*pieces, digest(*pieces)]
+
+
+def _bytes_of(array: npt.NDArray[Any]) -> Piece:
+    """The bytes of an array, without a copy."""
+    return np.ascontiguousarray(array).data.cast("B") if array.size else b""
 
 
 def records_after(content: bytes, position: Position) -> Iterator[LoggedRecord]:
@@ -268,22 +317,33 @@ def _decoded(content: bytes, offset: int, header: _Header) -> Record:
         raise ValueError(problem)
 
     names_start = offset + _LENGTH_BYTES * name_count
-    ends = names_start + np.cumsum([0, *lengths.tolist()], dtype=np.int64)
-    encoded = [content[start:end] for start, end in pairwise(ends.tolist())]
-    names = [name.decode(errors="surrogatepass") for name in encoded]
+    name_content = np.frombuffer(content, np.uint8, count=header.name_bytes, offset=names_start)
+    offsets = np.zeros(name_count + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    entities = _names_between(name_content, offsets[: header.entities + 1])
+    relations = _names_between(name_content, offsets[header.entities :])
 
     rows_start = names_start + header.name_bytes
     row_count = header.retracted + header.added
     numbers = np.frombuffer(content, "<i4", count=3 * row_count, offset=rows_start)
-    rows = numbers.reshape(-1, 3).astype(np.int32)
+    rows = numbers.reshape(-1, 3).astype(np.int32, copy=False)
     descriptions_start = rows_start + _ROW_BYTES * row_count
     descriptions_end = descriptions_start + header.description_bytes
     return Record(
         sequence=header.sequence,
         time=header.time,
-        entities=NewNames(header.first_entity, names[: header.entities]),
-        relations=NewNames(header.first_relation, names[header.entities :]),
+        entities=NewNames(header.first_entity, *entities),
+        relations=NewNames(header.first_relation, *relations),
         retracted=rows[: header.retracted],
         added=rows[header.retracted :],
         described=descriptions_from(content[descriptions_start:descriptions_end]),
     )
+
+
+def _names_between(
+    content: npt.NDArray[np.uint8], offsets: Counts
+) -> tuple[npt.NDArray[np.uint8], Counts]:
+    """The names that offsets cut out of all names; `ValueError` if they are not UTF-8."""
+    own = content[offsets[0] : offsets[-1]].copy()  # to keep no more than that in memory
+    check_encoded(own, offsets - offsets[0])
+    return own, offsets - offsets[0]

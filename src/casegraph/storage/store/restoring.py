@@ -62,12 +62,14 @@ class Restored(NamedTuple):
     end       where the log ends
     torn      how many bytes of an unfinished update come after that
     replayed  how many updates were taken from the log
+    rows      how many facts these updates brought or took away
     """
 
     state: State
     end: Position
     torn: int
     replayed: int
+    rows: int
 
 
 def is_store(folder: Path) -> bool:
@@ -114,7 +116,8 @@ def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Rest
         problem = f"its records do not fit together ({error})"
         raise DamagedStore(str(log.path), position.size, problem) from error
     torn = len(log.content) - end.size
-    return Restored(state, end, torn, len(records))
+    rows = sum(len(record.added) + len(record.retracted) for record in records)
+    return Restored(state, end, torn, len(records), rows)
 
 
 def read_log(folder: Path) -> Log:
@@ -229,8 +232,9 @@ def _names_with_serials(names: Names, kind: str, arrays: Arrays) -> Names:
 
 
 def _are_distinct_below(serials: Ids, limit: int) -> bool:
-    in_range = (serials >= 0).all() and (serials < limit).all()
-    return bool(in_range) and len(np.unique(serials)) == len(serials)
+    in_range = bool((serials >= 0).all() and (serials < limit).all())
+    rise = bool((np.diff(serials) > 0).all())  # as they mostly do
+    return in_range and (rise or len(np.unique(serials)) == len(serials))
 
 
 def _start(generation: Generation | None, settings: Settings, start: int) -> State:

@@ -81,7 +81,9 @@ if TYPE_CHECKING:
     from casegraph.storage.store.log import Log
     from casegraph.storage.store.restoring import Restored
 
-MOST_REPLAYED = 10_000  # updates; a writer that had to replay more writes a generation
+# A writer that had to replay more updates, or facts, writes a generation.
+MOST_REPLAYED = 10_000
+MOST_REPLAYED_ROWS = 1_000_000
 
 
 class Event(NamedTuple):
@@ -365,7 +367,7 @@ class CaseStore(CaseBase):
             message = "%s: cut off %d bytes of an update that was not finished"
             logger.warning(message, self.folder, found.torn)
         writer.recover(found.end.size + found.torn)
-        if found.replayed > MOST_REPLAYED:
+        if found.replayed > MOST_REPLAYED or found.rows > MOST_REPLAYED_ROWS:
             self._write_generation(writer)
 
     def _write_generation(self, writer: LogWriter) -> None:
@@ -443,7 +445,7 @@ def _as_facts(described: Iterable[Description]) -> Iterator[Fact]:
 
 
 def _new_names(before: Names, after: Names) -> NewNames:
-    return NewNames(first=before.arrived, names=after.names_from(len(before)))
+    return NewNames(before.arrived, *after.encoded_from(len(before)))
 
 
 def _locked(folder: Path) -> WriterLock:
