@@ -167,6 +167,34 @@ StepCosts step_costs(const Graph& graph, Ids entities, const Trie& trie, int thr
   return costs;
 }
 
+// Whether what could be saved is worth the estimate. In a sparse graph, following all walks from
+// one entity after the other can take less than estimating how many there are of each type.
+bool estimate_pays(const Graph& graph, Ids entities, const Trie& trie, Progress& progress) {
+  constexpr Count worth = 20;          // times the estimate
+  constexpr Count rows_of_a_step = 4;  // that the estimate looks at
+  std::vector<char> is_used(graph.relations.size());
+  Count estimate = 0;
+  for (const Trie::Node& node : trie.nodes) {
+    if (node.parent < 0) continue;
+    is_used[node.relation] = true;
+    const Edges& edges = graph.edges(node.relation);
+    const auto rows = node.length == 2 ? std::ssize(edges.tails) : std::ssize(edges.heads);
+    estimate += rows / rows_of_a_step;
+  }
+
+  const auto relations = static_cast<double>(std::ranges::count(is_used, char{true}));
+  const std::vector<Count> before = walks_from_each(graph, longest_together - 1, progress);
+  const std::vector<Count> walks = walks_from_each(graph, longest_together, progress);
+  double alone = 0;
+  for (Id entity : entities) {
+    if (entity >= graph.entities) continue;
+    const auto looking = looking_up * relations + edge_that_goes_on;
+    alone += looking * static_cast<double>(before[entity]);
+    alone += static_cast<double>(walks[entity]) / edges_that_end;
+  }
+  return alone > static_cast<double>(worth * estimate);
+}
+
 // By node: whether the path type that ends there is counted together. The steps before the last
 // one are shared, so it pays for all path types with a common beginning or for none of them.
 std::vector<char> chosen_nodes(const Trie& trie, const StepCosts& costs) {
@@ -214,6 +242,7 @@ std::vector<char> better_together(const Graph& graph, Ids entities,
   if (graph.entities > most_entities || eligible.empty()) return is_together;
 
   const Trie trie(types, max_length);
+  if (!estimate_pays(graph, entities, trie, progress)) return is_together;
   const StepCosts costs = step_costs(graph, entities, trie, threads, progress);
   const std::vector<char> is_chosen = chosen_nodes(trie, costs);
   for (std::size_t at = 0; at < eligible.size(); ++at)

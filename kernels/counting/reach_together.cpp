@@ -1,7 +1,7 @@
 #include "counting/reach_together.hpp"
 
 #include "counting/reach_plan.hpp"
-#include "counting/start_sets.hpp"
+#include "counting/start_batches.hpp"
 
 namespace casegraph {
 namespace {
@@ -139,26 +139,6 @@ class TogetherPlan {
       slots_of_pair[pair] = place(each, relations_of(pair));
   }
 };
-
-// A child of the root of the trie, and some of the entities that have its relation.
-struct Batch {
-  std::int32_t child;
-  Ids starts;
-};
-
-// Entities that have about equally many edges of the first relation reach about equally far, so
-// they come together: then where few paths stand, they are few for the whole batch.
-std::vector<Id> starts_of(const Edges& edges, Ids entities) {
-  std::vector<std::pair<std::size_t, Id>> found;
-  for (Id entity : entities) {
-    const std::size_t row = edges.row_of(entity);
-    if (row != edges.heads.size()) found.emplace_back(edges.row(row).size(), entity);
-  }
-  std::sort(found.begin(), found.end(), std::greater<>());
-  std::vector<Id> starts;
-  for (const auto& [degree, entity] : found) starts.push_back(entity);
-  return starts;
-}
 
 // Counts one batch after the other, and adds up; one for each thread.
 class BatchCounter {
@@ -460,27 +440,14 @@ class BatchCounter {
 
 Reach reach_together(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
                      int max_length, Count reported, int threads, Progress& progress) {
-  std::vector<Id> known;  // not those that came after this state of the graph
-  for (Id entity : entities)
-    if (entity < graph.entities) known.push_back(entity);
-
   const TogetherPlan plan(graph, pairs, max_length, threads, progress);
-  const auto& nodes = plan.paths.trie.nodes;
-  std::vector<std::vector<Id>> starts;
-  std::vector<Batch> batches;
-  for (std::int32_t child = 1; child < nodes[0].after; child = nodes[child].after) {
-    starts.push_back(starts_of(graph.edges(nodes[child].relation), known));
-    const Ids all(starts.back());
-    for (std::size_t begin = 0; begin < all.size(); begin += StartSet::size)
-      batches.push_back({child, all.subspan(begin, std::min(StartSet::size, all.size() - begin))});
-  }
-
-  const auto workers = static_cast<std::size_t>(useful_threads(threads, batches.size()));
+  const StartBatches batches(graph, entities, plan.paths.trie);
+  const auto workers = static_cast<std::size_t>(useful_threads(threads, batches.list.size()));
   std::vector<BatchCounter> counters(workers, BatchCounter(graph, plan, progress));
-  parallel(threads, batches.size(), progress, [&](int thread, std::size_t at) {
-    counters[static_cast<std::size_t>(thread)].count(batches[at]);
+  parallel(threads, batches.list.size(), progress, [&](int thread, std::size_t at) {
+    counters[static_cast<std::size_t>(thread)].count(batches.list[at]);
     const auto share = [&](std::size_t done) {
-      return reported * static_cast<Count>(done) / std::ssize(batches);
+      return reported * static_cast<Count>(done) / std::ssize(batches.list);
     };
     progress.done(share(at + 1) - share(at));
   });
