@@ -328,10 +328,10 @@ class ReachCounter {
 };
 
 // Whether there is so much to count that it pays to look at all edges once.
-bool is_much(const Graph& graph, Ids entities, std::size_t pairs) {
+bool is_much(const Graph& graph, Ids entities, const ReachPlan& plan) {
   std::size_t edges = 0;
   for (const auto& of_relation : graph.relations) edges += of_relation->tails.size();
-  return pairs * entities.size() >= edges;
+  return plan.pairs.size() * entities.size() >= edges;
 }
 
 // reported  how many entities to report as done, when all are
@@ -341,7 +341,7 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
   Steps steps(progress);
   const bool all = selected.is_everything();
   std::optional<AllTailBitsets> bitsets;
-  if (all && is_much(graph, entities, plan.pairs.size())) bitsets.emplace(graph, steps);
+  if (all && is_much(graph, entities, plan)) bitsets.emplace(graph, steps);
 
   // Entities differ in cost by orders of magnitude, so a chunk has only a few of them.
   const Chunks chunks(entities.size(), 8);
@@ -364,6 +364,9 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
   for (std::size_t other = 1; other < counters.size(); ++other) total.add(counters[other].result());
   return total;
 }
+
+// From fewer, following paths from one after the other takes less than the choice.
+constexpr std::size_t many_entities = 32;
 
 // Some of the pairs, and where they came from.
 struct Part {
@@ -401,7 +404,7 @@ Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> 
             const Selection& selected, std::span<const Count> widest, int max_length, int threads,
             Progress& progress) {
   std::vector<char> is_together(pairs.size());
-  if (selected.is_everything() && is_much(graph, entities, pairs.size()))
+  if (selected.is_everything() && entities.size() >= many_entities)
     is_together = better_together(graph, entities, pairs, widest, max_length, threads, progress);
   const auto [alone, together] = parts_of(pairs, widest, is_together);
 
