@@ -235,15 +235,15 @@ ReachEstimates reach_estimates(const Graph& graph, Ids entities, std::span<const
   const StepCosts costs = step_costs(graph, entities, trie, threads, progress);
   ReachEstimates estimates;
   for (std::int32_t node : trie.node_of_type) {
-    const auto& [relation, parent, after, length, ahead] = trie.nodes[node];
+    const Trie::Node& at = trie.nodes[node];
     double alone = costs.alone_last[node];
     double together = costs.together[node];
-    if (length == longest_together) {
-      alone += costs.alone_onwards[parent];
-      together += costs.together[parent];
+    if (at.length == longest_together) {
+      alone += costs.alone_onwards[at.parent];
+      together += costs.together[at.parent];
     }
     estimates.alone.push_back(alone);
-    estimates.together.push_back(is_small && length <= longest_together ? together : INFINITY);
+    estimates.together.push_back(is_small && at.length <= longest_together ? together : INFINITY);
   }
   return estimates;
 }

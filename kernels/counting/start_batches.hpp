@@ -45,11 +45,11 @@ class StartBatches {
     }
     std::sort(found.begin(), found.end(), std::greater<>());
     std::vector<Id> starts;
-    for (const auto& [degree, entity] : found) starts.push_back(entity);
+    for (const auto& start : found) starts.push_back(start.second);
     return starts;
   }
 
-  std::vector<std::vector<Id>> starts_;  // by child; moving the outer vector leaves spans valid
+  std::vector<std::vector<Id>> starts_;  // by child: what the batches are parts of
 };
 
 }  // namespace casegraph

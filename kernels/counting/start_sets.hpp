@@ -126,8 +126,7 @@ class StartTallies {
   Count operator[](std::size_t start) const { return times_[start]; }
 
  private:
-  // Half and full adders of one binary digit, for all starts at once.
-  static StartSet carry_of(const StartSet& a, const StartSet& b) { return a & b; }
+  // A full adder of one binary digit, for all starts at once. Returns what is carried.
   static StartSet add_two(StartSet& sum, const StartSet& a, const StartSet& b) {
     const StartSet differing = a ^ b;
     const StartSet carry = (a & b) | (differing & sum);
@@ -150,7 +149,7 @@ class StartTallies {
     StartSet carry = set;
     for (; !carry.empty(); ++digit) {
       const StartSet sum = digits_[digit] ^ carry;
-      carry = carry_of(digits_[digit], carry);
+      carry = digits_[digit] & carry;
       digits_[digit] = sum;
     }
   }
