@@ -148,6 +148,35 @@ BINDINGS = {
         | {"widest": np.array([5, 5]), **COUNTED},
         any_larger=frozenset({"entities", "widest"}),
     ),
+    "reach_together": Binding(
+        kernels.reach_together,
+        {
+            "graph": GRAPH.kernel,
+            "entities": EVERYONE,
+            "relations": RELATIONS,
+            "types": TYPES,
+        }
+        | COUNTED,
+        any_length=frozenset({"entities"}),
+        any_larger=frozenset({"entities"}),
+    ),
+    "cost_together": Binding(
+        kernels.cost_together,
+        {"graph": GRAPH.kernel, "relation": 0, "types": TYPES, "max_length": 3},
+        any_length=frozenset({"types"}),
+    ),
+    "reach_estimates": Binding(
+        kernels.reach_estimates,
+        {
+            "graph": GRAPH.kernel,
+            "entities": EVERYONE,
+            "types": TYPES,
+            "max_length": 3,
+            "threads": 2,
+        },
+        any_length=frozenset({"entities", "types"}),
+        any_larger=frozenset({"entities"}),
+    ),
     "reach_cost": Binding(
         kernels.reach_cost,
         {

@@ -105,6 +105,10 @@ LONG = {
         "kernels.reach(graph.kernel, everyone[:1], labels, types, "
         "nothing, nothing[0], n, 2, counters)",
     ),
+    "reach_together": (
+        (12, 3, 300),
+        "kernels.reach_together(graph.kernel, everyone, labels, types, n, 2, counters)",
+    ),
     "reach_back": (
         (2, 5, 100),
         "kernels.reach_back(graph.kernel, everyone, 0, types, every_place, "

@@ -2,7 +2,9 @@
 
 #include "counting/degree_order.hpp"
 #include "counting/frontier.hpp"
+#include "counting/reach_choice.hpp"
 #include "counting/reach_plan.hpp"
+#include "counting/start_batches.hpp"
 
 namespace casegraph {
 namespace {
@@ -90,6 +92,87 @@ class BareWalker {
   Signature signature_{};
 };
 
+// The same from many entities at once: joins the sets of starts, and does nothing with them.
+class BareBatchWalker {
+ public:
+  BareBatchWalker(const Graph& graph, const Trie& trie, Progress& progress)
+      : graph_(graph), trie_(trie), steps_(progress), sets_(4, StartSets(graph.entities)) {}
+
+  Count walk(const Batch& batch) {
+    for (std::size_t start = 0; start < batch.starts.size(); ++start) {
+      StartSet only;
+      only.insert(start);
+      sets_[0].add(batch.starts[start], only);
+    }
+    const Count edges = walk_to(batch.child);
+    sets_[0].clear();
+    return edges;
+  }
+
+ private:
+  Count walk_to(std::int32_t node) {
+    const Trie::Node& at = trie_.nodes[node];
+    Count edges = step(at.relation, sets_[at.length - 1], sets_[at.length]);
+    for (std::int32_t child = node + 1; child < at.after; child = trie_.nodes[child].after)
+      edges += walk_to(child);
+    sets_[at.length].clear();
+    return edges;
+  }
+
+  Count step(Id relation, const StartSets& from, StartSets& into) {
+    const Edges& along = graph_.edges(relation);
+    std::size_t width = 0;
+    for (Id entity : from.entities) width += along.of(entity).size();
+    steps_.take(std::ssize(from.entities));
+    return 2 * width < along.tails.size() ? follow(along, from, into)
+                                          : gather(graph_.edges(inverse(relation)), from, into);
+  }
+
+  Count follow(const Edges& along, const StartSets& from, StartSets& into) {
+    Count edges = 0;
+    for (Id entity : from.entities) {
+      const Ids tails = along.of(entity);
+      steps_.take(std::ssize(tails));
+      edges += std::ssize(tails);
+      for (Id tail : tails) into.add(tail, from.of[entity]);
+    }
+    return edges;
+  }
+
+  Count gather(const Edges& back, const StartSets& from, StartSets& into) {
+    Count edges = 0;
+    for (std::size_t row = 0; row < back.heads.size(); ++row) {
+      const Ids sources = back.row(row);
+      StartSet joined;
+      std::size_t at = 0;
+      while (at < sources.size()) {
+        joined |= from.of[sources[at]];
+        if ((++at & 7) == 0 && joined == from.all) break;
+      }
+      steps_.take(1 + static_cast<Count>(at) / 4);
+      edges += static_cast<Count>(at);
+      into.add(back.heads[row], joined);
+    }
+    return edges;
+  }
+
+  const Graph& graph_;
+  const Trie& trie_;
+  Steps steps_;
+  std::vector<StartSets> sets_;  // by length
+};
+
+Count walk_together(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
+                    int max_length, int threads, Progress& progress) {
+  const ReachPlan plan(pairs, {}, max_length);
+  const StartBatches batches(graph, entities, plan.trie);
+  std::vector<BareBatchWalker> walkers(std::max(threads, 1),
+                                       BareBatchWalker(graph, plan.trie, progress));
+  return sum_over(batches.list.size(), threads, progress, [&](std::size_t thread, std::size_t at) {
+    return walkers[thread].walk(batches.list[at]);
+  });
+}
+
 }  // namespace
 
 Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count additions, Count kinds,
@@ -123,12 +206,19 @@ Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count additions,
 
 Count bare_reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
                  int max_length, int threads, Progress& progress) {
-  const ReachPlan plan(pairs, {}, max_length);
+  const std::vector<char> is_together =
+      better_together(graph, entities, pairs, {}, max_length, threads, progress);
+  std::array<std::vector<RelationPathType>, 2> parts;
+  for (std::size_t pair = 0; pair < pairs.size(); ++pair)
+    parts[is_together[pair]].push_back(pairs[pair]);
+
+  const ReachPlan plan(parts[0], {}, max_length);
   std::vector<BareWalker> walkers(std::max(threads, 1),
                                   BareWalker(graph, plan, max_length, progress));
-  return sum_over(entities.size(), threads, progress, [&](std::size_t thread, std::size_t at) {
-    return walkers[thread].walk(entities[at]);
-  });
+  const Count alone = sum_over(
+      entities.size(), threads, progress,
+      [&](std::size_t thread, std::size_t at) { return walkers[thread].walk(entities[at]); });
+  return alone + walk_together(graph, entities, parts[1], max_length, threads, progress);
 }
 
 }  // namespace casegraph

@@ -14,7 +14,8 @@ Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count additions,
                   int threads, Progress& progress);
 
 // What `reach` must do at least: walk every path type in use from every entity that has its
-// relation, and mark where that leads. Paths may have loops, and nothing is compared with answers.
+// relation, from many at once where `reach` does so, and mark where that leads. Paths may have
+// loops, and nothing is compared with answers.
 // Returns the edges looked at.
 Count bare_reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
                  int max_length, int threads, Progress& progress);

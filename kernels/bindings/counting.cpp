@@ -8,7 +8,9 @@
 #include "counting/closed_paths.hpp"
 #include "counting/cycles.hpp"
 #include "counting/reach.hpp"
+#include "counting/reach_choice.hpp"
 #include "counting/reach_cost.hpp"
+#include "counting/reach_together.hpp"
 #include "counting/walks.hpp"
 
 namespace casegraph::bindings {
@@ -111,6 +113,35 @@ nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathT
   return columns_of(std::move(sums));
 }
 
+nb::tuple reach_together_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types,
+                          int max_length, int threads, Counters progress) {
+  Reach sums = run(progress.data(), [&](Progress& running) {
+    const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
+    checks::ids("entities", span(entities), 0);
+    checks::steps_at_most(span(types), max_length, longest_together);
+    return reach_together(graph, span(entities), pairs, max_length, std::ssize(span(entities)),
+                          checks::threads(threads), running);
+  });
+  return columns_of(std::move(sums));
+}
+
+Count cost_together_(const Graph& graph, Id relation, In<PathType> types, int max_length) {
+  checks::path_types(span(types), max_length, graph);
+  checks::relation("relation", relation, graph);
+  return cost_together(graph, relation, span(types), max_length);
+}
+
+nb::tuple reach_estimates_(const Graph& graph, In<Id> entities, In<PathType> types, int max_length,
+                           int threads) {
+  ReachEstimates found = run(nullptr, [&](Progress& running) {
+    checks::path_types(span(types), max_length, graph);
+    checks::ids("entities", span(entities), 0);
+    return reach_estimates(graph, span(entities), span(types), max_length, checks::threads(threads),
+                           running);
+  });
+  return nb::make_tuple(array(std::move(found.alone)), array(std::move(found.together)));
+}
+
 using Starts = std::tuple<In<Id>, In<std::int32_t>>;  // entities, and places of path types
 
 std::vector<Endpoint> endpoints_of(const Starts& given, std::size_t types) {
@@ -197,6 +228,13 @@ void bind_counting(nb::module_& m) {
         "Reached, right, both of open slots, and skipped, of each relation and path type, summed "
         "over "
         "the entities.");
+  m.def("reach_together", &reach_together_, "graph"_a, "entities"_a, "relations"_a, "types"_a,
+        "max_length"_a, "threads"_a, "progress"_a,
+        "The same as `reach` for short path types, many entities at once.");
+  m.def("cost_together", &cost_together_, "graph"_a, "relation"_a, "types"_a, "max_length"_a,
+        "What `reach_together` would cost at most, or more than anything if it cannot.");
+  m.def("reach_estimates", &reach_estimates_, "graph"_a, "entities"_a, "types"_a, "max_length"_a,
+        "threads"_a, "What counting each path type is estimated to cost: alone, and together.");
   m.def("reach_back", &reach_back_, "graph"_a, "ends"_a, "relation"_a, "types"_a, "selected"_a,
         "excluded"_a, "max_length"_a, "threads"_a, "progress"_a,
         "The same of each path type, counted from where paths end.");

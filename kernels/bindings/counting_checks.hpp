@@ -19,6 +19,12 @@ inline void relation_path_types(const Graph& graph, Ids relations_, std::span<co
   relations("relations", relations_, graph);
 }
 
+// Path types that have no more than so many steps.
+inline void steps_at_most(std::span<const PathType> types, int max_length, int most) {
+  const Packing packing(max_length);
+  for (PathType type : types) in_range("the length of a path type", packing.length(type), 1, most);
+}
+
 // For each of so many entities, places below `end`; nothing at all stands for all places.
 inline void selection(const Selection& selected, std::size_t entities, std::size_t end) {
   if (selected.is_everything()) return lengths("places", selected.places.size(), "no offsets", 0);

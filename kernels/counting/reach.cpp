@@ -3,7 +3,9 @@
 #include <optional>
 
 #include "counting/last_step_counter.hpp"
+#include "counting/reach_choice.hpp"
 #include "counting/reach_plan.hpp"
+#include "counting/reach_together.hpp"
 
 namespace casegraph {
 namespace {
@@ -332,8 +334,10 @@ bool is_much(const Graph& graph, Ids entities, const ReachPlan& plan) {
   return plan.pairs.size() * entities.size() >= edges;
 }
 
+// reported  how many entities to report as done, when all are
 Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const Selection& selected,
-                const Backwards* backwards, int max_length, int threads, Progress& progress) {
+                const Backwards* backwards, int max_length, Count reported, int threads,
+                Progress& progress) {
   Steps steps(progress);
   const bool all = selected.is_everything();
   std::optional<AllTailBitsets> bitsets;
@@ -350,7 +354,10 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
       const auto some = all ? selected.places : selected.of(place);
       counters[thread].count(entities[place], all ? nullptr : &some);
     }
-    progress.done(static_cast<std::int64_t>(end - begin));
+    const auto share = [&](std::size_t done) {
+      return reported * static_cast<Count>(done) / std::ssize(entities);
+    };
+    progress.done(share(end) - share(begin));
   });
 
   Reach total = counters[0].result();
@@ -358,13 +365,63 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
   return total;
 }
 
+// From fewer, following paths from one after the other takes less than the choice.
+constexpr std::size_t many_entities = 32;
+
+// Some of the pairs, and where they came from.
+struct Part {
+  std::vector<std::size_t> places;
+  std::vector<RelationPathType> pairs;
+  std::vector<Count> widest;  // empty if there are no widths
+
+  void put(const Reach& sums, Reach& total) const {
+    for (std::size_t at = 0; at < places.size(); ++at) {
+      total.reached[places[at]] = sums.reached[at];
+      total.right[places[at]] = sums.right[at];
+      total.reached_open[places[at]] = sums.reached_open[at];
+      total.right_open[places[at]] = sums.right_open[at];
+      total.skipped[places[at]] = sums.skipped[at];
+    }
+  }
+};
+
+// The pairs that are counted from one entity after the other, and those counted from many at once.
+std::array<Part, 2> parts_of(std::span<const RelationPathType> pairs, std::span<const Count> widest,
+                             const std::vector<char>& is_together) {
+  std::array<Part, 2> parts;
+  for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
+    Part& part = parts[is_together[pair]];
+    part.places.push_back(pair);
+    part.pairs.push_back(pairs[pair]);
+    if (!widest.empty()) part.widest.push_back(widest[pair]);
+  }
+  return parts;
+}
+
 }  // namespace
 
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
             const Selection& selected, std::span<const Count> widest, int max_length, int threads,
             Progress& progress) {
-  const ReachPlan plan(pairs, widest, max_length);
-  return sums_over(graph, entities, plan, selected, nullptr, max_length, threads, progress);
+  std::vector<char> is_together(pairs.size());
+  if (selected.is_everything() && entities.size() >= many_entities)
+    is_together = better_together(graph, entities, pairs, widest, max_length, threads, progress);
+  const auto [alone, together] = parts_of(pairs, widest, is_together);
+
+  Reach total(pairs.size());
+  const Count reported = std::ssize(entities);
+  const Count reported_together =
+      together.pairs.empty() ? 0 : reported / (alone.pairs.empty() ? 1 : 2);
+  if (!together.pairs.empty())
+    together.put(reach_together(graph, entities, together.pairs, max_length, reported_together,
+                                threads, progress),
+                 total);
+  if (alone.pairs.empty()) return total;
+  const ReachPlan plan(alone.pairs, alone.widest, max_length);
+  alone.put(sums_over(graph, entities, plan, selected, nullptr, max_length,
+                      reported - reported_together, threads, progress),
+            total);
+  return total;
 }
 
 Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types,
@@ -375,7 +432,8 @@ Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const Path
   for (PathType type : types) pairs.push_back({relation, backwards(type, packing)});
   const ReachPlan plan(pairs, {}, max_length);
   const Backwards from_ends{relation, excluded};
-  return sums_over(graph, ends, plan, selected, &from_ends, max_length, threads, progress);
+  return sums_over(graph, ends, plan, selected, &from_ends, max_length, std::ssize(ends), threads,
+                   progress);
 }
 
 }  // namespace casegraph

@@ -9,8 +9,11 @@
 // Idea: from each entity, walk all path types at once as a trie (`ReachPlan`), keeping at each node
 // the set of ends (`Frontier`, with Monien's representative families). Branches that hold nothing
 // for the relations of the entity are skipped. Last steps are only counted (`LastStepCounter`).
+// Where relations are dense, path types are counted from many entities at once instead
+// (reach_together.hpp), if that takes less (reach_choice.hpp).
 //
-// The cost is the number of edges leaving all those ends. `reach_cost` finds it beforehand.
+// The cost from one entity after the other is the number of edges leaving all those ends, and
+// `reach_cost` finds it beforehand.
 #pragma once
 
 #include "common/parallel.hpp"

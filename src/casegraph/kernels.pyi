@@ -157,6 +157,19 @@ def reach(
     threads: int,
     progress: Counts,
 ) -> tuple[Counts, Counts, Counts]: ...
+def reach_together(
+    graph: Graph,
+    entities: Ids,
+    relations: Ids,
+    types: Counts,
+    max_length: int,
+    threads: int,
+    progress: Counts,
+) -> tuple[Counts, Counts, Counts, Counts, Counts]: ...
+def cost_together(graph: Graph, relation: int, types: Counts, max_length: int) -> int: ...
+def reach_estimates(
+    graph: Graph, entities: Ids, types: Counts, max_length: int, threads: int
+) -> tuple[Floats, Floats]: ...
 def reach_cost(
     graph: Graph, relation: int, types: Counts, max_length: int, most: int, threads: int
 ) -> tuple[Counts, Counts, Counts, Counts]: ...

@@ -45,6 +45,7 @@ STEPS_TO_LOOK = 2  # whether a relation leaves an entity
 STEPS_TO_FOLLOW = 8  # an edge to where the paths go on
 ENDS_PER_STEP = 4  # edges that end a path and are only counted
 STEPS_TO_VISIT = 4  # an entity, even if there is nothing to follow
+MANY_ENTITIES = 32  # from fewer, following paths one by one takes little whatever they cost
 COST_OF_PREVIEW = 4  # finding out what counting takes may take one part in so many of the budget
 MOST_STEPS = 1 << 38  # nobody waits for more; those of many path types add up within 64 bits
 
@@ -372,6 +373,8 @@ class Counting:
         heads = len(self.graph.edges(relation).heads)
         if not heads or not len(types) or self._is_surely_affordable(relation, types):
             return None
+        if self._is_affordable_together(relation, types):
+            return None
         cost_of_step, visits_of_step, dearest_step, visits = self._cost(relation, types)
         if cost_of_step.sum() <= budget:
             return None
@@ -404,6 +407,36 @@ class Counting:
         looks = (len(heads) + shorter_walks) * relations_in_use
         cost = STEPS_TO_LOOK * looks + STEPS_TO_FOLLOW * shorter_walks + all_walks / ENDS_PER_STEP
         return bool(cost <= self.settings.counting)
+
+    def _is_affordable_together(self, relation: int, types: Counts) -> bool:
+        """Whether `reach` is within its budget if it counts from many entities at once.
+
+        That bounds the work where relations are dense: no step takes more than a look at all edges
+        of its relation for every 256 entities.
+        """
+        max_length = self.settings.max_length
+        cost = kernels.cost_together(self.graph.kernel, relation, types, max_length)
+        return cost <= self.settings.counting
+
+    def is_dearer(self, types: Counts, entities: Ids, some: Counts) -> Flags:
+        """Whether counting path types from some of the entities takes more than from all.
+
+        entities  (k,)      all entities that have a relation
+        some      (types,)  from how many of them each path type would be counted
+
+        From some entities, paths are followed from one after the other. From all of them, many are
+        counted at once.
+        """
+        is_dearer = np.zeros(len(types), dtype=np.bool)
+        many = np.flatnonzero(some >= MANY_ENTITIES)
+        if not len(many):
+            return is_dearer
+        max_length = self.settings.max_length
+        alone, together = kernels.reach_estimates(
+            self.graph.kernel, entities, types[many], max_length, threads()
+        )
+        is_dearer[many] = some[many] * alone > together * len(entities)
+        return is_dearer
 
     def _cost(self, relation: int, types: Counts) -> tuple[Counts, Counts, Counts, Counts]:
         """What `reach` will take, in steps.

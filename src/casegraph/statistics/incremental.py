@@ -158,7 +158,8 @@ def updated_counts(
 
     hits_now  the path types of the relation and their hits, which are up to date already
 
-    A path type is counted from scratch if it was not in use, or is affected for most entities.
+    A path type is counted from scratch if it was not in use, if it is affected for most entities,
+    or where counting from all of them at once takes less than from those that are affected.
     """
     before = outdated.counts
     types, hits = hits_now
@@ -176,11 +177,12 @@ def updated_counts(
     heads = now.graph.edges(relation).heads
     affected = np.bincount(np.append(starts.places, ends.places), minlength=len(known))
     is_affected_for_most = 2 * affected > len(heads)
-    from_scratch = np.concatenate([known[is_affected_for_most], new])
+    is_from_scratch = is_affected_for_most | now.is_dearer(types[known], heads, affected)
+    from_scratch = np.concatenate([known[is_from_scratch], new])
     counts.put_reach(from_scratch, now.reach(relation, types[from_scratch], heads))
 
-    starts = starts.without(is_affected_for_most)
-    ends = ends.without(is_affected_for_most)
+    starts = starts.without(is_from_scratch)
+    ends = ends.without(is_from_scratch)
     then = Counting(outdated.graph, now.settings)
     for counting, sign in ((then, -1), (now, 1)):
         reach = _contribution(counting, relation, types[known], starts, ends)

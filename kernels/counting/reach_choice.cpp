@@ -1,0 +1,270 @@
+#include "counting/reach_choice.hpp"
+
+#include <cmath>
+
+#include "counting/reach_cost.hpp"
+#include "counting/reach_together.hpp"
+#include "counting/start_sets.hpp"
+#include "counting/trie.hpp"
+
+namespace casegraph {
+namespace {
+
+// What `reach_together` takes, in steps of some five nanoseconds. Measured.
+constexpr Count edges_joined = 3;  // the sets of so many edges are joined in one step
+constexpr Count visiting = 400;    // a step of a batch, even if it leads nowhere
+
+// A last step from one entity looks at fewer ends and edges than there are walks: at none twice,
+// and the tails of the widest rows are counted without looking at each. Measured on WN18RR, where
+// both ways take about the same.
+constexpr double walks_for_each_look = 4;
+
+// A set of starts for each entity takes 32 bytes, four times. With more entities it would not fit
+// into any cache.
+constexpr Id most_entities = 1 << 21;
+
+Count batches_of(Count starts) {
+  constexpr auto size = static_cast<Count>(StartSet::size);
+  return (starts + size - 1) / size;
+}
+
+// What one step takes for one batch: its edges are joined, and its tails are counted.
+Count cost_of_step(const Graph& graph, Id relation) {
+  const Count edges = std::ssize(graph.edges(relation).tails);
+  const Count tails = std::ssize(graph.edges(inverse(relation)).heads);
+  return visiting + edges / edges_joined + tails;
+}
+
+Count starts_among(Ids entities, const Edges& edges) {
+  return std::ranges::count_if(
+      entities, [&](Id entity) { return edges.row_of(entity) != edges.heads.size(); });
+}
+
+template <class Visit>
+void each_child(const Trie& trie, std::int32_t node, const Visit& visit) {
+  for (std::int32_t child = node + 1; child < trie.nodes[node].after;
+       child = trie.nodes[child].after)
+    visit(child);
+}
+
+std::vector<std::int32_t> children_of_root(const Trie& trie) {
+  std::vector<std::int32_t> children;
+  each_child(trie, 0, [&](std::int32_t child) { children.push_back(child); });
+  return children;
+}
+
+// By node of the trie, for the step that leads there; nothing for first steps.
+struct StepCosts {
+  explicit StepCosts(std::size_t nodes)
+      : alone_last(nodes), alone_onwards(nodes), together(nodes) {}
+
+  std::vector<double> alone_last;     // if paths end there
+  std::vector<double> alone_onwards;  // if they go on
+  std::vector<double> together;       // the same in both cases
+};
+
+// Counts walks along one branch of the trie after the other.
+class Estimator {
+ public:
+  Estimator(const Graph& graph, Ids entities, const Trie& trie, StepCosts& costs,
+            Progress& progress)
+      : graph_(graph),
+        entities_(entities),
+        trie_(trie),
+        costs_(costs),
+        after_first_(graph.entities),
+        after_second_(graph.entities),
+        steps_(progress) {}
+
+  // Estimate all path types that begin with one child of the root.
+  void estimate(std::int32_t child) {
+    const Edges& edges = graph_.edges(trie_.nodes[child].relation);
+    const Edges& back = graph_.edges(inverse(trie_.nodes[child].relation));
+    steps_.take(std::ssize(entities_) + std::ssize(back.heads));
+    const Count starts = starts_among(entities_, edges);
+    starts_ = static_cast<double>(starts);
+    batches_ = static_cast<double>(batches_of(starts));
+    if (starts == 0) return;
+
+    const double share = starts_ / static_cast<double>(edges.heads.size());
+    for (std::size_t row = 0; row < back.heads.size(); ++row)
+      after_first_[back.heads[row]] = share * static_cast<double>(back.row(row).size());
+    each_child(trie_, child, [&](std::int32_t second) { estimate_below(second); });
+    for (Id tail : back.heads) after_first_[tail] = 0;
+  }
+
+ private:
+  void estimate_below(std::int32_t second) {
+    const Id relation = trie_.nodes[second].relation;
+    const double walks = walk(relation);
+    const double followed = std::min(walks, all_edges(relation));
+    costs_.alone_last[second] = followed / edges_that_end;
+    costs_.alone_onwards[second] = edge_that_goes_on * followed;
+    costs_.together[second] = batches_ * static_cast<double>(cost_of_step(graph_, relation));
+    each_child(trie_, second, [&](std::int32_t third) {
+      const Id last = trie_.nodes[third].relation;
+      costs_.together[third] = batches_ * static_cast<double>(cost_of_step(graph_, last));
+      costs_.alone_last[third] = cost_alone(last, walks, costs_.together[third]);
+    });
+    for (Id tail : graph_.edges(inverse(relation)).heads) after_second_[tail] = 0;
+  }
+
+  // The second step: how many walks stand at each entity after it. Returns how many there are.
+  double walk(Id relation) {
+    const Edges& edges = graph_.edges(relation);
+    double walks = 0;
+    for (std::size_t row = 0; row < edges.heads.size(); ++row) {
+      const double here = after_first_[edges.heads[row]];
+      steps_.take();
+      if (here == 0) continue;
+      const Ids tails = edges.row(row);
+      steps_.take(std::ssize(tails) / 4);
+      for (Id tail : tails) after_second_[tail] += here;
+      walks += here * static_cast<double>(tails.size());
+    }
+    return walks;
+  }
+
+  // What a third step takes if paths are followed from one entity after the other. If even an upper
+  // bound is less than `together`, the bound.
+  double cost_alone(Id relation, double walks_before, double together) {
+    const Edges& edges = graph_.edges(relation);
+    const auto heads = static_cast<double>(edges.heads.size());
+    const double ends_before = walks_before / walks_for_each_look;
+    const double looking = looking_up * std::min(ends_before, starts_ * heads);
+    const double most = looking + all_edges(relation) / edges_that_end;
+    if (most < together) return most;
+    double walks = 0;
+    steps_.take(std::ssize(edges.heads) / 4);
+    for (std::size_t row = 0; row < edges.heads.size(); ++row)
+      walks += after_second_[edges.heads[row]] * static_cast<double>(edges.row(row).size());
+    const double followed = std::min(walks / walks_for_each_look, all_edges(relation));
+    return looking + followed / edges_that_end;
+  }
+
+  // The edges of a relation, if each start looks at all of them.
+  double all_edges(Id relation) const {
+    return starts_ * static_cast<double>(graph_.edges(relation).tails.size());
+  }
+
+  const Graph& graph_;
+  const Ids entities_;
+  const Trie& trie_;
+  StepCosts& costs_;  // each branch is written by one thread
+
+  double starts_ = 0;
+  double batches_ = 0;
+  std::vector<double> after_first_;   // walks by entity; all 0 between calls
+  std::vector<double> after_second_;  // the same
+  Steps steps_;
+};
+
+StepCosts step_costs(const Graph& graph, Ids entities, const Trie& trie, int threads,
+                     Progress& progress) {
+  std::vector<Id> known;  // not those that came after this state of the graph
+  for (Id entity : entities)
+    if (entity < graph.entities) known.push_back(entity);
+  StepCosts costs(trie.nodes.size());
+  const std::vector<std::int32_t> children = children_of_root(trie);
+  const auto workers = static_cast<std::size_t>(useful_threads(threads, children.size()));
+  std::vector<Estimator> estimators(workers, Estimator(graph, known, trie, costs, progress));
+  parallel(threads, children.size(), progress, [&](int thread, std::size_t at) {
+    estimators[static_cast<std::size_t>(thread)].estimate(children[at]);
+  });
+  return costs;
+}
+
+// By node: whether the path type that ends there is counted together. The steps before the last
+// one are shared, so it pays for all path types with a common beginning or for none of them.
+std::vector<char> chosen_nodes(const Trie& trie, const StepCosts& costs) {
+  std::vector<char> is_chosen(trie.nodes.size());
+  std::vector<std::int32_t> chosen;
+  for (std::int32_t second = 0; second < std::ssize(trie.nodes); ++second) {
+    if (trie.nodes[second].length != 2) continue;
+    double gain = -costs.together[second];
+    bool are_all_chosen = true;
+    chosen.clear();
+    each_child(trie, second, [&](std::int32_t third) {
+      const double less = costs.alone_last[third] - costs.together[third];
+      if (less > 0) {
+        gain += less;
+        chosen.push_back(third);
+      } else {
+        are_all_chosen = false;
+      }
+    });
+    if (are_all_chosen)
+      gain += chosen.empty() ? costs.alone_last[second] : costs.alone_onwards[second];
+    if (gain <= 0) continue;
+    for (std::int32_t third : chosen) is_chosen[third] = true;
+    is_chosen[second] = are_all_chosen;
+  }
+  return is_chosen;
+}
+
+}  // namespace
+
+std::vector<char> better_together(const Graph& graph, Ids entities,
+                                  std::span<const RelationPathType> pairs,
+                                  std::span<const Count> widest, int max_length, int threads,
+                                  Progress& progress) {
+  const Packing packing(max_length);
+  std::vector<char> is_together(pairs.size());
+  std::vector<std::size_t> eligible;
+  std::vector<PathType> types;
+  for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
+    const bool is_limited = !widest.empty() && widest[pair] != INT64_MAX;
+    if (is_limited || packing.length(pairs[pair].type) > longest_together) continue;
+    eligible.push_back(pair);
+    types.push_back(pairs[pair].type);
+  }
+  if (graph.entities > most_entities || eligible.empty()) return is_together;
+
+  const Trie trie(types, max_length);
+  const StepCosts costs = step_costs(graph, entities, trie, threads, progress);
+  const std::vector<char> is_chosen = chosen_nodes(trie, costs);
+  for (std::size_t at = 0; at < eligible.size(); ++at)
+    is_together[eligible[at]] = is_chosen[trie.node_of_type[at]];
+  return is_together;
+}
+
+ReachEstimates reach_estimates(const Graph& graph, Ids entities, std::span<const PathType> types,
+                               int max_length, int threads, Progress& progress) {
+  const bool is_small = graph.entities <= most_entities;
+  const Trie trie(types, max_length);
+  const StepCosts costs = step_costs(graph, entities, trie, threads, progress);
+  ReachEstimates estimates;
+  for (std::int32_t node : trie.node_of_type) {
+    const Trie::Node& at = trie.nodes[node];
+    double alone = costs.alone_last[node];
+    double together = costs.together[node];
+    if (at.length == longest_together) {
+      alone += costs.alone_onwards[at.parent];
+      together += costs.together[at.parent];
+    }
+    estimates.alone.push_back(alone);
+    estimates.together.push_back(is_small && at.length <= longest_together ? together : INFINITY);
+  }
+  return estimates;
+}
+
+Count cost_together(const Graph& graph, Id relation, std::span<const PathType> types,
+                    int max_length) {
+  const Packing packing(max_length);
+  for (PathType type : types)
+    if (packing.length(type) > longest_together) return INT64_MAX;
+  if (graph.entities > most_entities) return INT64_MAX;
+
+  const Trie trie(types, max_length);
+  const Ids heads = graph.edges(relation).heads;
+  Count cost = 0;
+  for (std::int32_t child : children_of_root(trie)) {
+    const Edges& first = graph.edges(trie.nodes[child].relation);
+    const Count batches = batches_of(starts_among(heads, first));
+    for (std::int32_t node = child; node < trie.nodes[child].after; ++node)
+      cost += batches * cost_of_step(graph, trie.nodes[node].relation);
+  }
+  return cost;
+}
+
+}  // namespace casegraph

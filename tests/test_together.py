@@ -1,0 +1,206 @@
+"""Counting from many entities at once: the sums of counting from one entity after the other."""
+
+from itertools import permutations, product
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import oracle
+from tests.histories import Fact
+from tests.strategies import fact_lists, random_fact
+
+from casegraph import kernels
+from casegraph.casebase import CaseBase
+from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.graph import Graph
+from casegraph.settings import Settings
+from casegraph.statistics.counts import Counting, Reach
+from casegraph.statistics.path_types import packed, unpacked
+
+
+def everyone(graph: Graph) -> Ids:
+    return np.arange(len(graph.entities), dtype=np.int32)
+
+
+def every_type(directions: int, n: int = 3) -> Counts:
+    """All path types of one to three steps."""
+    steps = range(directions)
+    paths = [path for length in (1, 2, 3) for path in product(steps, repeat=length)]
+    return np.array([packed(path, n) for path in paths])
+
+
+def together(graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3) -> Reach:
+    counters = np.zeros(2, dtype=np.int64)
+    return Reach(*kernels.reach_together(graph.kernel, entities, labels, types, n, 2, counters))
+
+
+def one_by_one(graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3) -> Reach:
+    """The same; if path types are selected for each entity, each is counted by itself."""
+    offsets = np.arange(len(entities) + 1) * len(types)
+    places = np.tile(np.arange(len(types), dtype=np.int32), len(entities))
+    counting = Counting(graph, Settings(max_length=n))
+    return counting.reach(labels, types, entities, (offsets, places))
+
+
+def assert_same(found: Reach, expected: Reach) -> None:
+    for name, column in found._asdict().items():
+        assert column.tolist() == getattr(expected, name).tolist(), name
+
+
+@given(fact_lists(least=1, most=25), st.integers(3, 5))
+def test_all_path_types_reach_what_they_reach_from_one_entity_after_the_other(
+    facts: list[Fact], n: int
+) -> None:
+    """Eight entities, so that loops, edges back and parallel edges are everywhere."""
+    graph = Graph.of(facts)
+    types = every_type(graph.directions, n)
+    for relation in range(graph.directions):
+        labels = np.full(len(types), relation, dtype=np.int32)
+        arguments = (graph, labels, types, everyone(graph), n)
+        assert_same(together(*arguments), one_by_one(*arguments))
+
+
+@given(fact_lists(least=1, most=10), st.integers(0, 40))
+def test_what_is_reached_is_what_the_definition_says(facts: list[Fact], first: int) -> None:
+    graph = Graph.of(facts)
+    both_ways = oracle.both_ways(facts)
+    names: list[oracle.Name] = []
+    for name in graph.relations.names:
+        names += [name, oracle.inverse(name)]
+    types = every_type(graph.directions)[first::41]  # a part of them: the definition is slow
+    for relation in range(graph.directions):
+        labels = np.full(len(types), relation, dtype=np.int32)
+        found = together(graph, labels, types, everyone(graph))
+        for place, number in enumerate(types.tolist()):
+            path = tuple(names[step] for step in unpacked(number, 3))
+            of_slot = oracle.by_slot(both_ways, names[relation], path)
+            reached_open, right_open = of_slot[False]
+            reached_taken, right_taken = of_slot[True]
+            assert found.reached[place] == reached_open + reached_taken
+            assert found.right[place] == right_open + right_taken
+            assert found.reached_open[place] == reached_open
+            assert found.right_open[place] == right_open
+
+
+def crowd(seed: int, entities: int, facts: int) -> list[Fact]:
+    """Dense relations of more entities than fit into a batch, and one that few have."""
+    random = Random(seed)
+    dense = [random_fact(random, heads=entities, relations=2, tails=entities) for _ in range(facts)]
+    rare = [(f"e{k}", "rare", f"e{k * k % 7}") for k in range(0, entities, 9)]
+    return dense + rare
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("facts", [700, 6_000])
+def test_batches_add_up_to_everyone(seed: int, facts: int) -> None:
+    """Sparse and dense, so that steps are taken from both of their ends."""
+    graph = Graph.of(crowd(seed, 300, facts))
+    types = every_type(graph.directions)
+    random = np.random.default_rng(seed)
+    labels = random.integers(graph.directions, size=len(types)).astype(np.int32)
+    assert_same(
+        together(graph, labels, types, everyone(graph)),
+        one_by_one(graph, labels, types, everyone(graph)),
+    )
+    some = everyone(graph)[seed::2].copy()
+    assert_same(
+        together(graph, labels, types, some),
+        one_by_one(graph, labels, types, some),
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whichever_way_is_cheaper_the_sums_are_the_same(seed: int) -> None:
+    graph = Graph.of(crowd(seed, 280, 3_000))
+    found = Counting(graph, Settings()).cycles(everyone(graph))
+    counting = Counting(graph, Settings())
+    chosen = counting.reach(found.relations, found.types, everyone(graph))
+    expected = one_by_one(graph, found.relations, found.types, everyone(graph))
+    assert_same(chosen, expected)
+
+
+def complete(entities: int, relations: int) -> list[Fact]:
+    facts = []
+    for a, b in permutations(range(entities), 2):
+        facts += [(f"e{a}", f"r{k}", f"e{b}") for k in range(relations)]
+    return facts
+
+
+def test_a_dense_graph_is_counted_whole_within_a_budget_that_paths_one_by_one_exceed() -> None:
+    graph = Graph.of(complete(60, 2))
+    found = Counting(graph, Settings()).cycles(everyone(graph))
+    types = found.types[found.relations == 0]
+    budget = 1 + kernels.cost_together(graph.kernel, 0, types, 3)
+    of_steps, *_ = kernels.reach_cost(graph.kernel, 0, types, 3, 1 << 60, 1)
+    assert of_steps.sum() > budget
+    assert Counting(graph, Settings(counting=budget)).max_widths(0, types) is None
+    assert Counting(graph, Settings(counting=budget // 2)).max_widths(0, types) is not None
+
+
+def test_what_it_takes_is_a_matter_of_the_facts() -> None:
+    facts = crowd(0, 280, 2_000)
+    costs = set()
+    for seed in range(3):
+        Random(seed).shuffle(facts)
+        graph = Graph.of(facts)
+        asked = graph.relations.find("rare")
+        assert asked is not None
+        found = Counting(graph, Settings()).cycles(everyone(graph))
+        types = found.types[found.relations == 2 * asked]
+        costs.add(kernels.cost_together(graph.kernel, 2 * asked, types, 3))
+    assert len(costs) == 1
+
+
+def test_long_path_types_are_counted_one_by_one() -> None:
+    graph = Graph.of(complete(5, 1))
+    types = np.array([packed([0, 1, 0, 1], 4)])
+    assert kernels.cost_together(graph.kernel, 0, types, 4) == np.iinfo(np.int64).max
+    _, together_cost = kernels.reach_estimates(graph.kernel, everyone(graph), types, 4, 1)
+    assert together_cost.tolist() == [np.inf]
+    with pytest.raises(ValueError, match="the length of a path type is 4"):
+        together(graph, np.zeros(1, dtype=np.int32), types, everyone(graph), n=4)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_updates_of_a_dense_graph_equal_a_rebuild(seed: int) -> None:
+    """Some path types are then counted from scratch, and others corrected."""
+    facts = sorted(set(crowd(seed, 120, 2_500)))
+    random = Random(seed)
+    random.shuffle(facts)
+    cases = CaseBase()
+    cases.update(add=facts[50:])
+    relations = range(cases.state.graph.directions)
+    for relation in relations:
+        cases.state.statistics.everyone(relation)
+    cases.update(add=facts[:25], retract=facts[60:70])
+    for relation in relations:
+        cases.state.statistics.everyone(relation)
+    cases.update(add=facts[25:50])
+
+    rebuilt = CaseBase()
+    rebuilt.update(add=[*facts[:60], *facts[70:]])
+    assert answers_of(cases) == answers_of(rebuilt)
+    for name in ("r0", "r1", "rare"):
+        assert counts_of(cases, name) == counts_of(rebuilt, name)
+
+
+def answers_of(cases: CaseBase) -> list[list[tuple[str, float]]]:
+    questions = [(f"e{k}", name) for k in range(0, 120, 7) for name in ("r0", "rare")]
+    found = cases.ask_many(questions)
+    return [[(answer.entity, answer.score) for answer in answers] for answers in found]
+
+
+def counts_of(cases: CaseBase, name: str) -> dict[tuple[str, ...], tuple[int, ...]]:
+    """The counts of a relation by the names of relations: ids depend on history."""
+    graph = cases.state.graph
+    relation = graph.relations.find(name)
+    assert relation is not None
+    counts = cases.state.statistics.everyone(2 * relation)
+    found = {}
+    for place, number in enumerate(counts.types.tolist()):
+        steps = tuple(f"{graph.relations[step // 2]}{step % 2}" for step in unpacked(number, 3))
+        columns = (counts.hits, *counts.reach_of(slice(None)))
+        found[steps] = tuple(int(column[place]) for column in columns)
+    return found
