@@ -103,7 +103,9 @@ def test_a_thousand_proposals_open_in_a_spreadsheet(here: Path) -> None:
         "new.csv",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    assert "warn" not in done.stderr.lower()
+    # That Java is missing is said of the machine, not of the file.
+    said = [line for line in done.stderr.lower().splitlines() if "java" not in line]
+    assert not any("warn" in line or "error" in line for line in said)
     with Path("again/new.csv").open(encoding="utf-8", newline="") as file:
         again = list(csv.reader(file))
     assert [row[:3] for row in again] == [row[:3] for row in written]

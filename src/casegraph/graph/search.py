@@ -74,6 +74,19 @@ class SearchText:
         best = sorted(found, key=found.__getitem__)[:top]
         return [self._hit(entity) for entity in best]
 
+    def called(self, text: str) -> list[str]:
+        """The entities that have just this name or label, however it is spelled, sorted.
+
+        If there are none, those whose name is an IRI that ends in it.
+        """
+        wanted = folded(text)
+        names = self._graph.entities
+        for before in "\n/#":
+            places = self._places_of(f"{before}{wanted}\n")
+            if wanted and places:
+                return sorted({names[self._entities[place]] for place in places})
+        return []
+
     def _lines_with(self, word: str) -> Iterator[tuple[str, int]]:
         """The lines that have a word, and their entities.
 

@@ -94,6 +94,7 @@ def ask(
         raise click.UsageError("give ENTITY and RELATION, or --questions FILE")
 
     cases = case_base(source, chosen(source), relation, [entity], as_of=as_of, read=read)
+    entity = cases.entity(entity)
     cases = _changed(cases, imagined, without)
     if is_about_heads:
         answers = cases.ask_head(relation, entity, **asked)
@@ -140,6 +141,7 @@ def explain(
 
     as_of = options["as_of"]
     cases = case_base(source, chosen(source), relation, [entity, answer], as_of=as_of, read=read)
+    entity = cases.entity(entity)
     if options["head"]:
         answers = cases.ask_head(relation, entity, top=-1)
     else:
@@ -176,7 +178,7 @@ def similar(
     from casegraph.cli.sources import case_base
 
     cases = case_base(source, as_of=as_of, read=read)
-    near = cases.similar(entity, relation, top)
+    near = cases.similar(cases.entity(entity), relation, top)
     if not len(cases.descriptions):
         rows = [(other.entity, other.similarity, other.shared) for other in near]
         return Result(("entity", "similarity", "shared"), rows)
