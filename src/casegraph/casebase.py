@@ -641,14 +641,12 @@ def _why_nothing(state: State, question: Question, found: Found, wanted: Wanted)
 def _why_none_is_wanted(found: Found, wanted: Wanted) -> str:
     """Why there is no answer although some were found."""
     were_found = f"{several(len(found.entities), 'answer')} found"
+    also_known = "ask for them, too (known='mark', --known mark)"
     candidates = wanted.candidates
     if candidates is None:
-        return f"{were_found}, but only facts that are known; ask for them, too (known='mark')"
+        return f"{were_found}, but only facts that are known; {also_known}"
     if not candidates.isdisjoint(found.entities.tolist()):
-        return (
-            f"{were_found}, but of the candidates only facts that are known; "
-            "ask for them, too (known='mark')"
-        )
+        return f"{were_found}, but of the candidates only facts that are known; {also_known}"
     if wanted.of_type is not None:
         return (
             f"{were_found}, but none of type {wanted.of_type!r}; ask for another type, or for all"

@@ -75,6 +75,9 @@ class Benchmark:
         taken = {split: list(facts_in(facts)) for split, facts in splits.items()}
         return cls(Path(name), taken)
 
+    def __repr__(self) -> str:
+        return f"<Benchmark {self.name}: {', '.join(self.splits)}>"
+
     @property
     def name(self) -> str:
         """What it is called: as its folder."""
