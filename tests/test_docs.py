@@ -32,6 +32,7 @@ PAGES = [
 NAMES = ["", *sorted(cli.commands), "datasets fetch"]
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+OUTPUT = re.compile(r"^<!-- output: (casegraph .+?) -->\n.*?<!-- end -->", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 NAMED_LINK = re.compile(r"\[`([\w.]+)`\]\((?:\.\./)*(src/casegraph/[^)#\s]+)\)")
@@ -64,10 +65,20 @@ def section(name: str) -> str:
     return f"<!-- help: {shown} -->\n```text\n{printed_help(name)}\n```\n<!-- end -->"
 
 
+def printed(command: str) -> str:
+    """What a page has between the markers of a command whose output it shows."""
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(cli, shlex.split(command)[1:])
+    assert done.exit_code == 0, done.stderr
+    return f"<!-- output: {command} -->\n```text\n{done.stdout.rstrip()}\n```\n<!-- end -->"
+
+
 def write_sections() -> None:
-    """Bring the sections of docs/commands.md up to date:
+    """Bring the sections of docs/commands.md, and outputs on all pages, up to date:
     `CASEGRAPH_WRITE_DOCS=1 pytest tests/test_docs.py`.
     """
+    for page in PAGES:
+        before = page.read_text(encoding="utf-8")
+        page.write_text(OUTPUT.sub(lambda found: printed(found[1]), before), encoding="utf-8")
     text = COMMANDS_PAGE.read_text(encoding="utf-8")
     for name in NAMES:
         marker = re.escape(f"<!-- help: {f'casegraph {name}'.strip()} -->")
@@ -118,6 +129,12 @@ def examples(command: click.Command) -> list[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_help_of_every_command_is_in_the_docs_as_printed(name: str) -> None:
     assert section(name) in COMMANDS_PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_output_of_a_command_is_in_the_docs_as_printed(page: Path) -> None:
+    for found in OUTPUT.finditer(page.read_text(encoding="utf-8")):
+        assert printed(found[1]) == found[0]
 
 
 @pytest.mark.parametrize("name", NAMES)

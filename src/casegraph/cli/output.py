@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -27,7 +28,7 @@ from click.core import ParameterSource
 from casegraph.errors import InvalidSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Format = Literal["table", "json", "jsonl", "tsv", "csv"]
 OUT = "Write the table to a file: .csv, .tsv, .jsonl, .json, .parquet."
@@ -37,6 +38,7 @@ ESCAPES = {code: repr(chr(code))[1:-1] for code in CONTROL_CHARACTERS}
 GAP = 2  # signs between two columns of a table
 NARROWEST = 8  # signs of a column that is shortened
 WIDEST_TEXT = 100  # signs a line: longer ones are hard to read, however wide the terminal is
+_speakers: list[Callable[[str], None]] = []
 # What a line begins with: how it is styled, white space, and perhaps a share of a score.
 _BEGINNING = re.compile(r"(?P<style>(\x1b\[[0-9;]*m)*)(?P<indent>\s*)(?P<share>\d+%  )?")
 
@@ -152,7 +154,21 @@ def print_result(result: Result, form: Format) -> None:
 
 def note(message: str) -> None:
     """Say something that is no result."""
-    click.echo(f"casegraph: {escaped(message)}", err=True)
+    text = f"casegraph: {escaped(message)}"
+    if _speakers:
+        _speakers[-1](text)
+    else:
+        click.echo(text, err=True)
+
+
+@contextmanager
+def notes_said_by(speaker: Callable[[str], None]) -> Iterator[None]:
+    """Let something else write notes meanwhile: a bar, which would be torn by them otherwise."""
+    _speakers.append(speaker)
+    try:
+        yield
+    finally:
+        _speakers.remove(speaker)
 
 
 def escaped(text: str, *, kept: str = "") -> str:

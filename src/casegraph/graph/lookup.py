@@ -59,8 +59,13 @@ def types_of(descriptions: Descriptions, name: str) -> set[str]:
     types = set(descriptions.of(name).types)
     for its_type in tuple(types):
         types |= {local_name(its_type), descriptions.label(its_type)}
+    return types | set(kinds_in(name))
+
+
+def kinds_in(name: str) -> tuple[str, ...]:
+    """The kind that a name begins with, as in Hetionet; nothing if it does not."""
     kind, mark, _ = name.partition(KIND_MARK)
-    return types | {kind} if mark else types
+    return (kind,) if mark else ()
 
 
 def entities_of_type(graph: Graph, descriptions: Descriptions, wanted: str) -> list[str]:

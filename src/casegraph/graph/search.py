@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from casegraph.graph.descriptions import folded, folded_all
+from casegraph.graph.lookup import kinds_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,7 @@ class SearchText:
     def _hit(self, entity: int) -> Hit:
         name = self._graph.entities[entity]
         said = self._descriptions.of(name)
-        return Hit(name, said.label, said.types, int(self._degrees[entity]))
+        return Hit(name, said.label, said.types or kinds_in(name), int(self._degrees[entity]))
 
 
 def _how_well(line: str, wanted: str) -> int:

@@ -121,25 +121,27 @@ def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
     """
     from casegraph.answering.labels import relation_label
     from casegraph.cli.sources import case_base
+    from casegraph.graph.lookup import kinds_in
 
     cases = case_base(source, as_of=as_of, read=read)
     chosen = cases.entity(name)
     facts = _facts_around(cases.state, chosen)
     described = cases.descriptions.of(chosen)
+    types = described.types or kinds_in(chosen)
     likes = [like for like in cases.similar(chosen, top=LIKES_SHOWN) if like.similarity > 0]
     document = {
         "entity": chosen,
         "label": described.label,
-        "types": list(described.types),
+        "types": list(types),
         "facts": [dict(zip(("head", "relation", "tail"), fact, strict=True)) for fact in facts],
         "like": [{"entity": like.entity, "similarity": like.similarity} for like in likes],
     }
 
     def text() -> str:
         label = cases.descriptions.label
-        types = f"  ({', '.join(map(label, described.types))})" if described.types else ""
+        what = f"  ({', '.join(map(label, types))})" if types else ""
         title = label(chosen) if label(chosen) == chosen else f"{label(chosen)}  [{chosen}]"
-        lines = [f"{title}{types}"]
+        lines = [f"{title}{what}"]
         for relation, others in _grouped(facts, chosen).items():
             shown = ", ".join(map(label, others[:FACTS_SHOWN]))
             more = f" and {len(others) - FACTS_SHOWN:,} more" if others[FACTS_SHOWN:] else ""
