@@ -20,6 +20,7 @@ import casegraph.casebase
 import casegraph.evaluation.datasets
 from casegraph import CaseStore, world, write_facts
 from casegraph.cli import cli
+from casegraph.cli.group import SUMMARIES
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -135,6 +136,12 @@ def test_the_help_of_every_command_is_in_the_docs_as_printed(name: str) -> None:
 def test_the_output_of_a_command_is_in_the_docs_as_printed(page: Path) -> None:
     for found in OUTPUT.finditer(page.read_text(encoding="utf-8")):
         assert printed(found[1]) == found[0]
+
+
+def test_every_command_is_listed_once_and_in_whole_sentences() -> None:
+    listed = [name for summaries in SUMMARIES.values() for name in summaries]
+    assert sorted(listed) == sorted(cli.commands)
+    assert "..." not in printed_help("").partition("See how it works")[2]
 
 
 @pytest.mark.parametrize("name", NAMES)
