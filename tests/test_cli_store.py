@@ -94,7 +94,7 @@ def test_lines_that_are_no_facts_stop_an_update_or_are_skipped(store: Path) -> N
     assert CaseStore.open(store, read_only=True).sequence == 1
     done = run("add", store, "-", "--on-error", "skip", given=given)
     assert done.exit_code == 0
-    assert done.stderr == "casegraph: -: 1 lines skipped\n"
+    assert done.stderr == "casegraph: -: 1 line skipped\n"
     assert CaseStore.open(store, read_only=True).sequence == 2
 
 

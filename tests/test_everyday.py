@@ -27,6 +27,7 @@ from casegraph import (
 )
 from casegraph.answering.labels import labelled
 from casegraph.batch.completion import Wanted, complete
+from casegraph.batch.proposals import write_proposals
 from casegraph.cli import cli
 from casegraph.cli.output import Result, note, print_result
 from casegraph.cli.progress import progress
@@ -405,6 +406,31 @@ def test_a_proposal_of_a_type_is_as_probable_as_the_answer(here: Path) -> None:
         )
 
 
+def test_the_best_of_all_proposals_are_the_most_probable_not_those_with_the_highest_scores(
+    here: Path,
+) -> None:
+    def proposal(tail: str, probability: float | None, score: float) -> str:
+        fact = {"head": "a", "relation": "r", "tail": tail, "asked": "tail", "rank": 1}
+        return json.dumps({**fact, "probability": probability, "score": score, "exact": True})
+
+    cases = CaseBase()
+    cases.update(add=[("a", "r", "b")], describe=[Description("b", "Bee")])
+    lines = [proposal("b", 0.2, 9.0), proposal("c", 0.9, 1.0), proposal("d", 0.9, 2.0)]
+    Path("lines").write_text("\n".join(lines), encoding="utf-8")
+    write_proposals(cases, Path("lines"), Path("best.csv"), "csv", best=3, explain=False)
+    with Path("best.csv").open(encoding="utf-8-sig", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [row["tail"] for row in table] == ["d", "c", "b"]
+    assert list(table[0])[:4] == ["head_label", "relation_label", "tail_label", "head"]
+    assert table[2]["tail_label"] == "Bee"
+    assert next(read_facts("best.csv")) == ("a", "r", "d")
+
+    lines = [proposal("b", None, 1.0), proposal("c", None, 2.0)]
+    Path("lines").write_text("\n".join(lines), encoding="utf-8")
+    write_proposals(cases, Path("lines"), Path("sums.csv"), "csv", best=1, explain=False)
+    assert [fact.tail for fact in read_facts("sums.csv")] == ["c"]
+
+
 def test_search_folds_case_and_accents_and_ranks_beginnings_first() -> None:
     cases = CaseBase()
     names = ["Émile Borel", "borel", "Armand Borel", "x aborel", "Bórelli"]
@@ -519,7 +545,7 @@ def test_an_empty_answer_says_what_kept_the_answers_away() -> None:
     only_known = cases.ask("drug 0", "treats", known="exclude", candidates=["disease 0"])
     assert "of the candidates only facts that are known" in only_known.note
     assert "none of type 'Class'" in cases.ask("drug 0", "treats", of_type="Class").note
-    assert "none of the 1 candidate" in cases.ask("drug 0", "treats", candidates=["drug 1"]).note
+    assert "none among 1 candidate" in cases.ask("drug 0", "treats", candidates=["drug 1"]).note
 
 
 def test_a_header_that_is_not_understood_is_shown_whatever_is_between_its_fields(

@@ -652,7 +652,7 @@ def _why_none_is_wanted(found: Found, wanted: Wanted) -> str:
             f"{were_found}, but none of type {wanted.of_type!r}; ask for another type, or for all"
         )
     return (
-        f"{were_found}, but none of the {several(len(candidates), 'candidate')}; "
+        f"{were_found}, but none among {several(len(candidates), 'candidate')}; "
         "allow more of them, or all"
     )
 
