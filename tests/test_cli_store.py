@@ -198,7 +198,7 @@ def test_an_interrupted_build_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
         assert run("build", "facts.tsv", "--into", "store").exit_code == 130
     (missing,) = [row for row in records("info", "store") if "not counted" in row["what"]]
     assert missing["number"] > 0
-    assert "casegraph compact" in missing["what"]
+    assert "casegraph compact" in missing["which"]
 
     done = run("build", "facts.tsv", "--into", "store")
     assert done.exit_code == 0

@@ -83,7 +83,7 @@ def read_csv(source: Place, reading: Reading, options: Options) -> Batches:
     with closing(pieces):
         blocks = _Opening(blocks_of(pieces, reading.write_refused))
         first_block, first_line, empty = _first_line(blocks)
-        separator = header.separator if header else _separator(first_line, options)
+        separator = header.separator if header else _separator(first_line, options, blocks)
         layout = _Layout(options, reading, blocks, separator)
         if header is not None:
             layout.use(header)
@@ -527,8 +527,11 @@ def _is_empty(line: bytes) -> bool:
     return not line.strip(b"\r\n")
 
 
-def _separator(first_line: bytes, options: Options) -> str:
-    """What is between the fields of CSV: a comma, unless a header reads better with another."""
+def _separator(first_line: bytes, options: Options, opening: _Opening) -> str:
+    """What is between the fields of CSV: a comma, unless a header reads better with another.
+
+    If it does not, another one that every line has as often, where the first has no comma.
+    """
     if len(first_line) > MAX_RECORD_BYTES or options.header is False:
         return ","
     wanted = set(options.columns or ())
@@ -537,9 +540,18 @@ def _separator(first_line: bytes, options: Options) -> str:
         fields = record.fields if record else []
         if table_of(fields) is not None or (wanted and wanted <= set(fields)):
             return separator
-        if "," not in first_line.decode(errors="replace") and len(fields) >= 3:
+    return _regular_separator(opening.first_lines(ROWS_AHEAD)) or ","
+
+
+def _regular_separator(lines: list[bytes]) -> str | None:
+    """What all lines have as often, twice or more, if the first has no comma; None if nothing."""
+    if len(lines) < 2 or b"," in lines[0]:
+        return None
+    for separator in SEPARATORS:
+        times = {line.count(separator.encode()) for line in lines}
+        if len(times) == 1 and min(times) >= 2:
             return separator
-    return ","
+    return None
 
 
 def _separate_header(source: Place, options: Options, separator: str) -> _Header | None:
