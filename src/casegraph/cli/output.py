@@ -248,7 +248,7 @@ def _wrapped_line(line: str, width: int) -> list[str]:
     assert beginning is not None  # as it may be empty
     style = beginning["style"]
     indent = len(beginning["indent"])
-    hanging = indent + len(beginning["share"] or "  ")
+    hanging = indent + len(beginning["share"] or "  ") if indent else 0
     wrapper = TextWrapper(
         width,
         initial_indent=" " * indent,
