@@ -336,6 +336,9 @@ def test_a_notebook_shows_labels_where_there_are_any() -> None:
     cases.update(describe=[Description(name, label) for name, label in names.items()])
     answers = cases.ask("Aspirin", "heals")
     page = answers._repr_html_()
+    assert "Aspirin heals …?" in page
+    assert "… heals Head&lt;ache&gt;?" in cases.ask_head("heals", "disease 0")._repr_html_()
+    assert "Aspirin heals <b>Head&lt;ache&gt;</b>" in cases.explain(answers[0])._repr_html_()
     assert "Aspirin" in page
     assert "heals" in page
     assert "Head&lt;ache&gt;" in page

@@ -25,6 +25,7 @@ def labelled(explanation: Explanation, descriptions: Descriptions) -> Explanatio
         answer=replace(
             answer,
             asked=descriptions.label(answer.asked),
+            relation=descriptions.label(answer.relation),
             entity=descriptions.label(answer.entity),
         ),
         reasons=tuple(_labelled_reason(reason, descriptions) for reason in explanation),
