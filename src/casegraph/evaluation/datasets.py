@@ -47,7 +47,8 @@ class Benchmark:
                 splits[split] = file
         if "train" not in splits and "graph" not in splits:
             expected = "a train file such as train.txt or train.tsv.gz, or a graph file"
-            problem = f"expected {expected}, found {_contents(folder)}"
+            advice = "if they are files of facts, name them, not their folder"
+            problem = f"expected {expected}, found {_contents(folder)}; {advice}"
             raise NotABenchmark(str(folder), problem)
         return cls(folder, splits)
 
