@@ -16,8 +16,13 @@ from casegraph import (
     UnknownName,
     world,
 )
-from casegraph.graph.descriptions import NO_DESCRIPTIONS, Descriptions, folded, folded_all
-from casegraph.graph.lookup import local_name
+from casegraph.graph.descriptions import (
+    NO_DESCRIPTIONS,
+    Descriptions,
+    folded,
+    folded_all,
+    local_name,
+)
 from casegraph.storage.store.checking import check, salvage
 
 FACTS = [
