@@ -70,7 +70,8 @@ def printed(command: str) -> str:
     """What a page has between the markers of a command whose output it shows."""
     done = CliRunner(env={"COLUMNS": "80"}).invoke(cli, shlex.split(command)[1:])
     assert done.exit_code == 0, done.stderr
-    return f"<!-- output: {command} -->\n```text\n{done.stdout.rstrip()}\n```\n<!-- end -->"
+    shown = f"$ {command}\n{done.stdout.rstrip()}"
+    return f"<!-- output: {command} -->\n```text\n{shown}\n```\n<!-- end -->"
 
 
 def write_sections() -> None:

@@ -542,13 +542,15 @@ def _named(
         note=note,
         exact=found.exact,
         tuned=state.settings.tuning is not None,
-        labels=_labels(state, [question.name, relation, *(answer.entity for answer in given)]),
+        labels=_labels(state, relation, [question.name, *(answer.entity for answer in given)]),
     )
 
 
-def _labels(state: State, names: Iterable[str]) -> dict[str, str]:
-    """What people call those names that they do not call by name."""
-    labels = {name: state.descriptions.label(name) for name in names}
+def _labels(state: State, relation: str, entities: Iterable[str]) -> dict[str, str]:
+    """What people call a relation and entities that they do not call by name."""
+    if not len(state.descriptions) and not is_iri(relation):
+        return {}  # most graphs have no labels, and an answer may have very many names
+    labels = {name: state.descriptions.label(name) for name in (relation, *entities)}
     return {name: label for name, label in labels.items() if label != name}
 
 
