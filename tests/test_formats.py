@@ -427,6 +427,7 @@ WRITTEN = {
     "f.jsonl": ["f.jsonl"],
     "f.parquet": ["f.parquet"],
     "f.kgx": ["f_edges.tsv", "f_nodes.tsv"],
+    "f.jsonl.gz": ["f.jsonl.gz"],
     "f.neo4j": ["f_relationships.csv", "f_nodes.csv"],
 }
 
