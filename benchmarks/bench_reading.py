@@ -2,13 +2,13 @@
 
 Run: scripts/bench reading
 Prints three tables: the format, facts, facts a second one by one and into a case base; for tables
-of growing size, seconds into a case base, facts a second, the bytes of a fact beside names that the
-graph holds, and those that the process has held at most; for a search in a store, how many names
-there are, and milliseconds of opening it, of the first search, and of one after it.
+of growing size, seconds into a case base and those of processors, facts a second, the bytes of a
+fact beside names that the graph holds, and those that the process has held at most, with names; for
+a search in a store, how many names there are, and milliseconds of opening it, of the first search,
+and of one after it.
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.bench_graph import facts
 from casegraph import CaseBase, CaseStore, read_facts, write_facts
+from casegraph.running import peak_memory
 
 FACTS = 500_000
 SIZES = (100_000, 1_000_000, 10_000_000)
@@ -31,13 +32,17 @@ def main() -> None:
     """All tables, or one line of the second: a process for each size, so that peaks do not mix."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--load", type=Path, help="a file to load in this process")
-    given = parser.parse_args().load
-    if given is not None:
-        load_alone(given)
+    parser.add_argument("--sizes", type=int, nargs="*", help="only tables of so many facts")
+    given = parser.parse_args()
+    if given.load is not None:
+        load_alone(given.load)
         return
     with TemporaryDirectory() as folder:
+        if given.sizes:
+            tables(Path(folder), given.sizes)
+            return
         formats(Path(folder))
-        sizes(Path(folder))
+        tables(Path(folder), list(SIZES))
         searches(Path(folder))
 
 
@@ -49,13 +54,14 @@ def formats(folder: Path) -> None:
         write_facts(facts(FACTS), file)
         alone = FACTS / best(partial(read_all, file))
         loaded = FACTS / best(partial(load, file))
-        print(f"{ending:>8} {FACTS:>12,} {alone:>12,.0f} {loaded:>12,.0f}")
+        print(f"{ending:>8} {FACTS:>12,} {alone:>12,.0f} {loaded:>12,.0f}", flush=True)
 
 
-def sizes(folder: Path) -> None:
+def tables(folder: Path, sizes: list[int]) -> None:
     """Load tables of several sizes."""
-    print(f"{'facts':>12} {'seconds':>9} {'facts/s':>12} {'bytes/fact':>12} {'peak/fact':>12}")
-    for size in SIZES:
+    columns = ("seconds", "of cpus", "facts/s", "bytes/fact", "peak/fact")
+    print(f"{'facts':>12} " + " ".join(f"{column:>11}" for column in columns), flush=True)
+    for size in sizes:
         file = folder / f"{size}.tsv"
         with file.open("w", encoding="utf-8") as lines:
             lines.writelines("\t".join(fact) + "\n" for fact in facts(size))
@@ -66,12 +72,14 @@ def sizes(folder: Path) -> None:
 
 def load_alone(file: Path) -> None:
     """Load one table in this process, and print what it took."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    before = peak_memory()
     started = time.perf_counter()
+    processors_before = time.process_time()
     cases = CaseBase()
     update = cases.update(add=read_facts(file))
     seconds = time.perf_counter() - started
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    of_processors = time.process_time() - processors_before
+    peak = peak_memory()
     graph = cases.graph
     read = update.added + update.repeated
     arrays = sum(
@@ -79,7 +87,8 @@ def load_alone(file: Path) -> None:
     )
     held = (arrays + graph.kernel.index_bytes()) / len(graph)
     at_peak = (peak - before) / len(graph)
-    print(f"{read:>12,} {seconds:>9.1f} {read / seconds:>12,.0f} {held:>12.1f} {at_peak:>12.1f}")
+    times = f"{seconds:>11.1f} {of_processors:>11.1f} {read / seconds:>11,.0f}"
+    print(f"{read:>12,} {times} {held:>11.1f} {at_peak:>11.1f}", flush=True)
 
 
 def searches(folder: Path) -> None:

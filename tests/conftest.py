@@ -14,6 +14,9 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import settings as example_settings
 
+# Time is not what is asserted, in whatever files are run.
+example_settings.register_profile("casegraph", deadline=None)
+example_settings.load_profile("casegraph")
 # The profile of scripts/coverage.
 example_settings.register_profile("coverage", max_examples=10, derandomize=True, deadline=None)
 

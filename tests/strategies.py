@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any, Literal, TypeAlias
 
-import hypothesis
 from hypothesis import strategies as st
 from tests import oracle
 
@@ -17,10 +16,6 @@ from casegraph.graph.graph import Graph
 from casegraph.settings import KindWeights, Settings
 from casegraph.similarity.profiles import Profiles
 from casegraph.statistics.path_types import unpacked
-
-# Time is not what is asserted here.
-hypothesis.settings.register_profile("casegraph", deadline=None)
-hypothesis.settings.load_profile("casegraph")
 
 Fact: TypeAlias = tuple[str, str, str]
 Step: TypeAlias = tuple[Literal["add", "retract"], list[Fact]]

@@ -94,7 +94,7 @@ def test_lines_that_are_no_facts_stop_an_update_or_are_skipped(store: Path) -> N
     assert CaseStore.open(store, read_only=True).sequence == 1
     done = run("add", store, "-", "--on-error", "skip", given=given)
     assert done.exit_code == 0
-    assert done.stderr == "casegraph: -: 1 lines skipped\n"
+    assert done.stderr == "casegraph: -: 1 line skipped\n"
     assert CaseStore.open(store, read_only=True).sequence == 2
 
 
@@ -198,7 +198,7 @@ def test_an_interrupted_build_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
         assert run("build", "facts.tsv", "--into", "store").exit_code == 130
     (missing,) = [row for row in records("info", "store") if "not counted" in row["what"]]
     assert missing["number"] > 0
-    assert "casegraph compact" in missing["what"]
+    assert "casegraph compact" in missing["which"]
 
     done = run("build", "facts.tsv", "--into", "store")
     assert done.exit_code == 0

@@ -103,7 +103,8 @@ def test_a_folder_without_train_says_what_it_has(
         (tmp_path / name).write_text("a\tr\tb\n")
     with pytest.raises(NotABenchmark) as raised:
         Benchmark.open(tmp_path)
-    assert str(raised.value) == f"{tmp_path}: {EXPECTED}, found {found}"
+    advice = "if they are files of facts, name them, not their folder"
+    assert str(raised.value) == f"{tmp_path}: {EXPECTED}, found {found}; {advice}"
 
 
 def test_a_split_that_is_missing_is_named_with_those_that_are_not(folder: Path) -> None:

@@ -20,6 +20,7 @@ import casegraph.casebase
 import casegraph.evaluation.datasets
 from casegraph import CaseStore, world, write_facts
 from casegraph.cli import cli
+from casegraph.cli.group import SUMMARIES
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -32,6 +33,7 @@ PAGES = [
 NAMES = ["", *sorted(cli.commands), "datasets fetch"]
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+OUTPUT = re.compile(r"^<!-- output: (casegraph .+?) -->\n.*?<!-- end -->", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 NAMED_LINK = re.compile(r"\[`([\w.]+)`\]\((?:\.\./)*(src/casegraph/[^)#\s]+)\)")
@@ -64,10 +66,21 @@ def section(name: str) -> str:
     return f"<!-- help: {shown} -->\n```text\n{printed_help(name)}\n```\n<!-- end -->"
 
 
+def printed(command: str) -> str:
+    """What a page has between the markers of a command whose output it shows."""
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(cli, shlex.split(command)[1:])
+    assert done.exit_code == 0, done.stderr
+    shown = f"$ {command}\n{done.stdout.rstrip()}"
+    return f"<!-- output: {command} -->\n```text\n{shown}\n```\n<!-- end -->"
+
+
 def write_sections() -> None:
-    """Bring the sections of docs/commands.md up to date:
+    """Bring the sections of docs/commands.md, and outputs on all pages, up to date:
     `CASEGRAPH_WRITE_DOCS=1 pytest tests/test_docs.py`.
     """
+    for page in PAGES:
+        before = page.read_text(encoding="utf-8")
+        page.write_text(OUTPUT.sub(lambda found: printed(found[1]), before), encoding="utf-8")
     text = COMMANDS_PAGE.read_text(encoding="utf-8")
     for name in NAMES:
         marker = re.escape(f"<!-- help: {f'casegraph {name}'.strip()} -->")
@@ -120,20 +133,31 @@ def test_the_help_of_every_command_is_in_the_docs_as_printed(name: str) -> None:
     assert section(name) in COMMANDS_PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_output_of_a_command_is_in_the_docs_as_printed(page: Path) -> None:
+    for found in OUTPUT.finditer(page.read_text(encoding="utf-8")):
+        assert printed(found[1]) == found[0]
+
+
+def test_every_command_is_listed_once_and_in_whole_sentences() -> None:
+    listed = [name for summaries in SUMMARIES.values() for name in summaries]
+    assert sorted(listed) == sorted(cli.commands)
+    assert "..." not in printed_help("").partition("See how it works")[2]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_has_an_example_that_runs(name: str, workplace: Path) -> None:
     found = examples(command_of(name))
     assert found
     for example in found:
         result = CliRunner().invoke(cli, shlex.split(example))
-        assert (result.exit_code, bool(result.stdout)) == (0, True), result.stderr
+        assert result.exit_code == 0, result.stderr
+        assert result.stdout or " written to " in result.stderr
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_help_of_every_command_fits_80_columns(name: str) -> None:
-    wide = [line for line in printed_help(name).splitlines() if len(line) > 80]
-    # A line of an example is kept as it is, and may be longer.
-    assert [line for line in wide if not line.lstrip().startswith("casegraph ")] == []
+    assert [line for line in printed_help(name).splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -333,15 +333,18 @@ def test_a_case_base_takes_a_triples_factory() -> None:
 
 NAN = float("nan")
 BAD: dict[str, tuple[Any, str]] = {
-    "nan": ([("a", "r", "b"), ("a", "r", NAN)], "facts:2: expected a name, found 'nan'"),
+    "nan": (
+        [("a", "r", "b"), ("a", "r", NAN)],
+        "facts:2: expected a name, which is text, found nan",
+    ),
     "nan in an array": (np.array([["a", "r", "b"], ["a", "r", NAN]]), "ndarray:2: found 'nan'"),
     "nan in objects": (
         np.array([["a", "r", "b"], ["a", "r", NAN]], dtype=object),
         "ndarray:2: expected a name",
     ),
-    "none": ([("a", None, "b")], "facts:1: expected a name, found 'None'"),
+    "none": ([("a", None, "b")], "facts:1: expected a name, which is text, found None"),
     "bytes": ([("a", b"r", "b")], "facts:1: expected a name"),
-    "number": ([("a", "r", 5)], "facts:1: expected a name, found '5'"),
+    "number": ([("a", "r", 5)], "facts:1: expected a name, which is text, found 5"),
     "bare string": ("abc", "facts:1: expected facts, found"),
     "strings": (["abc"], "facts:1: expected head, relation and tail"),
     "mapping": ({"a": "b"}, "facts:1: expected rows"),
@@ -352,14 +355,17 @@ BAD: dict[str, tuple[Any, str]] = {
     "blank": ([("a", "r", "b"), (" ", "r", "b")], "facts:2: the head is empty or only white"),
     "array of two columns": (np.array([["a", "r"]]), "ndarray:1: expected rows of three names"),
     "missing in a table": (table(h=["a", "b"], r=["r", "r"], t=["b", None]), "Table:2: expected"),
-    "numbers in a table": (table(h=["a"], r=["r"], t=[5]), "Table:1: expected a name, found '5'"),
+    "numbers in a table": (
+        table(h=["a"], r=["r"], t=[5]),
+        "Table:1: expected a name, which is text, found 5",
+    ),
     "pandas with nan": (
         OldFrame({"h": ["a", "a"], "r": ["r", "r"], "t": ["b", NAN]}),
-        "OldFrame:2: expected a name, found 'nan'",
+        "OldFrame:2: expected a name, which is text, found nan",
     ),
     "pandas with a number": (
         OldFrame({"h": ["a"], "r": ["r"], "t": [5]}),
-        "OldFrame:1: expected a name, found '5'",
+        "OldFrame:1: expected a name, which is text, found 5",
     ),
     "pandas with other columns": (
         OldFrame({"drug": ["a"], "x": ["r"], "y": ["b"], "z": ["c"]}),
@@ -421,6 +427,7 @@ WRITTEN = {
     "f.jsonl": ["f.jsonl"],
     "f.parquet": ["f.parquet"],
     "f.kgx": ["f_edges.tsv", "f_nodes.tsv"],
+    "f.jsonl.gz": ["f.jsonl.gz"],
     "f.neo4j": ["f_relationships.csv", "f_nodes.csv"],
 }
 

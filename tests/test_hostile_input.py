@@ -19,6 +19,7 @@ from casegraph.graph.facts import Fact
 
 GOOD = b"a\tr\tb\n"
 TSV = "expected 'head<TAB>relation<TAB>tail'"
+CONVERT = "(perhaps 'iconv -f WINDOWS-1252 -t UTF-8' converts the file)"
 HINT = "(name the three to read, or give their numbers, with columns= or --columns)"
 COMMAS = "(if commas are between them, say format='csv' or --from csv)"
 CR = "found a carriage return out of place"
@@ -48,33 +49,36 @@ REFUSED_LINES = {
     "only nul": (b"\0\n", "found a NUL byte at offset 0 of the line: '\\x00'"),
     "latin-1": (
         b"caf\xe9\tr\tb\n",
-        "expected UTF-8, found byte 0xe9 at offset 3 of the line: 'caf�\\tr\\tb'",
+        f"expected UTF-8, found byte 0xe9 at offset 3 of the line {CONVERT}: 'caf�\\tr\\tb'",
     ),
     "stray continuation": (
         b"a\tr\t\x80\n",
-        "expected UTF-8, found byte 0x80 at offset 4 of the line: 'a\\tr\\t�'",
+        f"expected UTF-8, found byte 0x80 at offset 4 of the line {CONVERT}: 'a\\tr\\t�'",
     ),
     "cut sequence": (
         b"a\tr\tb\xc3\n",
-        "expected UTF-8, found byte 0xc3 at offset 5 of the line: 'a\\tr\\tb�'",
+        f"expected UTF-8, found byte 0xc3 at offset 5 of the line {CONVERT}: 'a\\tr\\tb�'",
     ),
     "overlong slash": (
         b"\xc0\xaf\tr\tb\n",
-        "expected UTF-8, found byte 0xc0 at offset 0 of the line: '��\\tr\\tb'",
+        f"expected UTF-8, found byte 0xc0 at offset 0 of the line {CONVERT}: '��\\tr\\tb'",
     ),
     "high surrogate": (
         b"\xed\xa0\x80\tr\tb\n",
-        "expected UTF-8, found byte 0xed at offset 0 of the line: '���\\tr\\tb'",
+        f"expected UTF-8, found byte 0xed at offset 0 of the line {CONVERT}: '���\\tr\\tb'",
     ),
     "low surrogate": (
         b"a\t\xed\xbf\xbf\tb\n",
-        "expected UTF-8, found byte 0xed at offset 2 of the line: 'a\\t���\\tb'",
+        f"expected UTF-8, found byte 0xed at offset 2 of the line {CONVERT}: 'a\\t���\\tb'",
     ),
     "beyond unicode": (
         b"\xf5\tr\tb\n",
-        "expected UTF-8, found byte 0xf5 at offset 0 of the line: '�\\tr\\tb'",
+        f"expected UTF-8, found byte 0xf5 at offset 0 of the line {CONVERT}: '�\\tr\\tb'",
     ),
-    "byte ff": (b"\xff\n", "expected UTF-8, found byte 0xff at offset 0 of the line: '�'"),
+    "byte ff": (
+        b"\xff\n",
+        f"expected UTF-8, found byte 0xff at offset 0 of the line {CONVERT}: '�'",
+    ),
     "carriage return within": (b"a\rz\tr\tb\n", f"{CR}: 'a\\rz\\tr\\tb'"),
     "carriage returns for newlines": (b"a\tr\tb\rc\tr\td\n", f"{CR}: 'a\\tr\\tb\\rc\\tr\\td'"),
     "long line is cut": (b"x" * 999 + b"\n", f"{TSV}, found 1 field: '{'x' * 80}…'"),
@@ -103,7 +107,7 @@ REFUSED_RECORDS = {
     "nul in quotes": (b'"a\0",r,b\n', "found a NUL byte at offset 2 of the line: '\"a\\x00\",r,b'"),
     "latin-1 in a second line": (
         b'"a\n\xe9",r,b\n',
-        "expected UTF-8, found byte 0xe9 at offset 3 of the line: '\"a\\n�\",r,b'",
+        f"expected UTF-8, found byte 0xe9 at offset 3 of the line {CONVERT}: '\"a\\n�\",r,b'",
     ),
     "endless quoted name": (
         b'"' + (b"x" * 999 + b"\n") * 17_000 + b'",r,b\n',

@@ -75,7 +75,7 @@ def test_a_split_can_be_evaluated_and_every_rank_written(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--set", "douby=1"], "set is 'douby=1'; expected NAME=VALUE, where NAME is one of"),
+        (["--set", "douby=1"], "no setting is named 'douby'; did you mean 'doubt'?"),
         (["--set", "doubt=high"], "doubt is 'high'; expected"),
         (["--settings", "paper"], "world: is not one of the paper's data sets; say whose"),
     ],

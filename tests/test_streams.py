@@ -65,7 +65,7 @@ def test_a_stream_is_written_in_updates_and_may_retract(store: Path) -> None:
     assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines()[1].split("\t") == ["4", "3", "5"]
     assert facts_in(store) == {("x", "r", "z"), ("x", "s", "z")}
-    assert "update 3: 1 facts added, 1 facts retracted" in done.stderr
+    assert "update 3: 1 fact added, 1 fact retracted" in done.stderr
 
 
 def test_what_came_before_a_bad_line_is_kept(store: Path) -> None:

@@ -347,12 +347,12 @@ def test_build_tunes_and_info_says_to_what(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     assert run("build", "world", "--into", folder).exit_code == 0
     assert "facts it was tuned to" in run("info", folder).stdout
-    assert "tune it again" not in run("info", folder).stdout
+    assert "casegraph tune" not in run("info", folder).stdout
     assert "probability" in run("ask", folder, "John von Neumann", "died in").stdout
 
     with CaseStore.open(folder) as store:
         store.update(retract=list(world.facts())[: len(store.graph) * 2 // 3])
-    assert "tune it again" in run("info", folder).stdout
+    assert "casegraph tune" in run("info", folder).stdout
 
     assert run("build", "world", "--no-tune", "--into", tmp_path / "other").exit_code == 0
     assert "tuned" not in run("info", tmp_path / "other").stdout

@@ -24,14 +24,17 @@ from casegraph.answering.query import UNKNOWN, Found, answers, standings
 from casegraph.answering.results import Answer, Answers, named_answers
 from casegraph.answering.state import State, Update
 from casegraph.errors import (
+    AmbiguousName,
     CasegraphError,
     InvalidSettings,
     UnknownName,
     close_names,
     quoted,
+    several,
 )
 from casegraph.formats.python_objects import descriptions_in, facts_in
 from casegraph.graph.arrays import ids
+from casegraph.graph.descriptions import is_iri
 from casegraph.graph.directions import (
     backward,
     directions_of,
@@ -184,12 +187,20 @@ class CaseBase:
         state.statistics.prepare(directions_of(chosen), show)
 
     def entity(self, text: str) -> str:
-        """The name of the entity that has this name or label; an error if none or several do."""
+        """The name of the entity that has this name or label; an error if none or several do.
+
+        Case and accents make no difference, and of an IRI its end is enough.
+        """
         state = self._state
         name = entity_named(state.graph, state.descriptions, text)
-        if name not in state.graph.entities:
+        if name in state.graph.entities:
+            return name
+        alike = _search_text(state).called(text)
+        if len(alike) > 1:
+            raise AmbiguousName("entity", text, alike)
+        if not alike:
             raise UnknownName("entity", text, _names_and_labels(state))
-        return name
+        return alike[0]
 
     def relation(self, text: str) -> str:
         """The name of the relation that has this name or label; an error if none or several do."""
@@ -278,7 +289,7 @@ class CaseBase:
             its_answers = [answers[place] for place in places]
             its_entities = ids(entities[place] for place in places)
             found = explanations(state, query, its_answers, its_entities)
-            if len(state.descriptions):
+            if len(state.descriptions) or is_iri(its_answers[0].relation):
                 found = [_with_labels(explanation, state) for explanation in found]
             explained.update(zip(places, found, strict=True))
         return [explained[place] for place in range(len(answers))]
@@ -305,12 +316,7 @@ class CaseBase:
 
         Case, accents and forms of letters make no difference, and a part of a word is enough.
         """
-        state = self._state
-
-        def text() -> SearchText:
-            return SearchText(state.graph, state.descriptions)
-
-        return state.derived("search", text).find(words, _checked_count("top", top))
+        return _search_text(self._state).find(words, _checked_count("top", top))
 
     def score(self, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         """What each fact would score as an answer to (head, relation, ?), as if it were not known.
@@ -402,12 +408,14 @@ class Wanted(NamedTuple):
     known       whether to "mark" or to "exclude" facts that are in the graph already
     candidates  the only answers to consider, if any are named;
                 None stands for a name that is unknown
+    of_type     the type that all of these have, if one was named
     is_only_one whether only one question is asked
     """
 
     top: int
     known: Known
     candidates: set[int | None] | None
+    of_type: str | None = None
     is_only_one: bool = False
 
 
@@ -429,7 +437,14 @@ def _wanted(
     if of_type is not None:
         of_this_type = set(_ids_of(state, _entities_of_type(state, of_type)))
         allowed = of_this_type if allowed is None else allowed & of_this_type
-    return Wanted(count, known, allowed)
+    return Wanted(count, known, allowed, of_type)
+
+
+def _search_text(state: State) -> SearchText:
+    def text() -> SearchText:
+        return SearchText(state.graph, state.descriptions)
+
+    return state.derived("search", text)
 
 
 def _ids_of(state: State, names: Iterable[str]) -> Iterator[int | None]:
@@ -517,7 +532,7 @@ def _named(
     if wanted.top != 0:
         note = _wrong_way_round(state, question)
         if not named:
-            note = _why_nothing(state, question, found, is_only_one=wanted.is_only_one)
+            note = _why_nothing(state, question, found, wanted)
     return Answers(
         asked=question.name,
         relation=relation,
@@ -526,15 +541,15 @@ def _named(
         note=note,
         exact=found.exact,
         tuned=state.settings.tuning is not None,
-        labels=_labels(state, [question.name, relation, *(answer.entity for answer in given)]),
+        labels=_labels(state, relation, [question.name, *(answer.entity for answer in given)]),
     )
 
 
-def _labels(state: State, names: Iterable[str]) -> dict[str, str]:
-    """The labels of those names that have one."""
-    if not len(state.descriptions):
-        return {}
-    labels = {name: state.descriptions.label(name) for name in names}
+def _labels(state: State, relation: str, entities: Iterable[str]) -> dict[str, str]:
+    """What people call a relation and entities that they do not call by name."""
+    if not len(state.descriptions) and not is_iri(relation):
+        return {}  # most graphs have no labels, and an answer may have very many names
+    labels = {name: state.descriptions.label(name) for name in (relation, *entities)}
     return {name: label for name, label in labels.items() if label != name}
 
 
@@ -601,19 +616,18 @@ def _entity_with_facts(state: State, name: str) -> int:
     return entity
 
 
-def _why_nothing(state: State, question: Question, found: Found, *, is_only_one: bool) -> str:
-    """Why there is no answer, and what to do about it.
-
-    is_only_one  whether it is the only question, so that there is time to look for similar names
-    """
+def _why_nothing(state: State, question: Question, found: Found, wanted: Wanted) -> str:
+    """Why there is no answer, and what to do about it."""
     name = question.name
     if name not in state.graph.entities:
-        has_time = is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
+        # Of many questions, there is no time to look for similar names.
+        has_time = wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
         suggestions = close_names(name, _names_and_labels(state)) if has_time else []
         meant = f", or did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
         return f"{name!r} has never been seen; add facts about it first{meant}"
     if _entity_with_facts(state, name) == UNKNOWN:
-        return f"nothing is known about {name!r} any more; add facts about it first"
+        label = state.descriptions.label(name)
+        return f"nothing is known about {label!r} any more; add facts about it first"
     if not len(state.graph.edges(question.direction).heads):
         relation = state.graph.relation_name(question.direction)
         return f"no entity has {relation!r} any more, so there is no precedent"
@@ -621,11 +635,27 @@ def _why_nothing(state: State, question: Question, found: Found, *, is_only_one:
     if wrong_way:
         return wrong_way
     if len(found.entities):
-        return (
-            f"{len(found.entities):,} answers were found, but none that is wanted; "
-            "allow more candidates, another type, or answers that are known"
-        )
+        return _why_none_is_wanted(found, wanted)
     return "no path type and no precedent leads to an answer"
+
+
+def _why_none_is_wanted(found: Found, wanted: Wanted) -> str:
+    """Why there is no answer although some were found."""
+    were_found = f"{several(len(found.entities), 'answer')} found"
+    also_known = "ask for them, too (known='mark', --known mark)"
+    candidates = wanted.candidates
+    if candidates is None:
+        return f"{were_found}, but only facts that are known; {also_known}"
+    if not candidates.isdisjoint(found.entities.tolist()):
+        return f"{were_found}, but of the candidates only facts that are known; {also_known}"
+    if wanted.of_type is not None:
+        return (
+            f"{were_found}, but none of type {wanted.of_type!r}; ask for another type, or for all"
+        )
+    return (
+        f"{were_found}, but none among {several(len(candidates), 'candidate')}; "
+        "allow more of them, or all"
+    )
 
 
 def _leads_one_way(state: State, relation: int) -> bool:
@@ -654,9 +684,8 @@ def _wrong_way_round(state: State, question: Question) -> str:
         return ""
     if not _leads_one_way(state, relation_of(question.direction)):
         return ""
-    relation = graph.relations[relation_of(question.direction)]
+    name = state.descriptions.label(question.name)
+    relation = state.descriptions.label(graph.relations[relation_of(question.direction)])
     if is_inverse(question.direction):
-        return f"{question.name!r} is never the tail of {relation!r}; ask for its tails (ask)"
-    return (
-        f"{question.name!r} is never the head of {relation!r}; ask for its heads (ask_head, --head)"
-    )
+        return f"{name!r} is never the tail of {relation!r}; ask for its tails (ask)"
+    return f"{name!r} is never the head of {relation!r}; ask for its heads (ask_head, --head)"

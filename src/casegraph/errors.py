@@ -59,10 +59,9 @@ class AmbiguousName(CasegraphError):
     """Several entities or relations have the label that a query names."""
 
     def __init__(self, kind: str, label: str, names: Sequence[str]) -> None:
-        kinds = "entities" if kind == "entity" else f"{kind}s"
         shown = ", ".join(map(quoted, names[:MAX_LISTED_NAMES]))
         more = f" and {len(names) - MAX_LISTED_NAMES:,} more" if names[MAX_LISTED_NAMES:] else ""
-        count = f"{len(names):,} {kinds} are called {quoted(label)}"
+        count = f"{several(len(names), kind)} are called {quoted(label)}"
         super().__init__(f"{count}: {shown}{more}; ask for one of them by its name")
         self.kind = kind
         self.label = label
@@ -170,6 +169,14 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 def quoted(text: str) -> str:
     """`text` in quotes on one line, cut where it becomes too long to read."""
     return repr(shortened(text))
+
+
+def several(number: int, noun: str) -> str:
+    """A number with what it counts: 1 fact, 2 facts, 1,000 entities."""
+    if number == 1:
+        return f"1 {noun}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {plural}"
 
 
 def shortened(text: str) -> str:

@@ -9,7 +9,7 @@ that it improves on. All of them run through the same code.
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from itertools import pairwise
 from math import inf
 from typing import Any, Literal, TypeVar
@@ -182,6 +182,10 @@ class Tuning:
         check_count("facts", self.facts, 0)
         check_count("sample", self.sample, 0)
         _check_whole("version", self.version, 1, 1)
+
+    def __repr__(self) -> str:
+        own = f"{len(self.relations):,} relations with probabilities of their own"
+        return f"<Tuning to {self.facts:,} facts, of which {self.sample:,} were asked for; {own}>"
 
     def calibration_of(self, relation: str, *, inverse: bool) -> Calibration:
         """What holds for a direction of a relation: its own, or else that of all relations."""
@@ -389,6 +393,15 @@ class Settings:
             }
             return cls(**chosen)
         return cls(**values)
+
+    def __repr__(self) -> str:
+        """The settings that differ from the default; the others go without saying."""
+        default = Settings()
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        changed = [
+            f"{name}={value!r}" for name, value in values.items() if value != getattr(default, name)
+        ]
+        return f"Settings({', '.join(changed)})"
 
     # Each field has a type of its own, which is checked when the settings are made.
     def but(self, **changes: Any) -> Settings:  # noqa: ANN401

@@ -55,6 +55,9 @@ class ChangeOfMind:
     considered: int
     tried: int
 
+    def __repr__(self) -> str:
+        return f"<ChangeOfMind: {self.sentence}>"
+
     @property
     def sentence(self) -> str:
         """The finding as a person reads it."""

@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 def labelled(explanation: Explanation, descriptions: Descriptions) -> Explanation:
     """An explanation in which everything is called by its label, if it has one."""
-    if not len(descriptions):
-        return explanation
     answer = explanation.answer
     return replace(
         explanation,
         answer=replace(
             answer,
             asked=descriptions.label(answer.asked),
+            relation=descriptions.label(answer.relation),
             entity=descriptions.label(answer.entity),
         ),
         reasons=tuple(_labelled_reason(reason, descriptions) for reason in explanation),
@@ -57,7 +56,10 @@ def _labelled_reason(reason: Reason, descriptions: Descriptions) -> Reason:
         words = " → ".join(paths[0][1::2])
     elif reason.kind in ("shared fact", "fact of answers"):
         words = _labelled_fact(words, descriptions)
-    elif reason.kind != "path":
+    elif reason.kind == "path":
+        relations = words.split(" → ")
+        words = " → ".join(relation_label(relation, descriptions) for relation in relations)
+    else:
         words = relation_label(words, descriptions)
     precedents = tuple(descriptions.label(name) for name in reason.precedents)
     return replace(reason, words=words, paths=tuple(paths), precedents=precedents)

@@ -13,6 +13,7 @@ from casegraph.answering.rendering import (
     ShownAnswer,
     ShownNeighbour,
     ShownReason,
+    sentence,
 )
 
 STYLE = (
@@ -50,7 +51,13 @@ def explanation_as_html(
 ) -> str:
     """An answer, its reasons with their shares as bars, and the precedents by name."""
     known = ", known" if answer.known else ""
-    heading = f"<p><b>{escape(answer.entity)}</b> <span class='tag'>{_number(answer)}{known}"
+    answered = sentence(
+        escape(answer.asked),
+        escape(answer.relation),
+        f"<b>{escape(answer.entity)}</b>",
+        inverse=answer.inverse,
+    )
+    heading = f"<p>{answered} <span class='tag'>{_number(answer)}{known}"
     rows = []
     largest_first = sorted(reasons, key=lambda reason: -reason.share)
     shown = [reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score]

@@ -23,6 +23,8 @@ class ShownAnswer(NamedTuple):
     rank: int
     known: bool
     probability: float | None = None
+    relation: str = ""
+    inverse: bool = False
 
 
 class ShownReason(NamedTuple):
@@ -44,6 +46,11 @@ class ShownNeighbour(NamedTuple):
 def question(asked: str, relation: str, *, inverse: bool) -> str:
     """The question as a person writes it."""
     return f"(?, {relation}, {asked})" if inverse else f"({asked}, {relation}, ?)"
+
+
+def sentence(asked: str, relation: str, answer: str, *, inverse: bool) -> str:
+    """A question and an answer to it as a sentence; an ellipsis as the answer leaves it open."""
+    return f"{answer} {relation} {asked}" if inverse else f"{asked} {relation} {answer}"
 
 
 def explanation_as_text(

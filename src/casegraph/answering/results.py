@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from casegraph.answering.notebook import answers_as_html
 from casegraph.answering.probability import probability
 from casegraph.answering.query import calibration_of
-from casegraph.answering.rendering import ShownAnswer, question
+from casegraph.answering.rendering import ShownAnswer, question, sentence
 from casegraph.frames import Tabular
 from casegraph.graph.directions import is_inverse, relation_of
 
@@ -125,12 +125,12 @@ class Answers(Tabular, Sequence[Answer]):
 
     def _repr_html_(self) -> str:
         asked = self._label(self.asked)
-        asking = question(asked, self._label(self.relation), inverse=self.inverse)
+        asking = sentence(asked, self._label(self.relation), "…", inverse=self.inverse)
         told = [
             shown(answer)._replace(asked=asked, entity=self._label(answer.entity))
             for answer in self.found
         ]
-        return answers_as_html(asking, self.note, told)
+        return answers_as_html(f"{asking}?", self.note, told)
 
     def _label(self, name: str) -> str:
         return self.labels.get(name, name)
@@ -178,5 +178,12 @@ def named_answers(
 def shown(answer: Answer) -> ShownAnswer:
     """What text and HTML show of an answer."""
     return ShownAnswer(
-        answer.asked, answer.entity, answer.score, answer.rank, answer.known, answer.probability
+        answer.asked,
+        answer.entity,
+        answer.score,
+        answer.rank,
+        answer.known,
+        answer.probability,
+        answer.relation,
+        answer.inverse,
     )

@@ -161,6 +161,9 @@ class State:
 
     descriptions: Descriptions = NO_DESCRIPTIONS
 
+    def __repr__(self) -> str:
+        return f"<State after update {self.sequence:,}: {len(self.graph):,} facts>"
+
     def __init__(
         self,
         statistics: PathStatistics,

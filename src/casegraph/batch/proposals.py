@@ -44,7 +44,7 @@ def write_proposals(
         total = min(total, best)
         proposed = iter(nsmallest(best, proposed, key=_best_first))
     has_labels = len(cases.descriptions) > 0
-    columns = (*COLUMNS, *(LABELS if has_labels else ()), *(WHY if explain else ()))
+    columns = (*(LABELS if has_labels else ()), *COLUMNS, *(WHY if explain else ()))
 
     def rows() -> Iterator[Sequence[Any]]:
         done = 0
@@ -55,7 +55,7 @@ def write_proposals(
             for record, reason in zip(part, why, strict=True):
                 named = [record[column] for column in COLUMNS]
                 labels = [cases.descriptions.label(name) for name in named[:3]]
-                yield (*named, *(labels if has_labels else ()), *reason)
+                yield (*(labels if has_labels else ()), *named, *reason)
 
     return write_table(out, form, columns, rows())
 
@@ -71,10 +71,14 @@ def _count(lines: Path) -> int:
         return sum(1 for _ in file)
 
 
-def _best_first(record: dict[str, Any]) -> tuple[float, str, str, str, str]:
-    """The most probable first; equally probable ones in the order of names."""
+def _best_first(record: dict[str, Any]) -> tuple[float, float, str, str, str, str]:
+    """The most probable first, then the highest score, then in the order of names.
+
+    Where relations have probabilities of their own, a higher score need not be more probable.
+    """
+    probability = record["probability"] or 0.0  # settings that sum give none
     fact = (record["head"], record["relation"], record["tail"])
-    return (-record["score"], *fact, record["asked"])
+    return (-probability, -record["score"], *fact, record["asked"])
 
 
 def _parts(records: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -72,8 +72,64 @@ class Chosen:
         return self._max_length is not None or is_changed
 
 
+# The commands by what they are for, in the order in which a new user needs them.
+SUMMARIES = {
+    "See how it works": {
+        "demo": "Ask the bundled graph for facts that were held back from it.",
+    },
+    "Look around": {
+        "facts": "Show how files of facts are understood.",
+        "info": "Say how much a source holds, and what is largest in it.",
+        "relations": "List the relations, which is what can be asked.",
+        "search": "Find entities by a part of their name or label.",
+        "entity": "Show what is said of an entity.",
+        "similar": "List the entities most like one.",
+    },
+    "Ask": {
+        "ask": "Answer a question, or all questions of a file.",
+        "explain": "Say why an answer is given, and what would change it.",
+        "complete": "Propose the facts that are missing.",
+        "audit": "List the facts that have the least support.",
+    },
+    "Keep a store": {
+        "build": "Make a store of facts.",
+        "add": "Add facts, of files or of a stream.",
+        "retract": "Retract facts, or all facts of an entity.",
+        "tune": "Choose what answers best, for probabilities, too.",
+        "watch": "Print what comes and goes, as it does.",
+        "log": "List what came and went, and when.",
+        "export": "Write the facts to a file.",
+        "compact": "Count everything, so that it answers fast.",
+        "check": "Say what state the files are in.",
+        "salvage": "Write the facts that a damaged store still has.",
+        "serve": "Serve a store over HTTP, with a page.",
+        "mcp": "Offer a store to language models, as tools.",
+    },
+    "Measure and repeat": {
+        "split": "Divide facts into train, valid and test.",
+        "evaluate": "Rank the facts of a split that is held out.",
+        "datasets": "List and fetch published data sets.",
+        "stream": "Let a benchmark arrive in batches, as in the paper.",
+    },
+    "Beyond one process": {
+        "save": "Write a case base with all its counts to a file.",
+        "count": "Count one shard of many.",
+        "merge": "Add up the counts of all shards.",
+    },
+}
+
+
 class Commands(click.Group):
     """The group: the one place where an error of ours becomes a line on standard error."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by what they are for."""
+        del ctx
+        width = max(map(len, self.commands))
+        for heading, summaries in SUMMARIES.items():
+            rows = [(name.ljust(width), summary) for name, summary in summaries.items()]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command."""

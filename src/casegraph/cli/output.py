@@ -4,15 +4,22 @@ What the commands print: results on standard output in one of five formats, note
 A result is columns and rows of plain values, and the document that JSON has instead where there is
 more to say. Names are opaque: what would break a line or steer a terminal is written as an escape,
 except in JSON, which has its own.
+
+What is for people fits the terminal: text is wrapped, and in a table that is too wide the longest
+cells are shortened. A table that goes to a file or a pipe is not, since nothing may be lost there.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
@@ -21,13 +28,19 @@ from click.core import ParameterSource
 from casegraph.errors import InvalidSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Format = Literal["table", "json", "jsonl", "tsv", "csv"]
 OUT = "Write the table to a file: .csv, .tsv, .jsonl, .json, .parquet."
 ALL = "(all)"  # the name of a row of sums
 CONTROL_CHARACTERS = (*range(32), *range(127, 160))
 ESCAPES = {code: repr(chr(code))[1:-1] for code in CONTROL_CHARACTERS}
+GAP = 2  # signs between two columns of a table
+NARROWEST = 8  # signs of a column that is shortened
+WIDEST_TEXT = 100  # signs a line: longer ones are hard to read, however wide the terminal is
+_speakers: list[Callable[[str], None]] = []
+# What a line begins with: how it is styled, white space, and perhaps a share of a score.
+_BEGINNING = re.compile(r"(?P<style>(\x1b\[[0-9;]*m)*)(?P<indent>\s*)(?P<share>\d+%  )?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +50,7 @@ class Result:
     document  what JSON has instead of the rows
     text      makes what is printed instead of a table, where text reads better
     failed    whether the exit code says that something is wrong
+    shown     the columns of a table for people, where all of them are too many
     """
 
     columns: tuple[str, ...]
@@ -44,6 +58,7 @@ class Result:
     document: Any = None
     text: Callable[[], str] | None = None
     failed: bool = False
+    shown: tuple[str, ...] = ()
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -139,7 +154,21 @@ def print_result(result: Result, form: Format) -> None:
 
 def note(message: str) -> None:
     """Say something that is no result."""
-    click.echo(f"casegraph: {escaped(message)}", err=True)
+    text = f"casegraph: {escaped(message)}"
+    if _speakers:
+        _speakers[-1](text)
+    else:
+        click.echo(text, err=True)
+
+
+@contextmanager
+def notes_said_by(speaker: Callable[[str], None]) -> Iterator[None]:
+    """Let something else write notes meanwhile: a bar, which would be torn by them otherwise."""
+    _speakers.append(speaker)
+    try:
+        yield
+    finally:
+        _speakers.remove(speaker)
 
 
 def escaped(text: str, *, kept: str = "") -> str:
@@ -168,30 +197,75 @@ def _csv(result: Result) -> list[str]:
 
 
 def _table(result: Result) -> list[str]:
-    """Columns as wide as their widest cell.
+    """Columns as wide as their widest cell, or as the terminal allows.
 
     Numbers, by the value in the first row, to the right.
     """
     if result.text is not None:
-        return [result.text()]
+        return wrapped(result.text())
 
-    cells = [result.columns]
-    cells += [tuple(map(_rounded, row)) for row in result.rows]
+    shown = result.shown or result.columns
+    places = [result.columns.index(column) for column in shown]
+    rows = [tuple(row[place] for place in places) for row in result.rows]
+    cells = [shown, *(tuple(map(_rounded, row)) for row in rows)]
+    is_number = [_is_number(value) for value in rows[0]] if rows else [False] * len(shown)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    if result.rows:
-        is_number = [_is_number(value) for value in result.rows[0]]
-    else:
-        is_number = [False for _ in result.columns]
+    if sys.stdout.isatty():
+        widths = _narrowed(widths, is_number, get_terminal_size().columns)
 
-    header, *rows = [_aligned(row, widths, is_number) for row in cells]
-    return [click.style(header, bold=True), *rows]
+    header, *lines = [_aligned(row, widths, is_number) for row in cells]
+    return [click.style(header, bold=True), *lines]
+
+
+def _narrowed(widths: list[int], is_number: list[bool], terminal: int) -> list[int]:
+    """Widths of columns that fit a terminal: the widest texts give way, numbers never do."""
+    narrowed = list(widths)
+    texts = [place for place, is_right in enumerate(is_number) if not is_right]
+    too_much = sum(widths) + GAP * (len(widths) - 1) - terminal
+    while too_much > 0 and texts:
+        widest = max(texts, key=narrowed.__getitem__)
+        if narrowed[widest] <= NARROWEST:
+            break
+        narrowed[widest] -= 1
+        too_much -= 1
+    return narrowed
+
+
+def wrapped(text: str) -> list[str]:
+    """The lines of a text, of which those that are too long go on below where they began."""
+    width = min(get_terminal_size().columns, WIDEST_TEXT)
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if len(click.unstyle(line)) <= width:
+            lines.append(line)
+        else:
+            lines += _wrapped_line(line, width)
+    return lines
+
+
+def _wrapped_line(line: str, width: int) -> list[str]:
+    beginning = _BEGINNING.match(line)
+    assert beginning is not None  # as it may be empty
+    style = beginning["style"]
+    indent = len(beginning["indent"])
+    hanging = indent + len(beginning["share"] or "  ") if indent else 0
+    wrapper = TextWrapper(
+        width,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    first, *rest = wrapper.wrap(line[len(style) :].strip())
+    return [style + first, *rest]
 
 
 def _aligned(row: tuple[str, ...], widths: list[int], is_number: list[bool]) -> str:
     cells = []
     for cell, width, is_right in zip(row, widths, is_number, strict=True):
-        cells.append(cell.rjust(width) if is_right else cell.ljust(width))
-    return "  ".join(cells).rstrip()
+        fitting = cell if len(cell) <= width else cell[: width - 1] + "…"
+        cells.append(fitting.rjust(width) if is_right else fitting.ljust(width))
+    return (" " * GAP).join(cells).rstrip()
 
 
 def _exact(value: object) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from casegraph.cli.output import notes_said_by
 from casegraph.graph.batches import Batched, batches_of, size_of
 
 if TYPE_CHECKING:
@@ -31,22 +32,34 @@ def progress() -> Iterator[Show]:
         return
 
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     started = monotonic()
-    bars = Progress(console=Console(stderr=True), transient=True)
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[far]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
     tasks: dict[str, TaskID] = {}
 
     def show(doing: str, done: int, total: int) -> None:
         if monotonic() - started < PATIENCE:
             return
         bars.start()
+        far = f"{done / total:.0%}" if total else f"{done:,}"
         if doing not in tasks:
-            tasks[doing] = bars.add_task(doing)
-        bars.update(tasks[doing], completed=done, total=total or None)
+            tasks[doing] = bars.add_task(doing, total=total or None, far=far)
+        bars.update(tasks[doing], completed=done, total=total or None, far=far)
+
+    def say(text: str) -> None:
+        bars.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     try:
-        yield show
+        with notes_said_by(say):
+            yield show
     finally:
         bars.stop()
 

@@ -14,7 +14,7 @@ from casegraph.casebase import CaseBase
 from casegraph.cli.counted_files import WORTH_KEEPING, keep, kept_case, load_kept
 from casegraph.cli.output import note
 from casegraph.cli.progress import counted, progress
-from casegraph.errors import CasegraphError, InvalidSettings
+from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
 from casegraph.evaluation.datasets import ENDINGS, Benchmark
 from casegraph.formats.names import read_names
 from casegraph.formats.registry import read_facts
@@ -129,8 +129,10 @@ def _setting(text: str) -> tuple[str, Any]:
     """A setting that was given as NAME=VALUE."""
     name, mark, value = text.partition("=")
     known = [field.name for field in fields(Settings)]
-    if not mark or name not in known:
+    if not mark:
         raise InvalidSettings("set", text, f"NAME=VALUE, where NAME is one of {', '.join(known)}")
+    if name not in known:
+        raise UnknownName("setting", name, known)
     try:
         return name, json.loads(value.lower())  # a number, true, false or null
     except ValueError:

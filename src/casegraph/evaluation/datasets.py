@@ -47,7 +47,8 @@ class Benchmark:
                 splits[split] = file
         if "train" not in splits and "graph" not in splits:
             expected = "a train file such as train.txt or train.tsv.gz, or a graph file"
-            problem = f"expected {expected}, found {_contents(folder)}"
+            advice = "if they are files of facts, name them, not their folder"
+            problem = f"expected {expected}, found {_contents(folder)}; {advice}"
             raise NotABenchmark(str(folder), problem)
         return cls(folder, splits)
 
@@ -74,6 +75,9 @@ class Benchmark:
             raise NotABenchmark(name, problem)
         taken = {split: list(facts_in(facts)) for split, facts in splits.items()}
         return cls(Path(name), taken)
+
+    def __repr__(self) -> str:
+        return f"<Benchmark {self.name}: {', '.join(self.splits)}>"
 
     @property
     def name(self) -> str:

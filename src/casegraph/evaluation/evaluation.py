@@ -23,7 +23,7 @@ import numpy as np
 from casegraph.answering.ranking import Ranks, Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
-from casegraph.errors import InvalidSettings, NotABenchmark
+from casegraph.errors import InvalidSettings, NotABenchmark, several
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.plots import Bar, picture, ranks_panel, relations_panel
 from casegraph.evaluation.ranking import TIES, metrics
@@ -182,6 +182,12 @@ class Evaluation(Tabular):
     ranks: Ranks
     phases: dict[str, Phase]
     reliability: Reliability | None = None
+
+    def __repr__(self) -> str:
+        asked = several(len(self.questions.rows), "question")
+        mrr = f"{self.sides}.realistic.inverse_harmonic_mean_rank"
+        place = f"{self.split} of {self.benchmark}"
+        return f"<Evaluation on {place}: {asked}, MRR {self.metrics[mrr]:.4f}>"
 
     @cached_property
     def metrics(self) -> dict[str, float]:

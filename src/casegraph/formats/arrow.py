@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from casegraph.errors import CasegraphError, UnreadableFile, quoted
+from casegraph.errors import CasegraphError, UnreadableFile, quoted, shortened
 from casegraph.formats.columns import (
     Table,
     fact_or_description,
@@ -94,7 +94,10 @@ def columns_in(names: Sequence[str], reading: Reading, options: Options) -> Tabl
     is_unnamed = len(names) == 3 and not looks_like_header(names)
     if not is_unnamed:
         found = quoted(", ".join(names))
-        reading.stop(0, f"found the columns {found}; name the three to read with columns=")
+        advice = (
+            "call those to read head, relation and tail, or name them with columns= or --columns"
+        )
+        reading.stop(0, f"found the columns {found}; {advice}")
     return Table.of_three(names)
 
 
@@ -199,7 +202,7 @@ def _name(value: object, table: Table) -> str:
         return "|".join(value)
     if value is None and table.nodes is not None:
         return ""
-    raise ValueError(f"expected a name, found {quoted(repr(value))}")
+    raise ValueError(f"expected a name, which is text, found {shortened(repr(value))}")
 
 
 def _are_names(texts: list[Any]) -> bool:

@@ -34,6 +34,7 @@ _ENDS = [
     ("entity1", "entity2"),
     ("entity_1", "entity_2"),
     ("e1", "e2"),
+    ("x_name", "y_name"),  # PrimeKG, where an x_id is unique only together with its x_type
 ]
 _RELATIONS = [
     "predicate",
@@ -165,7 +166,7 @@ def looks_like_header(
     if sum(words) >= 2:
         return True
 
-    nouns = [head in _NOUNS, tail in _NOUNS]
+    nouns = [head in _NOUN_WORDS, tail in _NOUN_WORDS]
     if sum(words) + sum(nouns) < 2:
         return False
     # A fact shares its relation, or an entity, with others sooner or later; a header does not.
@@ -323,4 +324,5 @@ _HEAD_WORDS = _with_suffixes(
 _TAIL_WORDS = _with_suffixes(
     [*(tail for _, tail in _ENDS), *(letters[2] for letters in _LETTERS), *_NAMES]
 )
+_NOUN_WORDS = _with_suffixes(sorted(_NOUNS))
 _RELATION_WORDS = _with_suffixes([*_RELATIONS, *(letters[1] for letters in _LETTERS)])

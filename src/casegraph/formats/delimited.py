@@ -83,7 +83,7 @@ def read_csv(source: Place, reading: Reading, options: Options) -> Batches:
     with closing(pieces):
         blocks = _Opening(blocks_of(pieces, reading.write_refused))
         first_block, first_line, empty = _first_line(blocks)
-        separator = header.separator if header else _separator(first_line, options)
+        separator = header.separator if header else _separator(first_line, options, blocks)
         layout = _Layout(options, reading, blocks, separator)
         if header is not None:
             layout.use(header)
@@ -333,6 +333,8 @@ class _Layout(LineSource):
             return bool(self._header)
         if looks_like_header(fields, lambda: self._first_rows(ROWS_AHEAD + 1)[1:]):
             self._reading.stop(record.line, self._unknown_header())
+        if len(fields) > 3 and self._have_all_rows_width(len(fields)):
+            self._reading.stop(record.line, self._too_many_columns())
         return False
 
     def _read_columns(self, record: _Record, columns: Iterable[str]) -> bool:
@@ -366,15 +368,30 @@ class _Layout(LineSource):
         records = _records(iter(self._opening.first_lines(most)), 1, self.separator)
         return [record.fields for record in records if record.fields]
 
+    def _have_all_rows_width(self, width: int) -> bool:
+        """Whether all of the first rows have so many fields, so that it is a table of them."""
+        rows = self._first_rows(ROWS_AHEAD)
+        return len(rows) > 1 and all(len(row) == width for row in rows)
+
     def _unknown_header(self) -> str:
-        header, *rows = self._first_rows(1 + ROWS_SHOWN)
-        shown = " and ".join(quoted(self.separator.join(row)) for row in rows)
-        followed = f", followed by {shown}" if rows else ""
         return (
-            f"the first line looks like a header that is not understood: "
-            f"{quoted(self.separator.join(header))}{followed}; name its three columns with "
-            f"columns= or --columns, or say header=False or --no-header if it is a fact"
+            f"the first line looks like a header that is not understood: {self._shown_rows()}; "
+            f"name its three columns with columns= or --columns, or say header=False or "
+            f"--no-header if it is a fact"
         )
+
+    def _too_many_columns(self) -> str:
+        return (
+            f"the header is not understood, if it is one: {self._shown_rows()}; name the three "
+            f"columns to read, or give their numbers, with columns= or --columns"
+        )
+
+    def _shown_rows(self) -> str:
+        """The first row, and those that follow it."""
+        first, *rows = [
+            quoted(self.separator.join(row)) for row in self._first_rows(1 + ROWS_SHOWN)
+        ]
+        return f"{first}, followed by {' and '.join(rows)}" if rows else first
 
     def _width_problem(self, fields: list[str]) -> str:
         width = len(fields)
@@ -490,7 +507,8 @@ def _text_problem(raw: bytes) -> str:
         raw.decode()
     except UnicodeDecodeError as error:
         byte = f"0x{raw[error.start]:02x}"
-        return f"expected UTF-8, found byte {byte} at offset {error.start} of the line"
+        found = f"expected UTF-8, found byte {byte} at offset {error.start} of the line"
+        return f"{found} (perhaps 'iconv -f WINDOWS-1252 -t UTF-8' converts the file)"
     return ""
 
 
@@ -509,8 +527,11 @@ def _is_empty(line: bytes) -> bool:
     return not line.strip(b"\r\n")
 
 
-def _separator(first_line: bytes, options: Options) -> str:
-    """What is between the fields of CSV: a comma, unless a header reads better with another."""
+def _separator(first_line: bytes, options: Options, opening: _Opening) -> str:
+    """What is between the fields of CSV: a comma, unless a header reads better with another.
+
+    If it does not, another one that every line has as often, where the first has no comma.
+    """
     if len(first_line) > MAX_RECORD_BYTES or options.header is False:
         return ","
     wanted = set(options.columns or ())
@@ -519,7 +540,18 @@ def _separator(first_line: bytes, options: Options) -> str:
         fields = record.fields if record else []
         if table_of(fields) is not None or (wanted and wanted <= set(fields)):
             return separator
-    return ","
+    return _regular_separator(opening.first_lines(ROWS_AHEAD)) or ","
+
+
+def _regular_separator(lines: list[bytes]) -> str | None:
+    """What all lines have as often, twice or more, if the first has no comma; None if nothing."""
+    if len(lines) < 2 or b"," in lines[0]:
+        return None
+    for separator in SEPARATORS:
+        times = {line.count(separator.encode()) for line in lines}
+        if len(times) == 1 and min(times) >= 2:
+            return separator
+    return None
 
 
 def _separate_header(source: Place, options: Options, separator: str) -> _Header | None:

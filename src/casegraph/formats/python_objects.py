@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from casegraph.errors import MalformedFact, quoted
+from casegraph.errors import MalformedFact, quoted, shortened
 from casegraph.formats.columns import Edges, looks_like_header, table_of
 from casegraph.formats.reading import Facts, Options, Reading
 from casegraph.graph.facts import Fact
@@ -127,7 +127,8 @@ def _rows_of_frame(frame: Any) -> Batches:  # noqa: ANN401
         edges = Edges(0, 1, 2)
     if edges is None:
         found = quoted(", ".join(names))
-        raise MalformedFact(_kind(frame), 0, f"found the columns {found}, and not which to read")
+        problem = f"found the columns {found}; call those to read head, relation and tail"
+        raise MalformedFact(_kind(frame), 0, problem)
     columns = frame.iloc[:, [edges.head, edges.relation, edges.tail]]
     batch: list[Any] = []
     for number, row in enumerate(columns.itertuples(index=False, name=None)):
@@ -144,7 +145,7 @@ def _checked(rows: list[Any], kind: str, before: int) -> list[Fact]:
     for number, row in enumerate(rows, start=before + 1):
         for value in row:
             if not isinstance(value, str):
-                problem = f"expected a name, found {quoted(repr(value))}"
+                problem = f"expected a name, which is text, found {shortened(repr(value))}"
                 raise MalformedFact(kind, number, f"{problem}: {quoted(repr(tuple(row)))}")
         facts.append(Fact(*map(str, row)))
     return facts

@@ -12,7 +12,7 @@ from io import TextIOBase
 from operator import length_hint
 from typing import IO, Any, NamedTuple, NoReturn
 
-from casegraph.errors import MalformedFact, quoted
+from casegraph.errors import MalformedFact, quoted, several
 from casegraph.graph.batches import Batch, Batched, Block, lists_of
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
@@ -96,6 +96,9 @@ class Facts(Batched, Iterator[Fact]):
         self._lists = lists_of(batches)
         self._is_begun = False  # whether facts were taken one by one
         self._facts = self._each()
+
+    def __repr__(self) -> str:
+        return f"<Facts of {self.source}: {several(self.read, 'fact')} taken so far>"
 
     def __iter__(self) -> Iterator[Fact]:
         return self._facts

@@ -141,13 +141,18 @@ def format_of(name: str) -> str:
 
     `UnreadableFile` if the ending says that it is none of ours.
     """
+    return format_by_ending(name) or "tsv"
+
+
+def format_by_ending(name: str) -> str | None:
+    """The format that the name of a file ends in; None if its ending says nothing."""
     ending = Path(name.lower().removesuffix(PACKED)).suffix
     if ending in FOREIGN:
         raise UnreadableFile(name, FOREIGN[ending])
     for format_name, known in FORMATS.items():
         if ending in known.endings:
             return format_name
-    return "tsv"
+    return None
 
 
 def _reader(format_name: str) -> Callable[[Place, Reading, Options], Batches]:

@@ -2,10 +2,11 @@
 Facts and descriptions on the way out: what is written here reads back as it was.
 
 A file appears when it is complete, under its own name; a failure leaves what was there before. Some
-formats need a second file for what entities are called:
+formats need a second file for what entities are called. Whatever cannot be written in it is found
+before the first file is begun:
 
     tsv, csv, parquet   facts.tsv, and beside it facts.names.tsv if anything has a label or a type
-    kgx                 facts_edges.tsv and facts_nodes.tsv
+    kgx                 facts_edges.tsv and facts_nodes.tsv, or both .jsonl
     neo4j               facts_relationships.csv and facts_nodes.csv, for neo4j-admin
     nt, ttl, jsonl      one file has both
 """
@@ -25,7 +26,7 @@ from casegraph.formats.arrow import write_parquet
 from casegraph.formats.delimited import tsv_lines
 from casegraph.formats.json_lines import described_lines, fact_lines
 from casegraph.formats.rdf import n_triples
-from casegraph.formats.registry import format_of, names_file
+from casegraph.formats.registry import format_by_ending, format_of, names_file
 from casegraph.formats.sources import Place, name_of, opened
 from casegraph.graph.facts import fits_utf8, problem_of
 from casegraph.storage.disk import atomic_write
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 WrittenFormat = Literal["tsv", "csv", "jsonl", "nt", "ttl", "parquet", "kgx", "neo4j"]
 WRITTEN: tuple[str, ...] = get_args(WrittenFormat)
 NAMES_HEADER = ("id", "name", "category")
+# The endings that files of a format may have beside their own; .txt says nothing.
+ALSO_NAMED = {"kgx": ("tsv", "jsonl"), "neo4j": ("csv",), "nt": ("ttl", "nq"), "ttl": ()}
 _AMBIGUOUS = "|;"  # what may stand between two types
 
 
@@ -64,16 +67,32 @@ def write_facts(
     counted = _Counted(facts)
     if form in ("kgx", "neo4j"):
         _write_pair(counted, destination, form, described)
-    elif form == "parquet":
-        with _written(destination) as file:
-            write_parquet(_checked(counted, name), file, name)
-        _write_names(described, destination)
     elif form in _WITH_NAMES:
         _write_lines(destination, _WITH_NAMES[form](counted, iter(described), name))
     else:
-        _write_lines(destination, _FACTS_ONLY[form](counted, name))
-        _write_names(described, destination)
+        beside = names_file(destination, must_exist=False)
+        names = [] if beside is None else list(_node_lines(described, beside.name))
+        if form == "parquet":
+            with _written(destination) as file:
+                write_parquet(_checked(counted, name), file, name)
+        else:
+            _write_lines(destination, _FACTS_ONLY[form](counted, name))
+        if beside is not None and len(names) > 1:
+            _write_lines(beside, iter(names))
     return counted.number
+
+
+def written_files(
+    destination: str, given: WrittenFormat | None = None, *, described: bool
+) -> list[Path]:
+    """The files that `write_facts` makes; `described` says whether anything has a label or type."""
+    form = _chosen(given, destination)
+    if form in ("kgx", "neo4j"):
+        return list(_pair(Path(destination), form))
+    beside = None
+    if described and form not in _WITH_NAMES:
+        beside = names_file(destination, must_exist=False)
+    return [Path(destination), *([] if beside is None else [beside])]
 
 
 class _Counted:
@@ -98,6 +117,11 @@ def _chosen(given: str | None, name: str) -> str:
         return by_name
     if given not in WRITTEN:
         raise InvalidSettings("format", given, f"one of {', '.join(WRITTEN)}")
+    says_nothing = name.lower().removesuffix(".gz").endswith(".txt")
+    by_ending = None if says_nothing else format_by_ending(name)
+    if by_ending not in (None, given, *ALSO_NAMED.get(given, ())):
+        expected = f"{by_ending!r}, since the file is called {Path(name).name}"
+        raise InvalidSettings("format", given, expected)
     return given
 
 
@@ -155,15 +179,6 @@ def _n_triples(facts: Rows, described: Iterator[Description], name: str) -> Line
     return n_triples(facts, described, name)
 
 
-def _write_names(described: Iterable[Description], destination: Place) -> None:
-    """Write labels and types beside a file of facts, if there are any and it is a file."""
-    path = names_file(destination, must_exist=False)
-    if path is not None:
-        lines = list(_node_lines(described, path.name))
-        if len(lines) > 1:
-            _write_lines(path, iter(lines))
-
-
 def _node_lines(described: Iterable[Description], name: str) -> Lines:
     yield "\t".join(NAMES_HEADER).encode() + b"\n"
     for number, (entity, label, types) in enumerate(described, start=2):
@@ -178,19 +193,34 @@ def _write_pair(
 ) -> None:
     if not isinstance(destination, str | PathLike) or destination == "-":
         raise InvalidSettings("format", form, "a file to write to: it makes two of them")
-    path = Path(destination)
-    stem = path.with_name(path.name.removesuffix(".gz")).stem
-    nodes = path.with_name(f"{stem}_nodes.{'tsv' if form == 'kgx' else 'csv'}")
-    if form == "kgx":
-        edges = path.with_name(f"{stem}_edges.tsv")
+    edges, nodes = _pair(Path(destination), form)
+    if form == "neo4j":
+        known = list(_neo4j_described(described, nodes.name))
+        seen: dict[str, None] = {}
+        _write_lines(edges, _neo4j_relationships(facts, edges.name, seen))
+        _write_lines(nodes, _neo4j_nodes(known, seen))
+    elif format_of(edges.name) == "jsonl":
+        _write_lines(edges, fact_lines(_checked(facts, edges.name)))
+        _write_lines(nodes, described_lines(iter(described)))
+    else:
+        node_lines = list(_node_lines(described, nodes.name))
         header = b"subject\tpredicate\tobject\n"
         _write_lines(edges, _after(header, tsv_lines(facts, edges.name)))
-        _write_lines(nodes, _node_lines(described, nodes.name))
-        return
-    edges = path.with_name(f"{stem}_relationships.csv")
-    seen: dict[str, None] = {}
-    _write_lines(edges, _neo4j_relationships(facts, edges.name, seen))
-    _write_lines(nodes, _neo4j_nodes(described, nodes.name, seen))
+        _write_lines(nodes, iter(node_lines))
+
+
+def _pair(path: Path, form: str) -> tuple[Path, Path]:
+    """The two files of a format that has edges and nodes apart; packed if the name says so."""
+    packed = ".gz" if path.name.lower().endswith(".gz") else ""
+    plain = path.with_name(path.name[: len(path.name) - len(packed)])
+    if form == "neo4j":
+        edges = f"{plain.stem}_relationships.csv"
+        nodes = f"{plain.stem}_nodes.csv"
+    else:
+        ending = "jsonl" if format_by_ending(plain.name) == "jsonl" else "tsv"
+        edges = f"{plain.stem}_edges.{ending}"
+        nodes = f"{plain.stem}_nodes.{ending}"
+    return path.with_name(edges + packed), path.with_name(nodes + packed)
 
 
 def _after(header: bytes, lines: Lines) -> Lines:
@@ -206,12 +236,18 @@ def _neo4j_relationships(facts: Rows, name: str, seen: dict[str, None]) -> Lines
         yield _csv_line([head, tail, relation])
 
 
-def _neo4j_nodes(described: Iterable[Description], name: str, seen: dict[str, None]) -> Lines:
+def _neo4j_described(described: Iterable[Description], name: str) -> Iterator[tuple[str, str, str]]:
+    """The id, the name and the labels of nodes that are described."""
+    for number, (entity, label, types) in enumerate(described, start=2):
+        yield entity, label, _joined(types, ";", name, number)
+
+
+def _neo4j_nodes(described: Iterable[tuple[str, str, str]], seen: dict[str, None]) -> Lines:
     """A row for every entity of the facts, as the import asks for, and for every other one."""
     yield _csv_line([":ID", "name", ":LABEL"])
-    for number, (entity, label, types) in enumerate(described, start=2):
-        seen.pop(entity, None)
-        yield _csv_line([entity, label, _joined(types, ";", name, number)])
+    for node in described:
+        seen.pop(node[0], None)
+        yield _csv_line(node)
     for entity in seen:
         yield _csv_line([entity, "", ""])
 

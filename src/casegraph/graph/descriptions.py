@@ -65,8 +65,8 @@ class Descriptions:
         return self._by_name.get(name) or Description(name)
 
     def label(self, name: str) -> str:
-        """What people call it: its label, or else its name."""
-        return self.of(name).label or name
+        """What people call it: its label, or else its name, of an IRI only the end."""
+        return self.of(name).label or short_name(name)
 
     def named(self, label: str) -> list[str]:
         """The names that have this label, sorted."""
@@ -115,6 +115,23 @@ def combined(before: Description, said: Description) -> Description:
     label = " ".join(said.label.split())
     types = tuple(sorted({*before.types, *said.types}))
     return Description(before.name, label or before.label, types)
+
+
+def short_name(name: str) -> str:
+    """A name as people read it if it has no label: of an IRI, what comes last in it."""
+    if not is_iri(name):
+        return name
+    return local_name(name.rstrip("/#")) or name
+
+
+def is_iri(name: str) -> bool:
+    """Whether a name is an IRI that begins as those in a web browser do."""
+    return name.startswith(("http://", "https://"))
+
+
+def local_name(name: str) -> str:
+    """The end of an IRI or of a CURIE: what comes after the last of / # and :."""
+    return name.replace("#", "/").replace(":", "/").rpartition("/")[2]
 
 
 def folded(text: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from casegraph.errors import MalformedFact, quoted
+from casegraph.errors import MalformedFact, quoted, shortened
 
 _TAB_OR_LINE_END = re.compile(r"[\t\n\r]")
 
@@ -92,5 +92,5 @@ def _check_fact(fact: object, number: int) -> None:
 
     problem = "expected head, relation and tail"
     if not_names:
-        problem = f"expected a name, found {quoted(repr(not_names[0]))}"
+        problem = f"expected a name, which is text, found {shortened(repr(not_names[0]))}"
     raise MalformedFact("facts", number, f"{problem}: {quoted(repr(fact))}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from casegraph.errors import AmbiguousName, UnknownName
-from casegraph.graph.descriptions import folded
+from casegraph.graph.descriptions import folded, local_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,14 +33,18 @@ def relation_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
     """The name of the relation that is meant; `UnknownName` if there is none.
 
     Labels of relations are often sentences, such as "compound treats disease". A word that is in
-    only one of them is enough.
+    only one of them is enough. Case, accents and underscores make a difference only where two
+    relations differ in nothing else.
     """
     known = graph.relations
     if text in known:
         return text
+    alike = folded(text)
     candidates = [
         [name for name in descriptions.named(text) if name in known],
         [name for name in known.names if local_name(name) == text],
+        [name for name in descriptions.named_like(alike) if name in known],
+        [name for name in known.names if alike in (folded(name), folded(local_name(name)))],
         [name for name in known.names if text in descriptions.of(name).label.split()],
     ]
     found = next(filter(None, candidates), [])
@@ -55,27 +59,27 @@ def types_of(descriptions: Descriptions, name: str) -> set[str]:
     types = set(descriptions.of(name).types)
     for its_type in tuple(types):
         types |= {local_name(its_type), descriptions.label(its_type)}
+    return types | set(kinds_in(name))
+
+
+def kinds_in(name: str) -> tuple[str, ...]:
+    """The kind that a name begins with, as in Hetionet; nothing if it does not."""
     kind, mark, _ = name.partition(KIND_MARK)
-    return types | {kind} if mark else types
+    return (kind,) if mark else ()
 
 
 def entities_of_type(graph: Graph, descriptions: Descriptions, wanted: str) -> list[str]:
     """The entities of a type; `UnknownName` if there is none, with the types that there are."""
-    types: set[str] = set()
-    found = []
+    by_type: dict[str, list[str]] = {}
     for name in graph.entities.names:
-        its_types = types_of(descriptions, name)
-        types |= its_types
-        if wanted in its_types:
-            found.append(name)
-    if not found:
-        raise UnknownName("type", wanted, sorted(types))
-    return found
-
-
-def local_name(name: str) -> str:
-    """The end of an IRI or of a CURIE: what comes after the last of / # and :."""
-    return name.replace("#", "/").replace(":", "/").rpartition("/")[2]
+        for its_type in types_of(descriptions, name):
+            by_type.setdefault(its_type, []).append(name)
+    if wanted in by_type:
+        return by_type[wanted]
+    alike = [its_type for its_type in sorted(by_type) if folded(its_type) == folded(wanted)]
+    if not alike:
+        raise UnknownName("type", wanted, sorted(by_type))
+    return by_type[alike[0]]
 
 
 def _only(kind: str, text: str, found: Iterable[str], otherwise: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from casegraph.graph.descriptions import folded, folded_all
+from casegraph.graph.lookup import kinds_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,6 +75,19 @@ class SearchText:
         best = sorted(found, key=found.__getitem__)[:top]
         return [self._hit(entity) for entity in best]
 
+    def called(self, text: str) -> list[str]:
+        """The entities that have just this name or label, however it is spelled, sorted.
+
+        If there are none, those whose name is an IRI that ends in it.
+        """
+        wanted = folded(text)
+        names = self._graph.entities
+        for before in "\n/#":
+            places = self._places_of(f"{before}{wanted}\n")
+            if wanted and places:
+                return sorted({names[self._entities[place]] for place in places})
+        return []
+
     def _lines_with(self, word: str) -> Iterator[tuple[str, int]]:
         """The lines that have a word, and their entities.
 
@@ -101,7 +115,7 @@ class SearchText:
     def _hit(self, entity: int) -> Hit:
         name = self._graph.entities[entity]
         said = self._descriptions.of(name)
-        return Hit(name, said.label, said.types, int(self._degrees[entity]))
+        return Hit(name, said.label, said.types or kinds_in(name), int(self._degrees[entity]))
 
 
 def _how_well(line: str, wanted: str) -> int:

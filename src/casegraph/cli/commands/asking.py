@@ -34,6 +34,13 @@ QUESTIONS = "Ask all of these: entity and relation a line, or a fact with ? at o
 FACT = (str, str, str)
 WITHOUT = "Ask as if this fact were not there; may be given repeatedly."
 WITH = "Ask as if this were a fact; may be given repeatedly."
+QUESTION_HEADERS = (
+    ["entity", "relation"],
+    ["head", "relation"],
+    ["subject", "predicate"],
+    ["head", "relation", "tail"],
+    ["subject", "predicate", "object"],
+)
 CHANGE_MIND = "Find the fewest facts without which it would lose its place."
 
 
@@ -73,7 +80,7 @@ def ask(
     Example:
         casegraph ask world "John von Neumann" "died in" --known exclude --top 3
         casegraph ask world --questions questions.tsv --top 1
-        casegraph ask world "Albert Einstein" "citizen of" --without Germany capital Berlin
+        casegraph ask world "Emmy Noether" field --without Germany capital Berlin
     """
     from casegraph.cli.sources import case_base
 
@@ -94,6 +101,7 @@ def ask(
         raise click.UsageError("give ENTITY and RELATION, or --questions FILE")
 
     cases = case_base(source, chosen(source), relation, [entity], as_of=as_of, read=read)
+    entity = cases.entity(entity)
     cases = _changed(cases, imagined, without)
     if is_about_heads:
         answers = cases.ask_head(relation, entity, **asked)
@@ -134,12 +142,13 @@ def explain(
     \b
     Example:
         casegraph explain world "John von Neumann" "died in" "Washington, D.C."
-        casegraph explain world "Albert Einstein" "citizen of" Germany --change-mind
+        casegraph explain world "Marie Curie" spouse "Pierre Curie" --change-mind
     """
     from casegraph.cli.sources import case_base
 
     as_of = options["as_of"]
     cases = case_base(source, chosen(source), relation, [entity, answer], as_of=as_of, read=read)
+    entity = cases.entity(entity)
     if options["head"]:
         answers = cases.ask_head(relation, entity, top=-1)
     else:
@@ -176,7 +185,7 @@ def similar(
     from casegraph.cli.sources import case_base
 
     cases = case_base(source, as_of=as_of, read=read)
-    near = cases.similar(entity, relation, top)
+    near = cases.similar(cases.entity(entity), relation, top)
     if not len(cases.descriptions):
         rows = [(other.entity, other.similarity, other.shared) for other in near]
         return Result(("entity", "similarity", "shared"), rows)
@@ -265,7 +274,9 @@ def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Resul
             rows.append((answer.asked, answer.relation, wanted, *row))
         if not answers:
             note(f"{answers.question}: {answers.note or 'no answer'}")
-    return Result(("asked", "relation", "wanted", *of_answer), rows)
+    columns = ("asked", "relation", "wanted", *of_answer)
+    shown = [name for name in columns if name != "label" or len(cases.descriptions)]
+    return Result(columns, rows, shown=tuple(shown))
 
 
 class Asked(NamedTuple):
@@ -278,11 +289,15 @@ class Asked(NamedTuple):
 
 def _questions_in(file: str) -> Iterator[Asked]:
     """The questions of a file: an entity and a relation a line, or a fact with ? at one end."""
+    from casegraph.formats.columns import plain
     from casegraph.formats.delimited import rows_of
     from casegraph.formats.reading import Reading
 
     reading = Reading(file)
-    for line, fields, raw in rows_of(file, reading, is_csv=file.lower().endswith(".csv")):
+    is_csv = file.lower().removesuffix(".gz").endswith(".csv")
+    for number, (line, fields, raw) in enumerate(rows_of(file, reading, is_csv=is_csv)):
+        if number == 0 and [plain(name) for name in fields] in QUESTION_HEADERS:
+            continue
         match fields:
             case [entity, relation] | [entity, relation, "?" | ""]:
                 yield Asked(entity, relation, is_about_heads=False)

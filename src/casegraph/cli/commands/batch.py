@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from casegraph.execution.executor import Executor
 
 OUT = "Where to write; its ending decides how."
+AUDIT_SHOWN = ("doubt", "head", "relation", "tail", "rank", "instead", "instead_known")
 BEST = "Only the N most probable of all, with reasons and precedents."
 
 
@@ -77,8 +78,8 @@ def complete(
 
     \b
     Example:
-        casegraph complete world --relations "citizen of" --lacking --out missing.jsonl
-        casegraph complete world --relations "citizen of" --best 100 --out best.csv
+        casegraph complete world --relations "died in" --lacking --out new.jsonl
+        casegraph complete world --relations "died in" --best 100 --out best.csv
     """
     from casegraph.batch.completion import Completion, Wanted
     from casegraph.batch.completion import complete as write
@@ -153,7 +154,7 @@ def audit(
     columns = tuple(field.name for field in fields(Finding))
     rows = [tuple(asdict(finding).values()) for finding in found]
     if not explain:
-        return Result(columns, rows)
+        return Result(columns, rows, shown=AUDIT_SHOWN)
 
     explained_rows = []
     paragraphs = []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -24,6 +25,7 @@ AT_LENGTH = (
 )
 LEAST_SHARE = 0.01  # of a score: a reason with a smaller share is left out
 NEIGHBOURS_SHOWN = 5
+COLUMNS = 80  # of a line that is not to be wrapped
 ANSWERS_SHOWN = 3
 
 
@@ -88,12 +90,11 @@ def _most_similar(cases: CaseBase, question: HeldBack) -> list[str]:
     relation = question.relation
     near = cases.similar(asked, relation, top=NEIGHBOURS_SHOWN)
     width = max(len(neighbour.entity) for neighbour in near)
-    lines = [
-        _heading(f"Most like {asked}, by the relations they have, of those that have “{relation}”")
-    ]
+    lines = [_heading(f"Most like {asked}, of those that have “{relation}”")]
     for neighbour in near:
+        line = f"  {neighbour.similarity:.2f}  {neighbour.entity:{width}}  shares "
         shared = ", ".join(neighbour.shared)
-        lines.append(f"  {neighbour.similarity:.2f}  {neighbour.entity:{width}}  {shared}")
+        lines.append(line + shorten(shared, COLUMNS - len(line), placeholder=" …"))
     return lines
 
 

@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 
 FACTS_SHOWN = 5  # of a direction of a relation
 LIKES_SHOWN = 5
+FEW_ANSWERS = 2.0  # tails of a head on average
+RELATION_COLUMNS = (
+    "relation",
+    "label",
+    "facts",
+    "heads",
+    "tails",
+    "per_head",
+    "per_tail",
+    "answers",
+    "example",
+)
 
 
 @cli.command()
@@ -26,19 +38,20 @@ LIKES_SHOWN = 5
 def relations(source: str, *, as_of: int | None, read: Read) -> Result:
     """List the relations of SOURCE: how many facts, of how many heads and tails, and one of them.
 
-    One answer or many says how many tails a head has on average.
+    The answers of a relation are one if no head has several tails, else few or many.
 
     \b
     Example:
         casegraph relations world
     """
     from casegraph.cli.sources import case_base
+    from casegraph.graph.descriptions import is_iri
     from casegraph.graph.directions import backward, forward
 
     cases = case_base(source, as_of=as_of, read=read)
     graph = cases.graph
     label = cases.descriptions.label
-    rows = []
+    rows: list[dict[str, Any]] = []
     for relation, name in enumerate(graph.relations.names):
         edges = graph.edges(forward(relation))
         facts = len(edges.tails)
@@ -48,13 +61,20 @@ def relations(source: str, *, as_of: int | None, read: Read) -> Result:
         tails = len(graph.edges(backward(relation)).heads)
         head, _, tail = graph.rows(forward(relation))[0].tolist()
         example = f"{label(graph.entities[head])} → {label(graph.entities[tail])}"
-        rows.append((name, label(name), facts, heads, tails, facts / heads, facts / tails, example))
-    rows.sort(key=lambda row: (-row[2], row[0]))
-    columns = ("relation", "label", "facts", "heads", "tails", "per_head", "per_tail", "example")
-    if not len(cases.descriptions):
-        rows = [(row[0], *row[2:]) for row in rows]  # type: ignore[misc]
-        columns = (columns[0], *columns[2:])  # type: ignore[assignment]
-    return Result(columns, list(rows))
+        per_head = facts / heads
+        per_tail = facts / tails
+        answers = _answers_in_words(per_head)
+        found = (name, label(name), facts, heads, tails, per_head, per_tail, answers, example)
+        rows.append(dict(zip(RELATION_COLUMNS, found, strict=True)))
+    rows.sort(key=lambda row: (-row["facts"], row["relation"]))
+    have_labels = any(row["label"] != row["relation"] for row in rows)
+    left_out = () if have_labels else ("label",)
+    columns = [column for column in RELATION_COLUMNS if column not in left_out]
+    shown = [column for column in columns if column not in ("per_head", "per_tail")]
+    if have_labels and all(is_iri(row["relation"]) for row in rows):
+        shown.remove("relation")  # which ends in the label, or is no easier to read
+    values = [tuple(row[column] for column in columns) for row in rows]
+    return Result(tuple(columns), values, shown=tuple(shown))
 
 
 @cli.command()
@@ -99,36 +119,46 @@ def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
     Example:
         casegraph entity world "Marie Curie"
     """
+    from casegraph.answering.labels import relation_label
     from casegraph.cli.sources import case_base
+    from casegraph.graph.lookup import kinds_in
 
     cases = case_base(source, as_of=as_of, read=read)
     chosen = cases.entity(name)
     facts = _facts_around(cases.state, chosen)
     described = cases.descriptions.of(chosen)
-    likes = cases.similar(chosen, top=LIKES_SHOWN)
+    types = described.types or kinds_in(chosen)
+    likes = [like for like in cases.similar(chosen, top=LIKES_SHOWN) if like.similarity > 0]
     document = {
         "entity": chosen,
         "label": described.label,
-        "types": list(described.types),
+        "types": list(types),
         "facts": [dict(zip(("head", "relation", "tail"), fact, strict=True)) for fact in facts],
         "like": [{"entity": like.entity, "similarity": like.similarity} for like in likes],
     }
 
     def text() -> str:
         label = cases.descriptions.label
-        types = f"  ({', '.join(described.types)})" if described.types else ""
+        what = f"  ({', '.join(map(label, types))})" if types else ""
         title = label(chosen) if label(chosen) == chosen else f"{label(chosen)}  [{chosen}]"
-        lines = [f"{title}{types}"]
+        lines = [f"{title}{what}"]
         for relation, others in _grouped(facts, chosen).items():
             shown = ", ".join(map(label, others[:FACTS_SHOWN]))
             more = f" and {len(others) - FACTS_SHOWN:,} more" if others[FACTS_SHOWN:] else ""
-            lines.append(f"  {relation}: {shown}{more}")
+            lines.append(f"  {relation_label(relation, cases.descriptions)}: {shown}{more}")
         if likes:
             near = ", ".join(f"{label(like.entity)} ({like.similarity:.2f})" for like in likes)
             lines.append(f"  most like it: {near}")
         return escaped("\n".join(lines), kept="\n")
 
     return Result(("head", "relation", "tail"), list(facts), document, text)
+
+
+def _answers_in_words(per_head: float) -> str:
+    """How many answers a question about the tail of a relation has, in a word."""
+    if per_head == 1:
+        return "one"
+    return "few" if per_head < FEW_ANSWERS else "many"
 
 
 def _facts_around(state: State, name: str) -> list[tuple[Any, ...]]:

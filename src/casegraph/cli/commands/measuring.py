@@ -18,7 +18,7 @@ from casegraph.cli.group import (
 )
 from casegraph.cli.output import ALL, Result, choice, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
-from casegraph.errors import IncompatibleFile
+from casegraph.errors import IncompatibleFile, several
 
 if TYPE_CHECKING:
     from casegraph.cli.group import Chosen
@@ -137,7 +137,8 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
 
     \b
     Example:
-        casegraph facts people.tsv places.csv --on-error skip --refused refused.tsv
+        casegraph facts people.tsv
+        casegraph facts people.tsv places.csv --on-error skip
     """
     from casegraph.graph.graph import Graph
 
@@ -168,7 +169,8 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
     if len(rows) > 1:
         sums = [sum(row[place] for row in rows) for place in range(1, len(columns))]
         rows.append((ALL, *sums))
-        text += f"\n\n{ALL}\n  {len(graph):,} facts, {len(graph.entities):,} entities"
+        entities = several(len(graph.entities), "entity")
+        text += f"\n\n{ALL}\n  {several(len(graph), 'fact')}, {entities}"
     return Result(columns, rows, document, text=lambda: escaped(text, kept="\n"))
 
 
@@ -189,18 +191,20 @@ def _preview(row: dict[str, Any], reading: Facts, graph: Graph, change: Change) 
         "most_frequent": [frequent._asdict() for frequent in relations],
     }
 
-    counts = f"{row['facts']:,} facts"
+    counts = several(row["facts"], "fact")
     if row["duplicates"]:
-        counts += f" and {row['duplicates']:,} repeated ones"
-    new = f"{row['entities']:,} new entities, {row['relations']:,} new relations"
+        counts += f" and {row['duplicates']:,} repeated"
+    new_entities = several(row["entities"], "new entity")
+    new = f"{new_entities}, {several(row['relations'], 'new relation')}"
     lines = [row["source"], f"  {counts}; {new}"]
     if reading.columns:
         lines.append(f"  {reading.columns}")
     labels = [said.label for said in reading.described if said.label]
     if labels:
-        lines.append(f"  {len(labels):,} labels, such as {', '.join(labels[:LABELS_SHOWN])}")
+        some = ", ".join(labels[:LABELS_SHOWN])
+        lines.append(f"  {several(len(labels), 'label')}, such as {some}")
     if row["skipped"]:
-        lines.append(f"  {row['skipped']:,} lines skipped")
+        lines.append(f"  {several(row['skipped'], 'line')} skipped")
     lines += [f"  {number:,} {what} left out" for what, number in reading.left_out.items()]
     for frequent in relations[:RELATIONS_SHOWN]:
         lines.append(f"  {frequent.facts:9,}  {frequent.relation}: {frequent.example}")
@@ -222,6 +226,7 @@ def _most_frequent(graph: Graph, change: Change) -> list[Frequent]:
     import numpy as np
 
     from casegraph.errors import shortened
+    from casegraph.graph.descriptions import short_name
     from casegraph.graph.directions import relation_of
 
     relations = relation_of(change.added[:, 1])
@@ -231,7 +236,8 @@ def _most_frequent(graph: Graph, change: Change) -> list[Frequent]:
         found.tolist(), first.tolist(), numbers.tolist(), strict=True
     ):
         head, _, tail = change.added[place].tolist()
-        example = shortened(f"{graph.entities[head]} → {graph.entities[tail]}")
+        names = [short_name(graph.entities[end]) for end in (head, tail)]
+        example = shortened(" → ".join(names))
         frequent.append(Frequent(graph.relations[relation], number, example))
     return sorted(frequent, key=lambda one: (-one.facts, one.relation))
 

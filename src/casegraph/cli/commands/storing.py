@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -13,12 +14,14 @@ import click
 from casegraph.cli.group import as_of, cli, tune, with_columns, with_reading, with_settings
 from casegraph.cli.output import Result, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
-from casegraph.errors import CasegraphError, UnreadableFile
+from casegraph.errors import CasegraphError, UnreadableFile, several
 from casegraph.formats.reading import Facts
 from casegraph.graph.batches import Batched, batches_of
 
 EVERY = "Write an update after every N lines of a stream."
 SECONDS = "Write an update at the latest S seconds after a line came."
+NOT_OF_STREAMS = ("format", "columns", "header")
+STREAM_LINES = "--from, --columns, --header and --names go without --every and --seconds"
 POLLING = 0.5  # seconds between two looks at a store
 WRITTEN = ("tsv", "csv", "jsonl", "nt", "ttl", "parquet", "kgx", "neo4j")
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from casegraph.cli.sources import Content
     from casegraph.graph.batches import Batch
     from casegraph.graph.descriptions import Description
+    from casegraph.settings import Settings
     from casegraph.storage.store.store import CaseStore
 
 
@@ -54,9 +58,8 @@ def build(
     """
     from casegraph.cli.sources import content_of
     from casegraph.storage.store.generations import generation_paths
-    from casegraph.storage.store.store import CaseStore
 
-    with CaseStore.open(folder, chosen(folder)) as store, progress() as show:
+    with _begun(folder, chosen(folder)) as store, progress() as show:
         is_begun = store.sequence > 0
         problem = f"{folder}: is a store already; give its facts with 'casegraph add'"
         if is_begun and generation_paths(Path(folder)):
@@ -121,6 +124,8 @@ def _add_streams(
     from casegraph.cli.streams import batches_of
     from casegraph.formats.reading import Reading
 
+    if read.names is not None or any(read.options[name] for name in NOT_OF_STREAMS):
+        raise click.UsageError(f"the lines of a stream are facts; {STREAM_LINES}")
     store = _opened(folder)
     store.close()
     updates = 0
@@ -257,7 +262,7 @@ def salvage(folder: str, file: str) -> None:
     saved = salvaged(Path(folder))
     written = write_facts(saved.facts, file, described=saved.described)
     lost = ", ".join(saved.lost) or "nothing"
-    note(f"{written:,} facts saved; lost: {lost}")
+    note(f"{several(written, 'fact')} saved; lost: {lost}")
 
 
 @cli.command()
@@ -299,12 +304,16 @@ def export(folder: str, file: str, form: Any, as_of: int | None) -> None:  # noq
     \b
     Example:
         casegraph export store
+        casegraph export store graph.nt
     """
-    from casegraph.formats.writing import write_facts
+    from casegraph.formats.writing import write_facts, written_files
     from casegraph.storage.store.store import CaseStore
 
     store = CaseStore.open(folder, read_only=True, as_of=as_of)
-    write_facts(store.graph.facts(), file, format=form, described=store.descriptions)
+    number = write_facts(store.graph.facts(), file, format=form, described=store.descriptions)
+    if file != "-":
+        written = written_files(file, form, described=len(store.descriptions) > 0)
+        note(f"{several(number, 'fact')} written to {' and '.join(map(str, written))}")
 
 
 @cli.command()
@@ -335,6 +344,31 @@ def log(folder: str, since: int) -> Result:
     return Result(("update", "time", "change", "head", "relation", "tail"), rows)
 
 
+@contextmanager
+def _begun(folder: str, settings: Settings | None) -> Iterator[CaseStore]:
+    """A store to build; if that fails before it has any fact, there is no trace of it."""
+    from casegraph.storage.store.store import CaseStore
+
+    path = Path(folder)
+    there_before = set(path.iterdir()) if path.is_dir() else None
+    store = CaseStore.open(folder, settings)
+    try:
+        with store:
+            yield store
+    except BaseException:
+        if store.sequence == 0:
+            _remove_new(path, there_before)
+        raise
+
+
+def _remove_new(folder: Path, there_before: set[Path] | None) -> None:
+    """Remove the files of a folder that were not there before, and the folder if it was not."""
+    for path in set(folder.iterdir()) - (there_before or set()):
+        path.unlink()
+    if there_before is None:
+        folder.rmdir()
+
+
 def _opened(folder: str) -> CaseStore:
     """A store that is there, to write to."""
     from casegraph.storage.store.restoring import is_store
@@ -361,7 +395,7 @@ def _batches_of_all(contents: Iterable[Content], described: list[Description]) -
 
 def _passed_over(reading: Facts) -> Iterator[str]:
     if reading.skipped:
-        yield f"{reading.source}: {reading.skipped:,} lines skipped"
+        yield f"{reading.source}: {several(reading.skipped, 'line')} skipped"
     for what, number in reading.left_out.items():
         yield f"{reading.source}: {number:,} {what} left out"
 
@@ -373,19 +407,20 @@ def _updated(store: CaseStore, update: Update) -> Result:
 
 
 def _in_one_line(store: CaseStore, update: Update) -> str:
-    done = [f"{number:,} {words}" for words, number in _in_words(update) if number]
-    total = f"{len(store.graph):,} facts in all"
-    return f"update {store.sequence:,}: {', '.join(done) or 'nothing changed'}; {total}"
+    done = ", ".join(_in_words(update)) or "nothing changed"
+    total = several(len(store.graph), "fact")
+    return f"update {store.sequence:,}: {done}; {total} in all"
 
 
-def _in_words(update: Update) -> list[tuple[str, int]]:
+def _in_words(update: Update) -> list[str]:
     """What an update did that concerns the one who gave the facts."""
-    return [
-        ("facts added", update.added),
-        ("facts retracted", update.retracted),
-        ("there already", update.repeated),
-        ("not there", update.absent),
-        ("new entities", update.new_entities),
-        ("new relations", update.new_relations),
-        ("described", update.described),
+    done = [
+        (update.added, f"{several(update.added, 'fact')} added"),
+        (update.retracted, f"{several(update.retracted, 'fact')} retracted"),
+        (update.repeated, f"{update.repeated:,} there already"),
+        (update.absent, f"{update.absent:,} not there"),
+        (update.new_entities, several(update.new_entities, "new entity")),
+        (update.new_relations, several(update.new_relations, "new relation")),
+        (update.described, f"{update.described:,} described"),
     ]
+    return [words for number, words in done if number]

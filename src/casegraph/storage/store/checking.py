@@ -115,15 +115,17 @@ def salvage(folder: Path) -> Salvaged:
 
 
 def size(path: Path) -> int:
-    """The bytes of a file, or of all files in a folder; 0 if it is missing or a link."""
-    total = 0
+    """The bytes of a file, or of all files in a folder and the folders in it.
+
+    0 if it is missing or a link.
+    """
     with suppress(FileNotFoundError):  # another process may be removing it
-        files = path.iterdir() if is_folder(path) else [path]
-        for file in files:
-            status = file.lstat()
-            if S_ISREG(status.st_mode):
-                total += status.st_size
-    return total
+        if is_folder(path):
+            return sum(size(within) for within in path.iterdir())
+        status = path.lstat()
+        if S_ISREG(status.st_mode):
+            return status.st_size
+    return 0
 
 
 def _check_acknowledged(folder: Path) -> Finding:

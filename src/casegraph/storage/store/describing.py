@@ -43,7 +43,6 @@ def _totals(state: State) -> Iterator[Row]:
     yield "relations", "", relations
     if len(state.descriptions):
         yield "labels and types", "", len(state.descriptions)
-    yield "updates", "", state.sequence
 
 
 def _entities_with_most_facts(state: State) -> Iterator[Row]:
@@ -106,15 +105,16 @@ def _tuning(state: State) -> Iterator[Row]:
     yield "relations with probabilities of their own", "", len(tuning.relations)
     facts = len(state.graph)
     if tuning.is_outgrown_by(facts):
-        yield "facts came or went since; tune it again", "", abs(facts - tuning.facts)
+        yield "facts more or less since", "casegraph tune takes them in", abs(facts - tuning.facts)
 
 
 def _files(store: CaseStore) -> Iterator[Row]:
     state = store.state
+    yield "updates", "", state.sequence
     used = [one for one in range(state.graph.directions) if len(state.graph.edges(one).heads)]
     missing = sum(direction not in state.statistics.counted for direction in used)
     if missing:
-        yield "directions not counted; 'casegraph compact' counts them", "", missing
+        yield "directions not counted yet", "casegraph compact counts them", missing
     for path in sorted(store.folder.iterdir()):
         if path.name != LOCK:
             yield "bytes on disk", path.name, size(path)
