@@ -34,6 +34,6 @@ class Limits:
     of_one_client: int = 64
     streams: int = 64
     jobs: int = 8
-    threads: int = 4
+    threads: int = 2
     slow_threads: int = 2
     worlds: int = 300

@@ -1,6 +1,8 @@
 """Reading over HTTP: what every route that reads has in common."""
 
 from collections.abc import Callable
+from http import HTTPStatus
+from threading import Event
 from typing import Annotated, Protocol, TypeVar
 
 from fastapi import Depends, Query, Request, Response
@@ -9,6 +11,7 @@ from casegraph.casebase import CaseBase
 from casegraph.service.core import Service
 from casegraph.service.models import MAX_ROWS, MAX_SEQUENCE
 from casegraph.service.pages import Cursor, P
+from casegraph.service.problems import Refused
 
 
 class HasSequence(Protocol):
@@ -30,8 +33,12 @@ class NotModified(Exception):
         self.tag = tag
 
 
-def service_of(request: Request) -> Service:
-    """The service that a request is for."""
+async def service_of(request: Request) -> Service:
+    """The service that a request is for.
+
+    Like `reader_of` it is a coroutine, which FastAPI calls where it is; it would send a function
+    to a thread.
+    """
     service: Service = request.app.state.service
     return service
 
@@ -39,10 +46,11 @@ def service_of(request: Request) -> Service:
 class Reader:
     """Runs a read, and says by an ETag from which state it comes: the number of its last update."""
 
-    def __init__(self, request: Request, response: Response) -> None:
-        self.service = service_of(request)
+    def __init__(self, service: Service, request: Request, response: Response) -> None:
+        self.service = service
         self._request = request
         self._response = response
+        self._is_over = Event()
 
     async def __call__(
         self, as_of: int | None, work: Callable[[CaseBase], T], *, slow: bool = False
@@ -52,9 +60,21 @@ class Reader:
         tag = f'"{sequence}"'
         if self._request.method == "GET" and self._request.headers.get("if-none-match") == tag:
             raise NotModified(tag)
-        found = await self.service.read_at(as_of, work, slow=slow)
+        try:
+            found = await self.service.read_at(as_of, work, slow=slow)
+        finally:
+            self._is_over.set()
         self._response.headers["ETag"] = f'"{found.sequence}"'
         return found
+
+    def go_on(self, doing: str, done: int, total: int) -> None:
+        """`Refused` if nobody waits any more: the client has left, or its time is up.
+
+        Work that has several parts calls it before each of them, as it would show its progress.
+        """
+        if self._is_over.is_set():
+            message = f"nobody waits for it any more ({doing} {done} of {total})"
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, message)
 
     async def page(
         self, at: Cursor, limit: int, rows: Callable[[CaseBase, int, int], tuple[P, bool]]
@@ -78,8 +98,15 @@ async def not_modified(_: Request, error: Exception) -> Response:
     return Response(status_code=304, headers={"ETag": error.tag})
 
 
-Reading = Annotated[Reader, Depends(Reader)]
 Serving = Annotated[Service, Depends(service_of)]
+
+
+async def reader_of(service: Serving, request: Request, response: Response) -> Reader:
+    """What runs the read that a request is for."""
+    return Reader(service, request, response)
+
+
+Reading = Annotated[Reader, Depends(reader_of)]
 AsOf = Annotated[
     int | None,
     Query(ge=0, le=MAX_SEQUENCE, description="Answer as after this update; else as of now."),
