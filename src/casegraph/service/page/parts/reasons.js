@@ -200,8 +200,8 @@ export function overallDrawing(explanation, most = 3) {
 export function summaryOf(explanation) {
   const count = explanation.reasons.length;
   if (!count) return "Nothing speaks for it.";
-  const one = "One reason makes up the whole score.";
-  const several = `${count} reasons; their shares add up to the whole score.`;
+  const one = "One reason makes up its score.";
+  const several = `${count} reasons add up to its score.`;
   return count === 1 ? one : several;
 }
 
