@@ -147,7 +147,7 @@ def test_what_if_shows_ranks_before_and_after_and_writes_nothing(served: Live) -
 def test_a_batch_ends_when_nobody_waits_for_it() -> None:
     cases = CaseBase()
     cases.update(add=world.facts())
-    asked = [models.Question(**EINSTEIN)] * 250
+    asked = [models.Question(entity="Albert Einstein", relation="citizen of")] * 250
     shown: list[int] = []
 
     def show(doing: str, done: int, total: int) -> None:

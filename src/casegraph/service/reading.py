@@ -33,12 +33,12 @@ class NotModified(Exception):
         self.tag = tag
 
 
-async def service_of(request: Request) -> Service:
-    """The service that a request is for.
+# What routes depend on are coroutines: FastAPI calls them where it is, and sends functions to a
+# thread, which takes longer than they do.
 
-    Like `reader_of` it is a coroutine, which FastAPI calls where it is; it would send a function
-    to a thread.
-    """
+
+async def service_of(request: Request) -> Service:
+    """The service that a request is for."""
     service: Service = request.app.state.service
     return service
 
@@ -46,8 +46,8 @@ async def service_of(request: Request) -> Service:
 class Reader:
     """Runs a read, and says by an ETag from which state it comes: the number of its last update."""
 
-    def __init__(self, service: Service, request: Request, response: Response) -> None:
-        self.service = service
+    def __init__(self, request: Request, response: Response) -> None:
+        self.service: Service = request.app.state.service
         self._request = request
         self._response = response
         self._is_over = Event()
@@ -98,15 +98,13 @@ async def not_modified(_: Request, error: Exception) -> Response:
     return Response(status_code=304, headers={"ETag": error.tag})
 
 
-Serving = Annotated[Service, Depends(service_of)]
-
-
-async def reader_of(service: Serving, request: Request, response: Response) -> Reader:
+async def reader_of(request: Request, response: Response) -> Reader:
     """What runs the read that a request is for."""
-    return Reader(service, request, response)
+    return Reader(request, response)
 
 
 Reading = Annotated[Reader, Depends(reader_of)]
+Serving = Annotated[Service, Depends(service_of)]
 AsOf = Annotated[
     int | None,
     Query(ge=0, le=MAX_SEQUENCE, description="Answer as after this update; else as of now."),
