@@ -6,6 +6,7 @@ import asyncio
 import socket
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -84,6 +85,15 @@ def test_facts_are_changed_only_if_that_is_enabled(store: CaseStore) -> None:
     assert called(writing, "retract", {"facts": [fact]}).structured_content["retracted"] == 1
     assert called(writing, "add", {"facts": [["a", "b", " "]]}).is_error
     assert fact not in store.graph
+
+
+def test_each_of_many_changes_at_once_is_told_its_own_number(store: CaseStore) -> None:
+    tools = pytest.importorskip("casegraph.service.tools", reason="mcp is not installed")
+    offered = tools.Tools(store)
+    facts = [("Nobody", "born in", f"Nowhere {number}") for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        written = list(pool.map(lambda fact: offered.add([fact]), facts))
+    assert len({one.sequence for one in written}) == len(facts)
 
 
 def test_the_command_speaks_over_standard_input(store: CaseStore) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import time
+from http import HTTPStatus
 from io import StringIO
 from random import Random
 from threading import Thread
@@ -15,9 +16,12 @@ from tests.serving import PATIENCE, Live, live
 from tests.strategies import random_facts
 
 from casegraph import CaseBase, CaseStore, Description, world
+from casegraph.service import models
 from casegraph.service.limits import Limits
+from casegraph.service.problems import Refused
 from casegraph.service.rights import ROUTES
 from casegraph.service.snapshots import Snapshots
+from casegraph.service.views import asking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,6 +144,24 @@ def test_what_if_shows_ranks_before_and_after_and_writes_nothing(served: Live) -
     assert served.post("/v1/what-if", alone)["after"]["answers"] == []
 
 
+def test_a_batch_ends_when_nobody_waits_for_it() -> None:
+    cases = CaseBase()
+    cases.update(add=world.facts())
+    asked = [models.Question(entity="Albert Einstein", relation="citizen of")] * 250
+    shown: list[int] = []
+
+    def show(doing: str, done: int, total: int) -> None:
+        shown.append(done)
+        if done:
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, doing)
+
+    with pytest.raises(Refused):
+        asking.all_asked(cases, models.Questions(questions=asked), show)
+    assert shown == [0, 100]
+    whole = asking.all_asked(cases, models.Questions(questions=asked))
+    assert len(whole.answered) == 250
+
+
 def test_the_facts_that_change_its_mind_do(served: Live) -> None:
     found = served.post("/v1/change-of-mind", {"question": QUESTION})
     assert found["answer"]["entity"] == "Germany"
@@ -185,6 +207,14 @@ def test_entities_relations_types_and_clusters_are_found(served: Live) -> None:
     assert 0 < best["hits"] <= best["tries"]
     assert served.get("/v1/similar", entity="Albert Einstein")["neighbours"]
     assert len(served.get("/v1/suggestions")["suggestions"]) == 8
+
+
+def test_suggestions_are_of_different_relations_first(served: Live) -> None:
+    shown = served.get("/v1/suggestions", top=1000)["suggestions"]
+    relations = [one["question"]["relation"] for one in shown]
+    assert len(shown) == len(world.questions())
+    different = len(set(relations))
+    assert len(set(relations[:different])) == different
 
 
 def test_suggestions_are_questions_whose_entity_lacks_an_answer(tmp_path: Path) -> None:
@@ -249,6 +279,13 @@ def test_an_etag_is_the_number_of_the_update(own: Live) -> None:
     later = own.client.get("/v1/ask", params=EINSTEIN, headers={"If-None-Match": '"1"'})
     assert later.status_code == 200
     assert later.headers["etag"] == '"2"'
+
+
+def test_what_the_service_says_of_itself_is_never_taken_for_unchanged(own: Live) -> None:
+    response = own.client.get("/v1/info", headers={"If-None-Match": '"1"'})
+    assert response.status_code == 200
+    assert "etag" not in response.headers
+    assert response.json()["ready"]
 
 
 def test_every_read_goes_back_in_time(own: Live) -> None:

@@ -1,6 +1,8 @@
 """How much a client may ask; beyond it a request is refused, and nothing is half done."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from casegraph.running import threads
 
 MEBIBYTE = 1 << 20
 
@@ -19,7 +21,7 @@ class Limits:
     of_one_client    the same, of one address
     streams          readers of events at the same time
     jobs             jobs that wait or run
-    threads          that answer
+    threads          that answer: as many as processors, as with more they only wait for each other
     slow_threads     that do what may take long
     worlds           imagined worlds that are asked to find what changes a mind
     """
@@ -34,6 +36,6 @@ class Limits:
     of_one_client: int = 64
     streams: int = 64
     jobs: int = 8
-    threads: int = 4
+    threads: int = field(default_factory=lambda: max(2, threads()))
     slow_threads: int = 2
     worlds: int = 300

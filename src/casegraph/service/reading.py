@@ -1,6 +1,8 @@
 """Reading over HTTP: what every route that reads has in common."""
 
 from collections.abc import Callable
+from http import HTTPStatus
+from threading import Event
 from typing import Annotated, Protocol, TypeVar
 
 from fastapi import Depends, Query, Request, Response
@@ -9,6 +11,7 @@ from casegraph.casebase import CaseBase
 from casegraph.service.core import Service
 from casegraph.service.models import MAX_ROWS, MAX_SEQUENCE
 from casegraph.service.pages import Cursor, P
+from casegraph.service.problems import Refused
 
 
 class HasSequence(Protocol):
@@ -30,7 +33,11 @@ class NotModified(Exception):
         self.tag = tag
 
 
-def service_of(request: Request) -> Service:
+# What routes depend on are coroutines: FastAPI calls them where it is, and sends functions to a
+# thread, which takes longer than they do.
+
+
+async def service_of(request: Request) -> Service:
     """The service that a request is for."""
     service: Service = request.app.state.service
     return service
@@ -40,9 +47,10 @@ class Reader:
     """Runs a read, and says by an ETag from which state it comes: the number of its last update."""
 
     def __init__(self, request: Request, response: Response) -> None:
-        self.service = service_of(request)
+        self.service: Service = request.app.state.service
         self._request = request
         self._response = response
+        self._is_over = Event()
 
     async def __call__(
         self, as_of: int | None, work: Callable[[CaseBase], T], *, slow: bool = False
@@ -52,9 +60,21 @@ class Reader:
         tag = f'"{sequence}"'
         if self._request.method == "GET" and self._request.headers.get("if-none-match") == tag:
             raise NotModified(tag)
-        found = await self.service.read_at(as_of, work, slow=slow)
+        try:
+            found = await self.service.read_at(as_of, work, slow=slow)
+        finally:
+            self._is_over.set()
         self._response.headers["ETag"] = f'"{found.sequence}"'
         return found
+
+    def go_on(self, doing: str, done: int, total: int) -> None:
+        """`Refused` if nobody waits any more: the client has left, or its time is up.
+
+        Work that has several parts calls it before each of them, as it would show its progress.
+        """
+        if self._is_over.is_set():
+            message = f"nobody waits for it any more ({doing} {done} of {total})"
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, message)
 
     async def page(
         self, at: Cursor, limit: int, rows: Callable[[CaseBase, int, int], tuple[P, bool]]
@@ -78,7 +98,12 @@ async def not_modified(_: Request, error: Exception) -> Response:
     return Response(status_code=304, headers={"ETag": error.tag})
 
 
-Reading = Annotated[Reader, Depends(Reader)]
+async def reader_of(request: Request, response: Response) -> Reader:
+    """What runs the read that a request is for."""
+    return Reader(request, response)
+
+
+Reading = Annotated[Reader, Depends(reader_of)]
 Serving = Annotated[Service, Depends(service_of)]
 AsOf = Annotated[
     int | None,

@@ -8,6 +8,7 @@ its head in time is cut off: uvicorn itself waits forever.
 import asyncio
 import logging
 import socket
+import sys
 from collections.abc import Iterable
 from ipaddress import ip_address
 
@@ -23,6 +24,9 @@ HEAD_SECONDS = 10.0  # in which the head of a request must come
 KEEP_ALIVE = 15  # seconds that a connection may wait for the next request
 CONNECTIONS = 2_048
 GRACE = 5  # seconds that requests under way have when the server is stopped
+# A thread that comes back from a kernel may wait so many seconds for one that computes in Python. A
+# question comes back many times, and with Python's own 5 ms each it waits longer than it computes.
+SWITCH_SECONDS = 0.0005
 HTTP_PORTS = {80: "", 443: ""}
 
 logger = logging.getLogger(__name__)
@@ -138,6 +142,7 @@ class Server:
 
     def run(self) -> None:
         """Serve."""
+        sys.setswitchinterval(SWITCH_SECONDS)
         self._server.run(sockets=[self._listening])
 
     def stop(self) -> None:

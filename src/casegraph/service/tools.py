@@ -7,6 +7,7 @@ retracted only if that was allowed when the server was started.
 
 from collections.abc import Callable
 from functools import wraps
+from threading import Lock
 from typing import Any, TypeVar
 
 from mcp.server import MCPServer
@@ -37,6 +38,7 @@ class Tools:
 
     def __init__(self, store: CaseStore) -> None:
         self._store = store
+        self._turn = Lock()
 
     def _now(self) -> CaseBase:
         """The store as it is now, with what another process has written meanwhile."""
@@ -108,8 +110,9 @@ class Tools:
     ) -> models.Updated:
         added = [Fact(*fact) for fact in add or []]
         retracted = [Fact(*fact) for fact in retract or []]
-        done = self._store.update(added, retracted)
-        return updated(done, self._store.sequence)
+        with self._turn:  # so that the number is that of this update
+            done = self._store.update(added, retracted)
+            return updated(done, self._store.sequence)
 
 
 def server(store: CaseStore, *, writes: bool = False) -> Any:  # noqa: ANN401  (mcp may be absent)

@@ -109,11 +109,12 @@ class Backlog:
             oldest_with_baseline = -MAX_BASELINES - 1
             epochs[oldest_with_baseline] = replace(epochs[oldest_with_baseline], baseline=None)
 
-        first = self.first
-        while sum(epoch.changed_facts for epoch in epochs) > MAX_CHANGED_FACTS:
-            del epochs[0]
-            first += 1
-        return Backlog(first, tuple(epochs))
+        changed_facts = sum(epoch.changed_facts for epoch in epochs)
+        dropped = 0
+        while changed_facts > MAX_CHANGED_FACTS:
+            changed_facts -= epochs[dropped].changed_facts
+            dropped += 1
+        return Backlog(self.first + dropped, tuple(epochs[dropped:]))
 
     def holds(self, number: int) -> bool:
         """Whether the changes since the beginning of an epoch are still known."""

@@ -46,18 +46,22 @@ async function show() {
       present = { name, view: made };
       mark(name);
     }
-    await present.view.show(parameters, signal);
-    if (signal.aborted) return;
-    if (!main.contains(present.view.node)) {
-      fill(main, present.view.node);
-      window.scrollTo(0, 0);
-    }
+    const { node } = present.view;
+    await present.view.show(parameters, signal, () => place(node, signal));
+    place(node, signal);
   } catch (problem) {
     if (problem.name === "AbortError") return;
     present = { name: "", view: null };
     fill(main, problemPage(problem));
   }
   if (!signal.aborted) main.setAttribute("aria-busy", "false");
+}
+
+/** Put a view on the page. Views that show their best part first call this when it is there. */
+function place(node, signal) {
+  if (signal.aborted || main.contains(node)) return;
+  fill(main, node);
+  window.scrollTo(0, 0);
 }
 
 /** Say in the navigation where we are. */

@@ -1,14 +1,11 @@
 """Routes that ask: answers, reasons, who is alike, and what would be if."""
 
-from http import HTTPStatus
-from threading import Event
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from casegraph.service import models
 from casegraph.service.models import MAX_NAME, MAX_ROWS
-from casegraph.service.problems import Refused
 from casegraph.service.reading import AsOf, Reading
 from casegraph.service.views import asking
 
@@ -46,7 +43,9 @@ async def ask_many(reading: Reading, questions: models.Questions) -> models.Batc
     rows = len(questions.questions) * questions.top
     slow = rows > MAX_ROWS
     return await reading(
-        questions.as_of, lambda cases: asking.all_asked(cases, questions), slow=slow
+        questions.as_of,
+        lambda cases: asking.all_asked(cases, questions, reading.go_on),
+        slow=slow,
     )
 
 
@@ -89,19 +88,8 @@ async def what_if(reading: Reading, wanted: models.WhatIf) -> models.Imagined:
 async def change_of_mind(reading: Reading, wanted: models.MindQuestion) -> models.ChangeOfMind:
     """What would change its mind: the fewest facts without which an answer loses its place."""
     budget = reading.service.limits.worlds
-    has_left = Event()
-
-    def go_on(doing: str, done: int, total: int) -> None:
-        """Is called before each world, and ends the search if nobody waits for it any more."""
-        if has_left.is_set():
-            message = f"nobody waits for it any more ({doing} {done} of {total})"
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, message)
-
-    try:
-        return await reading(
-            wanted.as_of,
-            lambda cases: asking.change_of_mind(cases, wanted, budget, go_on),
-            slow=True,
-        )
-    finally:
-        has_left.set()
+    return await reading(
+        wanted.as_of,
+        lambda cases: asking.change_of_mind(cases, wanted, budget, reading.go_on),
+        slow=True,
+    )

@@ -11,7 +11,7 @@ from casegraph.service import models
 from casegraph.service.core import Service
 from casegraph.service.models import MAX_NAME, MAX_ROWS
 from casegraph.service.pages import cursor_of
-from casegraph.service.reading import AsOf, CursorText, Limit, Reading
+from casegraph.service.reading import AsOf, CursorText, Limit, Reading, Serving
 from casegraph.service.views import clusters, looking
 
 router = APIRouter(prefix="/v1", tags=["looking"])
@@ -22,9 +22,12 @@ ClusterNumber = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 
 @router.get("/info")
-async def info(reading: Reading, as_of: AsOf = None) -> models.Info:
-    """What the store holds, what it is tuned to, and what the service allows."""
-    return await reading(as_of, lambda cases: _info(cases, reading.service))
+async def info(service: Serving, as_of: AsOf = None) -> models.Info:
+    """What the store holds, what it is tuned to, and what the service allows.
+
+    It has no ETag: it also says how the service does, which can change without an update.
+    """
+    return await service.read_at(as_of, lambda cases: _info(cases, service))
 
 
 def _info(cases: CaseBase, service: Service) -> models.Info:

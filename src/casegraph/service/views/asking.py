@@ -20,6 +20,7 @@ from casegraph.service.views.labels import labels_of
 
 NAMED = 12  # precedents and failures of a reason
 FACTS_NAMED = 24  # facts of a reason
+ASKED_TOGETHER = 100  # questions of a batch; after so many, somebody must still wait for the rest
 
 
 def asked(
@@ -51,12 +52,25 @@ def asked(
     )
 
 
-def all_asked(cases: CaseBase, asking: models.Questions) -> models.Batch:
-    """The answers to several questions; those for tails are answered together."""
+def all_asked(cases: CaseBase, asking: models.Questions, show: Show = quiet) -> models.Batch:
+    """The answers to several questions.
+
+    show  is told of some questions before they are asked, and may end the rest by an error
+    """
+    answered: list[models.Answers] = []
+    count = len(asking.questions)
+    for first in range(0, count, ASKED_TOGETHER):
+        show("asking", first, count)
+        answered += _asked_together(cases, asking, asking.questions[first : first + ASKED_TOGETHER])
+    return models.Batch(answered=answered, sequence=cases.state.sequence)
+
+
+def _asked_together(
+    cases: CaseBase, asking: models.Questions, questions: list[models.Question]
+) -> Iterator[models.Answers]:
+    """The answers to some of the questions; those for tails are answered in parallel."""
     for_tails = [
-        (question.entity, question.relation)
-        for question in asking.questions
-        if question.wanted == "tail"
+        (question.entity, question.relation) for question in questions if question.wanted == "tail"
     ]
     tails = iter(
         cases.ask_many(
@@ -67,8 +81,7 @@ def all_asked(cases: CaseBase, asking: models.Questions) -> models.Batch:
             candidates=asking.candidates,
         )
     )
-    answered = []
-    for question in asking.questions:
+    for question in questions:
         if question.wanted == "tail":
             found = next(tails)
         else:
@@ -80,8 +93,7 @@ def all_asked(cases: CaseBase, asking: models.Questions) -> models.Batch:
                 of_type=asking.of_type,
                 candidates=asking.candidates,
             )
-        answered.append(answers(cases, found))
-    return models.Batch(answered=answered, sequence=cases.state.sequence)
+        yield answers(cases, found)
 
 
 def answers(cases: CaseBase, found: results.Answers) -> models.Answers:

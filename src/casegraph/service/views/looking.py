@@ -202,15 +202,32 @@ def suggestions(cases: CaseBase, held_back: tuple[Fact, ...], top: int) -> model
     the largest relations, the most prominent entity that shares relations with those that have it.
     """
     found = []
-    for fact in held_back[:top]:
+    for fact in _varied(cases, held_back)[:top]:
         question = models.Question(entity=fact.head, relation=fact.relation)
-        found.append(models.Suggestion(question=question, why="held back from the graph"))
+        found.append(models.Suggestion(question=question, why="a true fact that the graph lacks"))
     if not found:
         found = list(_lacking(cases, top))
     names = [name for one in found for name in (one.question.entity, one.question.relation)]
     return models.Suggestions(
         suggestions=found, sequence=cases.state.sequence, labels=labels_of(cases, names)
     )
+
+
+def _varied(cases: CaseBase, facts: tuple[Fact, ...]) -> list[Fact]:
+    """One fact of each relation, then another of each, and so on; prominent entities first."""
+    entities = cases.graph.entities
+    prominence = cases.graph.prominence()
+
+    def place(fact: Fact) -> int:
+        entity = entities.find(fact.head)
+        return len(entities) if entity is None else int(prominence[entity])
+
+    before = Counter[str]()  # facts of a relation
+    rounds = []
+    for fact in sorted(facts, key=place):
+        rounds.append((before[fact.relation], fact))
+        before[fact.relation] += 1
+    return [fact for _, fact in sorted(rounds, key=lambda one: one[0])]
 
 
 def _lacking(cases: CaseBase, top: int) -> Iterator[models.Suggestion]:

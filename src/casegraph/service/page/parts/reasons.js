@@ -200,8 +200,8 @@ export function overallDrawing(explanation, most = 3) {
 export function summaryOf(explanation) {
   const count = explanation.reasons.length;
   if (!count) return "Nothing speaks for it.";
-  const one = "One reason makes up the whole score.";
-  const several = `${count} reasons; their shares add up to the whole score.`;
+  const one = "One reason speaks for it.";
+  const several = `${count} reasons speak for it.`;
   return count === 1 ? one : several;
 }
 

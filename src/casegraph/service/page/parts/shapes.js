@@ -12,6 +12,7 @@ export const SMALL = 11.5; // of relations
 export const HEIGHT = 28; // of a node
 export const LETTERS = 26; // of a name, at most
 
+const SHORT = 440; // of a drawing: still readable when a telephone makes it fit
 const PADDING = 13; // of a node, at its left and right
 const pen = document.createElement("canvas").getContext("2d");
 
@@ -56,6 +57,7 @@ export function curve(x1, y1, x2, y2) {
 export function drawing(title, width, height, ...children) {
   const size = { width: Math.ceil(width), height: Math.ceil(height) };
   const viewBox = `0 0 ${size.width} ${size.height}`;
-  const attributes = { class: "drawing", viewBox, ...size, role: "group", "aria-label": title };
+  const look = width <= SHORT ? "drawing short" : "drawing";
+  const attributes = { class: look, viewBox, ...size, role: "group", "aria-label": title };
   return drawn("svg", attributes, ...children);
 }

@@ -29,8 +29,9 @@ export function askView() {
   let last = { key: "", found: null, before: null }; // the question, its answers, those before
   let open = { key: "", reasons: new Set() }; // the reasons of one answer that are open
 
-  async function show(parameters, signal) {
+  async function show(parameters, signal, place) {
     const { entity, relation, as_of: asOf } = parameters;
+    relations(asOf).catch(() => {}); // the sentence needs them, after the answers
     const about = await info(asOf);
     if (!about.facts && !entity) return fill(node, emptyGraph(about));
     if (!node.contains(columns.node)) fill(node, head.node, columns.node);
@@ -39,7 +40,7 @@ export function askView() {
     try {
       const found = learn(await get("ask", askedFor(parameters), signal));
       if (!found.answers.length) await get("entity", { entity, limit: 1, as_of: asOf }, signal);
-      await showFound(found, parameters, about, signal);
+      await showFound(found, parameters, about, signal, place);
     } catch (problem) {
       if (problem.name === "AbortError") throw problem;
       await showProblem(problem, parameters);
@@ -61,7 +62,7 @@ export function askView() {
     fill(head.below, await problemShown(problem, parameters));
   }
 
-  async function showFound(found, parameters, about, signal) {
+  async function showFound(found, parameters, about, signal, place) {
     const { question } = found;
     const { known, type, as_of: asOf } = parameters;
     const key = JSON.stringify({ ...question, known, type });
@@ -76,6 +77,7 @@ export function askView() {
     fill(head.below);
     columns.node.hidden = false;
     keepForm(columns.form, question, asOf);
+    place();
     await Promise.all([
       showWhy(state, signal),
       showImagined(columns.imagined, question, answer, parameters, signal),
