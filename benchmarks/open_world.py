@@ -35,7 +35,7 @@ SNAPSHOTS = "LKGE-ENTITY"
 # Below what the paper used, which trained on more than one processor.
 IN_STREAM = {
     "FB122": Training(dimension=64, epochs=60),
-    "WN18RR": Training(dimension=32, epochs=30, batch=1024),
+    "WN18RR": Training(dimension=32, epochs=30),
 }
 OFFLINE = {
     "UMLS": Training(dimension=64, epochs=100),

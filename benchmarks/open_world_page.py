@@ -67,7 +67,7 @@ def _read(path: Path) -> list[Record]:
 
 def write_page(kept: Kept, page: Path) -> None:
     """Draw the pictures and write the page."""
-    pictures.mrr_over_batches(kept.streams, page.with_name("open-world-mrr.svg"))
+    pictures.mrr_over_batches(kept.streams, page.with_name("open-world-mrr.svg"), kept.offline)
     pictures.work_over_batches(kept.streams, STREAMED, page.with_name("open-world-work.svg"))
     pictures.seconds_over_batches(kept.streams, STREAMED, page.with_name("open-world-seconds.svg"))
     parts = [PREFACE.format(machine=machine())]

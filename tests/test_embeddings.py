@@ -9,7 +9,12 @@ from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.experiments.arrivals import Plan
-from casegraph.experiments.embedding_scores import answer_scores
+from casegraph.experiments.embedding_scores import (
+    answer_vectors,
+    question_vectors,
+    scores_of_all,
+    scores_of_own,
+)
 from casegraph.experiments.embedding_stream import Variant, embedding_stream, offline
 from casegraph.experiments.embeddings import (
     MODELS,
@@ -107,7 +112,11 @@ def test_scores_of_many_questions_at_once_are_those_of_pykeen(model: str) -> Non
     questions = np.array([[0, 1], [1, 2], [4, 0], [5, 6]])
     candidates = torch.tensor([0, 3, 5, 6])
     with torch.no_grad():
-        found = answer_scores(torch, model, theirs, questions, candidates)
+        vectors = question_vectors(torch, model, theirs, questions)
+        answers = answer_vectors(torch, model, theirs, candidates)
+        found = scores_of_all(model, vectors, answers)
+        of_own = scores_of_own(model, vectors, answers)
+        assert of_own.tolist() == pytest.approx(found.diagonal().tolist(), abs=1e-5)
         for row, (direction, entity) in enumerate(questions.tolist()):
             relation = direction if model == "ConvE" else direction // 2
             facts = torch.tensor([[entity, relation, one] for one in candidates.tolist()])

@@ -22,7 +22,15 @@ import numpy as np
 
 from casegraph.answering.ranking import Ranks, distinct
 from casegraph.errors import CasegraphError
-from casegraph.experiments.embedding_scores import BY_DIRECTION, BY_DISTANCE, Theirs, answer_scores
+from casegraph.experiments.embedding_scores import (
+    BY_DIRECTION,
+    BY_DISTANCE,
+    Theirs,
+    answer_vectors,
+    question_vectors,
+    scores_of_all,
+    scores_of_own,
+)
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, run_bounds
 from casegraph.running import Show, quiet
 from casegraph.storage.disk import atomic_write
@@ -53,11 +61,11 @@ class Training:
     model: str = "RotatE"
     dimension: int = 64
     epochs: int = 60
-    batch: int = 512
-    negatives: int = 256
-    learning_rate: float = 0.005
+    batch: int = 1024
+    negatives: int = 128
+    learning_rate: float = 0.02
     every: int = 5
-    patience: int = 2
+    patience: int = 1
     valid: int = 500
     seed: int = 0
     threads: int = 1
@@ -126,7 +134,9 @@ class Embedding:
         if progress is not None and progress.exists():
             epoch = best.load(progress)
         questions = asked_for(lesson.facts)
-        optimizer = self._torch.optim.Adam(self.model.parameters(), lr=training.learning_rate)
+        optimizer = self._torch.optim.Adam(
+            self.model.parameters(), lr=training.learning_rate, fused=True
+        )
         if epoch == 0:
             best.look(self._valid_mrr(lesson))
         while epoch < training.epochs and best.since < training.patience:
@@ -227,16 +237,17 @@ class Embedding:
             self.model.post_parameter_update()
 
     def _loss_of(self, questions: Ids, wrong: Counts) -> Theirs:
-        """The loss of some questions with answers that they share as wrong ones."""
+        """The loss of some questions (direction, entity, target) that share wrong answers."""
+        name = self.training.model
+        vectors = question_vectors(self._torch, name, self.model, questions)
+        own = scores_of_own(name, vectors, self._answer_vectors(questions[:, 2]))
+        of_wrong = scores_of_all(name, vectors, self._answer_vectors(wrong))
+        return self.model.loss.process_slcwa_scores(own[:, None], of_wrong)
+
+    def _answer_vectors(self, entities: Counts | Ids) -> Theirs:
         torch = self._torch
-        number = len(questions)
-        candidates = np.concatenate([questions[:, 2], wrong])
-        found = answer_scores(
-            torch, self.training.model, self.model, questions, torch.from_numpy(candidates)
-        )
-        own = found[:, :number].diagonal()[:, None]
-        of_wrong = found[:, number:]
-        return self.model.loss.process_slcwa_scores(own, of_wrong)
+        chosen = torch.from_numpy(entities.astype(np.int64))
+        return answer_vectors(torch, self.training.model, self.model, chosen)
 
     def _valid_mrr(self, lesson: Lesson) -> float:
         """How well some facts of valid are answered, on both sides; 0 if there are none."""
@@ -251,10 +262,11 @@ class Embedding:
     def _scores(self, questions: Ids, entities: int) -> list[Floats]:
         """What the first entities score as answers of each question (direction, entity)."""
         torch = self._torch
+        name = self.training.model
         self.model.eval()
         with torch.no_grad():
-            everyone = torch.arange(entities)
-            found = answer_scores(torch, self.training.model, self.model, questions, everyone)
+            vectors = question_vectors(torch, name, self.model, questions)
+            found = scores_of_all(name, vectors, self._answer_vectors(np.arange(entities)))
         return list(found.numpy())
 
 

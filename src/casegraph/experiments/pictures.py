@@ -53,7 +53,10 @@ LOOKS = {
     "RotatE": Look("RotatE", "#c8553d", "-", "s"),
     "RotatE+": Look("RotatE+", "#e09f3e", "-", "^"),
     "RotatE-Freeze": Look("RotatE-Freeze", "#8d8d8d", "-", "v"),
+    "RotatE-0%": Look("RotatE, nothing again", "#e3a99c", "-", ""),
 }
+OFFLINE_BY_PAPER = Look("RotatE offline, by the paper", "#c8553d", "--", "")
+OFFLINE_HERE = Look("RotatE offline, trained here", "#c8553d", ":", "")
 PLAIN = Look("", "#444444")
 
 
@@ -81,10 +84,12 @@ REPLAYS = ("10%", "30%")
 INCHES_OF_LABEL = 4  # of a legend
 
 
-def mrr_over_batches(records: Sequence[Record], path: Path) -> None:
+def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Record] = ()) -> None:
     """Figure 3: MRR after each batch, on all test facts so far and on those that it brought.
 
     The rows differ in how many older facts the embeddings were trained on again.
+
+    offline  lines of embeddings that were trained on everything at once
     """
     pyplot = _pyplot()
     with pyplot.rc_context(STYLE):
@@ -94,6 +99,7 @@ def mrr_over_batches(records: Sequence[Record], path: Path) -> None:
         for row, replay in enumerate(REPLAYS):
             for column, panel in enumerate(PANELS):
                 _mrr_panel(axes[row][column], records, panel, replay)
+                _offline_lines(axes[row][column], panel, offline)
                 if row == 0:
                     facts = "all facts" if panel.group == "all" else "new facts"
                     axes[row][column].set_title(f"{panel.benchmark} {panel.split}, {facts}")
@@ -213,7 +219,7 @@ def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: st
     ]
     for system in sorted({record["system"] for record in of_benchmark}, key=_place):
         name = system.removesuffix(f"-{replay}")
-        if "%" in name or name not in LOOKS:
+        if name not in LOOKS:
             continue
         some = _of(of_benchmark, panel.benchmark, system)
         _line(axis, some, LOOKS[name], lambda one: mrr_of(one, panel.split, panel.group))
@@ -225,14 +231,26 @@ def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: st
                 LOOKS[oracle],
                 lambda one: mrr_of(one, panel.split, panel.group, "oracle"),
             )
-    axis.axhline(
-        panel.offline, color="#c8553d", linewidth=1, linestyle="--", label="RotatE offline (paper)"
-    )
+
+
+def _offline_lines(axis: Theirs, panel: Panel, offline: Sequence[Record]) -> None:
+    """What RotatE reaches if it sees everything at once."""
+    _level(axis, panel.offline, OFFLINE_BY_PAPER)
+    if panel.group == "all":
+        for record in _of(offline, panel.benchmark, "RotatE, offline"):
+            _level(axis, mrr_of(record, panel.split, panel.group), OFFLINE_HERE)
+
+
+def _level(axis: Theirs, value: float | None, look: Look) -> None:
+    if value is not None:
+        axis.axhline(
+            value, color=look.colour, linewidth=1, linestyle=look.line, label=look.label, zorder=1
+        )
 
 
 def _place(system: str) -> int:
     """Where a system stands in the legend."""
-    name = system.rpartition("-")[0] if system.endswith("%") else system
+    name = system.rpartition("-")[0] if system.endswith(REPLAYS) else system
     return list(LOOKS).index(name) if name in LOOKS else len(LOOKS)
 
 
