@@ -38,7 +38,7 @@ IN_STREAM = {
     "WN18RR": Training(dimension=32, epochs=30),
 }
 OFFLINE = {
-    "UMLS": Training(dimension=64, epochs=100),
+    "UMLS": Training(dimension=64, epochs=100, batch=256, every=10),
     "FB122": Training(dimension=64, epochs=60),
 }
 

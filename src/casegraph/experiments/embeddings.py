@@ -65,7 +65,7 @@ class Training:
     negatives: int = 128
     learning_rate: float = 0.02
     every: int = 5
-    patience: int = 1
+    patience: int = 2
     valid: int = 500
     seed: int = 0
     threads: int = 1
@@ -125,6 +125,9 @@ class Embedding:
     def train(self, lesson: Lesson, progress: Path | None = None, show: Show = quiet) -> Trained:
         """Train until facts of valid are no longer answered better.
 
+        The first look comes after some epochs, since newcomers should be trained at all: to take
+        them in disturbs what was learned before, so without them valid may be answered better.
+
         progress  a file to keep, after every look at valid, what is needed to go on from there
         """
         training = self.training
@@ -137,8 +140,6 @@ class Embedding:
         optimizer = self._torch.optim.Adam(
             self.model.parameters(), lr=training.learning_rate, fused=True
         )
-        if epoch == 0:
-            best.look(self._valid_mrr(lesson))
         while epoch < training.epochs and best.since < training.patience:
             for _ in range(training.every):
                 self._epoch(questions, lesson, optimizer)
