@@ -15,7 +15,7 @@ optimizer nothing is kept, so it warms up again then.
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,7 +89,11 @@ class Lesson(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What training took: epochs, seconds, and the MRR on the facts of valid that it ended with."""
+    """What training took, and came to.
+
+    seconds    of the processor
+    valid_mrr  the MRR on the facts of valid that it was stopped by
+    """
 
     epochs: int
     seconds: float
@@ -131,7 +135,7 @@ class Embedding:
         progress  a file to keep, after every look at valid, what is needed to go on from there
         """
         training = self.training
-        started = perf_counter()
+        started = process_time()
         best = _Best(self.model)
         epoch = 0
         if progress is not None and progress.exists():
@@ -149,7 +153,7 @@ class Embedding:
                 best.save(progress, epoch)
             show(f"training {training.model}", epoch, training.epochs)
         best.restore()
-        return Trained(epoch, perf_counter() - started, best.mrr)
+        return Trained(epoch, process_time() - started, best.mrr)
 
     def ranks(self, rows: Ids, known: Ids, entities: int) -> Ranks:
         """The rank of each target among the first entities, other known answers passed over.
