@@ -102,7 +102,7 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     everyone = np.arange(len(graph.entities), dtype=np.int32)
     ranks = graph.entities.ranks()
 
-    kernels.walks_from_each(graph.kernel, 1)  # gathers the edges, which both loops need
+    kernels.profiles(graph.kernel, everyone)  # gathers the edges, which both loops need
     found, hits, hits_cpu = timed(lambda: Counting(graph, cases.settings).cycles(everyone))
     statistics.restore_hits(found)
     edges, _, walking = timed(

@@ -7,6 +7,7 @@ Entities and relations are any values that can be compared.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
+from dataclasses import asdict
 from math import floor, log, log1p, sqrt
 from typing import Any, TypeAlias
 
@@ -16,6 +17,7 @@ Facts: TypeAlias = set[Fact]
 PathType: TypeAlias = tuple[Any, ...]  # relations
 Walk: TypeAlias = tuple[Any, ...]  # entities
 Cluster: TypeAlias = Iterable[Any]  # of entities
+Chosen: TypeAlias = Any  # casegraph's settings, or what has the same names
 LEAST_WORTH = 0.002  # evidence from likeness that is worth less is not used
 
 
@@ -189,12 +191,20 @@ def cut(
     return result
 
 
-def discounted_noisy_or(pieces: Iterable[float], discount: float, best: int) -> float:
-    """What several pieces of evidence are worth together:
+def discounted_noisy_or(strengths: Iterable[float], discount: float, best: int) -> float:
+    """How strong several pieces of evidence are together:
     the best in full, each further one discounted once more.
     """
-    top = sorted(pieces, reverse=True)[:best]
-    return -sum(discount**place * log1p(-piece) for place, piece in enumerate(top))
+    top = sorted(strengths, reverse=True)[:best]
+    return sum(discount**place * strength for place, strength in enumerate(top))
+
+
+def strength(kind: str, worth: float, decisive: float) -> float:
+    """How strong a piece of evidence is, for a noisy-or; a decisive path type is stronger still."""
+    plain = -log1p(-worth)
+    if kind != "path" or worth <= decisive:
+        return plain
+    return plain + 20 * (plain + log1p(-decisive))
 
 
 def shared_fact(
@@ -484,7 +494,7 @@ def default_weights(
         weights[path_type] = {False: in_both, True: in_both}
         if slots:
             for slot, (own_reached, own_right) in counts.items():
-                weights[path_type][slot] = (own_right + 20 * in_both) / (own_reached + 20 + doubt)
+                weights[path_type][slot] = (own_right + 40 * in_both) / (own_reached + 40 + doubt)
     return weights
 
 
@@ -551,7 +561,7 @@ def votes_of_neighbours(
         total += vote
         for answer in answers(seen, other, relation):
             votes[answer] = votes.get(answer, 0.0) + vote
-    return {answer: 0.9 * vote / (total + 1) for answer, vote in votes.items()}
+    return {answer: 0.9 * vote / (total + 3) for answer, vote in votes.items()}
 
 
 def facts_of_answers(
@@ -610,20 +620,22 @@ def nearness_to_answers(
 
 def combined(
     pieces: dict[str, list[float]],
-    weights: dict[str, float],
-    discount: float,
-    across: float,
-    best: int,
+    settings: Chosen,
 ) -> float:
     """The score of one candidate, from its pieces of each kind.
 
     Within a kind the best pieces count, each next discounted once more; so do the kinds.
     """
-    strengths = [
-        weights[kind] * discounted_noisy_or(said, discount, best) for kind, said in pieces.items()
-    ]
+    weights = asdict(settings.kinds)
+    strengths = []
+    for kind, said in pieces.items():
+        is_of_answers = kind == "answers_fact"
+        discount = settings.answers_discount if is_of_answers else settings.discount
+        each = [strength(kind, worth, settings.decisive) for worth in said]
+        strengths.append(weights[kind] * discounted_noisy_or(each, discount, settings.best))
     ranked = sorted(strengths, reverse=True)
-    return sum(across**place * strength for place, strength in enumerate(ranked))
+    score: float = sum(settings.across**place * found for place, found in enumerate(ranked))
+    return score
 
 
 def paper_weights(

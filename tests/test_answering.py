@@ -1,5 +1,4 @@
 from collections import Counter
-from dataclasses import asdict
 from random import Random
 from typing import Any
 
@@ -38,6 +37,9 @@ DEFAULTS: list[dict[str, Any]] = [
     {"max_length": 2},
     {"habit": 1.0},
     {"across": 0.1},
+    {"answers_discount": 0.0},
+    {"decisive": 0.1},
+    {"decisive": 1.0},
     {"across": 1.0, "discount": 0.5},
     {"slots": False},
     {"kinds": KindWeights(path=0.5, shared_fact=2, answers_fact=3)},
@@ -118,12 +120,7 @@ def default_scores(
             is_taken = oracle.has_other_asker(seen, entity, relation, end)
             said = pieces.setdefault(end, {}).setdefault("path", [])
             said.append(weights[path_type][is_taken])
-    scores = {
-        answer: oracle.combined(
-            said, asdict(settings.kinds), settings.discount, settings.across, settings.best
-        )
-        for answer, said in pieces.items()
-    }
+    scores = {answer: oracle.combined(said, settings) for answer, said in pieces.items()}
     return {answer: score for answer, score in scores.items() if score > 0}
 
 

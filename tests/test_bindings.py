@@ -92,7 +92,11 @@ BINDINGS = {
         {"graph": GRAPH.kernel, "entities": EVERYONE},
         any_length=frozenset({"entities"}),
     ),
-    "walks_from_each": Binding(kernels.walks_from_each, {"graph": GRAPH.kernel, "steps": 3}),
+    "walks_one_step_longer": Binding(
+        kernels.walks_one_step_longer,
+        {"graph": GRAPH.kernel, "walks": np.zeros(ENTITIES, dtype=np.int64)},
+        any_larger=frozenset({"walks"}),
+    ),
     "closed_paths": Binding(
         kernels.closed_paths,
         {
@@ -234,10 +238,6 @@ BINDINGS = {
     ),
     "evidence": Binding(
         kernels.evidence,
-        {**QUERY, "entities": ids([0]), "lists": ids([0]), "hidden": ids([-1]), "answer": 1},
-    ),
-    "evidence_of_each": Binding(
-        kernels.evidence_of_each,
         {
             **QUERY,
             "entities": ids([0]),
@@ -424,6 +424,8 @@ def test_a_number_that_is_no_path_type_of_the_graph_is_refused(number: int) -> N
         ("habit", -0.1),
         ("habit", float("nan")),
         ("discount", 1.1),
+        ("answers_discount", 1.1),
+        ("decisive", -0.1),
     ],
 )
 def test_options_out_of_their_range_are_refused(name: str, value: float) -> None:
@@ -495,12 +497,12 @@ def test_evidence_of_several_answers_is_that_of_each(entity: int, changes: dict[
     answers = ids([*range(ENTITIES), 1, 0])  # an answer may be asked for twice
     for unknown in (-1, 1):
         asked = query, ids([entity]), ids([0]), ids([unknown]), kernels.Workspaces()
-        offsets, columns = kernels.evidence_of_each(*asked, answers)
+        offsets, columns = kernels.evidence(*asked, answers)
         assert offsets[0] == 0
         assert offsets[-1] == len(columns[0])
         assert len(offsets) == len(answers) + 1
         for place, answer in enumerate(answers.tolist()):
-            alone: tuple[Any, ...] = kernels.evidence(*asked, answer)
+            alone: tuple[Any, ...] = kernels.evidence(*asked, ids([answer]))[1]
             pieces = slice(offsets[place], offsets[place + 1])
             every_column: tuple[Any, ...] = columns
             together = [column[pieces] for column in every_column]

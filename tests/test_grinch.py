@@ -31,7 +31,7 @@ from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE, Clusters
 from casegraph.similarity.clusters.grinch import update
 from casegraph.similarity.clusters.hac import grow
-from casegraph.similarity.clusters.tree import in_order, read, written
+from casegraph.similarity.clusters.tree import by_relation_names, tree_as_array, tree_from_array
 from casegraph.similarity.profiles import NONE, Profiles
 
 GRINCH = Settings(clustering="grinch", threshold=0.5)
@@ -279,8 +279,8 @@ def test_a_tree_that_was_written_down_is_read_as_it_was(history: list[Step]) -> 
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
-        shape = written(tree_of(clusters), profiles)
-        again = Clusters.cut(read(shape, profiles), profiles, GRINCH)
+        shape = tree_as_array(tree_of(clusters), profiles)
+        again = Clusters.cut(tree_from_array(shape, profiles), profiles, GRINCH)
         assert again.tree is not None
         assert again.tree.shape().tolist() == tree_of(clusters).shape().tolist()
         assert again.entities.tolist() == clusters.entities.tolist()
@@ -296,7 +296,7 @@ def test_every_node_is_that_of_the_algorithm_by_the_book() -> None:
         graph = Graph.of(added)
         by_the_book = oracle.Grinch(oracle.both_ways(added))
         profiles = profiles_of(graph)
-        for profile in in_order(graph, profiles, profiles.living()):
+        for profile in by_relation_names(graph, profiles, profiles.living()):
             by_the_book.insert(members(graph, profiles, [profile]))
         tree = tree_of(Clusters.of(graph, profiles, GRINCH))
         found = {members(graph, profiles, leaves(tree, place)) for place in nodes_of(tree)}

@@ -137,10 +137,9 @@ LONG = {
         "kernels.standings(query, entity, list_, unknown, workspaces, "
         "np.array([0, size]), everyone, np.array([0, 0]), ids(), 2)",
     ),
-    "evidence": ((3, 5, 100), "kernels.evidence(query, entity, list_, unknown, workspaces, 1)"),
-    "evidence_of_each": (
+    "evidence": (
         (3, 5, 100),
-        "kernels.evidence_of_each(query, entity, list_, unknown, workspaces, everyone[1:9])",
+        "kernels.evidence(query, entity, list_, unknown, workspaces, everyone[1:9])",
     ),
 }
 

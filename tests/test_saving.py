@@ -282,7 +282,7 @@ def test_a_file_that_was_tampered_with_is_refused(kind: str, file: Path) -> None
 TREES: dict[str, tuple[Callable[[Arrays], object], str]] = {
     "no tree": (lambda arrays: arrays.pop("clusters"), "clusters"),
     "an entity that is not there": (put("clusters", 0, 99), "has other leaves than the facts"),
-    "a number below -1": (put("clusters", 0, -2), "is not a row of entities"),
+    "a number below -1": (put("clusters", 0, -2), "is not a list of entities"),
     "a leaf twice": (
         lambda arrays: arrays["clusters"].put(0, arrays["clusters"][1]),
         "has other leaves",
@@ -295,7 +295,7 @@ TREES: dict[str, tuple[Callable[[Arrays], object], str]] = {
     "nothing": (lambda arrays: arrays.update(clusters=arrays["clusters"][:0]), "has other leaves"),
     "other numbers": (
         lambda arrays: arrays.update(clusters=arrays["clusters"] * 1.0),
-        "is not a row of entities",
+        "is not a list of entities",
     ),
 }
 

@@ -126,15 +126,15 @@ def test_an_explanation_has_sentences_paths_precedents_failures_and_facts(
 
 def test_what_if_shows_ranks_before_and_after_and_writes_nothing(served: Live) -> None:
     before = served.get("/v1/info")["sequence"]
-    question = {"entity": "John von Neumann", "relation": "died in"}
-    works_at = ["John von Neumann", "works at", "Institute for Advanced Study"]
-    body = {"question": question, "retract": [works_at], "known": "exclude"}
+    question = {"entity": "Lise Meitner", "relation": "citizen of"}
+    died_in = ["Lise Meitner", "died in", "Cambridge"]
+    body = {"question": question, "retract": [died_in], "known": "exclude"}
     found = served.post("/v1/what-if", body)
-    assert found["before"]["answers"][0]["entity"] == "Princeton"
-    assert found["after"]["answers"][0]["entity"] == "Berlin"
+    assert found["before"]["answers"][0]["entity"] == "United Kingdom"
+    assert found["after"]["answers"][0]["entity"] == "Germany"
     moved = {one["entity"]: one for one in found["moves"]}
-    assert (moved["Berlin"]["before"], moved["Berlin"]["after"]) == (2, 1)
-    assert moved["Princeton"]["before"] == 1
+    assert (moved["Germany"]["before"], moved["Germany"]["after"]) == (2, 1)
+    assert moved["United Kingdom"]["before"] == 1
     assert served.get("/v1/info")["sequence"] == before
     alone = {"question": QUESTION, "retract": ["Albert Einstein"]}
     assert served.post("/v1/what-if", alone)["after"]["answers"] == []

@@ -34,6 +34,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"fallback": None}, "fallback is None; expected True or False"),
     ({"weight": ["right"]}, "weight is ['right']; expected one of right, prior, frequency"),
     ({"discount": 1.1}, "discount is 1.1; expected from 0 to 1"),
+    ({"answers_discount": -1}, "answers_discount is -1; expected from 0 to 1"),
+    ({"decisive": 2}, "decisive is 2; expected from 0 to 1"),
     ({"best": 9}, "best is 9; expected from 1 to 8"),
     ({"habit": -0.1}, "habit is -0.1; expected from 0 to 1"),
     ({"threshold": 1.5}, "threshold is 1.5; expected from -1 to 1"),
@@ -82,7 +84,8 @@ def test_a_count_is_a_whole_number_that_64_bits_hold() -> None:
 
 def test_the_defaults_are_those_that_were_chosen_over_all_graphs() -> None:
     settings = Settings()
-    assert (settings.discount, settings.across, settings.best) == (0.05, 0.7, 5)
+    assert (settings.discount, settings.answers_discount) == (0.05, 0.7)
+    assert (settings.across, settings.decisive, settings.best) == (0.8, 0.77, 5)
     assert settings.kinds.as_tuple() == (1, 0.5, 5, 1.4, 0.7, 1)
 
 

@@ -24,7 +24,7 @@ from casegraph.graph.graph import Graph
 from casegraph.settings import Clustering, Settings, Weight
 from casegraph.similarity.clusters.assignment import EVERYONE, Clusters
 from casegraph.statistics.counts import TOO_MANY
-from casegraph.statistics.path_types import are_path_types, packed, unpacked
+from casegraph.statistics.path_types import are_path_types, ends_of, packed, unpacked
 from casegraph.statistics.statistics import PathStatistics
 
 REACH = ("reached", "right", "reached_open", "right_open")
@@ -347,3 +347,25 @@ def test_numbers_are_path_types_if_every_step_of_each_is_a_relation(
         0 <= relation < directions for number in numbers for relation in unpacked(number, n) or [-1]
     )
     assert are_path_types(np.array(numbers, dtype=np.int64), directions, n) == expected
+
+
+@example_settings(max_examples=60)
+@given(fact_lists(least=1, most=12), st.data())
+def test_the_ends_of_paths_and_of_walks_are_found_or_too_many(
+    added: list[Fact], data: st.DataObject
+) -> None:
+    graph = Graph.of(added)
+    steps = st.lists(st.integers(0, graph.directions - 1), min_size=1, max_size=3)
+    path_type = tuple(data.draw(steps))
+    facts = oracle.both_ways(added)
+    in_oracle = tuple(relation_in_oracle(graph, direction) for direction in path_type)
+    for entity, name in enumerate(graph.entities.names):
+        paths = ends_of(graph, entity, path_type, loop_free=True, budget=1_000)
+        walks = ends_of(graph, entity, path_type, loop_free=False, budget=1_000)
+        assert paths is not None
+        assert walks is not None
+        assert {graph.entities[end] for end in paths} == oracle.ends(facts, name, in_oracle)
+        expected = {walk[-1] for walk in oracle.walks(facts, name, in_oracle)}
+        assert {graph.entities[end] for end in walks} == expected
+        if len(graph.answers(entity, path_type[0])):
+            assert ends_of(graph, entity, path_type, loop_free=False, budget=0) is None

@@ -2,7 +2,6 @@
 and no answer depends on that.
 """
 
-from dataclasses import asdict
 from random import Random
 from typing import Any
 
@@ -21,6 +20,9 @@ VARIANTS: list[dict[str, Any]] = [
     {},
     {"discount": 0.0},
     {"discount": 1.0},
+    {"answers_discount": 0.0},
+    {"decisive": 0.1},
+    {"decisive": 1.0},
     {"best": 1},
     {"habit": 1.0},
     {"habit": 0.0},
@@ -130,13 +132,13 @@ def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version(
     facts = [(name, "people", f"p{number}") for number in range(300) for name in sets[number % 3]]
     facts.remove(("actor", "people", "p0"))
     kinds = KindWeights(answers_fact=0, near_answers=0, neighbours=0)
-    cases = CaseBase(Settings(max_length=1, kinds=kinds))
+    settings = Settings(max_length=1, kinds=kinds)
+    cases = CaseBase(settings)
     cases.update(add=facts)
     pieces = oracle.precedents(
         oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False, likeness=False
     )
-    weights = asdict(kinds)
-    expected = {name: oracle.combined(said, weights, 0.05, 0.7, 5) for name, said in pieces.items()}
+    expected = {name: oracle.combined(said, settings) for name, said in pieces.items()}
     found = {answer.entity: answer.score for answer in cases.ask("actor", "people", top=-1)}
     assert found == pytest.approx(expected, rel=1e-12)
     assert len(found) == 300

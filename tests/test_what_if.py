@@ -175,12 +175,12 @@ def test_the_answer_that_was_shown_changes_with_the_facts_that_are_named(cases: 
 
 
 def test_ask_goes_with_and_without_facts() -> None:
-    question = ["ask", "world", "John von Neumann", "died in", "--known", "exclude", "--top", "1"]
-    works_at = ["John von Neumann", "works at", "Institute for Advanced Study"]
-    without = ["--without", *works_at]
-    assert records(*question)[0]["entity"] == "Princeton"
-    assert records(*question, *without)[0]["entity"] == "Berlin"
-    assert records(*question, *without, "--with", *works_at)[0]["entity"] == "Princeton"
+    question = ["ask", "world", "Lise Meitner", "citizen of", "--known", "exclude", "--top", "1"]
+    died_in = ["Lise Meitner", "died in", "Cambridge"]
+    without = ["--without", *died_in]
+    assert records(*question)[0]["entity"] == "United Kingdom"
+    assert records(*question, *without)[0]["entity"] == "Germany"
+    assert records(*question, *without, "--with", *died_in)[0]["entity"] == "United Kingdom"
     never = ["--without", "Albert Einstein", "born in", "Bonn"]
     assert_refused(run(*question, *never), "(Albert Einstein, born in, Bonn) is no fact here")
 

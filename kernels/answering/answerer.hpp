@@ -291,8 +291,8 @@ class Answerer {
     return place;
   }
 
-  void add(std::size_t place, const Evidence& evidence, const Piece& piece) {
-    candidates_.add(place, evidence.kind, piece);
+  void add(std::size_t place, const Evidence& evidence) {
+    candidates_.add(place, evidence.kind, evidence.piece);
     if (record_ != nullptr) record_->add(candidates_[place].entity, evidence);
   }
 
@@ -307,8 +307,7 @@ class Answerer {
     }
     candidates_.add(place, Kind::path, piece);
     if (record_ != nullptr)
-      record_->add(end,
-                   {Kind::path, -1, -1, found_by, candidates_[place].is_taken, 0, piece.worth});
+      record_->add(end, {Kind::path, -1, -1, found_by, candidates_[place].is_taken, 0, piece});
     if (candidates_.is_final(place, query_.strengths[walk.at])) candidates_.mark_final(end);
   }
 
@@ -440,16 +439,15 @@ class Answerer {
   void ask_sharers(int largest_class) {
     const bool one_by_one = record_ != nullptr || options_.sum;
     const auto best = static_cast<std::size_t>(options_.best);
-    const auto use = [&](const Evidence& evidence, const Piece& piece, Id answer,
-                         std::size_t times) {
+    const auto use = [&](const Evidence& evidence, Id answer, std::size_t times) {
       steps.take();
       if (!may_answer(answer)) return;
       const std::size_t place = candidate(answer);
       if (options_.sum) {
-        waiting_.push_back({place, evidence, piece});
+        waiting_.push_back({place, evidence});
         return;
       }
-      for (std::size_t time = std::min(times, best); time > 0; --time) add(place, evidence, piece);
+      for (std::size_t time = std::min(times, best); time > 0; --time) add(place, evidence);
     };
     waiting_.clear();
     followed += shared_.each(largest_class, entity_, own_, one_by_one, use);
@@ -460,10 +458,10 @@ class Answerer {
   // Adding the largest first makes the sum depend on the numbers alone.
   void add_waiting() {
     const auto is_worth_more = [](const Waiting& a, const Waiting& b) {
-      return a.piece.worth > b.piece.worth;
+      return a.evidence.piece.worth > b.evidence.piece.worth;
     };
     std::stable_sort(waiting_.begin(), waiting_.end(), is_worth_more);
-    for (const Waiting& one : waiting_) add(one.place, one.evidence, one.piece);
+    for (const Waiting& one : waiting_) add(one.place, one.evidence);
   }
 
   // Add what the entities answer that share most with the query entity.
@@ -474,7 +472,7 @@ class Answerer {
     shared_.each_fact([&](Ids sharers) { neighbours_.add_fact(sharers); });
     neighbours_.each_answer([&](Id answer, double worth, Count count, Count of) {
       if (!may_answer(answer)) return;
-      add(candidate(answer), {Kind::neighbours, -1, -1, -1, count, of, worth}, Piece(worth));
+      add(candidate(answer), {Kind::neighbours, -1, -1, -1, count, of, Piece(worth)});
     });
   }
 
@@ -487,19 +485,18 @@ class Answerer {
     const auto use_fact = [&](Id relation, Id tail, Id answer, const Piece& piece, Count count,
                               Count of) {
       if (!may_answer(answer)) return;
-      const Evidence evidence{Kind::answers_fact, relation, tail, -1, count, of, piece.worth};
+      const Evidence evidence{Kind::answers_fact, relation, tail, -1, count, of, piece};
       if (options_.sum)
-        waiting_.push_back({candidate(answer), evidence, piece});
+        waiting_.push_back({candidate(answer), evidence});
       else
-        add(candidate(answer), evidence, piece);
+        add(candidate(answer), evidence);
     };
     waiting_.clear();
     if (uses_facts) known_.each_fact(use_fact);
     add_waiting();
     const auto use_nearness = [&](Id answer, double worth) {
       if (!may_answer(answer)) return;
-      add(candidate(answer), {Kind::near_answers, -1, -1, -1, 0, known_.size(), worth},
-          Piece(worth));
+      add(candidate(answer), {Kind::near_answers, -1, -1, -1, 0, known_.size(), Piece(worth)});
     };
     if (uses_nearness) known_.each_near(use_nearness);
   }
@@ -524,7 +521,7 @@ class Answerer {
     const Count count = candidates_[place].given - is_own(answer);
     if (count <= 0) return;
     const Piece piece(habit_.worth(count, others()));
-    add(place, {Kind::habit, -1, -1, -1, count, others(), piece.worth}, piece);
+    add(place, {Kind::habit, -1, -1, -1, count, others(), piece});
   }
 
   const RelationQuery& query_;
@@ -551,7 +548,6 @@ class Answerer {
   struct Waiting {
     std::size_t place;
     Evidence evidence;
-    Piece piece;
   };
   std::vector<Waiting> waiting_;
 };

@@ -25,7 +25,9 @@ struct QueryOptions {
   double habit = 0.1;       // the weight of what all entities answer
   bool sum = false;         // add the evidence up, or combine it as a discounted noisy-or
   double discount = 0.05;   // the weight of each next best piece of one kind
-  double across = 0.7;      // the weight of each next best kind
+  double answers_discount = 0.7;  // the same for facts of answers, which repeat each other less
+  double across = 0.8;            // the weight of each next best kind
+  double decisive = 0.77;         // a path type right in more cases than this decides; 1: none does
   ByKind weights{1, 0.5, 5, 1.4, 0.7, 1};
   int best = 5;               // how many pieces of a kind count
   Count nearest = 20;         // how many neighbours answer
@@ -89,7 +91,7 @@ struct Evidence {
   Id relation, tail;    // the shared fact, or -1
   std::int32_t walked;  // the path type, as a place in the list, or -1
   Count count, of;      // how many of how many others gave the answer
-  double value;         // what it is worth, before combination
+  Piece piece;          // what it is worth, before combination
 };
 
 // The evidence of several answers: pieces[offsets[i] .. offsets[i + 1]) for the i-th.

@@ -121,7 +121,7 @@ class Candidates {
     double lower = 0;
     double upper = 0;
     double weight = options_->weights[Kind::path];
-    for (std::size_t at = 0; at < best_; ++at, weight *= options_->discount) {
+    for (std::size_t at = 0; at < best_; ++at, weight *= discount_within(Kind::path)) {
       lower += weight * pieces[at];
       upper += weight * std::max(pieces[at], next);
     }
@@ -135,10 +135,11 @@ class Candidates {
   }
 
  private:
-  // How many pieces of a kind count. Of three kinds there is never more than one.
-  std::size_t room(std::size_t kind) const {
-    const bool has_several = kind <= Kind::answers_fact;
-    return has_several ? best_ : 1;
+  // How many pieces of a kind count.
+  std::size_t room(std::size_t kind) const { return Kind::has_several[kind] ? best_ : 1; }
+
+  double discount_within(std::size_t kind) const {
+    return kind == Kind::answers_fact ? options_->answers_discount : options_->discount;
   }
 
   double* pieces_of(std::size_t place, std::size_t kind) {
@@ -155,7 +156,7 @@ class Candidates {
       double weight = 1;
       for (std::size_t at = 0; at < room(kind) && pieces[at] > 0; ++at) {
         strength[kind] += weight * pieces[at];
-        weight *= options_->discount;
+        weight *= discount_within(kind);
       }
       strength[kind] *= options_->weights[kind];
     }
@@ -172,7 +173,7 @@ class Candidates {
       const double* const pieces = pieces_of(place, kind);
       for (std::size_t at = 0; at < room(kind) && pieces[at] > 0; ++at) {
         score += weight * pieces[at];
-        weight *= options_->discount;
+        weight *= discount_within(kind);
       }
       weight_of_kind *= options_->across;
     }
@@ -224,7 +225,7 @@ class Candidates {
   double filled(double strength) const {
     double total = 0;
     double weight = 1;
-    for (std::size_t at = 0; at < best_; ++at, weight *= options_->discount)
+    for (std::size_t at = 0; at < best_; ++at, weight *= discount_within(Kind::path))
       total += weight * strength;
     return total;
   }

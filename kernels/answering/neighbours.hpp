@@ -83,13 +83,15 @@ class Neighbours {
       double votes = 0;
       for (; end < votes_.size() && votes_[end].answer == votes_[begin].answer; ++end)
         votes += votes_[end].vote;
-      const double worth = most_worth * votes / (all_votes + 1);
+      const double worth = most_worth * votes / (all_votes + doubtful_votes);
       use(votes_[begin].answer, worth, static_cast<Count>(end - begin), std::ssize(found_));
     }
   }
 
  private:
   static constexpr double most_worth = 0.9;  // even if all neighbours agree
+  static constexpr double doubtful_votes =
+      3;  // for no answer: what few neighbours say is worth less
 
   struct Vote {
     Id answer;

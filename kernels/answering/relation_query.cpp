@@ -13,7 +13,8 @@ RelationQuery::RelationQuery(const Graph& graph_, Id relation_, const WalkLists&
       habit(graph, relation, options, rank, progress),
       may_stop_early(options.loop_free && !options.sum) {
   for (std::size_t at = 0; at < lists.walked.size(); ++at) {
-    pieces.push_back({Piece(lists.weights[at]), Piece(lists.taken_weights[at])});
+    pieces.push_back({piece_of_path(lists.weights[at], options.decisive),
+                      piece_of_path(lists.taken_weights[at], options.decisive)});
     strengths.push_back(std::max(pieces[at][0].strength, pieces[at][1].strength));
   }
   if (may_stop_early) find_costs(progress);

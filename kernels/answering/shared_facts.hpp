@@ -70,14 +70,13 @@ class SharedFacts {
     return largest - 1;
   }
 
-  // Call `use(piece of evidence, its worth, answer, times)` for what at least `support` others say,
+  // Call `use(piece of evidence, answer, times)` for what at least `support` others say,
   // for the facts up to a class. A fact says nothing for the answer that is this fact itself.
   // Returns the edges looked at.
   //
-  // own       the known answers of the query entity, which is not asked itself
-  // one_by_one  report each fact by itself; else facts with the same sharers, which say the same,
-  // are
-  //             one piece of evidence several times
+  // own         the known answers of the query entity, which is not asked itself
+  // one_by_one  report each fact alone; otherwise facts with the same sharers, which say the same,
+  //             are one piece of evidence, reported with how often it occurs
   template <class Use>
   Count each(int largest_class, Id entity, Ids own, bool one_by_one, const Use& use) {
     choose(largest_class);
@@ -146,23 +145,22 @@ class SharedFacts {
   Count report(std::span<const Fact> facts, const Sharing& sharing, Ids own, const Use& use) {
     const Count others = sharing.others - !own.empty();
     const Fact& first = facts.front();
-    Evidence piece{Kind::shared_fact, first.relation, first.tail, -1, 0, others, 0};
+    Evidence evidence{Kind::shared_fact, first.relation, first.tail, -1, 0, others, Piece()};
     for (const auto& [given, answer] : sharing.given) {
       const Count count = given - std::binary_search(own.begin(), own.end(), answer);
       if (count < query_.options.support) continue;
       const std::size_t times = facts.size() - is_among(facts, answer);
       if (times == 0) continue;
-      const Piece& worth = worth_of(count, others);
-      piece.count = count;
-      piece.value = worth.worth;
-      use(piece, worth, answer, times);
+      evidence.count = count;
+      evidence.piece = piece_of(count, others);
+      use(evidence, answer, times);
     }
     const Count edges = sharing.edges - static_cast<Count>(own.size());
     return static_cast<Count>(facts.size()) * edges;
   }
 
   // Remembers the worth of all small numbers, since a logarithm takes longer than a lookup.
-  const Piece& worth_of(Count count, Count others) {
+  const Piece& piece_of(Count count, Count others) {
     const auto worth = [&] {
       const double all = static_cast<double>(others) + query_.options.doubt;
       return Piece(static_cast<double>(count) / all);

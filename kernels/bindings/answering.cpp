@@ -85,39 +85,32 @@ nb::tuple nearest_entities_(const OwnedRelationQuery& with, Id entity, Id hidden
                         column<double>(found, &Neighbour::similarity));
 }
 
-EvidenceOfEach gathered(const OwnedRelationQuery& with, const In<Id>& entities, const In<Id>& lists,
-                        const In<Id>& hidden, Workspaces& workspaces, Ids answers) {
-  return run(nullptr, [&](Progress& running) {
-    const Queries queries = queries_of(with, entities, lists, hidden);
-    checks::lengths("entities", queries.entities.size(), "one query", 1);
-    checks::entities("answers", answers, with.query.graph);
-    return evidence_of_each(with.query, queries, workspaces, answers, running);
-  });
-}
-
 nb::tuple columns_of(const std::vector<Evidence>& pieces) {
+  std::vector<Piece> worths;
+  for (const Evidence& evidence : pieces) worths.push_back(evidence.piece);
   return nb::make_tuple(
       column<Id>(pieces, &Evidence::kind), column<Id>(pieces, &Evidence::relation),
       column<Id>(pieces, &Evidence::tail), column<Id>(pieces, &Evidence::walked),
       column<Count>(pieces, &Evidence::count), column<Count>(pieces, &Evidence::of),
-      column<double>(pieces, &Evidence::value));
+      column<double>(worths, &Piece::worth), column<double>(worths, &Piece::strength));
 }
 
 nb::tuple evidence_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists, In<Id> hidden,
-                    Workspaces& workspaces, Id answer) {
-  checks::entity("answer", answer, with.query.graph);
-  return columns_of(gathered(with, entities, lists, hidden, workspaces, {&answer, 1}).pieces);
-}
-
-nb::tuple evidence_of_each_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists,
-                            In<Id> hidden, Workspaces& workspaces, In<Id> answers) {
-  EvidenceOfEach found = gathered(with, entities, lists, hidden, workspaces, span(answers));
+                    Workspaces& workspaces, In<Id> answers) {
+  EvidenceOfEach found = run(nullptr, [&](Progress& running) {
+    const Queries queries = queries_of(with, entities, lists, hidden);
+    checks::lengths("entities", queries.entities.size(), "one query", 1);
+    checks::entities("answers", span(answers), with.query.graph);
+    return evidence_of_each(with.query, queries, workspaces, span(answers), running);
+  });
   return nb::make_tuple(array(std::move(found.offsets)), columns_of(found.pieces));
 }
 
 }  // namespace
 
 void bind_answering(nb::module_& m) {
+  m.attr("DECISIVE_FACTOR") = decisive_factor;
+
   nb::class_<QueryOptions>(m, "QueryOptions", "How evidence is gathered and combined.")
       .def(nb::init<>())
       .def_rw("max_length", &QueryOptions::max_length)
@@ -130,7 +123,9 @@ void bind_answering(nb::module_& m) {
       .def_rw("habit", &QueryOptions::habit)
       .def_rw("sum", &QueryOptions::sum)
       .def_rw("discount", &QueryOptions::discount)
+      .def_rw("answers_discount", &QueryOptions::answers_discount)
       .def_rw("across", &QueryOptions::across)
+      .def_rw("decisive", &QueryOptions::decisive)
       .def_rw("weights", &QueryOptions::weights)
       .def_rw("best", &QueryOptions::best)
       .def_rw("nearest", &QueryOptions::nearest)
@@ -158,9 +153,7 @@ void bind_answering(nb::module_& m) {
         "The entities that share most with the query entity and have the relation: entities and "
         "similarities, most similar first.");
   m.def("evidence", &evidence_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
-        "answer"_a, "All evidence for one answer of one query, as columns.");
-  m.def("evidence_of_each", &evidence_of_each_, "query"_a, "entities"_a, "lists"_a, "hidden"_a,
-        "workspaces"_a, "answers"_a,
+        "answers"_a,
         "All evidence for some answers of one query, gathered in one pass: offsets by answer, and "
         "columns.");
 }

@@ -19,6 +19,9 @@ inline void options(const QueryOptions& options, const Graph& graph) {
   require(std::isfinite(options.doubt) && options.doubt > 0, "doubt is not above 0");
   require(options.habit >= 0 && options.habit <= 1, "habit is not from 0 to 1");
   require(options.discount >= 0 && options.discount <= 1, "discount is not from 0 to 1");
+  require(options.answers_discount >= 0 && options.answers_discount <= 1,
+          "answers_discount is not from 0 to 1");
+  require(options.decisive >= 0 && options.decisive <= 1, "decisive is not from 0 to 1");
   require(options.across >= 0 && options.across <= 1, "across is not from 0 to 1");
   for (double weight : options.weights)
     require(std::isfinite(weight) && weight >= 0, "the weight of a kind is not from 0");

@@ -44,10 +44,12 @@ nb::tuple profiles_(const Graph& graph, In<Id> entities) {
   return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.relations)));
 }
 
-Out<Count> walks_from_each_(const Graph& graph, int steps) {
-  checks::in_range("steps", steps, 0, checks::longest_path);
-  return array(
-      run(nullptr, [&](Progress& progress) { return walks_from_each(graph, steps, progress); }));
+Out<Count> walks_one_step_longer_(const Graph& graph, In<Count> walks) {
+  checks::lengths("walks", walks.size(), "entities", static_cast<std::size_t>(graph.entities));
+  for (Count count : span(walks)) checks::require(count >= 0, "walks has a negative number");
+  return array(run(nullptr, [&](Progress& progress) {
+    return walks_one_step_longer(graph, span(walks), progress);
+  }));
 }
 
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
@@ -102,8 +104,8 @@ void bind_graph(nb::module_& m) {
         "The plain lines of a block as rows, where each begins, and where other lines begin.");
   m.def("profiles", &profiles_, "graph"_a, "entities"_a,
         "The relations of each entity: offsets, and relations.");
-  m.def("walks_from_each", &walks_from_each_, "graph"_a, "steps"_a,
-        "How many walks of up to so many steps leave each entity.");
+  m.def("walks_one_step_longer", &walks_one_step_longer_, "graph"_a, "walks"_a,
+        "How many walks leave each entity, from how many walks that are one step shorter do.");
 }
 
 }  // namespace casegraph::bindings

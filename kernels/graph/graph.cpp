@@ -89,23 +89,24 @@ Profiles profiles(const Graph& graph, Ids entities, Progress& progress) {
   return found;
 }
 
-std::vector<Count> walks_from_each(const Graph& graph, int length, Progress& progress) {
+std::vector<Count> walks_one_step_longer(const Graph& graph, std::span<const Count> walks,
+                                         Progress& progress) {
   Steps steps(progress);
-  const Adjacency& all = graph.adjacency(steps);
-  std::vector<Count> walks(graph.entities, 0), longer(graph.entities);
-  for (; length > 0; --length) {
-    for (std::size_t entity = 0; entity < walks.size(); ++entity) {
-      const std::int64_t begin = all.offsets[entity], end = all.offsets[entity + 1];
-      steps.take(1 + end - begin);
-      longer[entity] = 0;
-      for (std::int64_t edge = begin; edge < end; ++edge) {
-        const Count onward = sum_that_fits(walks[all.tails[edge]], 1);  // the edge alone is a walk
-        longer[entity] = sum_that_fits(longer[entity], onward);
+  std::vector<Count> longer(graph.entities, 0);
+  // Relation by relation, since it would take longer to gather all edges of each entity first.
+  for (const std::shared_ptr<const Edges>& of_relation : graph.relations) {
+    const Edges& edges = *of_relation;
+    for (std::size_t row = 0; row < edges.heads.size(); ++row) {
+      const Ids tails = edges.row(row);
+      steps.take(1 + std::ssize(tails));
+      Count& total = longer[edges.heads[row]];
+      for (Id tail : tails) {
+        const Count onward = sum_that_fits(walks[tail], 1);  // the edge alone is a walk
+        total = sum_that_fits(total, onward);
       }
     }
-    walks.swap(longer);
   }
-  return walks;
+  return longer;
 }
 
 }  // namespace casegraph

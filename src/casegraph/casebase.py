@@ -334,12 +334,12 @@ class CaseBase:
         >>> from casegraph import CaseBase, world
         >>> cases = CaseBase()
         >>> _ = cases.update(add=world.facts())
-        >>> works_at = ("John von Neumann", "works at", "Institute for Advanced Study")
-        >>> elsewhere = cases.what_if(retract=[works_at])
-        >>> cases.ask("John von Neumann", "died in", known="exclude")[0].entity
-        'Princeton'
-        >>> elsewhere.ask("John von Neumann", "died in", known="exclude")[0].entity
-        'Berlin'
+        >>> died_in = ("Lise Meitner", "died in", "Cambridge")
+        >>> elsewhere = cases.what_if(retract=[died_in])
+        >>> cases.ask("Lise Meitner", "citizen of", known="exclude")[0].entity
+        'United Kingdom'
+        >>> elsewhere.ask("Lise Meitner", "citizen of", known="exclude")[0].entity
+        'Germany'
         """
         added = facts_in(add)
         described = chain(describe, descriptions_in(added))

@@ -50,6 +50,8 @@ class ClusterTree:
     def resize(self, profile: int, members: int) -> None: ...
     def insert(self, profile: int, relations: Ids, members: int, ranks: Ids) -> None: ...
 
+DECISIVE_FACTOR: float
+
 class QueryOptions:
     """How evidence is gathered and combined."""
 
@@ -63,7 +65,9 @@ class QueryOptions:
     habit: float
     sum: bool
     discount: float
+    answers_discount: float
     across: float
+    decisive: float
     weights: Sequence[float]
     best: int
     nearest: int
@@ -82,7 +86,7 @@ def interned_lines(
     relations: Interner,
 ) -> tuple[Ids, Counts, Counts]: ...
 def profiles(graph: Graph, entities: Ids) -> tuple[Counts, Ids]: ...
-def walks_from_each(graph: Graph, steps: int) -> Counts: ...
+def walks_one_step_longer(graph: Graph, walks: Counts) -> Counts: ...
 def closed_paths(
     graph: Graph,
     entities: Ids,
@@ -189,13 +193,5 @@ def evidence(
     lists: Ids,
     hidden: Ids,
     workspaces: Workspaces,
-    answer: int,
-) -> tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]: ...
-def evidence_of_each(
-    query: RelationQuery,
-    entities: Ids,
-    lists: Ids,
-    hidden: Ids,
-    workspaces: Workspaces,
     answers: Ids,
-) -> tuple[Counts, tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats]]: ...
+) -> tuple[Counts, tuple[Ids, Ids, Ids, Ids, Counts, Counts, Floats, Floats]]: ...

@@ -68,20 +68,29 @@ class KindWeights:
 class Combination:
     """How the evidence for the answers of one relation becomes a score.
 
-    discount, across, kinds  as in `Settings`
-    longest                  path types of up to so many steps are walked
+    discount, answers_discount, across, kinds  as in `Settings`
+    longest                                    path types of up to so many steps are walked
     """
 
     discount: float
+    answers_discount: float = 0.7
     across: float
     kinds: KindWeights
     longest: int
 
     def __post_init__(self) -> None:
         _check("discount", self.discount, 0, 1)
+        _check("answers_discount", self.answers_discount, 0, 1)
         _check("across", self.across, 0, 1)
         _check_whole("longest", self.longest, 1, 5)
         object.__setattr__(self, "kinds", _of_json(KindWeights, "kinds", self.kinds))
+
+    @property
+    def discounts(self) -> tuple[float, ...]:
+        """Within each kind, in the order of the kernels."""
+        of_kind = dict.fromkeys(asdict(self.kinds), self.discount)
+        of_kind["answers_fact"] = self.answers_discount
+        return tuple(of_kind.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +235,11 @@ class Settings:
     discount     in "noisy-or", each piece counts this fraction of the piece of its kind before it.
                  Towards 0 the strongest piece decides, and the next only breaks ties; at 1 all
                  count fully
+    answers_discount  the same among facts that known answers share, which repeat each other less
     across       the same for kinds: the strongest kind counts fully, the next this fraction
+    decisive     in "noisy-or", a path type that is worth more than this decides: what its strength
+                 is above that counts twenty times more, so that other evidence hardly outvotes it.
+                 1: no path type does
     best         how many pieces of a kind "noisy-or" combines, from 1 to 8
 
     Whose counts are used:
@@ -242,8 +255,9 @@ class Settings:
 
     What was chosen for this graph:
 
-    tuning       what `CaseBase.tune` found: it stands in the place of `discount`, `across` and
-                 `kinds`, and makes probabilities of scores. None: not tuned
+    tuning       what `CaseBase.tune` found: it stands in the place of `discount`,
+                 `answers_discount`, `across` and `kinds`, and makes probabilities of scores.
+                 None: not tuned
 
     Limits to the work. What would exceed them is left out, and `Answers.exact` is false then:
 
@@ -264,7 +278,9 @@ class Settings:
     doubt: float = 5.0
     combination: Literal["noisy-or", "sum"] = "noisy-or"
     discount: float = 0.05
-    across: float = 0.7
+    answers_discount: float = 0.7
+    across: float = 0.8
+    decisive: float = 0.77
     best: int = 5
     loop_free: bool = True
     slots: bool = True
@@ -290,7 +306,9 @@ class Settings:
         check_count("sampling_seed", self.sampling_seed, 0)
         _check("doubt", self.doubt, 0.001, None)
         _check("discount", self.discount, 0, 1)
+        _check("answers_discount", self.answers_discount, 0, 1)
         _check("across", self.across, 0, 1)
+        _check("decisive", self.decisive, 0, 1)
         _check_whole("best", self.best, 1, 8)
         _check("habit", self.habit, 0, 1)
         check_count("budget", self.budget, 1)
@@ -351,6 +369,7 @@ class Settings:
             return self.tuning.combination
         return Combination(
             discount=self.discount,
+            answers_discount=self.answers_discount,
             across=self.across,
             kinds=self.kinds,
             longest=self.max_length,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice, pairwise
-from math import log1p, sqrt
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from math import sqrt
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, assert_never, get_args
 
 import numpy as np
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["path", "shared fact", "fact of answers", "near answers", "neighbours", "habit"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # in the order of the kernels
-SEVERAL = 3  # so many kinds, the first, may have several pieces of evidence for one answer
 PATHS_SHOWN = 3
 NEIGHBOURS_SHOWN = 5
 ANSWERS_TRIED = 8  # of a neighbour, to see whether a path type leads to one of them
@@ -172,8 +171,10 @@ class Reason:
             sentence = neighbours_sentence(
                 count=count, of=of, asked=answer.asked, answer=answer.entity
             )
-        else:
+        elif self.kind == "habit":
             sentence = habit_sentence(self.words, count=count, of=of, answer=answer.entity)
+        else:
+            assert_never(self.kind)
         return sentence + precedents_in_words(self.precedents)
 
 
@@ -308,7 +309,7 @@ def _evidence(state: State, query: Query, found: Ids, hidden: int = UNKNOWN) -> 
     """The evidence for each of the entities `found`, gathered in one pass."""
     entity = ids([query.entity])
     lists, kernel = relation_query(state, query.relation, entity)
-    offsets, columns = kernels.evidence_of_each(
+    offsets, columns = kernels.evidence(
         kernel, entity, lists.of_query, ids([hidden]), state.workspaces, found
     )
     rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -451,6 +452,7 @@ class Piece:
     place           of a path type in the list that was walked
     count, of       as in `Reason`; of a path type, whether the slot of the answer is taken
     worth           what it says, before it is combined with others
+    strength        −log(1 − worth), and more for a decisive path type
     """
 
     kind: int
@@ -460,6 +462,7 @@ class Piece:
     count: int
     of: int
     worth: float
+    strength: float
 
 
 def _shares(state: State, pieces: list[Piece]) -> Iterator[tuple[Piece, float]]:
@@ -468,7 +471,8 @@ def _shares(state: State, pieces: list[Piece]) -> Iterator[tuple[Piece, float]]:
     For "sum" (equation 1) a share is what the piece is worth. For "noisy-or" (see
     kernels/answering/kinds.hpp) kinds are sorted by their strength, and within a kind the pieces by
     worth, c₁ ≥ c₂ ≥ …; with the discounts w within a kind and x across kinds, and the weight g of
-    the kind, the share of the i-th piece of the k-th kind is xᵏ⁻¹ · g · wⁱ⁻¹ · −log(1 − cᵢ).
+    the kind, the share of the i-th piece of the k-th kind is xᵏ⁻¹ · g · wⁱ⁻¹ · strengthᵢ. The
+    strength is −log(1 − cᵢ), and more for a decisive path type.
     """
     settings = state.settings
 
@@ -489,30 +493,27 @@ def _shares(state: State, pieces: list[Piece]) -> Iterator[tuple[Piece, float]]:
 
     combination = settings.combined
     weights = combination.kinds.as_tuple()
+    discounts = combination.discounts
     by_kind: list[list[Piece]] = []
     strengths = []
     for kind, weight in enumerate(weights):
-        room = settings.best if kind < SEVERAL else 1
-        own = sorted((piece for piece in pieces if piece.kind == kind), key=best_first)[:room]
+        own = sorted((piece for piece in pieces if piece.kind == kind), key=best_first)
+        own = own[: settings.best]
         by_kind.append(own)
         strength = 0.0
         discount = 1.0
         for piece in own:
-            strength += discount * _strength(piece)
-            discount *= combination.discount
+            strength += discount * piece.strength
+            discount *= discounts[kind]
         strengths.append(strength * weight)
 
     weight_of_kind = 1.0
     for kind in sorted(range(len(KINDS)), key=lambda kind: -strengths[kind]):
         weight = weight_of_kind * weights[kind]
         for piece in by_kind[kind]:
-            yield piece, weight * _strength(piece)
-            weight *= combination.discount
+            yield piece, weight * piece.strength
+            weight *= discounts[kind]
         weight_of_kind *= combination.across
-
-
-def _strength(piece: Piece) -> float:
-    return -log1p(-piece.worth)
 
 
 def _path_reason(precedents: Precedents, number: int, piece: Piece, share: float) -> Reason:

@@ -246,7 +246,9 @@ def query_options(settings: Settings, combination: Combination) -> kernels.Query
     options.habit = settings.habit
     options.sum = settings.combination == "sum"
     options.discount = combination.discount
+    options.answers_discount = combination.answers_discount
     options.across = combination.across
+    options.decisive = settings.decisive
     options.weights = combination.kinds.as_tuple()
     options.best = settings.best
     options.budget = settings.budget

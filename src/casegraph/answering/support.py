@@ -8,14 +8,14 @@ meant here: these are the facts that speak for this answer to this question.
 from __future__ import annotations
 
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
 from casegraph.answering.explanation import KINDS, weighed_evidence
 from casegraph.graph.directions import forward, inverse, is_inverse, relation_of
 from casegraph.graph.facts import Fact
-from casegraph.statistics.path_types import paths_between, unpacked
+from casegraph.statistics.path_types import ends_of, paths_between, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Row = tuple[int, int, int]  # head, direction from head to tail, tail
 MAX_PATHS = 100  # of one path type, between the query entity and the answer
-MAX_ENDS = 10_000  # that a path type may reach from a neighbour to be looked at
+MAX_EDGES = 10_000  # to look at for a neighbour; one that needs more is not said to be misled
 
 
 def facts_behind(state: State, query: Query, found: int) -> Iterator[Fact]:
@@ -94,21 +94,10 @@ def _misled_by_path(
     graph = state.graph
     for entity in near.entities.tolist():
         answers = graph.answers(entity, query.relation)
-        ends = _ends(graph, entity, path_type)
-        if len(ends) and not np.isin(ends, answers).any():
+        loop_free = state.settings.loop_free
+        ends = ends_of(graph, entity, path_type, loop_free=loop_free, budget=MAX_EDGES)
+        if ends and ends.isdisjoint(answers.tolist()):
             yield entity
-
-
-def _ends(graph: Graph, entity: int, path_type: tuple[int, ...]) -> Ids:
-    """Where walks of a type lead, the way back excluded; nowhere if they lead to too many."""
-    reached = np.array([entity], dtype=np.int32)
-    for direction in path_type:
-        steps = [graph.answers(one, direction) for one in reached.tolist()]
-        reached = np.unique(np.concatenate([reached[:0], *steps]))
-        if len(reached) > MAX_ENDS:
-            return reached[:0]
-    others: Ids = reached[reached != entity]
-    return others
 
 
 def _rows(state: State, query: Query, found: int) -> Iterator[Row]:
@@ -134,7 +123,9 @@ def _rows_of(
         return _of_near_answers(graph, query, found)
     if kind == "neighbours":
         return _of_neighbours(graph, query, found, weighed.near)
-    return _of_habit(graph, query, found)
+    if kind == "habit":
+        return _of_habit(graph, query, found)
+    assert_never(kind)
 
 
 def _named(graph: Graph, row: Row) -> Fact:

@@ -28,7 +28,7 @@ from casegraph.graph.arrays import Counts, Floats
 from casegraph.statistics.counts import ClusterCounts, PathCounts
 from casegraph.statistics.statistics import PathStatistics
 
-SLOT_TRUST = 20.0  # how many ends of its own slot the share in both slots counts as much as
+SLOT_TRUST = 40.0  # how many ends of its own slot the share in both slots counts as much as
 
 
 def prior(hits: Counts, total: int) -> Floats:

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import islice
-from math import expm1
+from math import expm1, inf, log1p
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from casegraph import __version__
+from casegraph import __version__, kernels
 from casegraph.answering.explanation import reasons
 from casegraph.answering.query import Found, answers
 from casegraph.answering.results import Answer, named_answers
@@ -176,10 +176,14 @@ def _only(found: Found, allowed: Ids, known: set[int]) -> Found:
 def probability(settings: Settings, score: float) -> float | None:
     """How probable an answer is: 1 - exp(-score) where evidence is combined by noisy-or.
 
+    Strength that a decisive path type has only so that it is not outvoted is taken back first.
     The probability is not calibrated; that needs a tuning. Other combinations give none.
     """
     if settings.combination != "noisy-or":
         return None
+    decisive_score = -log1p(-settings.decisive) if settings.decisive < 1 else inf
+    if score > decisive_score:
+        score = decisive_score + (score - decisive_score) / (1 + kernels.DECISIVE_FACTOR)
     return -expm1(-score)
 
 

@@ -68,19 +68,20 @@ def first_answers(state: State, targets: Targets) -> Reliability:
     calibration = calibration_of(state, targets.relation) or tuning.calibration
     is_seen = entities < len(state.graph.entities)
     asked = np.where(is_seen, entities, -1).astype(np.int32)
-    known = [set(state.graph.answers(entity, targets.relation).tolist()) for entity in asked]
+    distinct, question_of = np.unique(asked, return_inverse=True)  # many facts, one question
+    known = [set(state.graph.answers(entity, targets.relation).tolist()) for entity in distinct]
     facts = {(entity, answer) for entity, answer in targets.known.tolist()}
-    new = new_answers(state, (targets.relation, asked), known, first=1)
+    new = new_answers(state, (targets.relation, distinct), known, first=1)
 
     known_counts = np.array([len(answers) for answers in known], dtype=np.int64)
     chances = chance_to_be_asked_for(known_counts + 1, tuning.missing)
     rows = []
-    for place, its_new in enumerate(new):
-        for answer, score in its_new:
+    for place, question in enumerate(question_of.tolist()):
+        for answer, score in new[question]:
             said = probability(calibration, score, is_first=True)
             is_right = (int(entities[place]), answer) in facts
             is_asked = answer == targets_asked[place]
-            rows.append((said, is_right, said * chances[place], is_asked))
+            rows.append((said, is_right, said * chances[question], is_asked))
     return _reliability(rows)
 
 

@@ -176,8 +176,11 @@ class Graph:
 
     def walks_from_each(self, steps: int) -> Counts:
         """How many walks of up to `steps` steps leave each entity."""
+        if steps == 0:
+            return np.zeros(len(self.entities), dtype=np.int64)
         if steps not in self._walks:
-            self._walks[steps] = kernels.walks_from_each(self.kernel, steps)
+            shorter = self.walks_from_each(steps - 1)
+            self._walks[steps] = kernels.walks_one_step_longer(self.kernel, shorter)
         return self._walks[steps]
 
     def relation_name(self, relation: int) -> str:

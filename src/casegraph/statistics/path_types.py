@@ -166,6 +166,26 @@ def paths_between(
     return extended((entity,))
 
 
+def ends_of(
+    graph: Graph, entity: int, path_type: Sequence[int], *, loop_free: bool, budget: int
+) -> set[int] | None:
+    """Where the paths of a type from `entity` end; None if it takes more than `budget` edges."""
+    ends = set[int]()
+    unfinished: list[Path] = [(entity,)]
+    while unfinished:
+        path = unfinished.pop()
+        done = len(path) - 1
+        if done == len(path_type):
+            ends.add(path[-1])
+            continue
+        tails = graph.answers(path[-1], path_type[done]).tolist()
+        budget -= len(tails)
+        if budget < 0:
+            return None
+        unfinished += [(*path, tail) for tail in tails if not (loop_free and tail in path)]
+    return ends
+
+
 def _entities_that_lead_to(graph: Graph, path_type: Sequence[int], goal: int) -> list[set[int]]:
     """For each step, the entities at its end from which the steps after it lead to the goal."""
     from_last_to_first = [{goal}]

@@ -257,13 +257,13 @@ def _clusters_array(state: State) -> Arrays:
     cluster_tree = state.clusters.tree
     if cluster_tree is None:
         return {}
-    return {"clusters": tree.written(cluster_tree, state.profiles)}
+    return {"clusters": tree.tree_as_array(cluster_tree, state.profiles)}
 
 
 def _clusters_from(arrays: Arrays, profiles: Profiles, settings: Settings) -> Clusters | None:
     if not depends_on_history(settings) or not arrays:
         return None
-    cluster_tree = tree.read(arrays["clusters"], profiles)
+    cluster_tree = tree.tree_from_array(arrays["clusters"], profiles)
     return Clusters.cut(cluster_tree, profiles, settings)
 
 

@@ -72,10 +72,10 @@ class Clusters:
         """
         if self.tree is None:
             raise ValueError("clusters that do not depend on history are made anew")
-        shape = tree_shapes.written(self.tree, self.profiles)
+        shape = tree_shapes.tree_as_array(self.tree, self.profiles)
         is_leaf = shape != NONE
         shape[is_leaf] = new.entities[shape[is_leaf]]
-        return self.cut(tree_shapes.read(shape, profiles), profiles, self.settings)
+        return self.cut(tree_shapes.tree_from_array(shape, profiles), profiles, self.settings)
 
     def after(self, graph: Graph, profiles: Profiles, reshaped: Ids) -> tuple[Self, Ids]:
         """The clusters after a change, and the entities that moved to another cluster, sorted.

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 
 from casegraph.graph.graph import Graph
 from casegraph.kernels import ClusterTree
-from casegraph.similarity.clusters.tree import in_order
+from casegraph.similarity.clusters.tree import by_relation_names
 from casegraph.similarity.profiles import Profiles
 
 
 def update(tree: ClusterTree, graph: Graph, profiles: Profiles, touched: Iterable[int]) -> None:
     """Bring the leaves of `touched` profiles up to date.
 
-    Removals and changes of weight come first, then new profiles, in the order of `in_order`.
+    Removals and changes of weight come first, then new profiles, sorted `by_relation_names`.
     """
     new_profiles = []
     for profile in touched:
@@ -32,6 +32,6 @@ def update(tree: ClusterTree, graph: Graph, profiles: Profiles, touched: Iterabl
             tree.resize(profile, members)
 
     ranks = graph.relations.ranks()
-    for profile in in_order(graph, profiles, new_profiles):
+    for profile in by_relation_names(graph, profiles, new_profiles):
         members = len(profiles.members(profile))
         tree.insert(profile, profiles.relations(profile), members, ranks)

@@ -3,8 +3,8 @@ Hierarchical agglomerative clustering with average linkage, of all profiles at o
 
 For unit vectors, the mean similarity over all pairs of two clusters can be computed from sums of
 similarities (`kernels.average_linkage`), so the members of a cluster are never looked at.
-Ties are frequent. They are decided by the names of relations (`in_order`), so the tree depends on
-the facts alone.
+Ties are frequent. They are decided by the names of relations (`by_relation_names`), so the tree
+depends on the facts alone.
 """
 
 import numpy as np
@@ -12,13 +12,13 @@ import numpy as np
 from casegraph import kernels
 from casegraph.graph.arrays import ids
 from casegraph.graph.graph import Graph
-from casegraph.similarity.clusters.tree import in_order, leaf
+from casegraph.similarity.clusters.tree import by_relation_names, leaf
 from casegraph.similarity.profiles import Profiles
 
 
 def grow(graph: Graph, profiles: Profiles) -> kernels.ClusterTree:
     """The tree of all living profiles."""
-    order = in_order(graph, profiles, profiles.living())
+    order = by_relation_names(graph, profiles, profiles.living())
     relations = [profiles.relations(profile) for profile in order]
     sizes = [len(of_profile) for of_profile in relations]
     offsets = np.cumsum([0, *sizes], dtype=np.int64)

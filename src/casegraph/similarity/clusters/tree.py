@@ -13,10 +13,12 @@ from casegraph.graph.arrays import Ids
 from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Graph
 from casegraph.kernels import ClusterTree
-from casegraph.similarity.profiles import NONE, Profiles
+from casegraph.similarity.profiles import Profiles
+
+JOIN = -1  # in the array of a tree: join the two nodes before
 
 
-def in_order(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -> list[int]:
+def by_relation_names(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -> list[int]:
     """Profiles in the order of the names of their relations; it does not depend on any ids.
 
     A relation comes before its inverse.
@@ -39,19 +41,19 @@ def leaf(tree: ClusterTree, profiles: Profiles, profile: int) -> int:
     return tree.leaf(profile, profiles.relations(profile), members)
 
 
-def written(tree: ClusterTree, profiles: Profiles) -> Ids:
+def tree_as_array(tree: ClusterTree, profiles: Profiles) -> Ids:
     """A tree as an array, in postfix notation: its leaves, and -1 to join the two nodes before.
 
     A leaf is written as an entity that has its profile, since entities keep their ids in files.
     """
     shape = tree.shape()
-    is_leaf = shape != NONE
+    is_leaf = shape != JOIN
     shape[is_leaf] = [profiles.members(profile)[0] for profile in shape[is_leaf].tolist()]
     return shape
 
 
-def read(shape: Ids, profiles: Profiles) -> ClusterTree:
-    """The tree that `written` made an array of.
+def tree_from_array(shape: Ids, profiles: Profiles) -> ClusterTree:
+    """The tree that `tree_as_array` made an array of.
 
     A `ValueError` if the array is not a tree whose leaves are all living profiles.
     """
@@ -59,7 +61,7 @@ def read(shape: Ids, profiles: Profiles) -> ClusterTree:
     tree = ClusterTree()
     unjoined: list[int] = []
     for entity in shape.tolist():
-        if entity == NONE:
+        if entity == JOIN:
             right = unjoined.pop()
             left = unjoined.pop()
             unjoined.append(tree.attach(right, left))
@@ -69,16 +71,16 @@ def read(shape: Ids, profiles: Profiles) -> ClusterTree:
 
 
 def _check(shape: Ids, profiles: Profiles) -> None:
-    if shape.dtype != np.int32 or shape.ndim != 1 or (shape < NONE).any():
-        raise ValueError("the tree of clusters is not a row of entities")
+    if shape.dtype != np.int32 or shape.ndim != 1 or (shape < JOIN).any():
+        raise ValueError("the tree of clusters is not a list of entities")
 
     # A leaf adds an unjoined node, a join makes one of two. At least one is left after each step,
     # and exactly one in the end; a tree without any leaves is allowed.
-    unjoined = np.cumsum(np.where(shape == NONE, -1, 1))
+    unjoined = np.cumsum(np.where(shape == JOIN, -1, 1))
     is_empty = len(shape) == 0
     if not is_empty and ((unjoined < 1).any() or unjoined[-1] != 1):
         raise ValueError("the tree of clusters does not join all of its leaves")
 
-    leaves = [profiles.of(entity) for entity in shape[shape != NONE].tolist()]
+    leaves = [profiles.of(entity) for entity in shape[shape != JOIN].tolist()]
     if sorted(leaves) != list(profiles.living()):
         raise ValueError("the tree of clusters has other leaves than the facts")
