@@ -498,7 +498,7 @@ def lifelong_section(kept: Kept) -> str:
     asked = {record["test_set"]: record["questions"] for record in kept.lifelong}
     numbers = ", ".join(f"{asked[test_set]:,}" for test_set in sorted(asked))
     header = ("system", "protocol", "MRR", "H@1", "H@10", "backward transfer")
-    text = LIFELONG + table(lines, header)
+    text = LIFELONG + table(lines, header) + _forgotten(found)
     last = max(record["snapshot"] for record in kept.lifelong)
     text += (
         f"\nQuestions of each test set, two for each fact that is asked for: {numbers}. "
@@ -515,6 +515,17 @@ def lifelong_section(kept: Kept) -> str:
         rows.append([str(snapshot), *cells, f"{seconds:.0f}"])
     sets = [f"test set {one}" for one in range(last + 1)]
     return text + table(rows, ("after snapshot", *sets, "update s"))
+
+
+def _forgotten(found: Record) -> str:
+    """Whether old answers got worse, among the same candidates and among all of them."""
+    then = found["then"]["backward_transfer"]
+    now = found["now"]["backward_transfer"]
+    verdict = "Nothing is forgotten" if then >= 0 else "Something is forgotten"
+    return (
+        f"\n{verdict}: among the same candidates, old questions gain {then:+.4f} by what came "
+        f"later. *Now* it is {now:+.4f}, where newcomers compete for the same answers, too.\n"
+    )
 
 
 INDUCTIVE = """## Inductive pairs
