@@ -92,12 +92,22 @@ def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Re
     offline  lines of embeddings that were trained on everything at once
     """
     pyplot = _pyplot()
+    benchmarks = {record["benchmark"] for record in records}
+    panels = [panel for panel in PANELS if panel.benchmark in benchmarks] or PANELS
+    systems = {record["system"] for record in records}
+    used = [replay for replay in REPLAYS if any(name.endswith(f"-{replay}") for name in systems)]
+    replays = used or REPLAYS[:1]
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(
-            len(REPLAYS), len(PANELS), figsize=(12, 6), sharex=True, sharey="col", squeeze=False
+            len(replays),
+            len(panels),
+            figsize=(3 * len(panels), 1 + 2.6 * len(replays)),
+            sharex=True,
+            sharey="col",
+            squeeze=False,
         )
-        for row, replay in enumerate(REPLAYS):
-            for column, panel in enumerate(PANELS):
+        for row, replay in enumerate(replays):
+            for column, panel in enumerate(panels):
                 _mrr_panel(axes[row][column], records, panel, replay)
                 _offline_lines(axes[row][column], panel, offline)
                 if row == 0:
@@ -159,8 +169,9 @@ def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], p
                 for look, value in lines.items():
                     _line(axis, later, look, value)
                 axis.set_yscale("log")
+                axis.yaxis.set_major_formatter(lambda value, _: _spoken(value))
                 axis.set_title(f"{benchmark}, {LOOKS[system].label}")
-            axes[row][0].set_ylabel("seconds")
+            axes[row][0].set_ylabel("time")
         for below in axes[-1]:
             below.set_xlabel("batch")
         _legend_below(figure, axes.ravel())
@@ -287,6 +298,11 @@ def _line(axis: Theirs, records: Iterable[Record], look: Look, value: Value) -> 
     axis.fill_between(batches, least, most, color=look.colour, alpha=0.15, linewidth=0)
 
 
+def _spoken(seconds: float) -> str:
+    """A time as people say it: "10 ms", "1 s"."""
+    return f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms"
+
+
 def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
     """One legend for all diagrams."""
     lines: dict[str, Theirs] = {}
@@ -296,7 +312,7 @@ def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
     columns = int(figure.get_figwidth() // INCHES_OF_LABEL)
     figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=columns, fontsize=9)
     rows = -(-len(lines) // columns)
-    figure.tight_layout(rect=(0, 0.02 + 0.25 * rows / figure.get_figheight(), 1, 1))
+    figure.tight_layout(rect=(0, 0.02 + 0.2 * rows / figure.get_figheight(), 1, 1))
 
 
 def _write(figure: Theirs, path: Path) -> None:
