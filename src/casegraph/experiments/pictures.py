@@ -139,6 +139,7 @@ def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path
             axis.set_title(benchmark)
             axis.set_xlabel("batch")
             axis.set_ylim(bottom=0)
+            axis.yaxis.set_major_formatter("{x:,.0f}")
         axes[0][0].set_ylabel("entities")
         _legend_below(figure, axes.ravel())
         _write(figure, path)
