@@ -133,6 +133,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     parser.add_argument("--kept", type=Path, default=KEPT, help="where lines are kept")
     parser.add_argument("--only", nargs="*", choices=RUNS, help="what to run")
+    parser.add_argument("--note", default="", help="what the page says of the machine")
     parser.add_argument("--draw", action="store_true", help="run nothing, only write the page")
     arguments = parser.parse_args()
     missing = [name for name in STREAMED if find(name) is None]
@@ -142,7 +143,7 @@ def main() -> None:
     wanted = arguments.only or [name for name in RUNS if name != "embeddings"]
     for name in [] if arguments.draw else wanted:
         RUNS[name](arguments.kept)
-    write_page(Kept(arguments.kept), arguments.out)
+    write_page(Kept(arguments.kept), arguments.out, arguments.note)
 
 
 if __name__ == "__main__":

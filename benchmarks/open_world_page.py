@@ -65,12 +65,13 @@ def _read(path: Path) -> list[Record]:
     return read_records(path) if path.exists() else []
 
 
-def write_page(kept: Kept, page: Path) -> None:
-    """Draw the pictures and write the page."""
+def write_page(kept: Kept, page: Path, note: str = "") -> None:
+    """Draw the pictures and write the page; `note` is said of the machine."""
     pictures.mrr_over_batches(kept.streams, page.with_name("open-world-mrr.svg"), kept.offline)
     pictures.work_over_batches(kept.streams, STREAMED, page.with_name("open-world-work.svg"))
     pictures.seconds_over_batches(kept.streams, STREAMED, page.with_name("open-world-seconds.svg"))
-    parts = [PREFACE.format(machine=machine())]
+    about = "; ".join(part for part in (machine(), note) if part)
+    parts = [PREFACE.format(machine=about)]
     for section in SECTIONS:
         parts.append(section(kept).strip() + "\n")
     page.write_text("\n".join(parts), encoding="utf-8")
@@ -120,18 +121,22 @@ def stream_section(kept: Kept) -> str:
     checked = f"\n{verified} states were compared with a rebuild (`--verify`); none differed.\n"
     missing = _not_streamed(kept)
     if missing:
-        checked += f"\nNot run yet on this machine: {', '.join(missing)}.\n"
+        checked += f"\nNot run yet on this machine: {'; '.join(missing)}.\n"
     return STREAM + "After the last batch:\n\n" + table(lines, header) + checked
 
 
 def _not_streamed(kept: Kept) -> list[str]:
-    """What the page would show if it had been run."""
+    """What the page would show of each benchmark if it had been run."""
     variants = [variant.name("RotatE") for variant in VARIANTS]
     missing = []
     for benchmark in STREAMED:
-        for system in ("default", "paper-grinch", *variants):
-            if not kept.last(benchmark, system):
-                missing.append(f"{benchmark} by {_label(system)}")
+        systems = [
+            _label(system)
+            for system in ("default", "paper-grinch", *variants)
+            if not kept.last(benchmark, system)
+        ]
+        if systems:
+            missing.append(f"{benchmark} by {', '.join(systems)}")
     return missing
 
 
