@@ -634,7 +634,19 @@ def _streamed_embeddings(kept: Kept) -> str:
             )
     if not lines:
         return "None were streamed on this machine yet.\n"
-    return table(lines, header) + "\nEpochs and seconds are those of all batches.\n"
+    training = _trainings(kept)[0]
+    return (
+        f"{table(lines, header)}\nEpochs and seconds, of one processor, are those of all batches. "
+        f"Learning rate {training['learning_rate']:g}; {training['negatives']} wrong answers for "
+        f"each step of {training['batch']:,} questions; {training['valid']} facts of valid asked "
+        f"for every {training['every']} epochs, and an end when they are answered no better "
+        f"{training['patience']} times.\n"
+    )
+
+
+def _trainings(kept: Kept) -> list[Record]:
+    """How the embeddings of the stream were trained, each time."""
+    return [record["training"] for record in kept.streams if "training" in record]
 
 
 def _offline_embeddings(kept: Kept) -> str:
