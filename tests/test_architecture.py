@@ -82,6 +82,7 @@ LAYERS = [
     "experiments.changes",
     "experiments.lifelong",
     "experiments.inductive",
+    "experiments.embedding_scores",
     "experiments.embeddings",
     "experiments.embedding_stream",
     "experiments.pictures",
