@@ -52,7 +52,7 @@ class FactSimilarity {
   // Call `use(relation, tail, sharers)` for all facts of an entity.
   template <class Use>
   static void each_fact(const Graph& graph, Id entity, Steps& steps, const Use& use) {
-    if (const Adjacency* all = graph.known_adjacency()) {
+    if (const Adjacency* all = graph.adjacency_if_it_pays(steps)) {
       const std::int64_t end = all->offsets[entity + 1];
       steps.take(1 + end - all->offsets[entity]);
       for (std::int64_t at = all->offsets[entity]; at < end; ++at) {

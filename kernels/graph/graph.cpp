@@ -74,6 +74,13 @@ const Adjacency& Graph::adjacency(Steps& steps) const {
   return adjacency_;
 }
 
+const Adjacency* Graph::adjacency_if_it_pays(Steps& steps) const {
+  if (is_made_.load(std::memory_order_acquire)) return &adjacency_;
+  constexpr Count edges_per_lookup = 4;  // that are gathered in the time of a lookup
+  const Count lookups = lookups_.fetch_add(std::ssize(relations), std::memory_order_relaxed);
+  return lookups * edges_per_lookup < edges_ ? nullptr : &adjacency(steps);
+}
+
 Profiles profiles(const Graph& graph, Ids entities, Progress& progress) {
   constexpr std::size_t few = 64;  // for fewer, lookups are cheaper than gathering all edges once
   Steps steps(progress);

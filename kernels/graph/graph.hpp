@@ -27,7 +27,9 @@ struct Adjacency {
 class Graph {
  public:
   Graph(Id entities_, std::vector<std::shared_ptr<const Edges>> relations_)
-      : entities(entities_), relations(std::move(relations_)) {}
+      : entities(entities_), relations(std::move(relations_)) {
+    for (const auto& relation : relations) edges_ += std::ssize(relation->tails);
+  }
 
   const Edges& edges(Id relation) const { return *relations[relation]; }
   Ids tails(Id entity, Id relation) const { return relations[relation]->of(entity); }
@@ -36,18 +38,20 @@ class Graph {
   // the making is interrupted, the next who asks makes it.
   const Adjacency& adjacency(Steps& steps) const;
 
-  // The same if it has been made, else null.
-  const Adjacency* known_adjacency() const {
-    return is_made_.load(std::memory_order_acquire) ? &adjacency_ : nullptr;
-  }
+  // The same for who could also look an entity up in every relation: null as long as that is less
+  // work. Once as much time has gone into lookups as the making takes, it is made: so at most twice
+  // the time of the better way is spent, however many entities there will be (ski rental).
+  const Adjacency* adjacency_if_it_pays(Steps& steps) const;
 
   const Id entities;
   const std::vector<std::shared_ptr<const Edges>> relations;  // each with its inverse after it
 
  private:
+  Count edges_ = 0;  // of all relations
   mutable std::timed_mutex guard_;
   mutable std::atomic<bool> is_made_{false};
   mutable Adjacency adjacency_;
+  mutable std::atomic<Count> lookups_{0};  // made because there was no adjacency
 };
 
 // The relations of each of `entities`, sorted: relations[offsets[i] .. offsets[i + 1]) of the i-th.

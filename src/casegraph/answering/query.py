@@ -203,7 +203,8 @@ def relation_query(
     Path types of equal weight are in the order of `name_order`.
 
     If all entities walk the same list, it is made once for each state and relation: it takes less
-    memory than the graph and the counts that it is made from.
+    memory than the graph and the counts that it is made from. That holds for one combination, not
+    for all that a tuning tries.
     """
     chosen = combination or state.settings.combined
     if state.settings.neighbours is not None:
@@ -213,10 +214,14 @@ def relation_query(
         ("walk list", relation, chosen.longest),
         lambda: _list_of_everyone(state, relation, chosen.longest),
     )
-    shared = state.derived(
-        ("relation query", relation, combination),
-        lambda: _prepared(state, relation, list_of_everyone, chosen),
-    )
+
+    def prepared() -> RelationQuery:
+        return _prepared(state, relation, list_of_everyone, chosen)
+
+    if combination is None:
+        shared = state.derived(("relation query", relation), prepared)
+    else:
+        shared = prepared()
     the_only_list = np.zeros(len(entities), dtype=np.int32)
     return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)
 
