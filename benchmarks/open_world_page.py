@@ -29,7 +29,9 @@ class Kept:
         of_each = [read_records(path) for path in sorted(folder.glob("*.seed*.jsonl"))]
         batches = max((len(records) for records in of_each), default=0)
         self.streams: list[Record] = []
+        self.begun: list[Record] = []  # those of streams that are not finished, too
         for records in of_each:
+            self.begun += records
             if len(records) == batches:  # others are unfinished
                 self.streams += records
         self.offline: list[Record] = []
@@ -67,7 +69,7 @@ def _read(path: Path) -> list[Record]:
 
 def write_page(kept: Kept, page: Path, note: str = "") -> None:
     """Draw the pictures and write the page; `note` is said of the machine."""
-    pictures.mrr_over_batches(kept.streams, page.with_name("open-world-mrr.svg"), kept.offline)
+    pictures.mrr_over_batches(kept.begun, page.with_name("open-world-mrr.svg"), kept.offline)
     pictures.work_over_batches(kept.streams, STREAMED, page.with_name("open-world-work.svg"))
     pictures.seconds_over_batches(kept.streams, STREAMED, page.with_name("open-world-seconds.svg"))
     about = "; ".join(part for part in (machine(), note) if part)
@@ -101,7 +103,8 @@ walks, as the code of the paper's authors does ([results](results.md)).
 
 ![MRR over batches](open-world-mrr.svg)
 
-The paper's figure 3: lines are means over the seeds, bands go from the least to the most.
+The paper's figure 3: lines are means over the seeds, bands go from the least to the most. A line
+that ends early is that of a stream that was not run to its end yet.
 
 """
 
@@ -224,15 +227,19 @@ def _claim_rotate(kept: Kept) -> str:
         online = {name: mrr for name, mrr in _ends(kept, benchmark).items() if name.endswith("%")}
         if not online:
             continue
-        reference = mrr_of(ours[0], SPLIT[benchmark], "all") if ours else None
-        against = "measured" if reference is not None else "the paper's"
-        offline_mrr = reference if reference is not None else OFFLINE_OF_PAPER[benchmark]
         best = max(online, key=online.__getitem__)
-        lost = offline_mrr - online[best]
-        found.append(
-            f"{_verdict(lost >= points)} on {benchmark}: {best}, the best of them, "
-            f"ends {lost:.3f} below {against} RotatE offline ({offline_mrr:.3f})"
-        )
+        ends = f"{best}, the best of them, ends at {online[best]:.3f}"
+        begins = mrr_of(kept.of(benchmark, best)[0], SPLIT[benchmark], "all") or 0.0
+        since = f"with the seed graph it had {begins:.3f}"
+        reference = mrr_of(ours[0], SPLIT[benchmark], "all") if ours else None
+        if reference is None:
+            by_paper = f"RotatE offline has {OFFLINE_OF_PAPER[benchmark]:.3f} by the paper"
+            trained = "with our dimension and epochs it was not trained offline yet"
+            found.append(f"Not settled on {benchmark}: {ends}; {since}; {by_paper}, {trained}")
+        else:
+            lost = reference - online[best]
+            offline_mrr = f"{lost:.3f} below itself offline ({reference:.3f})"
+            found.append(f"{_verdict(lost >= points)} on {benchmark}: {ends}, {offline_mrr}")
     return _checked(claim, found)
 
 

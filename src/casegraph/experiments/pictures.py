@@ -110,6 +110,7 @@ def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Re
             for column, panel in enumerate(panels):
                 _mrr_panel(axes[row][column], records, panel, replay)
                 _offline_lines(axes[row][column], panel, offline)
+                axes[row][column].set_ylim(bottom=0)
                 if row == 0:
                     facts = "all facts" if panel.group == "all" else "new facts"
                     axes[row][column].set_title(f"{panel.benchmark} {panel.split}, {facts}")
