@@ -70,8 +70,8 @@ def _read(path: Path) -> list[Record]:
 def write_page(kept: Kept, page: Path, note: str = "") -> None:
     """Draw the pictures and write the page; `note` is said of the machine."""
     pictures.mrr_over_batches(kept.begun, page.with_name("open-world-mrr.svg"), kept.offline)
-    pictures.work_over_batches(kept.streams, STREAMED, page.with_name("open-world-work.svg"))
-    pictures.seconds_over_batches(kept.streams, STREAMED, page.with_name("open-world-seconds.svg"))
+    pictures.work_over_batches(kept.begun, STREAMED, page.with_name("open-world-work.svg"))
+    pictures.seconds_over_batches(kept.begun, STREAMED, page.with_name("open-world-seconds.svg"))
     about = "; ".join(part for part in (machine(), note) if part)
     parts = [PREFACE.format(machine=about)]
     for section in SECTIONS:

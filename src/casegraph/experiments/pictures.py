@@ -31,6 +31,7 @@ STYLE = {
     "grid.linewidth": 0.8,
     "axes.edgecolor": "#888888",
     "axes.titlesize": 10,
+    "axes.ymargin": 0.1,
     "legend.frameon": False,
     "figure.facecolor": "white",
 }
