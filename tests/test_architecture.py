@@ -84,6 +84,7 @@ LAYERS = [
     "experiments.changes",
     "experiments.lifelong",
     "experiments.inductive",
+    "experiments.embedding_scores",
     "experiments.embeddings",
     "experiments.embedding_stream",
     "experiments.pictures",

@@ -9,6 +9,12 @@ from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.experiments.arrivals import Plan
+from casegraph.experiments.embedding_scores import (
+    answer_vectors,
+    question_vectors,
+    scores_of_all,
+    scores_of_own,
+)
 from casegraph.experiments.embedding_stream import Variant, embedding_stream, offline
 from casegraph.experiments.embeddings import (
     MODELS,
@@ -93,6 +99,31 @@ def test_a_variant_goes_through_the_stream(variant: Variant, tmp_path: Path) -> 
     assert [record["batch"] for record in records] == [0, 1]
     assert records[-1]["entities"] == 135
     assert embedding_stream(benchmark, plan, variant, SHORT, tmp_path) == records
+
+
+@needs_pykeen
+@pytest.mark.parametrize("model", MODELS)
+def test_scores_of_many_questions_at_once_are_those_of_pykeen(model: str) -> None:
+    import torch
+
+    training = Training(model=model, dimension=16)
+    theirs = Embedding(training, 7, 3).model
+    theirs.eval()
+    questions = np.array([[0, 1], [1, 2], [4, 0], [5, 6]])
+    candidates = torch.tensor([0, 3, 5, 6])
+    with torch.no_grad():
+        vectors = question_vectors(torch, model, theirs, questions)
+        answers = answer_vectors(torch, model, theirs, candidates)
+        found = scores_of_all(model, vectors, answers)
+        of_own = scores_of_own(model, vectors, answers)
+        assert of_own.tolist() == pytest.approx(found.diagonal().tolist(), abs=1e-5)
+        for row, (direction, entity) in enumerate(questions.tolist()):
+            relation = direction if model == "ConvE" else direction // 2
+            facts = torch.tensor([[entity, relation, one] for one in candidates.tolist()])
+            if direction % 2 and model != "ConvE":
+                facts = facts[:, [2, 1, 0]]
+            expected = theirs.score_hrt(facts)[:, 0]
+            assert found[row].tolist() == pytest.approx(expected.tolist(), abs=1e-5)
 
 
 @needs_pykeen

@@ -71,11 +71,25 @@ def test_figure_3_has_eight_panels_and_every_system(tmp_path: Path) -> None:
     assert len(axes) == 8
 
 
+def test_what_was_not_run_is_not_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "mrr.svg"
+    some = [one for one in LINES if one["benchmark"] == "FB122" and "30%" not in one["system"]]
+    pictures.mrr_over_batches(some, path)
+    assert not any("WN18RR" in text or "30%" in text for text in texts(path))
+
+
+def test_what_was_reached_offline_is_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "mrr.svg"
+    offline = {"benchmark": "FB122", "system": "RotatE, offline", "metrics": LINES[0]["metrics"]}
+    pictures.mrr_over_batches(LINES, path, [offline])
+    assert {"RotatE offline, by the paper", "RotatE offline, trained here"} <= set(texts(path))
+
+
 def test_the_other_pictures_say_what_their_lines_are(tmp_path: Path) -> None:
     pictures.work_over_batches(LINES, ("FB122", "WN18RR"), tmp_path / "work.svg")
     assert {"newcomers", "FB122", "WN18RR"} <= set(texts(tmp_path / "work.svg"))
     pictures.seconds_over_batches(LINES, ("FB122", "WN18RR"), tmp_path / "seconds.svg")
-    assert {"everything again", "seconds"} <= set(texts(tmp_path / "seconds.svg"))
+    assert {"everything again", "time", "10 s"} <= set(texts(tmp_path / "seconds.svg"))
 
 
 def test_the_same_lines_give_the_same_bytes(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.answering.query import answers
+from casegraph.answering.query import UNKNOWN, answers
 from casegraph.answering.state import State
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, run_bounds
 
@@ -61,9 +61,10 @@ def scored(
     """
     bounds = run_bounds(asked[:, 0])
     for some in _parts(list(pairwise(bounds)), ASKED_AT_ONCE):
-        names = np.array([asked[start, 0] for start, _ in some], dtype=np.int32)
-        all_scores = _scores(state, relation, names, entities)
-        for (start, end), entity, scores in zip(some, names.tolist(), all_scores, strict=True):
+        of_questions = np.array([asked[start, 0] for start, _ in some], dtype=np.int32)
+        all_scores = _scores(state, relation, of_questions, entities)
+        asked_about = zip(some, of_questions.tolist(), all_scores, strict=True)
+        for (start, end), entity, scores in asked_about:
             first, last = np.searchsorted(known[:, 0], [entity, entity + 1]).tolist()
             yield Scored(entity, asked[start:end, 1], scores, known[first:last, 1])
 
@@ -74,13 +75,16 @@ def mrr_and_hits(ranks: Floats) -> dict[str, float]:
     return {"mrr": float(np.mean(1 / ranks)), **hits}
 
 
-def _scores(state: State, relation: int | None, names: Ids, entities: int) -> Floats:
-    """What every entity scores for each question, a row each."""
-    scores = np.zeros((len(names), entities))
+def _scores(state: State, relation: int | None, of_questions: Ids, entities: int) -> Floats:
+    """What every entity scores for each question, a row each.
+
+    of_questions  the entity that each question is about
+    """
+    scores = np.zeros((len(of_questions), entities))
     if relation is None:
         return scores
-    is_seen = names < len(state.graph.entities)
-    seen = np.where(is_seen, names, ALL).astype(np.int32)
+    is_seen = of_questions < len(state.graph.entities)
+    seen = np.where(is_seen, of_questions, UNKNOWN).astype(np.int32)
     for row, found in enumerate(answers(state, relation, seen, top=ALL)):
         scores[row, found.entities] = found.scores
     return scores

@@ -1,10 +1,11 @@
 """
 Embeddings to compare with, by PyKEEN and PyTorch (the extra `experiments`).
 
-PyKEEN has the models, their losses and their scores. How they are trained is here, since a stream
-wants what its training loops do not have: entities that are not there yet are not drawn as wrong
-answers, and what was trained before can be kept as it is. Training stops when facts of valid are no
-longer answered better, as in the paper; the parameters that answered them best are kept.
+PyKEEN has the models and their losses. How they are trained is here, since a stream wants what its
+training loops do not have: entities that are not there yet are not drawn as wrong answers, and what
+was trained before can be kept as it is. Every fact is two questions, one for its tail and one for
+its head; the questions of a step share their wrong answers. Training stops when facts of valid are
+no longer answered better, as in the paper; the parameters that answered them best are kept.
 
 Entities are numbered in the order in which they come, so those that are there are the first ones.
 Parameters are kept in files of arrays, so that training goes on after an interruption; of the
@@ -14,24 +15,30 @@ optimizer nothing is kept, so it warms up again then.
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from time import perf_counter
-from typing import Any, NamedTuple, TypeAlias
+from time import process_time
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from casegraph.answering.ranking import Ranks, distinct
 from casegraph.errors import CasegraphError
+from casegraph.experiments.embedding_scores import (
+    BY_DIRECTION,
+    BY_DISTANCE,
+    Theirs,
+    answer_vectors,
+    question_vectors,
+    scores_of_all,
+    scores_of_own,
+)
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, run_bounds
-from casegraph.graph.directions import is_inverse, relation_of
 from casegraph.running import Show, quiet
 from casegraph.storage.disk import atomic_write
 
 MODELS = ("TransE", "DistMult", "ComplEx", "ConvE", "RotatE")
 TIMES_AS_LIKELY = 10.0  # facts near newcomers, to be trained on again
-BY_DISTANCE = ("TransE", "RotatE")  # their scores are distances, so their loss needs a margin
-MARGIN = 9.0
+MARGIN = 9.0  # of losses of distances
 SCORES_AT_ONCE = 1 << 21  # scores of a part of the questions
-Theirs: TypeAlias = Any  # what PyKEEN and torch make; neither need be installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +48,8 @@ class Training:
     model          one of `MODELS`
     dimension      of the embeddings; of complex ones half as many numbers would do
     epochs         at most
-    batch          facts that are trained together
-    negatives      wrong answers for each fact
+    batch          questions that are trained together
+    negatives      wrong answers, which they share
     learning_rate  of Adam
     every          so many epochs facts of valid are asked for
     patience       how often they may be answered no better before training stops
@@ -54,9 +61,9 @@ class Training:
     model: str = "RotatE"
     dimension: int = 64
     epochs: int = 60
-    batch: int = 512
-    negatives: int = 16
-    learning_rate: float = 0.005
+    batch: int = 1024
+    negatives: int = 128
+    learning_rate: float = 0.02
     every: int = 5
     patience: int = 2
     valid: int = 500
@@ -82,7 +89,11 @@ class Lesson(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What training took: epochs, seconds, and the MRR on the facts of valid that it ended with."""
+    """What training took, and came to.
+
+    seconds    of the processor
+    valid_mrr  the MRR on the facts of valid that it was stopped by
+    """
 
     epochs: int
     seconds: float
@@ -103,7 +114,7 @@ class Embedding:
         factory = triples.CoreTriplesFactory(
             mapped_triples=torch.zeros((1, 3), dtype=torch.long),
             num_entities=entities,
-            num_relations=relations,
+            num_relations=2 * relations if training.model in BY_DIRECTION else relations,
         )
         self.model: Theirs = _imported("pykeen.models").model_resolver.make(
             training.model,
@@ -111,33 +122,38 @@ class Embedding:
             embedding_dim=training.dimension,
             loss=_loss(training.model),
             random_seed=training.seed,
+            **_options(training.model),
         )
         self.model.reset_parameters_()
 
     def train(self, lesson: Lesson, progress: Path | None = None, show: Show = quiet) -> Trained:
         """Train until facts of valid are no longer answered better.
 
+        The first look comes after some epochs, since newcomers should be trained at all: to take
+        them in disturbs what was learned before, so without them valid may be answered better.
+
         progress  a file to keep, after every look at valid, what is needed to go on from there
         """
         training = self.training
-        started = perf_counter()
+        started = process_time()
         best = _Best(self.model)
         epoch = 0
         if progress is not None and progress.exists():
             epoch = best.load(progress)
-        optimizer = self._torch.optim.Adam(self.model.parameters(), lr=training.learning_rate)
-        if epoch == 0:
-            best.look(self._valid_mrr(lesson))
+        questions = asked_for(lesson.facts)
+        optimizer = self._torch.optim.Adam(
+            self.model.parameters(), lr=training.learning_rate, fused=True
+        )
         while epoch < training.epochs and best.since < training.patience:
             for _ in range(training.every):
-                self._epoch(lesson, optimizer)
+                self._epoch(questions, lesson, optimizer)
             epoch += training.every
             best.look(self._valid_mrr(lesson))
             if progress is not None:
                 best.save(progress, epoch)
             show(f"training {training.model}", epoch, training.epochs)
         best.restore()
-        return Trained(epoch, perf_counter() - started, best.mrr)
+        return Trained(epoch, process_time() - started, best.mrr)
 
     def ranks(self, rows: Ids, known: Ids, entities: int) -> Ranks:
         """The rank of each target among the first entities, other known answers passed over.
@@ -209,32 +225,34 @@ class Embedding:
         _take(self.model, arrays)
         return Trained(int(epochs), seconds, valid_mrr)
 
-    def _epoch(self, lesson: Lesson, optimizer: Theirs) -> None:
-        """Train on every fact once, in random order."""
-        torch = self._torch
+    def _epoch(self, questions: Ids, lesson: Lesson, optimizer: Theirs) -> None:
+        """Ask every question (direction, entity, target) once, in random order."""
         training = self.training
         self.model.train()
-        order = self._random.permutation(len(lesson.facts))
+        order = self._random.permutation(len(questions))
         for start in range(0, len(order), training.batch):
-            positive = lesson.facts[order[start : start + training.batch]]
-            negative = self._corrupted(positive, lesson.entities)
-            shape = (len(positive), training.negatives)
+            some = questions[order[start : start + training.batch]]
+            wrong = self._random.integers(lesson.entities, size=training.negatives)
             optimizer.zero_grad()
-            positive_scores = self.model.score_hrt(torch.from_numpy(positive))
-            negative_scores = self.model.score_hrt(torch.from_numpy(negative)).view(shape)
-            loss = self.model.loss.process_slcwa_scores(positive_scores, negative_scores)
-            (loss + self.model.collect_regularization_term()).backward()
+            loss = self._loss_of(some, wrong) + self.model.collect_regularization_term()
+            loss.backward()
             if lesson.frozen:
                 _entity_weight(self.model).grad[: lesson.frozen] = 0
             optimizer.step()
             self.model.post_parameter_update()
 
-    def _corrupted(self, facts: Counts, entities: int) -> Counts:
-        """Facts with another head or tail, drawn from the entities that are there."""
-        wrong = np.repeat(facts, self.training.negatives, axis=0)
-        column = self._random.choice([0, 2], len(wrong))
-        wrong[np.arange(len(wrong)), column] = self._random.integers(entities, size=len(wrong))
-        return wrong
+    def _loss_of(self, questions: Ids, wrong: Counts) -> Theirs:
+        """The loss of some questions (direction, entity, target) that share wrong answers."""
+        name = self.training.model
+        vectors = question_vectors(self._torch, name, self.model, questions)
+        own = scores_of_own(name, vectors, self._answer_vectors(questions[:, 2]))
+        of_wrong = scores_of_all(name, vectors, self._answer_vectors(wrong))
+        return self.model.loss.process_slcwa_scores(own[:, None], of_wrong)
+
+    def _answer_vectors(self, entities: Counts | Ids) -> Theirs:
+        torch = self._torch
+        chosen = torch.from_numpy(entities.astype(np.int64))
+        return answer_vectors(torch, self.training.model, self.model, chosen)
 
     def _valid_mrr(self, lesson: Lesson) -> float:
         """How well some facts of valid are answered, on both sides; 0 if there are none."""
@@ -249,21 +267,12 @@ class Embedding:
     def _scores(self, questions: Ids, entities: int) -> list[Floats]:
         """What the first entities score as answers of each question (direction, entity)."""
         torch = self._torch
+        name = self.training.model
         self.model.eval()
-        relations = relation_of(questions[:, 0]).astype(np.int64)
-        asked = questions[:, 1].astype(np.int64)
-        for_head = is_inverse(questions[:, 0]).astype(np.bool)
-        scores = np.empty((len(questions), entities))
         with torch.no_grad():
-            if not for_head.all():
-                pairs = np.stack([asked[~for_head], relations[~for_head]], axis=1)
-                of_tails = self.model.score_t(torch.from_numpy(pairs))
-                scores[~for_head] = of_tails[:, :entities].numpy()
-            if for_head.any():
-                pairs = np.stack([relations[for_head], asked[for_head]], axis=1)
-                of_heads = self.model.score_h(torch.from_numpy(pairs))
-                scores[for_head] = of_heads[:, :entities].numpy()
-        return list(scores)
+            vectors = question_vectors(torch, name, self.model, questions)
+            found = scores_of_all(name, vectors, self._answer_vectors(np.arange(entities)))
+        return list(found.numpy())
 
 
 class _Best:
@@ -342,7 +351,17 @@ def _loss(model: str) -> Theirs:
     losses = _imported("pykeen.losses")
     if model in BY_DISTANCE:
         return losses.NSSALoss(margin=MARGIN, adversarial_temperature=1.0)
-    return losses.SoftplusLoss()
+    return losses.InfoNCELoss(margin=0.0, log_adversarial_temperature=0.0)
+
+
+def _options(model: str) -> dict[str, Any]:
+    """What is different from PyKEEN's model of the name.
+
+    Its TransE holds all entities at distance 1 from the middle, closer than the margin of the loss.
+    """
+    if model == "TransE":
+        return {"scoring_fct_norm": 2, "entity_constrainer": None}
+    return {}
 
 
 def _entity_weight(model: Theirs) -> Theirs:

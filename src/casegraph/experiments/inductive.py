@@ -1,9 +1,10 @@
 """
-Inductive completion (Teru et al. 2020): questions about entities that no one has trained on.
+Inductive completion (GraIL): questions about entities that no one has trained on.
 
-A pair of graphs shares its relations and no entities. Systems that train do so on the first, X, and
-answer about the second, X_ind, by its own facts. A case base may know X_ind alone, or X first and
-X_ind as newcomers: then precedents of both weigh the path types. Either way the answers are ranked
+In the pairs of Teru et al. (2020) two graphs share their relations and no entities. Systems that
+train do so on the first, X, and answer about the second, X_ind, by its own facts. A case base may
+know X_ind alone, or X first and X_ind as newcomers: then precedents of both weigh the path types.
+Either way the answers are ranked
 
     fully    among all entities of X_ind, facts of its files passed over
     sampled  among 50 of them, drawn at random (seeded), as the first papers do

@@ -1,9 +1,9 @@
 """
-Lifelong learning (Cui et al. 2023): a graph in snapshots, asked again about all that came before.
+Lifelong learning (LKGE): a graph in snapshots, asked again about all that came before.
 
-After each snapshot the test sets of all snapshots so far are asked for. What was learned first may
-be forgotten later: the *backward transfer* of a test set is what its MRR gains from its own
-snapshot to the last, and less than 0 where something was forgotten.
+After each snapshot the test sets of all snapshots so far are asked for, as by Cui et al. (2023).
+What was learned first may be forgotten later: the *backward transfer* of a test set is what its MRR
+gains from its own snapshot to the last, and less than 0 where something was forgotten.
 
 Two protocols are ranked by, since the published one is unusual:
 

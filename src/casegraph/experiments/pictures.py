@@ -31,6 +31,7 @@ STYLE = {
     "grid.linewidth": 0.8,
     "axes.edgecolor": "#888888",
     "axes.titlesize": 10,
+    "axes.ymargin": 0.1,
     "legend.frameon": False,
     "figure.facecolor": "white",
 }
@@ -53,7 +54,10 @@ LOOKS = {
     "RotatE": Look("RotatE", "#c8553d", "-", "s"),
     "RotatE+": Look("RotatE+", "#e09f3e", "-", "^"),
     "RotatE-Freeze": Look("RotatE-Freeze", "#8d8d8d", "-", "v"),
+    "RotatE-0%": Look("RotatE, nothing again", "#e3a99c", "-", ""),
 }
+OFFLINE_BY_PAPER = Look("RotatE offline, by the paper", "#c8553d", "--", "")
+OFFLINE_HERE = Look("RotatE offline, trained here", "#c8553d", ":", "")
 PLAIN = Look("", "#444444")
 
 
@@ -81,19 +85,33 @@ REPLAYS = ("10%", "30%")
 INCHES_OF_LABEL = 4  # of a legend
 
 
-def mrr_over_batches(records: Sequence[Record], path: Path) -> None:
+def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Record] = ()) -> None:
     """Figure 3: MRR after each batch, on all test facts so far and on those that it brought.
 
     The rows differ in how many older facts the embeddings were trained on again.
+
+    offline  lines of embeddings that were trained on everything at once
     """
     pyplot = _pyplot()
+    benchmarks = {record["benchmark"] for record in records}
+    panels = [panel for panel in PANELS if panel.benchmark in benchmarks] or PANELS
+    systems = {record["system"] for record in records}
+    used = [replay for replay in REPLAYS if any(name.endswith(f"-{replay}") for name in systems)]
+    replays = used or REPLAYS[:1]
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(
-            len(REPLAYS), len(PANELS), figsize=(12, 6), sharex=True, sharey="col", squeeze=False
+            len(replays),
+            len(panels),
+            figsize=(3 * len(panels), 1 + 2.6 * len(replays)),
+            sharex=True,
+            sharey="col",
+            squeeze=False,
         )
-        for row, replay in enumerate(REPLAYS):
-            for column, panel in enumerate(PANELS):
+        for row, replay in enumerate(replays):
+            for column, panel in enumerate(panels):
                 _mrr_panel(axes[row][column], records, panel, replay)
+                _offline_lines(axes[row][column], panel, offline)
+                axes[row][column].set_ylim(bottom=0)
                 if row == 0:
                     facts = "all facts" if panel.group == "all" else "new facts"
                     axes[row][column].set_title(f"{panel.benchmark} {panel.split}, {facts}")
@@ -123,6 +141,7 @@ def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path
             axis.set_title(benchmark)
             axis.set_xlabel("batch")
             axis.set_ylim(bottom=0)
+            axis.yaxis.set_major_formatter("{x:,.0f}")
         axes[0][0].set_ylabel("entities")
         _legend_below(figure, axes.ravel())
         _write(figure, path)
@@ -153,8 +172,9 @@ def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], p
                 for look, value in lines.items():
                     _line(axis, later, look, value)
                 axis.set_yscale("log")
+                axis.yaxis.set_major_formatter(lambda value, _: _spoken(value))
                 axis.set_title(f"{benchmark}, {LOOKS[system].label}")
-            axes[row][0].set_ylabel("seconds")
+            axes[row][0].set_ylabel("time")
         for below in axes[-1]:
             below.set_xlabel("batch")
         _legend_below(figure, axes.ravel())
@@ -213,7 +233,7 @@ def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: st
     ]
     for system in sorted({record["system"] for record in of_benchmark}, key=_place):
         name = system.removesuffix(f"-{replay}")
-        if "%" in name or name not in LOOKS:
+        if name not in LOOKS:
             continue
         some = _of(of_benchmark, panel.benchmark, system)
         _line(axis, some, LOOKS[name], lambda one: mrr_of(one, panel.split, panel.group))
@@ -225,14 +245,26 @@ def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: st
                 LOOKS[oracle],
                 lambda one: mrr_of(one, panel.split, panel.group, "oracle"),
             )
-    axis.axhline(
-        panel.offline, color="#c8553d", linewidth=1, linestyle="--", label="RotatE offline (paper)"
-    )
+
+
+def _offline_lines(axis: Theirs, panel: Panel, offline: Sequence[Record]) -> None:
+    """What RotatE reaches if it sees everything at once."""
+    _level(axis, panel.offline, OFFLINE_BY_PAPER)
+    if panel.group == "all":
+        for record in _of(offline, panel.benchmark, "RotatE, offline"):
+            _level(axis, mrr_of(record, panel.split, panel.group), OFFLINE_HERE)
+
+
+def _level(axis: Theirs, value: float | None, look: Look) -> None:
+    if value is not None:
+        axis.axhline(
+            value, color=look.colour, linewidth=1, linestyle=look.line, label=look.label, zorder=1
+        )
 
 
 def _place(system: str) -> int:
     """Where a system stands in the legend."""
-    name = system.rpartition("-")[0] if system.endswith("%") else system
+    name = system.rpartition("-")[0] if system.endswith(REPLAYS) else system
     return list(LOOKS).index(name) if name in LOOKS else len(LOOKS)
 
 
@@ -269,6 +301,11 @@ def _line(axis: Theirs, records: Iterable[Record], look: Look, value: Value) -> 
     axis.fill_between(batches, least, most, color=look.colour, alpha=0.15, linewidth=0)
 
 
+def _spoken(seconds: float) -> str:
+    """A time as people say it: "10 ms", "1 s"."""
+    return f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms"
+
+
 def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
     """One legend for all diagrams."""
     lines: dict[str, Theirs] = {}
@@ -278,7 +315,7 @@ def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
     columns = int(figure.get_figwidth() // INCHES_OF_LABEL)
     figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=columns, fontsize=9)
     rows = -(-len(lines) // columns)
-    figure.tight_layout(rect=(0, 0.02 + 0.25 * rows / figure.get_figheight(), 1, 1))
+    figure.tight_layout(rect=(0, 0.02 + 0.2 * rows / figure.get_figheight(), 1, 1))
 
 
 def _write(figure: Theirs, path: Path) -> None:
