@@ -38,7 +38,7 @@ NAMES = [
     "log.new",
     "generation-000001",
     "generation-000001/manifest",
-    "generation-000001/facts.npy",
+    "generation-000001/edge_tails.npy",
     "generation-000007",
     "generation.new",
     "generation.old",
@@ -262,7 +262,7 @@ def test_a_generation_of_anything_but_files_is_replaced_by_the_next(
     with patience(), CaseStore.open(store) as opened:
         assert set(opened.graph.facts()) == set(FACTS[2:])
         assert ("is damaged" in caplog.text) == is_used
-        if name.endswith(("manifest", "facts.npy")) and kind is folder:
+        if name.endswith(("manifest", "edge_tails.npy")) and kind is folder:
             return  # a folder in a generation is nothing of ours, and stays
         opened.compact()
     left = {path.name for path in store.iterdir()}
@@ -287,14 +287,16 @@ def test_a_manifest_names_only_files_of_its_own_folder(made: Path, tmp_path: Pat
 
     copytree(made, tmp_path / "store")
     manifest = tmp_path / "store" / "generation-000001" / "manifest"
-    (tmp_path / "facts.npy").write_bytes((manifest.parent / "facts.npy").read_bytes())
-    content = manifest.read_bytes().rpartition(b"\n")[0].replace(b'"facts"', b'"../../facts"')
+    (tmp_path / "edge_tails.npy").write_bytes((manifest.parent / "edge_tails.npy").read_bytes())
+    content = (
+        manifest.read_bytes().rpartition(b"\n")[0].replace(b'"edge_tails"', b'"../../edge_tails"')
+    )
     manifest.write_bytes(content + b"\n" + digest(content).hex().encode())
     assert "names a file that no generation has" in str(check(tmp_path / "store"))
 
 
 def test_a_file_is_measured_before_it_is_read(made: Path, tmp_path: Path) -> None:
-    for name in ("acknowledged", "log-000000", "generation-000001/facts.npy"):
+    for name in ("acknowledged", "log-000000", "generation-000001/edge_tails.npy"):
         store = tmp_path / name.replace("/", "-")
         copytree(made, store)
         os.truncate(store / name, 1 << 43)  # takes no room on disk
