@@ -14,7 +14,7 @@ import pytest
 from casegraph import kernels, kernels_bench
 from casegraph.graph.arrays import ids
 from casegraph.graph.graph import Graph
-from casegraph.statistics.counts import KINDS
+from casegraph.statistics.counts import MOST_TYPES
 from casegraph.statistics.path_types import packed
 
 FACTS = [
@@ -115,7 +115,7 @@ BINDINGS = {
             "graph": GRAPH.kernel,
             "tops": EVERYONE,
             "rank": EVERYONE,
-            "limit": (1000, KINDS),
+            "limit": (1000, MOST_TYPES),
             **COUNTED,
         },
         any_length=frozenset({"tops"}),

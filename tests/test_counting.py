@@ -16,7 +16,7 @@ from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
-from casegraph.statistics.counts import KINDS, TOO_MANY, UNLIMITED, Counting, Hits, fair_share
+from casegraph.statistics.counts import MOST_TYPES, TOO_MANY, UNLIMITED, Counting, Hits, fair_share
 from casegraph.statistics.path_types import lengths, packed
 
 
@@ -322,9 +322,9 @@ def test_too_many_kinds_of_paths_are_left_out(monkeypatch: pytest.MonkeyPatch) -
     graph = Graph.of(hub(10))
     found = Counting(graph, Settings()).cycles(everyone(graph))
     kinds = np.bincount(lengths(found.types, 3), minlength=4).tolist()
-    monkeypatch.setattr("casegraph.statistics.counts.KINDS", kinds[3] - 1)
+    monkeypatch.setattr("casegraph.statistics.counts.MOST_TYPES", kinds[3] - 1)
     assert found.within(UNLIMITED - 1, 3)[1] == 2
-    assert kinds[3] < KINDS
+    assert kinds[3] < MOST_TYPES
 
 
 def test_an_entity_that_came_later_reaches_nothing_on_an_earlier_graph() -> None:

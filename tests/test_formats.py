@@ -10,6 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casegraph import CaseBase, Description, MalformedFact, UnreadableFile, read_facts, write_facts
+from casegraph.cli import group
+from casegraph.cli.commands import storing
+from casegraph.formats.registry import FORMAT_NAMES
+from casegraph.formats.writing import WRITTEN
 from casegraph.graph.descriptions import NO_DESCRIPTIONS
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -476,3 +480,9 @@ def test_names_are_read_from_a_file_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "labels.txt").write_text("DRUG:1\tAspirin\njust one\n")
     with pytest.raises(MalformedFact, match=r"labels.txt:2: expected a name and its label"):
         list(read_facts(io.BytesIO(b"a\tr\tb\n"), names=tmp_path / "labels.txt"))
+
+
+def test_the_command_line_names_the_formats_that_there_are() -> None:
+    """It has lists of its own, so that `--help` does not import what reads and writes."""
+    assert group.FORMAT_NAMES == FORMAT_NAMES
+    assert storing.WRITTEN == WRITTEN

@@ -5,7 +5,7 @@ CasegraphError        base class of every error raised on purpose
 ├─ UnknownName       a query names an entity or relation the graph has never seen
 ├─ AmbiguousName     several entities or relations have the label that a query names
 ├─ MalformedFact     a line of input is not head TAB relation TAB tail, or a fact is not three names
-├─ UnreadableFile    a file cannot be opened, or cannot be read to its end
+├─ UnreadableFile    a file cannot be opened, read to its end, or written
 ├─ IncompatibleFile  a saved case base or a file of counts has another format version, or is damaged
 ├─ InvalidSettings   a setting is out of its range
 ├─ NotABenchmark     a folder does not hold the files of a benchmark
@@ -79,7 +79,7 @@ class MalformedFact(CasegraphError):
 
 
 class UnreadableFile(CasegraphError):
-    """A file cannot be opened, or cannot be read to its end."""
+    """A file cannot be opened, read to its end, or written."""
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(f"{source}: {problem}")

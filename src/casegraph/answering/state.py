@@ -56,8 +56,8 @@ class Update:
     recounted      entities on a cycle that a changed fact closes or opens: their hits change
     cycles         how many such cycles there are: the work done
     described      names whose label or types changed
-    anew           whether so much changed that counts were dropped,
-                   to be made from scratch when needed
+    anew           whether counts were dropped, to be made from scratch when needed: too many
+                   facts changed, or counting takes more than half of `Settings.counting`
     """
 
     added: int = 0

@@ -86,20 +86,20 @@ def edges_by_direction(directions: Ids, keys: Counts) -> Iterator[tuple[int, Edg
     heads = heads_of(keys)
     tails = tails_of(keys)
 
-    starts_row = is_run_start(directions) | is_run_start(heads)
-    row_starts = np.flatnonzero(starts_row).astype(np.int32)
+    is_row_start = is_run_start(directions) | is_run_start(heads)
+    row_starts = np.flatnonzero(is_row_start).astype(np.int32)
     edge_bounds = run_bounds(directions)
     row_bounds = np.searchsorted(row_starts, edge_bounds).tolist()
 
     for place in range(len(edge_bounds) - 1):
         first_edge = edge_bounds[place]
-        last_edge = edge_bounds[place + 1]
-        starts = row_starts[row_bounds[place] : row_bounds[place + 1]]
+        end_edge = edge_bounds[place + 1]
+        own_row_starts = row_starts[row_bounds[place] : row_bounds[place + 1]]
 
-        offsets = np.empty(len(starts) + 1, dtype=np.int32)
-        offsets[:-1] = starts - np.int32(first_edge)
-        offsets[-1] = last_edge - first_edge
-        edges = Edges(heads[starts], offsets, tails[first_edge:last_edge].copy())
+        offsets = np.empty(len(own_row_starts) + 1, dtype=np.int32)
+        offsets[:-1] = own_row_starts - np.int32(first_edge)
+        offsets[-1] = end_edge - first_edge
+        edges = Edges(heads[own_row_starts], offsets, tails[first_edge:end_edge].copy())
         yield int(directions[first_edge]), edges
 
 

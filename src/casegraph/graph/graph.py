@@ -5,7 +5,8 @@ Each relation has two directions (`graph/directions.py`), and each direction has
 `Edges` are arrays that are never written to: a change puts new arrays in their place.
 So a `copy` is cheap, shares everything that stays the same, and is not affected by later changes.
 
-A *row* is a fact as three ids: head, direction from head to tail, tail (`graph/rows.py`).
+A *row* of an edge is three ids: head, direction from head to tail, tail. (That of a fact has the
+relation in the middle, `graph/rows.py`.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """
 From facts to rows of ids.
 
-A *row* is a fact as three ids: head, relation, tail. Facts that come as names are looked up name by
+A *row* of a fact is three ids: head, relation, tail; `Graph.apply` makes edges of it, in both
+directions. Facts that come as names are looked up name by
 name. Of a block of lines, a kernel gives each distinct text a number, in the order of first sight
 (`kernels.Interner`); what the text stands for is looked up once, and remembered under the number.
 So it is names that take time, not facts. Lines that are not plain are read fact by fact.

@@ -35,7 +35,9 @@ from casegraph.statistics.sums import columns_joined, grouped
 
 T = TypeVar("T")
 
-KINDS = 1 << 22  # pairs of a relation and a path type of one length; more would fill the memory
+MOST_TYPES = (
+    1 << 22
+)  # pairs of a relation and a path type of one length; more would fill the memory
 TOO_MANY = np.iinfo(np.int64).max  # stands for a number that exceeds its limit, or 64 bits
 UNLIMITED = np.iinfo(np.int64).max
 
@@ -164,7 +166,7 @@ class Hits:
         """
         length = lengths(self.types, max_length)
         kinds = np.bincount(length, minlength=max_length + 1)[1:]
-        incomplete = np.flatnonzero((self.work > most) | (kinds > KINDS))
+        incomplete = np.flatnonzero((self.work > most) | (kinds > MOST_TYPES))
         longest = int(incomplete[0]) if len(incomplete) else max_length
         is_kept = length <= longest
         kept = Hits(self.relations[is_kept], self.types[is_kept], self.hits[is_kept], self.work)
@@ -229,7 +231,7 @@ class Counting:
         """
         graph = self.graph
         ranks = graph.entities.ranks()
-        limit = (self.settings.counting if most_work is None else most_work, KINDS)
+        limit = (self.settings.counting if most_work is None else most_work, MOST_TYPES)
         columns = self._run(
             "counting paths to answers",
             len(entities),

@@ -14,7 +14,7 @@ known, or found out, without any choice that depends on ids:
   an edge of the relation, and for each edge the second halves from that end that has fewer;
 - no entity has more than `MOST_HALVES` first halves, which are held in memory;
 - no more paths are found than `Settings.counting` allows at `STEPS_PER_PATH`, and no more than
-  `KINDS` path types.
+  `MOST_TYPES` path types.
 """
 
 from functools import partial
@@ -28,7 +28,7 @@ from casegraph.graph.directions import inverse
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
-from casegraph.statistics.counts import KINDS
+from casegraph.statistics.counts import MOST_TYPES
 from casegraph.statistics.path_types import lengths
 
 LARGE = 1 << 25  # edges, of both directions: some seventeen million facts
@@ -57,7 +57,7 @@ def own_hits(graph: Graph, relation: int, settings: Settings, show: Show) -> Own
     """The hits of one relation up to the length that the rule allows."""
     longest = _affordable_length(graph, relation, settings)
     rows = len(graph.edges(relation).heads) + len(graph.edges(inverse(relation)).heads)
-    most = (settings.counting // STEPS_PER_PATH, KINDS)
+    most = (settings.counting // STEPS_PER_PATH, MOST_TYPES)
     while True:
         weights = graph.walks_from_each(_second_half(longest))
         lengths_wanted = (settings.max_length, longest)
@@ -79,7 +79,7 @@ def limited_hits(
     while True:
         is_kept = length_of_type <= longest
         paths = int(hits[is_kept].sum())
-        is_too_much = STEPS_PER_PATH * paths > settings.counting or int(is_kept.sum()) > KINDS
+        is_too_much = STEPS_PER_PATH * paths > settings.counting or int(is_kept.sum()) > MOST_TYPES
         if not is_too_much or not longest:
             return OwnHits(types[is_kept], hits[is_kept], longest)
         longest -= 1

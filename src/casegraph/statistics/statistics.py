@@ -32,7 +32,7 @@ from casegraph.running import Show, quiet
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.backlog import Backlog, Baseline
 from casegraph.statistics.counts import (
-    KINDS,
+    MOST_TYPES,
     TOO_MANY,
     UNLIMITED,
     ClusterCounts,
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
 
 NO_HITS: TypeHits = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 STEPS_PER_CYCLE = 16  # at most, for all that finding one more cycle takes from scratch
+KEPT_FOR_UPDATES = 2  # one part in so many of a limit: beyond, an update might exceed it unseen
 MAX_PARTS = 16  # in which the hits of a relation may be before they are added up
 
 
@@ -94,7 +95,7 @@ class KnownHits(NamedTuple):
         """The hits of all entities, without the lengths that take too much to count."""
         kept, longest = counted.within(settings.counting, settings.max_length)
         work = int(kept.work.max(initial=0))
-        headroom = settings.counting // 2 - work
+        headroom = settings.counting // KEPT_FOR_UPDATES - work
         starts = np.flatnonzero(np.diff(kept.relations, prepend=-1))
         hits: dict[int, TypeHits] = {}
         for start, end in pairwise([*starts.tolist(), len(kept.types)]):
@@ -397,7 +398,7 @@ class PathStatistics:
             return later, ChangedHits.unknown(from_scratch=True)
         changed = changed_hits(self.graph, graph, change, self.settings.max_length)
         hits = known.after(changed)
-        if hits.headroom < 0 or hits.rows > KINDS // 2:
+        if hits.headroom < 0 or hits.rows > MOST_TYPES // KEPT_FOR_UPDATES:
             return later, replace(changed, from_scratch=True)
         later._hits = hits
         later._carry_over(self, change, changed.entities)

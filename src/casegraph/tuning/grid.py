@@ -23,7 +23,7 @@ DISCOUNTS = (
     ADDED_UP,
     (1.0, 1.0),
 )
-KINDS = (
+KIND_WEIGHTS = (
     {"shared_fact": 0.2, "answers_fact": 8.0},
     {"shared_fact": 1.0, "near_answers": 1.0, "neighbours": 0.4},
     {"neighbours": 0.0},
@@ -50,7 +50,7 @@ def variants(combination: Combination) -> list[Combination]:
     for discount, across in DISCOUNTS:
         by_discount.append(replace(combination, discount=discount, across=across))
     by_kind = []
-    for weights in KINDS:
+    for weights in KIND_WEIGHTS:
         kinds: KindWeights = replace(combination.kinds, **weights)
         by_kind.append(replace(combination, kinds=kinds))
     by_both = []

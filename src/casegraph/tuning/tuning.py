@@ -28,7 +28,7 @@ from casegraph.tuning.questions import Questions
 from casegraph.tuning.sample import LEAST_FACTS, held_out
 
 TO_CHOOSE_BY = 1_000  # facts of the sample: each is asked for with every way of the grid
-WAYS_OF_ROUND = len(grid.DISCOUNTS) + 2 * len(grid.KINDS)
+WAYS_OF_ROUND = len(grid.DISCOUNTS) + 2 * len(grid.KIND_WEIGHTS)
 MOST_WAYS = grid.LONGEST + grid.ROUNDS * WAYS_OF_ROUND  # to rank the same questions
 
 
