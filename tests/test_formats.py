@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from casegraph import CaseBase, Description, MalformedFact, UnreadableFile, read_facts, write_facts
 from casegraph.cli import group
 from casegraph.cli.commands import storing
-from casegraph.formats.registry import FORMAT_NAMES
-from casegraph.formats.writing import WRITTEN
+from casegraph.formats import registry, writing
 from casegraph.graph.descriptions import NO_DESCRIPTIONS
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -484,5 +483,5 @@ def test_names_are_read_from_a_file_of_their_own(tmp_path: Path) -> None:
 
 def test_the_command_line_names_the_formats_that_there_are() -> None:
     """It has lists of its own, so that `--help` does not import what reads and writes."""
-    assert group.FORMAT_NAMES == FORMAT_NAMES
-    assert storing.WRITTEN == WRITTEN
+    assert group.FORMAT_NAMES == registry.FORMAT_NAMES
+    assert storing.WRITTEN == writing.WRITTEN
