@@ -51,8 +51,6 @@ class TailBitsets {
     return found;
   }
 
-  std::size_t words() const { return words_; }
-
   // The same as a bitset; empty where the row is short.
   std::span<const std::uint64_t> bitset(std::size_t row) const {
     if (bitset_of_row_[row] < 0) return {};
