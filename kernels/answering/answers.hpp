@@ -33,8 +33,8 @@ struct QueryOptions {
   Count nearest = 20;         // how many neighbours answer
   Count most_sharers = 2000;  // a fact that more entities have says nothing about likeness
   Count living = 0;           // how many entities of the graph have facts
-  Count budget = 20'000'000;  // edges that a query may look at; what would cost more is not
-                              // followed, and the answer says so
+  Count budget = 100'000'000;  // edges that a query may look at; what would cost more is not
+                               // followed, and the answer says so
 };
 
 // The path types that the queries of one relation walk.
