@@ -119,7 +119,7 @@ def test_facts_that_many_share_are_looked_up_for_few_to_the_last_bit(
     cases.update(add=crowded_facts(random))
     everyone = list(range(len(cases.graph.entities)))
     some = random.sample(everyone, 10)
-    for relation in cases.graph.relations.find(["skill", "job"]):
+    for relation in range(cases.graph.directions)[:4]:
         whole = answers(cases.state, relation, ids(some), top=-1)
         for top in (1, 10):
             few = answers(cases.state, relation, ids(some), top=top)
