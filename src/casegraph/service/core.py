@@ -2,8 +2,9 @@
 The service itself: a store, the threads that answer from it, the one that writes, and who listens.
 
 A read is a function of a snapshot, run by one of a few threads; it never waits for a write, and is
-stopped if its time is up or its client leaves. Writes follow each other in a thread of their own. A client hears of its write when it is on disk, and so
-does everyone who listens. A write that has begun is finished, also if its client has left.
+stopped if its time is up or its client leaves. Writes follow each other in a thread of their own. A
+client hears of its write when it is on disk, and so does everyone who listens. A write that has
+begun is finished, also if its client has left.
 """
 
 import asyncio
@@ -32,6 +33,7 @@ from casegraph.service.metrics import Metrics
 from casegraph.service.models import Job, Question, Update, Updated
 from casegraph.service.problems import Refused
 from casegraph.service.snapshots import Snapshots
+from casegraph.service.turns import Turns
 from casegraph.service.views.asking import directions_asked
 from casegraph.service.views.changing import updated
 from casegraph.storage.store.store import CaseStore
@@ -68,7 +70,8 @@ class Service:
         self.metrics = Metrics()
         self.feed = feed.Feed(self.limits)
         self.jobs = JobRunner(self.limits, self._tell_of_job)
-        self._counts = Counts()
+        self._turns = Turns()
+        self._counts = Counts(self._turns)
         self._readers = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="casegraph-read")
         self._slow_readers = ThreadPoolExecutor(
             self.limits.slow_threads, thread_name_prefix="casegraph-slow"
@@ -161,9 +164,12 @@ class Service:
             with stopped_by(is_over):
                 return work()
 
-        readers = self._slow_readers if slow else self._readers
+        loop = asyncio.get_running_loop()
         try:
-            return await asyncio.get_running_loop().run_in_executor(readers, stoppable)
+            if slow:
+                return await loop.run_in_executor(self._slow_readers, stoppable)
+            async with self._turns.turn():
+                return await loop.run_in_executor(self._readers, stoppable)
         finally:
             is_over.set()
 

@@ -98,8 +98,8 @@ M = TypeVar("M", bound=BaseModel)
 def query_of(request: Request, model: type[M]) -> M:
     """What is behind the `?` of an address.
 
-    FastAPI does the same for parameters that a route declares one by one, and takes as long for it as
-    everything else that it does for a request.
+    FastAPI does the same for parameters that a route declares one by one, but that takes a third of
+    a request.
     """
     try:
         return model.model_validate(dict(request.query_params))

@@ -46,16 +46,15 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Something came: perhaps the rest of a head, perhaps the beginning of the next."""
-        self._head_bytes += len(data)
-        if self._deadline is not None and self._head_bytes > HEAD_BYTES:
-            self.send_400_response("The head of the request is too large.")
-            return
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:
             self._stop_waiting()
-        elif self.cycle is not None and self.cycle.response_complete:
+        elif self.cycle is None or self.cycle.response_complete:
             self._expect_head()
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
+                self.send_400_response("The head of the request is too large.")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has left."""

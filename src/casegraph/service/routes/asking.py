@@ -23,9 +23,7 @@ OptionalName = Annotated[str | None, Query(min_length=1, max_length=MAX_NAME)]
 TopQuery = Annotated[int, Query(ge=1, le=MAX_ROWS, description="How many.")]
 
 
-@router.get(
-    "/ask", response_model=models.Answers, openapi_extra=query_parameters(models.AskQuery)
-)
+@router.get("/ask", response_model=models.Answers, openapi_extra=query_parameters(models.AskQuery))
 async def ask(request: Request) -> Response:
     """The best answers to (entity, relation, ?), or to (?, relation, entity) for wanted=head."""
     asked = query_of(request, models.AskQuery)
