@@ -167,7 +167,8 @@ class Candidates {
 
   ByKind strength_by_kind(std::size_t place) const {
     ByKind strength{};
-    for (std::size_t kind = 0; kind < Kind::count; ++kind) strength[kind] = strength_of(place, kind);
+    for (std::size_t kind = 0; kind < Kind::count; ++kind)
+      strength[kind] = strength_of(place, kind);
     return strength;
   }
 
@@ -273,7 +274,7 @@ class Candidates {
   Bits is_final_;
   std::vector<Candidate> list_;
   std::vector<BoundsOfOthers> others_;  // once other kinds are closed, of each candidate
-  std::vector<double> strengths_;  // of the pieces of each candidate, by kind, strongest first
+  std::vector<double> strengths_;       // of the pieces of each candidate, by kind, strongest first
 };
 
 }  // namespace casegraph

@@ -239,9 +239,9 @@ class KnownAnswers {
       if (is_of_use) worths_.push_back(fact);
     }
     steps_.take(std::ssize(worths_));
-    std::stable_sort(
-        worths_.begin(), worths_.end(),
-        [](const FactWorth& a, const FactWorth& b) { return a.strength() > b.strength(); });
+    std::stable_sort(worths_.begin(), worths_.end(), [](const FactWorth& a, const FactWorth& b) {
+      return a.strength() > b.strength();
+    });
   }
 
   FactWorth weighed(const Group& group) const {
@@ -269,8 +269,8 @@ class KnownAnswers {
     for (Id sharer : group.sharers) {
       if (is_full_.has(static_cast<std::size_t>(sharer)) || sharer == entity_) continue;
       const bool is_known = is_answer_.has(sharer);
-      const Piece& piece = is_known ? fact.pieces_of_answers[slot_of_answer(sharer)]
-                                    : fact.pieces[is_taken(sharer)];
+      const Piece& piece =
+          is_known ? fact.pieces_of_answers[slot_of_answer(sharer)] : fact.pieces[is_taken(sharer)];
       if (piece.worth < least_worth) continue;
       const double weakest =
           use(group.relation, group.tail, sharer, piece, group.answers - is_known, all);
@@ -280,9 +280,7 @@ class KnownAnswers {
     }
   }
 
-  bool slot_of_answer(Id answer) const {
-    return answers_[is_answer_.slot(answer)].has_other_asker;
-  }
+  bool slot_of_answer(Id answer) const { return answers_[is_answer_.slot(answer)].has_other_asker; }
 
   // What a fact is worth for a known answer, as if that were not known: never more than for others.
   Piece worth_of_answer(std::array<Tally, 2> slots, std::size_t slot) const {
@@ -314,9 +312,9 @@ class KnownAnswers {
   const Edges& askers_;
   const FactSimilarity& similarity_;
   EpochSums& likeness_;
-  Stamps& groups_by_tail_;                       // of one relation
-  Stamps& is_answer_;  // the known answers, with their places in `answers_`
-  Bits& is_full_;      // the candidates in `full_`; empty between calls
+  Stamps& groups_by_tail_;  // of one relation
+  Stamps& is_answer_;       // the known answers, with their places in `answers_`
+  Bits& is_full_;           // the candidates in `full_`; empty between calls
   std::vector<std::int32_t> facts_of_relation_;  // all 0 between queries
   mutable Steps steps_;
 

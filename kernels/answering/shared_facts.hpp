@@ -160,8 +160,8 @@ class SharedFacts {
       mask_.assign(words_, 0);
       for (std::size_t row : rows_) mask_[row >> 6] |= std::uint64_t{1} << (row & 63);
     }
-    const auto work = is_dense ? static_cast<Count>(words_) / words_an_edge
-                               : std::ssize(rows_) / bits_an_edge;
+    const auto work =
+        is_dense ? static_cast<Count>(words_) / words_an_edge : std::ssize(rows_) / bits_an_edge;
     found_.clear();
     double least = 0;  // the worth of the weakest of the best
     Count looked_at = 0;
@@ -226,7 +226,7 @@ class SharedFacts {
 
   struct LookedUp {
     Fact fact;
-    Count others = 0;  // sharers that have the query relation, without the query entity
+    Count others = 0;            // sharers that have the query relation, without the query entity
     std::size_t first_word = 0;  // in `bits_`
   };
 
@@ -404,7 +404,7 @@ class SharedFacts {
   static constexpr std::size_t most_remembered = 1 << 20;  // answers: 16 megabytes
 
   static constexpr Count few_given = 1 << 16;
-  static constexpr Count few_edges = 1 << 16;  // half a millisecond
+  static constexpr Count few_edges = 1 << 16;         // half a millisecond
   static constexpr std::size_t most_words = 1 << 22;  // of facts that are looked up: 32 megabytes
   // What takes as long as looking at an edge:
   static constexpr int words_an_edge = 8;
@@ -420,13 +420,13 @@ class SharedFacts {
   Count cost_of_sharer_ = 1;  // a lookup, and the answers that an entity has on average
   Count cost_for_all_ = 0;    // of looking a fact up for all answers
   std::vector<Fact> facts_, chosen_;
-  std::vector<LookedUp> looked_up_;   // those that fewest share first
-  std::vector<std::uint64_t> bits_;   // who shares each of them: rows of `askers_`
+  std::vector<LookedUp> looked_up_;     // those that fewest share first
+  std::vector<std::uint64_t> bits_;     // who shares each of them: rows of `askers_`
   std::vector<double> most_strengths_;  // by how many give an answer; -1 where it is not known
-  std::vector<std::size_t> rows_;     // of those who give the answer at hand
-  std::vector<std::uint64_t> mask_;   // the same as bits, if they are many
-  std::vector<Found> found_;          // what speaks for the answer at hand
-  Sharing sharing_;  // of the facts at hand
+  std::vector<std::size_t> rows_;       // of those who give the answer at hand
+  std::vector<std::uint64_t> mask_;     // the same as bits, if they are many
+  std::vector<Found> found_;            // what speaks for the answer at hand
+  Sharing sharing_;                     // of the facts at hand
   Piece large_worth_;
   std::vector<Piece> small_worths_ = std::vector<Piece>(few_others * few_others);
   std::unordered_map<std::uint64_t, Sharing> remembered_;  // by fact
