@@ -658,9 +658,10 @@ def _leads_one_way(state: State, relation: int) -> bool:
     """Whether no entity is both a head and a tail of a relation."""
 
     def has_no_entity_in_common() -> bool:
-        heads = state.graph.edges(forward(relation)).heads
+        is_head = np.zeros(len(state.graph.entities), dtype=np.bool)
+        is_head[state.graph.edges(forward(relation)).heads] = True
         tails = state.graph.edges(backward(relation)).heads
-        return len(np.intersect1d(heads, tails, assume_unique=True)) == 0
+        return not is_head[tails].any()
 
     return state.derived(("leads one way", relation), has_no_entity_in_common)
 
