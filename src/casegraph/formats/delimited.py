@@ -6,12 +6,12 @@ A line of TSV, or a record of CSV, goes through two stages after those of `forma
     records  the fields of a line of TSV, or of a record of CSV     `_records`
     facts    three names, chosen by the header if there is one      `_Layout.fact`
 
-Most blocks have nothing but well-formed lines. Those are handed on as they are (`graph.batches`):
-a graph takes their facts in without making names of them, and whoever wants the facts themselves
-has them at once, without the first stage (`_plain_facts`), which is many times faster.
+Most blocks contain only well-formed lines. They are passed on unchanged (`graph.batches`): a graph
+can add their facts without creating a string for every name, and callers that want the facts get
+them without the first stage (`_plain_facts`), which is many times faster.
 
-Names are opaque: nothing is stripped or normalised. `docs/reading-facts.md` says what becomes of
-every odd line and file.
+Names are opaque: nothing is stripped or normalised. `docs/reading-facts.md` specifies how unusual
+lines and files are handled.
 """
 
 import csv
@@ -181,7 +181,7 @@ def _facts_of_records(
 
 
 class _NotAFact(Exception):
-    """Why a record is no fact; never leaves this module."""
+    """Why a record is not a fact; never leaves this module."""
 
 
 class _Record(NamedTuple):
@@ -222,7 +222,7 @@ class _Opening(Iterator[bytes]):
         return block
 
     def first_lines(self, most: int) -> list[bytes]:
-        """The first lines that are not empty, up to so many, as far as the source has them."""
+        """The first non-empty lines of the source, up to a number."""
         blocks = [*(self._taken or []), *self._ahead]
         lines = [line for block in blocks for line in lines_of(block) if not _is_empty(line)]
         held = sum(map(len, blocks))
@@ -260,14 +260,14 @@ class _Layout(LineSource):
         self._expected = f"'head{sign}relation{sign}tail'"
 
     def looks_plain(self, block: bytes) -> bool:
-        """Whether every line of a block may be a fact as it stands."""
+        """Whether every line of a block may be a plain fact."""
         is_quoted = self.separator != TAB and b'"' in block
         is_readable = self._is_known and self._table.has_plain_facts and not is_quoted
         return is_readable and len(block) <= MAX_RECORD_BYTES
 
     @property
     def shape(self) -> Shape:
-        """What a line is made of that is a fact as it stands."""
+        """The layout of a line that is a plain fact."""
         edges = self._table.edges
         assert edges is not None  # as it is in every table of plain facts
         places = edges.head, edges.relation, edges.tail
@@ -369,7 +369,7 @@ class _Layout(LineSource):
         return [record.fields for record in records if record.fields]
 
     def _have_all_rows_width(self, width: int) -> bool:
-        """Whether all of the first rows have so many fields, so that it is a table of them."""
+        """Whether all of the first rows have this number of fields."""
         rows = self._first_rows(ROWS_AHEAD)
         return len(rows) > 1 and all(len(row) == width for row in rows)
 
