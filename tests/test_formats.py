@@ -183,7 +183,7 @@ def test_a_fact_of_common_words_is_no_header(tmp_path: Path, first: str) -> None
     assert len(read(tmp_path, "facts.csv", text)[0]) == 4
 
 
-@pytest.mark.parametrize("name", ["facts.xlsx", "facts.json", "facts.ODS"])
+@pytest.mark.parametrize("name", ["facts.xlsx", "facts.jsonld", "facts.ODS"])
 def test_a_format_that_is_not_ours_is_refused_by_its_ending(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"a\tr\tb\n")
     with pytest.raises(UnreadableFile, match="neither read nor written; use"):
