@@ -3,8 +3,8 @@ The guard: every request passes it before any route sees it.
 
 It checks, in this order: the host name is allowed; the route has this method; a request that could
 change something does not come from another site; its key permits it; its body is small and arrives
-in time; there are not too many requests at once. Then the route runs, and is cancelled if the client
-disconnects. Responses get security headers.
+in time; there are not too many requests at once. Then the route runs, and is cancelled if the
+client disconnects. Responses get security headers.
 """
 
 import asyncio
