@@ -293,7 +293,7 @@ class Settings:
     clustering: Clustering = "everyone"
     threshold: float = 0.75
     fallback: bool = True
-    budget: int = 20_000_000
+    budget: int = 100_000_000
     counting: int = 3_000_000_000
     tuning: Tuning | None = None
 
