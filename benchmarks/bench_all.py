@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -206,15 +207,24 @@ def facts_shaped(shape: str, count: int, seed: int = 0) -> Iterator[tuple[str, s
     return facts_like(shape, count, seed)
 
 
-def synthetic_row(count: int, shape: str) -> Row:
-    """A synthetic graph, with paths of up to two steps.
+@contextmanager
+def file_of(shape: str, count: int, keep: Path | None) -> Iterator[Path]:
+    """The facts of a synthetic graph as a table, so that making them up takes no part.
 
-    Read from a file, so that making it up takes no part.
+    keep  a folder for the file, where it may be already; by default it is a temporary one
     """
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "facts.tsv")
-        with file.open("w") as lines:
-            lines.writelines("\t".join(fact) + "\n" for fact in facts_shaped(shape, count))
+    with TemporaryDirectory() as temporary:
+        file = (keep or Path(temporary)) / f"{shape} {count}" / "facts.tsv"
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("w") as lines:
+                lines.writelines("\t".join(fact) + "\n" for fact in facts_shaped(shape, count))
+        yield file
+
+
+def synthetic_row(count: int, shape: str, keep: Path | None) -> Row:
+    """A synthetic graph, with paths of up to two steps."""
+    with file_of(shape, count, keep) as file:
         cases, row = built(read_facts(file), 2)
     milliseconds = []
     for head, relation, _ in islice(facts_shaped(shape, count, seed=1), 200):
@@ -234,12 +244,7 @@ def large_row(count: int, keep: Path | None) -> Row:
     loading it from a file, and the first questions.
     """
     cases = CaseBase(Settings(max_length=2))
-    with TemporaryDirectory() as temporary:
-        file = (keep or Path(temporary)) / f"steep {count}" / "facts.tsv"
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open("w") as lines:
-                lines.writelines("\t".join(fact) + "\n" for fact in synthetic(count))
+    with file_of("steep", count, keep) as file:
         _, load, _ = timed(lambda: cases.update(add=read_facts(file)))
     row = {
         "graph": f"{count:,}",
@@ -357,7 +362,7 @@ def main() -> None:
         "--json", type=Path, help="where to keep the figures; those it has of other graphs stay"
     )
     parser.add_argument("--page", type=Path, help="where to write the tables, too")
-    parser.add_argument("--keep", type=Path, help="a folder for the largest file, to use again")
+    parser.add_argument("--keep", type=Path, help="a folder for synthetic graphs, to use again")
     parser.add_argument("--one", nargs=2)
     arguments = parser.parse_args()
     if arguments.one:
@@ -379,7 +384,7 @@ def main() -> None:
 def measured(kind: str, number: int, keep: Path | None) -> Row:
     """What is measured in this process: a graph of so many facts, or with paths so long."""
     if kind in SHAPES:
-        return synthetic_row(number, kind)
+        return synthetic_row(number, kind, keep)
     if kind == "hub":
         return hub_row(number)
     if kind == "large":
@@ -390,17 +395,17 @@ def measured(kind: str, number: int, keep: Path | None) -> Row:
 def measured_apart(only: list[str] | None, keep: Path | None) -> dict[str, list[Row]]:
     """The rows of each table, all or those that are named, each measured in its own process."""
     rows: dict[str, list[Row]] = {"graphs": [], "sizes": [], "hub": [], "large": []}
+    kept = [] if keep is None else ["--keep", str(keep)]
     for folder, n in GRAPHS:
         if not only or folder in only:
             rows["graphs"].append(alone(folder, str(n)))
     for shape in SHAPES:
         for size in SIZES:
             if not only or f"{shape}-{size}" in only or str(size) in only or shape in only:
-                rows["sizes"].append(alone(shape, str(size)))
+                rows["sizes"].append(alone(shape, str(size), *kept))
     if not only or "hub" in only:
         rows["hub"].append(alone("hub", "1000000"))
     if not only or str(LARGE) in only:
-        kept = [] if keep is None else ["--keep", str(keep)]
         rows["large"].append(alone("large", str(LARGE), *kept))
     return rows
 
