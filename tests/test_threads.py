@@ -305,7 +305,8 @@ def holding_a_state(kind: str, chosen: str, folder: str, names: int) -> None:
 def test_threads_that_ask_while_one_updates_are_told_what_some_state_between_says(
     kind: str, chosen: str, memory_folder: Path, tally: Tally
 ) -> None:
-    threads, updates, seconds = (8, sys.maxsize, 60) if DEEP else (3, 12, 0)
+    lasting = 60 if chosen == "default" else 15
+    threads, updates, seconds = (8, sys.maxsize, lasting) if DEEP else (3, 12, 0)
     asked = apart(
         asking_while_updating,
         kind,
@@ -326,7 +327,7 @@ def test_threads_that_ask_a_new_case_base_at_once_are_told_what_one_is(
 ) -> None:
     tally(
         "first questions asked by threads at once",
-        apart(asking_together, chosen, 8, 100 if DEEP else 25),
+        apart(asking_together, chosen, 8, 50 if DEEP else 25),
     )
 
 
