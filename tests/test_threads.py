@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import cache, partial
 from itertools import count
@@ -278,6 +278,33 @@ def asking_beside_an_update_that_waits(kind: str, folder: str) -> None:
     }
 
 
+def closing_beside_an_update_that_waits(folder: str) -> None:
+    """One update waits for its facts. A store that is closed meanwhile is closed after it:
+    else it would write to files that are closed, or to others that have got their numbers.
+    """
+    store = CaseStore.open(folder)
+    store.update(add=states()[0])
+    begun = threading.Event()
+    go = threading.Event()
+
+    def facts() -> Iterator[Fact]:
+        yield "slow", "r0", "e1"
+        begun.set()
+        assert go.wait(50)
+        yield "slow", "r1", "e2"
+
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(lambda: store.update(add=facts()))
+        assert begun.wait(20)
+        closing = pool.submit(store.close)
+        assert not wait([closing], timeout=0.2).done, "closed amid an update"
+        go.set()
+        assert slow.result(timeout=20).added == 2
+        closing.result(timeout=20)
+    expected = states()[0] | {("slow", "r0", "e1"), ("slow", "r1", "e2")}
+    assert facts_of(CaseStore.open(folder)) == expected
+
+
 def holding_a_state(kind: str, chosen: str, folder: str, names: int) -> None:
     cases = opened(kind, folder, SETTINGS[chosen])
     cases.update(add=states()[0])
@@ -355,6 +382,10 @@ def test_asking_waits_for_no_update_and_a_second_update_waits_for_the_first(
     kind: str, memory_folder: Path
 ) -> None:
     apart(asking_beside_an_update_that_waits, kind, str(memory_folder), seconds=90)
+
+
+def test_a_store_is_closed_after_the_update_that_another_thread_makes(memory_folder: Path) -> None:
+    apart(closing_beside_an_update_that_waits, str(memory_folder), seconds=90)
 
 
 @both_kinds
