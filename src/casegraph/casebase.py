@@ -658,9 +658,10 @@ def _leads_one_way(state: State, relation: int) -> bool:
     """Whether no entity is both a head and a tail of a relation."""
 
     def has_no_entity_in_common() -> bool:
-        heads = state.graph.edges(forward(relation)).heads
+        is_head = np.zeros(len(state.graph.entities), dtype=np.bool)
+        is_head[state.graph.edges(forward(relation)).heads] = True
         tails = state.graph.edges(backward(relation)).heads
-        return len(np.intersect1d(heads, tails, assume_unique=True)) == 0
+        return not is_head[tails].any()
 
     return state.derived(("leads one way", relation), has_no_entity_in_common)
 
@@ -684,4 +685,4 @@ def _wrong_way_round(state: State, question: Question) -> str:
     relation = state.descriptions.label(graph.relations[relation_of(question.direction)])
     if is_inverse(question.direction):
         return f"{name!r} is never the tail of {relation!r}; ask for its tails (ask)"
-    return f"{name!r} is never the head of {relation!r}; ask for its heads (ask_head, --head)"
+    return f"{name!r} is never the head of {relation!r}; ask with --head (ask_head in Python)"

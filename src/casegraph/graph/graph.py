@@ -95,6 +95,7 @@ class Graph:
         self._kernel: kernels.Graph | None = None
         self._prominence: Ids | None = None
         self._walks: dict[int, Counts] = {}  # by the number of steps
+        self._most_walks: dict[int, float] = {}  # likewise
 
     @classmethod
     def of(cls, facts: Iterable[tuple[str, str, str]]) -> Self:
@@ -207,6 +208,18 @@ class Graph:
             shorter = self.walks_from_each(steps - 1)
             self._walks[steps] = kernels.walks_one_step_longer(self.kernel, shorter)
         return self._walks[steps]
+
+    def most_walks(self, steps: int) -> float:
+        """A number that there are no more walks of up to `steps` steps than; quickly found.
+
+        Since edges are walked both ways, there are no more walks of k steps than the sum of all
+        degrees to the power of k.
+        """
+        if steps not in self._most_walks:
+            degrees = self.walks_from_each(1).astype(np.float64)
+            powers = (degrees**length for length in range(1, steps + 1))
+            self._most_walks[steps] = float(sum(power.sum() for power in powers))
+        return self._most_walks[steps]
 
     def relation_name(self, relation: int) -> str:
         """The name of a direction: that of its relation, with ⁻¹ from tail to head."""
@@ -491,12 +504,14 @@ class Graph:
         self._kernel = other._kernel
         self._prominence = other._prominence
         self._walks = other._walks
+        self._most_walks = other._most_walks
 
     def _forget_derived(self) -> None:
         """Drop what is derived from the edges; it is derived again when next needed."""
         self._kernel = None
         self._prominence = None
         self._walks = {}
+        self._most_walks = {}
 
 
 def _by_direction(rows: Ids) -> Ids:
