@@ -35,7 +35,6 @@ if os.name == "posix":
 # code, by settings.
 ALL = 1_000_000
 POINTS = {"default": ALL, "paper": ALL} if DEEP else {"default": 6}
-SECONDS = 1500 if DEEP else 90  # a process may take, until it is taken to hang
 SHOWN = 5  # failures
 START = set(random_facts(Random(17), entities=6, relations=2, facts=18))
 COME = [("alice", "knows", "bob"), ("alice", "r0", "e1"), ("e2", "r1", "carol")]
@@ -409,7 +408,7 @@ def interrupted_apart(
     work: Callable[[str, str, str], list[Any]], name: str, chosen: str, folder: Path
 ) -> int:
     """Interrupt some work in a process of its own; returns how many interrupts there were."""
-    found = apart(work, name, chosen, str(folder), seconds=SECONDS)
+    found = apart(work, name, chosen, str(folder))
     return assert_none(found)
 
 
@@ -457,7 +456,7 @@ def test_signals_at_random_moments_lose_nothing(
     kind: str, memory_folder: Path, tally: Tally
 ) -> None:
     times = 1000 if DEEP else 100
-    hits, _ = apart(living_under_signals, kind, str(memory_folder), times, seconds=SECONDS)
+    hits, _ = apart(living_under_signals, kind, str(memory_folder), times)
     assert hits == times
     tally(f"signals at random moments, {kind}", hits)
 
@@ -469,7 +468,5 @@ def test_signals_at_random_moments_lose_nothing(
 def test_an_update_that_memory_does_not_suffice_for_has_done_all_or_nothing(
     kind: str, memory_folder: Path, tally: Tally
 ) -> None:
-    found = apart(
-        memory_exhausted, kind, str(memory_folder), 100 if DEEP else 8, seconds=900 if DEEP else 90
-    )
+    found = apart(memory_exhausted, kind, str(memory_folder), 100 if DEEP else 8)
     tally("updates that memory did not suffice for", assert_none(found))

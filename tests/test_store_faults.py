@@ -237,7 +237,7 @@ def test_a_process_killed_at_random_moments_loses_nothing(
     memory_folder: Path, tally: Tally
 ) -> None:
     times = 300 if DEEP else 25
-    assert apart(killed_at_random, str(memory_folder), times, seconds=900) >= times // 2
+    assert apart(killed_at_random, str(memory_folder), times) >= times // 2
     tally("kills at random moments", times)
 
 

@@ -335,14 +335,7 @@ def test_threads_that_ask_while_one_updates_are_told_what_some_state_between_say
     lasting = 60 if chosen == "default" else 15
     threads, updates, seconds = (8, sys.maxsize, lasting) if DEEP else (3, 12, 0)
     asked = apart(
-        asking_while_updating,
-        kind,
-        chosen,
-        str(memory_folder),
-        threads,
-        updates,
-        seconds,
-        seconds=240,
+        asking_while_updating, kind, chosen, str(memory_folder), threads, updates, seconds
     )
     assert asked > 20
     tally("questions asked while others updated", asked)
@@ -365,7 +358,7 @@ def test_every_update_of_threads_that_update_one_object_is_there(
 ) -> None:
     for number in range(10 if DEEP else 1):
         each = 120 // threads
-        apart(updating_together, kind, str(memory_folder / str(number)), threads, each, seconds=90)
+        apart(updating_together, kind, str(memory_folder / str(number)), threads, each)
         tally("updates that other threads updated beside", threads * (each + each // 3))
 
 
@@ -374,18 +367,18 @@ def test_every_update_of_threads_that_update_one_object_is_there(
 def test_an_update_inside_an_update_is_refused_and_nothing_of_it_is_taken_in(
     kind: str, propagates: bool, memory_folder: Path
 ) -> None:
-    apart(an_update_inside_an_update, kind, str(memory_folder), propagates, seconds=30)
+    apart(an_update_inside_an_update, kind, str(memory_folder), propagates)
 
 
 @both_kinds
 def test_asking_waits_for_no_update_and_a_second_update_waits_for_the_first(
     kind: str, memory_folder: Path
 ) -> None:
-    apart(asking_beside_an_update_that_waits, kind, str(memory_folder), seconds=90)
+    apart(asking_beside_an_update_that_waits, kind, str(memory_folder))
 
 
 def test_a_store_is_closed_after_the_update_that_another_thread_makes(memory_folder: Path) -> None:
-    apart(closing_beside_an_update_that_waits, str(memory_folder), seconds=90)
+    apart(closing_beside_an_update_that_waits, str(memory_folder))
 
 
 @both_kinds
@@ -393,11 +386,4 @@ def test_a_store_is_closed_after_the_update_that_another_thread_makes(memory_fol
 def test_who_holds_a_state_keeps_it_as_it_was_however_many_names_come(
     kind: str, chosen: str, memory_folder: Path
 ) -> None:
-    apart(
-        holding_a_state,
-        kind,
-        chosen,
-        str(memory_folder),
-        1_000_000 if DEEP else 100_000,
-        seconds=240,
-    )
+    apart(holding_a_state, kind, chosen, str(memory_folder), 1_000_000 if DEEP else 100_000)
