@@ -101,7 +101,7 @@ def test_lines_that_are_no_facts_stop_an_update_or_are_skipped(store: Path) -> N
 def test_info_says_how_much_there_is(store: Path) -> None:
     rows = {(row["what"], row["which"]): row["number"] for row in records("info", store)}
     assert rows["facts", ""] == len(world.facts())
-    assert rows["facts of", "United States"] > 200
+    assert rows["facts of entity", "United States"] > 200
     assert rows["bytes on disk", "generation-000001"] > 10_000
     assert not any("cluster" in what for what, _ in rows)
 
