@@ -99,7 +99,7 @@ class Commands(click.Group):
             command = error.ctx.command if error.ctx else self
             takes_one = any(param.name == "source" for param in command.params)
             if takes_one and "unexpected extra argument" in error.message:
-                error.message += f" {ONE_SOURCE}"
+                raise click.UsageError(f"{error.message} {ONE_SOURCE}", error.ctx) from None
             raise
         except KeyboardInterrupt:
             _fail(ctx, "interrupted", 130)

@@ -209,8 +209,8 @@ def _read_pieces(source: Place, name: str) -> Iterator[bytes]:
                     raise UnreadableFile(name, f"gives {kind}, not bytes; open it in mode 'rb'")
                 yield piece
     except IsADirectoryError as error:
-        problem = "is a folder, but neither a store nor a benchmark; name the files in it"
-        raise UnreadableFile(name, problem) from error
+        advice = "is a folder, but neither a store nor a benchmark; name the files in it"
+        raise UnreadableFile(name, advice) from error
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or error
         raise UnreadableFile(name, str(problem).lower()) from error
