@@ -53,6 +53,7 @@ HUBS = {
     "gentle": 2,
     "steep": 3,
 }  # the power of what entities are drawn by: the kth of a kind has k^(1 / power - 1) of the facts
+FEW = 50_000  # facts: too few to tell how anything grows
 UPDATES = 100
 SHAPES = [*HUBS, *FAMILIES]  # of synthetic graphs
 # Of synthetic graphs with hubs: kinds of entities, and relations between them.
@@ -327,29 +328,46 @@ def exponent(rows: list[Row], column: str) -> float:
     return math.log(times_as_much) / math.log(times_as_many)
 
 
-def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) -> str:
-    """All tables, with what they mean."""
+def page(
+    graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row], note: str = ""
+) -> str:
+    """All tables, with what they mean.
+
+    note  on the circumstances, a sentence
+    """
     text = Path(__file__).with_name("page.md").read_text()
     cpu_growth = []
     steps_growth = []
     for shape in SHAPES:
-        rows = [row for row in sizes if row["graph"].startswith(shape)][1:]
+        rows = [row for row in sizes if row["graph"].startswith(shape) and row["facts"] > FEW]
+        rows.sort(key=lambda row: int(row["facts"]))
         cpu_growth.append(f"{exponent(rows, 'cpu'):.2f} ({shape})")
         if all("steps" in row for row in rows):
             steps_growth.append(f"{exponent(rows, 'steps'):.2f} ({shape})")
     return text.format(
+        note=note and "\n" + note,
         machine=platform.machine(),
         threads=threads(),
         python=platform.python_version(),
-        build=table(graphs, BUILD_COLUMNS),
-        ask=table(graphs, ASK_COLUMNS),
-        update=table(graphs, UPDATE_COLUMNS),
+        build=table(known_order(graphs), BUILD_COLUMNS),
+        ask=table(known_order(graphs), ASK_COLUMNS),
+        update=table(known_order(graphs), UPDATE_COLUMNS),
         growth=", ".join(cpu_growth),
         steps=", ".join(steps_growth),
-        sizes=table(sizes, [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]),
+        sizes=table(in_order(sizes), [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]),
         hub=table(hub),
         large=table(large) if large else "Not run yet.",
     )
+
+
+def known_order(graphs: list[Row]) -> list[Row]:
+    """As in the list of graphs."""
+    return sorted(graphs, key=lambda row: GRAPHS.index((row["graph"], row["n"])))
+
+
+def in_order(sizes: list[Row]) -> list[Row]:
+    """By shape and size, whenever they were measured."""
+    return sorted(sizes, key=lambda row: (SHAPES.index(row["graph"].split(",")[0]), row["facts"]))
 
 
 def main() -> None:
@@ -362,6 +380,7 @@ def main() -> None:
         "--json", type=Path, help="where to keep the figures; those it has of other graphs stay"
     )
     parser.add_argument("--page", type=Path, help="where to write the tables, too")
+    parser.add_argument("--note", default="", help="a sentence for the page: what else was running")
     parser.add_argument("--keep", type=Path, help="a folder for synthetic graphs, to use again")
     parser.add_argument("--one", nargs=2)
     arguments = parser.parse_args()
@@ -375,7 +394,7 @@ def main() -> None:
         known = json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
         rows = {kind: joined(known.get(kind, []), new) for kind, new in rows.items()}
         arguments.json.write_text(json.dumps(rows, indent=1))
-    text = page(**rows)
+    text = page(**rows, note=arguments.note)
     print(text)
     if arguments.page:
         arguments.page.write_text(text)
