@@ -34,6 +34,7 @@ from casegraph.errors import (
     StoreInUse,
     UnreadableFile,
 )
+from casegraph.graph.descriptions import Description
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import depends_on_history
 from casegraph.storage import disk
@@ -194,6 +195,25 @@ def test_an_update_that_changes_nothing_has_no_number(folder: Path) -> None:
         assert opened.update(add=FACTS[20:21], retract=[("no", "such", "fact")]).repeated == 1
         assert opened.update() == Update()
         assert opened.sequence == 3
+
+
+def test_a_note_is_kept_with_its_update_and_changes_nothing_else(tmp_path: Path) -> None:
+    fact = ("Einstein", "born in", "Ulm")
+    with CaseStore.open(tmp_path / "noted") as noted, CaseStore.open(tmp_path / "plain") as plain:
+        for store in (noted, plain):
+            store.update(add=[fact], describe=[Description("Einstein", "Albert", ("Person",))])
+        noted.update(retract=[fact], note=lambda done: f"{done.retracted} went".encode())
+        plain.update(retract=[fact])
+        noted.update(retract=[fact], note=lambda _: b"changes nothing")
+        noted.update(add=[fact], note=lambda done: b"\0" * done.added)
+        plain.update(add=[fact])
+    with CaseStore.open(tmp_path / "noted") as noted, CaseStore.open(tmp_path / "plain") as plain:
+        noted.compact()
+        assert list(noted.notes()) == [(2, b"1 went"), (3, b"\0")]
+        assert list(plain.notes()) == []
+        assert noted.state.digest == plain.state.digest
+        events = [(event.sequence, event.sign, event.fact) for event in noted.history()]
+        assert events == [(event.sequence, event.sign, event.fact) for event in plain.history()]
 
 
 def test_odd_names_are_kept(tmp_path: Path) -> None:
