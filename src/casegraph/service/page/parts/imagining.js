@@ -226,7 +226,7 @@ function mindShown(mind) {
     element("ul", {}, facts),
     element("p", {}, then),
     element("small", {}, `${smallest}; ${tried}`),
-    element("p", { class: "row" }, button("Show the new ranking", () => imagineWithout(mind.facts))),
+    element("p", { class: "row" }, button("Show this ranking", () => imagineWithout(mind.facts))),
   );
 }
 
