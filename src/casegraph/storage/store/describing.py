@@ -111,7 +111,11 @@ def _tuning(state: State) -> Iterator[Row]:
 def _files(store: CaseStore) -> Iterator[Row]:
     state = store.state
     yield "updates", "", state.sequence
-    used = [one for one in range(state.graph.directions) if len(state.graph.edges(one).heads)]
+    used = [
+        direction
+        for direction in range(state.graph.directions)
+        if len(state.graph.edges(direction).heads)
+    ]
     missing = sum(direction not in state.statistics.counted for direction in used)
     if missing:
         yield "directions not counted yet", "casegraph compact counts them", missing
