@@ -374,3 +374,12 @@ def test_fewer_questions_are_asked_where_each_is_slow() -> None:
     assert 0 < affordable(slow) < 1
     assert len(held_out(slow).facts) < len(held_out(Graph.of(apart)).facts) == 600
     assert len(held_out(slow).facts) >= LEAST
+
+
+def test_where_questions_are_too_slow_to_choose_by_the_usual_combination_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("casegraph.tuning.sample.USUAL_WORK", 1)
+    chosen = tuned(Graph.of(FACTS), Settings())
+    assert chosen.tuning is not None  # as probabilities are calibrated
+    assert chosen.tuning.combination == replace(Settings().combined, longest=chosen.max_length)

@@ -28,7 +28,7 @@ from casegraph.tuning.questions import Questions
 from casegraph.tuning.sample import LEAST_FACTS, affordable, held_out
 
 TO_CHOOSE_BY = 1_000  # facts of the sample; each is asked for with every alternative
-LEAST_TO_CHOOSE_BY = 100  # where questions are slow
+LEAST_TO_CHOOSE_BY = 100  # where fewer can be afforded, the usual combination stays
 WAYS_OF_ROUND = len(grid.DISCOUNTS) + 2 * len(grid.KIND_WEIGHTS)
 MOST_WAYS = grid.LONGEST + grid.ROUNDS * WAYS_OF_ROUND  # to rank the same questions
 
@@ -47,13 +47,19 @@ def tuned(
 
     sample = held_out(graph)
     lengths = [settings.max_length] if keep_length else grid.lengths(sample.rest)
+    to_choose_by = int(affordable(graph) * TO_CHOOSE_BY)
+    can_choose = to_choose_by >= LEAST_TO_CHOOSE_BY
+    if not can_choose and not keep_length:
+        lengths = [min(grid.USUAL_LENGTH, max(lengths))]
     state = State.of(sample.rest, settings.but(max_length=max(lengths), tuning=None))
     questions = Questions.of(graph, sample.facts)
     state.statistics.prepare(np.unique(questions.directions).tolist(), show)
 
-    to_choose_by = max(LEAST_TO_CHOOSE_BY, int(affordable(graph) * TO_CHOOSE_BY))
-    bench = Bench(state, questions.first(2 * to_choose_by), show)
-    combination = best_combination(bench, best_length(bench, lengths))
+    if can_choose:
+        bench = Bench(state, questions.first(2 * to_choose_by), show)
+        combination = best_combination(bench, best_length(bench, lengths))
+    else:
+        combination = replace(state.settings.combined, longest=max(lengths))
 
     observed = questions.observed(state, combination)
     curves = calibrated(observed)
