@@ -74,7 +74,7 @@ def _count(lines: Path) -> int:
 def _best_first(record: dict[str, Any]) -> tuple[float, float, str, str, str, str]:
     """The most probable first, then the highest score, then in the order of names.
 
-    Where relations have probabilities of their own, a higher score need not be more probable.
+    Of two questions, the answer with the higher score need not be the more probable.
     """
     probability = record["probability"] or 0.0  # settings that sum give none
     fact = (record["head"], record["relation"], record["tail"])

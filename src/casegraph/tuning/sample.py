@@ -22,7 +22,7 @@ from casegraph.graph.directions import forward, relation_of
 from casegraph.graph.graph import Graph
 
 ONE_IN = 20  # facts is in the sample,
-MOST = 4_000  # but not more than so many;
+MOST = 2_000  # but not more than so many;
 LEAST = 500  # and at least so many,
 MOST_SHARE = 10  # but not more than one fact in so many
 LEAST_FACTS = 200  # a graph with fewer is not tuned: a few questions say nothing

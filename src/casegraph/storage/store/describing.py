@@ -102,7 +102,6 @@ def _tuning(state: State) -> Iterator[Row]:
     yield "facts it was tuned to", "", tuning.facts
     yield "facts that tuning asked for", "", tuning.sample
     yield "steps of the longest paths by tuning", "", tuning.combination.longest
-    yield "relations with probabilities of their own", "", len(tuning.relations)
     facts = len(state.graph)
     if tuning.is_outgrown_by(facts):
         yield "facts more or less since", "casegraph tune takes them in", abs(facts - tuning.facts)
