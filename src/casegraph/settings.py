@@ -48,7 +48,7 @@ class KindWeights:
     habit         of all entities that have the relation, many have the answer
     """
 
-    path: float = 1.0
+    path: float = 1.1
     shared_fact: float = 0.4
     answers_fact: float = 1.5
     near_answers: float = 1.2
