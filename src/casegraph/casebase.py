@@ -685,4 +685,4 @@ def _wrong_way_round(state: State, question: Question) -> str:
     relation = state.descriptions.label(graph.relations[relation_of(question.direction)])
     if is_inverse(question.direction):
         return f"{name!r} is never the tail of {relation!r}; ask for its tails (ask)"
-    return f"{name!r} is never the head of {relation!r}; ask for its heads (ask_head, --head)"
+    return f"{name!r} is never the head of {relation!r}; ask with --head (ask_head in Python)"

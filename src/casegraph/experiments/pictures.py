@@ -126,8 +126,8 @@ def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path
     """Figure 4: how many entities came with each batch, and how many others it changed."""
     pyplot = _pyplot()
     lines: dict[Look, Value] = {
-        Look("entities that are there", "#b0b0b0", "--", ""): lambda one: one["entities"],
-        Look("newcomers", "#1f5fa8"): lambda one: one["newcomers"],
+        Look("entities that are there", "#b0b0b0", "--", ""): lambda record: record["entities"],
+        Look("newcomers", "#1f5fa8"): lambda record: record["newcomers"],
         Look("with other relations than before", "#e09f3e", "-", "s"): reshaped,
         Look("in another cluster than before", "#c8553d", "-", "^"): moved,
     }
@@ -151,7 +151,7 @@ def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], p
     """What an update takes beside a rebuild: of a whole batch, and of one newcomer alone."""
     pyplot = _pyplot()
     lines: dict[Look, Value] = {
-        Look("everything again", "#c8553d", "-", "s"): lambda one: one["rebuild"]["seconds"],
+        Look("everything again", "#c8553d", "-", "s"): lambda record: record["rebuild"]["seconds"],
         Look("the batch, all at once", "#e09f3e", "-", "^"): batch_seconds,
         Look("one newcomer, until a question is answered", "#1f5fa8"): newcomer_seconds,
         Look("one newcomer, the update alone", "#2a9d6f", "-", "x"): _newcomer_update,
@@ -168,7 +168,9 @@ def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], p
         )
         for row, system in enumerate(systems):
             for axis, benchmark in zip(axes[row], benchmarks, strict=True):
-                later = [one for one in _of(records, benchmark, system) if one["batch"] > 0]
+                later = [
+                    record for record in _of(records, benchmark, system) if record["batch"] > 0
+                ]
                 for look, value in lines.items():
                     _line(axis, later, look, value)
                 axis.set_yscale("log")
@@ -236,14 +238,14 @@ def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: st
         if name not in LOOKS:
             continue
         some = _of(of_benchmark, panel.benchmark, system)
-        _line(axis, some, LOOKS[name], lambda one: mrr_of(one, panel.split, panel.group))
+        _line(axis, some, LOOKS[name], lambda record: mrr_of(record, panel.split, panel.group))
         oracle = f"{name} oracle"
         if oracle in LOOKS:
             _line(
                 axis,
                 some,
                 LOOKS[oracle],
-                lambda one: mrr_of(one, panel.split, panel.group, "oracle"),
+                lambda record: mrr_of(record, panel.split, panel.group, "oracle"),
             )
 
 

@@ -1,9 +1,9 @@
 """
-Arrow: Parquet files, Arrow files, and every table in memory that speaks Arrow (the extra `arrow`).
+Arrow: Parquet files, Arrow files, and in-memory tables with the Arrow interface (extra `arrow`).
 
-pandas, Polars, DuckDB and others hand over their tables through the Arrow C interface, so none of
-them is named here. The columns are found by their names, as in a file with a header; a table of
-three columns whose names say nothing is read in the order of its columns.
+pandas, Polars, DuckDB and others pass their tables through the Arrow C interface, so this module
+depends on none of them. Columns are recognised by name, as in a file with a header; a table of
+three columns with unknown names is read in column order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from casegraph.errors import CasegraphError, UnreadableFile, quoted, shortened
 from casegraph.formats.columns import (
+    Edges,
     Table,
+    chosen_edges,
     fact_or_description,
     in_words,
     looks_like_header,
@@ -79,14 +81,15 @@ def read_table(table: Any, reading: Reading, options: Options) -> Batches:  # no
 
 
 def columns_in(names: Sequence[str], reading: Reading, options: Options) -> Table:
-    """Which columns to read; `MalformedFact` if their names do not say it."""
+    """Which columns to read; `MalformedFact` if their names are not recognised."""
     if options.columns is not None:
-        places = [names.index(name) for name in options.columns if names.count(name) == 1]
-        if len(places) != 3:
-            wanted = ", ".join(options.columns)
-            found = quoted(", ".join(names))
-            reading.stop(0, f"expected the columns {wanted} once each, found {found}")
-        return Table.of_places(len(names), *places)
+        try:
+            edges, _ = chosen_edges(options.columns, names)
+        except ValueError as error:
+            reading.stop(0, str(error))
+        chosen = Table(len(names), edges)
+        reading.columns = in_words(chosen, names)
+        return chosen
     table = table_of(names)
     if table is not None:
         reading.columns = in_words(table, names)
@@ -95,10 +98,10 @@ def columns_in(names: Sequence[str], reading: Reading, options: Options) -> Tabl
     if not is_unnamed:
         found = quoted(", ".join(names))
         advice = (
-            "call those to read head, relation and tail, or name them with columns= or --columns"
+            "call those to read head, relation and tail, or name them with --columns (columns=)"
         )
         reading.stop(0, f"found the columns {found}; {advice}")
-    return Table.of_three(names)
+    return Table(3, Edges(0, 1, 2))
 
 
 def write_parquet(facts: Iterable[tuple[str, str, str]], file: Any, name: str) -> int:  # noqa: ANN401
@@ -128,7 +131,7 @@ def pyarrow(source: str) -> Any:  # noqa: ANN401
 
 
 class _reported:  # noqa: N801  (used as a function)
-    """Turns what Arrow says is wrong with a file into an error of ours."""
+    """Turns an error of Arrow about a file into one of ours."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -145,11 +148,11 @@ class _reported:  # noqa: N801  (used as a function)
 
 
 def _file(source: Place) -> Any:  # noqa: ANN401
-    """What Arrow can read from any place: a file as it is, or a stream as a whole."""
+    """Input for Arrow: a file as it is, or a stream read completely."""
     if isinstance(source, str | PathLike) and source != "-":
         path = Path(source)
         if not path.is_file():
-            list(pieces_of(path))  # which says what is wrong with it
+            list(pieces_of(path))  # raises if something is wrong with it
         return str(path)
     return BytesIO(b"".join(pieces_of(source)))
 
@@ -163,7 +166,7 @@ def _facts_of(
         columns = {name: batch.column(place) for place, name in enumerate(batch.schema.names)}
         read = [names[place] for place in sorted(table.places)]
         texts: dict[str, list[Any]] = {name: columns[name].to_pylist() for name in read}
-        if table.nodes is None and all(_are_names(texts[name]) for name in read):
+        if table.has_plain_facts and all(_are_names(texts[name]) for name in read):
             yield _plain(table, names, texts)
             row += batch.num_rows
             continue
@@ -206,7 +209,7 @@ def _name(value: object, table: Table) -> str:
 
 
 def _are_names(texts: list[Any]) -> bool:
-    """Whether all are names that need no closer look."""
+    """Whether all are plain names that need no further checks."""
     if set(map(type, texts)) != {str}:
         return not texts
     return all(map(str.strip, texts))

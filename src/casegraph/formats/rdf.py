@@ -1,12 +1,12 @@
 """
 RDF: N-Triples, N-Quads, Turtle, TriG and RDF/XML, by pyoxigraph (the extra `rdf`).
 
-What becomes of each kind of term:
+How each kind of term is read:
 
     IRI           a name, in full; `urn:casegraph:` and a name in percent signs is that name
     blank node    a name such as `_:b0`; those without a label are numbered as they come
     literal       of rdfs:label and its kin: the label of the subject. Any other is left out and
-                  counted, or becomes a name in the form of N-Triples if literals are kept
+                  counted, or becomes a name in N-Triples syntax if literals are kept
     graph name    left out: the facts of all graphs are read as one graph
     triple as a term (RDF 1.2)   left out and counted
 
@@ -70,7 +70,7 @@ _NOT_A_NAME = ""
 def read_rdf(format_name: str, source: Place, reading: Reading, options: Options) -> Batches:
     """The facts of a file of RDF; what its literals say of labels is kept as descriptions."""
     terms = _Terms(_pyoxigraph(reading.source), reading, literals=options.literals)
-    pieces = pieces_of(source)
+    pieces = pieces_of(source, options.encoding)
     with closing(pieces):
         if format_name == "nt":
             yield from _blocks_of_triples(pieces, terms)

@@ -1,8 +1,8 @@
 """
 Results as tables: rows with named columns, as files for a spreadsheet or a program.
 
-A CSV file is for people: it begins with the mark by which spreadsheets know UTF-8, and a text that
-a spreadsheet would take for a formula has an apostrophe before it, as typed by hand it would have.
+CSV files are meant for spreadsheets: they begin with a byte order mark, so that UTF-8 is
+recognised, and text that a spreadsheet would interpret as a formula is prefixed with an apostrophe.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import json
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidSettings, UnreadableFile
 from casegraph.formats.arrow import pyarrow
-from casegraph.formats.registry import format_of
+from casegraph.formats.registry import format_by_ending
 from casegraph.formats.sources import BYTE_ORDER_MARK
 from casegraph.storage.disk import atomic_write
 
@@ -28,8 +28,11 @@ _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 def table_format(path: Path, given: str | None = None) -> str:
     """The format of a table by the ending of its file; an error if another one was given."""
-    format_of(path.name)  # an error if the ending is that of a format which we do not write
+    format_by_ending(path.name)  # an error if the ending is that of a spreadsheet
     by_name = ENDINGS.get(path.suffix.lower())
+    if by_name is None and given is None and path.suffix:
+        problem = f"a table cannot be written as {path.suffix}"
+        raise UnreadableFile(str(path), f"{problem}; use .csv, .tsv, .jsonl or .parquet")
     if given is not None and by_name is not None and given != by_name:
         raise InvalidSettings("format", given, f"{by_name!r}, since the file is called {path.name}")
     chosen = given or by_name or "jsonl"
@@ -79,7 +82,7 @@ def _csv_line(row: Sequence[Any]) -> str:
 
 
 def _safe(value: object) -> str:
-    """A value as text that no spreadsheet takes for a formula."""
+    """A value as text that no spreadsheet interprets as a formula."""
     text = _cell(value)
     is_text = not isinstance(value, int | float)
     return f"'{text}" if is_text and text.startswith(_FORMULA_SIGNS) else text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from casegraph.errors import AmbiguousName, UnknownName
+from casegraph.errors import AmbiguousName, InvalidSettings, UnknownName
 from casegraph.graph.descriptions import folded, local_name
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ KIND_MARK = "::"  # after the kind of an entity in the names of Hetionet, as in 
 
 def entity_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
     """The name of the entity meant; the text itself if it is no entity's label."""
+    _check("entity", text)
     if text in graph.entities:
         return text
     found = descriptions.named(text) or descriptions.named_like(folded(text))
@@ -36,6 +37,7 @@ def relation_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
     only one of them is enough. Case, accents and underscores matter only if two relations differ
     in nothing else.
     """
+    _check("relation", text)
     known = graph.relations
     if text in known:
         return text
@@ -80,6 +82,11 @@ def entities_of_type(graph: Graph, descriptions: Descriptions, wanted: str) -> l
     if not alike:
         raise UnknownName("type", wanted, sorted(by_type))
     return by_type[alike[0]]
+
+
+def _check(kind: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise InvalidSettings(kind, text, "a name, which is text")
 
 
 def _only(kind: str, text: str, found: Iterable[str], otherwise: str) -> str:

@@ -1,13 +1,13 @@
 """
-Probabilities: how often answers with such a score are right.
+Calibration: how often answers with a given score are right.
 
-The answers to the questions of a sample are seen, and which of them are the held-out ones. Of two
-answers with the same score, the one that is first is right more often, since nothing speaks more
-for another; so first answers have a curve of their own. And of two questions, the one of which more
-answers are known has more evidence for right and for wrong answers alike; so there are curves for
-questions with few and with many known answers.
+The questions of a sample are answered, and it is recorded which answers are the held-out ones. Of
+two answers with the same score, a first answer is right more often, because no other has more
+support; so first answers have a separate curve. Of two questions, the one with more known answers
+has more evidence for right and for wrong answers alike; so there are separate curves for questions
+with few and with many known answers.
 
-An answer that is not the held-out one can be right as well: the graph lacks it, too. The more
+An answer other than the held-out one can be right as well, if the graph lacks it too. The more
 answers a question has, the more of them are missing. Let the graph lack `missing` answers for each
 that it has. Then a question with k answers lacks a number of others that is Poisson distributed
 with the mean λ = missing · k, and of an answer that is right, the chance to be the held-out one is
@@ -24,7 +24,6 @@ of the sample are most likely. This is learning from positive and unlabelled exa
 Noto 2008), with a chance to be labelled that depends on k.
 """
 
-from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
@@ -34,13 +33,13 @@ from casegraph.graph.arrays import Counts, Flags, Floats
 from casegraph.settings import Calibration, Curve, KnownCalibration
 
 POINTS = 20  # of a curve, at scores that answers have equally often
-KNOWN = (0, 1, 4, 11, 31, 101)  # questions with at least so many known answers have curves
-ENOUGH = 60  # questions of a relation that says how many answers are missing
-TRUST = 1.0  # answers at each point of these curves that the curve of all questions counts as
+KNOWN = (0, 1, 4, 11, 31, 101)  # questions with at least this many known answers have a curve
+TRUST = 1.0  # pseudo-count: weight of the overall curve in each of these, in answers
+ENOUGH = 60  # questions of a relation that has a separate curve in the estimate of `missing`
 MISSING = (0, *(round(0.01 * 1.2**step, 3) for step in range(26)))  # to try: up to 0.95
-MOST = 0.99  # nothing is surer: a sample cannot tell
+MOST = 0.99  # the largest probability: a sample cannot justify more
 DIGITS = 6
-NEARLY = 1e-4  # nothing is less likely than this, or more likely than all but this
+NEARLY = 1e-4  # likelihoods are kept between this and 1 minus this
 
 
 class Observed(NamedTuple):
@@ -89,7 +88,7 @@ def calibrated(observed: Observed) -> Calibrated | None:
     bins = [_Bins(first), _Bins(others)]
     missing = max(MISSING, key=bins[0].likelihood)
     by_known = []
-    for least, more in pairwise([*KNOWN, inf]):
+    for least, more in zip(KNOWN, [*KNOWN[1:], inf], strict=True):
         of_first, of_others = (one.of_known(least, more, missing) for one in bins)
         calibration = Calibration(first=of_first, others=of_others)
         by_known.append(KnownCalibration(least=least, calibration=calibration))

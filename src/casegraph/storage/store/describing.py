@@ -1,4 +1,4 @@
-"""How much a case base holds, what is largest in it, and how much space a store takes."""
+"""The size of a case base, its largest parts, and the space that a store takes."""
 
 from collections.abc import Iterator
 
@@ -110,7 +110,11 @@ def _tuning(state: State) -> Iterator[Row]:
 def _files(store: CaseStore) -> Iterator[Row]:
     state = store.state
     yield "updates", "", state.sequence
-    used = [one for one in range(state.graph.directions) if len(state.graph.edges(one).heads)]
+    used = [
+        direction
+        for direction in range(state.graph.directions)
+        if len(state.graph.edges(direction).heads)
+    ]
     missing = sum(direction not in state.statistics.counted for direction in used)
     if missing:
         yield "directions not counted yet", "casegraph compact counts them", missing
