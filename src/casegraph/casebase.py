@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 from operator import index
 from pathlib import Path
-from threading import Lock, get_ident
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -85,8 +85,7 @@ class CaseBase:
 
     def _start_with(self, state: State) -> None:
         self._state = state
-        self._turn = Lock()  # held by the running update
-        self._updating: int | None = None  # the thread of this update
+        self._turn = RLock()  # held by whoever is replacing the state
 
     def __repr__(self) -> str:
         graph = self.graph
@@ -135,21 +134,22 @@ class CaseBase:
         added = facts_in(add)
         retracted = facts_in(retract)
         described = chain(describe, descriptions_in(added))
-        self._refuse_update_in_update()
+        self._refuse_change_in_change()
         with self._turn:
-            self._updating = get_ident()
-            try:
-                step = self._state.updated(added, retracted, described)
-                self._state = step.state
-            finally:
-                self._updating = None
+            step = self._state.updated(added, retracted, described)
+            self._state = step.state
         return step.update
 
-    def _refuse_update_in_update(self) -> None:
-        if self._turn.locked() and self._updating == get_ident():
+    def _refuse_change_in_change(self) -> None:
+        """An error if this thread is changing this case base already.
+
+        The facts given to `update` may come from a generator, and progress is shown by a function
+        of the caller: either could call `update` again, and so could the handler of a signal.
+        """
+        if self._turn._is_owned():  # type: ignore[attr-defined, unused-ignore]
             raise CasegraphError(
-                "an update cannot begin while another of the same case base is taking in facts; "
-                "let the facts that you give to `update` change nothing themselves"
+                "a case base cannot be changed while it is changing; let the facts that you give "
+                "to `update`, and what shows progress, change nothing themselves"
             )
 
     def tune(self, show: Show = quiet, *, keep_length: bool = False) -> Tuning | None:
@@ -160,7 +160,7 @@ class CaseBase:
         This case base gets the chosen settings, and everything is counted again when next needed.
         Returns None, and changes nothing, if there are too few facts.
         """
-        self._refuse_update_in_update()
+        self._refuse_change_in_change()
         with self._turn:
             self._check_writable()
             before = self._state

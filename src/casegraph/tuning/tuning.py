@@ -23,9 +23,10 @@ from casegraph.tuning import grid
 from casegraph.tuning.calibration import calibrated
 from casegraph.tuning.choice import best_unless_by_chance, better
 from casegraph.tuning.questions import Questions
-from casegraph.tuning.sample import LEAST_FACTS, held_out
+from casegraph.tuning.sample import LEAST_FACTS, affordable, held_out
 
 TO_CHOOSE_BY = 600  # facts of the sample; each is asked for with every alternative
+LEAST_TO_CHOOSE_BY = 100  # where fewer can be afforded, the usual combination stays
 MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KIND_WEIGHTS)  # to rank the questions
 
 
@@ -43,12 +44,19 @@ def tuned(
 
     sample = held_out(graph)
     lengths = [settings.max_length] if keep_length else grid.lengths(sample.rest)
+    to_choose_by = int(affordable(graph) * TO_CHOOSE_BY)
+    can_choose = to_choose_by >= LEAST_TO_CHOOSE_BY
+    if not can_choose and not keep_length:
+        lengths = [min(grid.USUAL_LENGTH, max(lengths))]
     state = State.of(sample.rest, settings.but(max_length=max(lengths), tuning=None))
     questions = Questions.of(graph, sample.facts)
     state.statistics.prepare(np.unique(questions.directions).tolist(), show)
 
-    bench = Bench(state, questions.first(2 * TO_CHOOSE_BY), show)
-    combination = best_combination(bench, best_length(bench, lengths))
+    if can_choose:
+        bench = Bench(state, questions.first(2 * to_choose_by), show)
+        combination = best_combination(bench, best_length(bench, lengths))
+    else:
+        combination = replace(state.settings.combined, longest=max(lengths))
 
     observed = questions.observed(state, combination)
     curves = calibrated(observed)
