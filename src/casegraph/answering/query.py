@@ -205,16 +205,16 @@ def relation_query(
     smaller than the graph and the counts it comes from. Combinations that tuning tries are not
     cached.
     """
-    chosen = combination or state.settings.combined
     if state.settings.neighbours is not None:
         lists = _lists_of_neighbours(state, relation, entities)
-        return _prepared(state, relation, lists, chosen)
-    list_of_everyone = state.derived(
-        ("walk list", relation, chosen.longest),
-        lambda: _list_of_everyone(state, relation, chosen.longest),
-    )
+        return _prepared(state, relation, lists, combination or state.settings.combined)
 
     def prepared() -> RelationQuery:
+        chosen = combination or state.settings.combined
+        list_of_everyone = state.derived(
+            ("walk list", relation, chosen.longest),
+            lambda: _list_of_everyone(state, relation, chosen.longest),
+        )
         return _prepared(state, relation, list_of_everyone, chosen)
 
     if combination is None:
