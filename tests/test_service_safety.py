@@ -155,7 +155,7 @@ def test_another_address_is_refused_without_keys() -> None:
 def test_serve_says_what_it_would_serve_and_where(tmp_path: Path) -> None:
     done = run("serve", tmp_path / "store", "--check", "--port", "1")
     assert done.exit_code == 0
-    assert "127.0.0.1:1, 0 keys" in done.stdout
+    assert "http://127.0.0.1:1/ to this computer only" in done.stdout
     refused = run("serve", tmp_path / "other", "--host", "0.0.0.0", "--check")
     assert not (tmp_path / "other").exists()
     assert_refused(refused, "host is '0.0.0.0'; expected an address of this computer")
