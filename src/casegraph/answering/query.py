@@ -31,7 +31,6 @@ from casegraph.answering.weights import (
     right_share,
 )
 from casegraph.graph.arrays import Counts, Floats, Ids, ids
-from casegraph.graph.directions import is_inverse, relation_of
 from casegraph.running import threads
 from casegraph.settings import Calibration, Combination, Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
@@ -226,16 +225,10 @@ def relation_query(
     return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)
 
 
-def calibration_of(state: State, relation: int) -> Calibration | None:
-    """The calibration for a direction of a relation; None if the settings are not tuned."""
+def calibration_of(state: State, known: int) -> Calibration | None:
+    """The calibration for a question with so many known answers; None if not tuned."""
     tuning = state.settings.tuning
-    if tuning is None:
-        return None
-    name = state.graph.relations[relation_of(relation)]
-    inverse = bool(is_inverse(relation))
-    return state.derived(
-        ("calibration", relation), lambda: tuning.calibration_of(name, inverse=inverse)
-    )
+    return None if tuning is None else tuning.calibration_of(known)
 
 
 def query_options(settings: Settings, combination: Combination) -> kernels.QueryOptions:
