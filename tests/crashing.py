@@ -19,6 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import tests.conftest  # noqa: F401  (which build is tested)
 from tests.strategies import Fact, random_facts
 
 from casegraph.storage.store.store import CaseStore

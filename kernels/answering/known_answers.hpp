@@ -125,10 +125,7 @@ class KnownAnswers {
   }
 
  private:
-  static constexpr double most_worth = 0.2;  // of the nearest candidate
-  // What a fact is worth if all entities that have it are answers. A path type is judged by many
-  // entities, a fact by the few answers of one: a precise path must count for more.
-  static constexpr double most_worth_of_fact = 0.3;
+  static constexpr double most_worth = 0.2;   // of the nearest candidate
   static constexpr double trust_in_both = 5;  // how many entities of its own slot the share in
                                               // both slots counts as much as
 
@@ -318,7 +315,7 @@ class KnownAnswers {
     const double own = number(slots[slot].answers);
     const double own_all = own + number(slots[slot].others);
     const double share = (own + trust_in_both * in_both) / (own_all + doubt + trust_in_both);
-    return most_worth_of_fact * share;
+    return share;
   }
 
   Count reciprocal_norm(Id entity) const {
