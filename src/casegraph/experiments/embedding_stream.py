@@ -62,12 +62,12 @@ class Variant:
 
 
 VARIANTS = (
-    Variant(),
     Variant(replay=0.1),
-    Variant(replay=0.3),
     Variant(placed=True, replay=0.1),
-    Variant(placed=True, replay=0.3),
     Variant(frozen=True, replay=0.1),
+    Variant(),
+    Variant(replay=0.3),
+    Variant(placed=True, replay=0.3),
     Variant(frozen=True, replay=0.3),
 )
 

@@ -11,7 +11,7 @@ Either way the answers are ranked
 """
 
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ def inductive(
     """
     newcomers = Benchmark.open(folder.with_name(folder.name + ENDING))
     files = read_files(newcomers, "test", "train", show)
-    started = perf_counter()
+    started = process_time()
     cases = CaseBase(settings)
     if with_first:
         cases.update(add=Benchmark.open(folder).facts("train"))
@@ -61,7 +61,7 @@ def inductive(
     if tune:
         cases.tune(show)
     cases.prepare(show=show)
-    seconds = perf_counter() - started
+    seconds = process_time() - started
 
     state = cases.state
     questions = questions_of(files, "test", "both", None)
