@@ -53,6 +53,7 @@ LAYERS = [
     "answering.rendering",
     "answering.notebook",
     "answering.results",
+    "answering.evidence",
     "answering.explanation",
     "answering.support",
     "answering.change_of_mind",

@@ -200,7 +200,7 @@ def test_the_architecture_picture_is_drawn_from_the_imports_as_they_are() -> Non
     )
 
 
-def test_the_table_for_contributors_has_every_module_and_what_its_docstring_says() -> None:
+def test_the_table_of_modules_has_every_module_and_what_its_docstring_says() -> None:
     page = architecture.TABLE_PAGE.read_text(encoding="utf-8")
     assert page == architecture.with_table(page, MODULES), "run scripts/architecture"
     table = page.partition(architecture.TABLE_BEGIN)[2].partition(architecture.TABLE_END)[0]

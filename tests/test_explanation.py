@@ -4,7 +4,7 @@ from functools import reduce
 from itertools import groupby
 from operator import add
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -13,12 +13,15 @@ from tests import oracle
 from tests.strategies import Fact, fact_lists, random_facts, some_settings
 
 from casegraph import world
-from casegraph.answering.explanation import KINDS, PATHS_SHOWN, Explanation, Reason
+from casegraph.answering.evidence.kinds import KINDS
+from casegraph.answering.evidence.paths import PATHS_SHOWN
+from casegraph.answering.evidence.reason import KindName, Reason
+from casegraph.answering.explanation import Explanation
 from casegraph.answering.rendering import LEAST_SHOWN
 from casegraph.answering.results import Answer
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
-from casegraph.settings import Settings
+from casegraph.settings import KindWeights, Settings
 
 SINGLE = ("near answers", "neighbours", "habit")  # kinds with one piece of evidence at most
 PAPER = Settings.paper("WN18RR").but(max_length=3)
@@ -115,9 +118,9 @@ def test_no_more_reasons_count_than_the_settings_allow_the_most_important_first(
         if settings.combination == "sum":
             continue
         for kind in KINDS:
-            worths = [reason.worth for reason in explanation if reason.kind == kind]
+            worths = [reason.worth for reason in explanation if reason.kind == kind.name]
             assert worths == sorted(worths, reverse=True)
-            assert len(worths) <= (1 if kind in SINGLE else settings.best)
+            assert len(worths) <= (1 if kind.name in SINGLE else settings.best)
         kinds = [reason.kind for reason in explanation]
         assert len(list(groupby(kinds))) == len(set(kinds))  # those of a kind stand together
 
@@ -336,6 +339,11 @@ def test_every_path_is_drawn_and_every_drawing_is_in_the_text(
                 assert drawing in text or reason.share < LEAST_SHOWN * explanation.answer.score
 
 
+def test_every_kind_of_evidence_has_a_name_and_a_weight() -> None:
+    assert tuple(kind.name for kind in KINDS) == get_args(KindName)
+    assert len(KINDS) == len(KindWeights().as_tuple())
+
+
 def test_names_are_escaped_in_html() -> None:
     bad = "<script>alert('&\"')</script>"
     added = [
@@ -349,7 +357,7 @@ def test_names_are_escaped_in_html() -> None:
     for explanation in explained(cases):
         pages.append(explanation._repr_html_())
         kinds |= {reason.kind for reason in explanation}
-    assert kinds == set(KINDS)
+    assert kinds == {kind.name for kind in KINDS}
     for page in pages:
         assert "&lt;script&gt;" in page
         assert "<script" not in page

@@ -4,7 +4,7 @@ Draws the packages of `src/casegraph` as layers, from what they import: docs/arc
 A package stands below every package that imports it. An arrow from A to B says that A imports B;
 where A also gets to B through others, the arrow is left out (a *transitive reduction*), so what is
 drawn is what is needed. What nearly everything imports stands at the foot, without arrows.
-The same run writes the table of modules in CONTRIBUTING.md, from the docstrings.
+The same run writes the table in docs/modules.md, from the docstrings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tools.tree import Module
 
 PICTURE = ROOT / "docs" / "architecture.svg"
-TABLE_PAGE = ROOT / "CONTRIBUTING.md"
+TABLE_PAGE = ROOT / "docs" / "modules.md"
 TABLE_BEGIN = "<!-- modules: written by scripts/architecture -->"
 TABLE_END = "<!-- end -->"
 

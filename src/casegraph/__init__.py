@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from casegraph.answering.change_of_mind import ChangeOfMind
-    from casegraph.answering.explanation import Explanation, Neighbour, Reason
+    from casegraph.answering.evidence.reason import Reason
+    from casegraph.answering.explanation import Explanation, Neighbour
     from casegraph.answering.results import Answer, Answers
     from casegraph.answering.state import Update
     from casegraph.casebase import CaseBase
@@ -63,7 +64,8 @@ _PUBLIC = {
     "errors": "AmbiguousName CasegraphError DamagedStore IncompatibleFile InvalidSettings "
     "MalformedFact NotABenchmark ReadOnlyStore StoreInUse UnknownName UnreadableFile",
     "answering.change_of_mind": "ChangeOfMind",
-    "answering.explanation": "Explanation Neighbour Reason",
+    "answering.evidence.reason": "Reason",
+    "answering.explanation": "Explanation Neighbour",
     "evaluation.datasets": "Benchmark",
     "evaluation.evaluation": "Evaluation evaluate",
     "formats.registry": "read_facts",

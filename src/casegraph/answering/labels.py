@@ -1,8 +1,7 @@
 """
-Answers and explanations with labels in the place of names, for people to read.
+Answers and explanations with labels instead of names, for people to read.
 
-What a program reads (JSON, tables) keeps the names by which facts call entities, and has the labels
-beside them.
+Output for programs (JSON, tables) keeps the names that the facts use, and lists labels separately.
 """
 
 from __future__ import annotations
@@ -10,10 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from casegraph.answering.evidence.kinds import kind_named
 from casegraph.graph.directions import INVERSE
 
 if TYPE_CHECKING:
-    from casegraph.answering.explanation import Explanation, Neighbour, Reason
+    from casegraph.answering.evidence.reason import Reason
+    from casegraph.answering.explanation import Explanation, Neighbour
     from casegraph.graph.descriptions import Descriptions
 
 
@@ -52,11 +53,12 @@ def _labelled_reason(reason: Reason, descriptions: Descriptions) -> Reason:
         ]
         paths.append(tuple(named))
     words = reason.words
+    words_are = kind_named(reason.kind).words_are
     if paths:
         words = " → ".join(paths[0][1::2])
-    elif reason.kind in ("shared fact", "fact of answers"):
+    elif words_are == "fact":
         words = _labelled_fact(words, descriptions)
-    elif reason.kind == "path":
+    elif words_are == "path type":
         relations = words.split(" → ")
         words = " → ".join(relation_label(relation, descriptions) for relation in relations)
     else:

@@ -1,8 +1,8 @@
 """
 Answers and explanations as people read them, in words; `notebook` makes HTML of them.
 
-The functions take what is to be shown as plain values;
-the classes of `results` and `explanation` call them for their public methods.
+The functions take plain values; the public classes of `results` and `explanation` call them. The
+sentence of a reason is made by its kind, in the package `evidence`.
 """
 
 from collections.abc import Sequence
@@ -78,38 +78,6 @@ def explanation_as_text(
     return "\n".join(lines)
 
 
-def path_sentence(
-    words: str, *, right: int, reached: int, hits: int, tries: int, slot: str = ""
-) -> str:
-    """How often a path type was right: of the ends reached, or else of the walks.
-
-    slot  "open" if only ends were counted that nobody else has as an answer, "taken" if only those
-          that somebody has, empty if all
-    """
-    if not reached and not slot:
-        return f"{words}: right on {hits:,} of {tries:,} walks"
-    of_which = {
-        "open": " where nobody else has the answer",
-        "taken": " where somebody else has the answer too",
-    }
-    return f"{words}: right {right:,} of {reached:,} times{of_which.get(slot, '')}"
-
-
-def fact_of_answers_sentence(words: str, *, count: int, of: int) -> str:
-    """How many of those that have a fact are known answers."""
-    return f"{count:,} of the {of:,} that have “{words}” are answers already"
-
-
-def near_answers_sentence(known: int) -> str:
-    """That the answer is like the known answers."""
-    return f"shares much with the {known:,} known answers"
-
-
-def neighbours_sentence(*, count: int, of: int, asked: str, answer: str) -> str:
-    """How many of the nearest entities give an answer."""
-    return f"{count:,} of the {of:,} most like {asked} have the answer {answer}"
-
-
 def precedents_in_words(names: Sequence[str]) -> str:
     """The first few precedents by name, and how many more there are."""
     if not names:
@@ -117,16 +85,6 @@ def precedents_in_words(names: Sequence[str]) -> str:
     more = len(names) - PRECEDENTS_SHOWN
     and_more = f" and {more:,} more" if more > 0 else ""
     return f" ({', '.join(names[:PRECEDENTS_SHOWN])}{and_more})"
-
-
-def shared_fact_sentence(words: str, *, count: int, of: int, answer: str) -> str:
-    """How many of the others that share a fact give an answer."""
-    return f"{count:,} of the {of:,} others that share “{words}” have the answer {answer}"
-
-
-def habit_sentence(words: str, *, count: int, of: int, answer: str) -> str:
-    """How many of all others that have the relation give an answer."""
-    return f"{count:,} of all {of:,} others asked “{words}” have the answer {answer}"
 
 
 def path_with_arrows(path: Sequence[str]) -> str:

@@ -1,0 +1,1 @@
+"""The kinds of evidence, one module each behind one interface: how evidence is explained."""

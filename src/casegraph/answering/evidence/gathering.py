@@ -1,0 +1,52 @@
+"""Gather the evidence for some answers of a query, all in one pass of the kernels."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from casegraph import kernels
+from casegraph.answering.evidence.context import AnswerContext, Nearest, Piece
+from casegraph.answering.query import UNKNOWN, relation_query
+from casegraph.graph.arrays import ids
+
+if TYPE_CHECKING:
+    from casegraph.answering.state import State
+    from casegraph.graph.arrays import Ids
+    from casegraph.graph.graph import Query
+
+
+class Evidence(NamedTuple):
+    """All pieces of evidence for one answer, in no particular order."""
+
+    context: AnswerContext
+    pieces: list[Piece]
+
+
+def gathered_evidence(
+    state: State, query: Query, found: Ids, hidden: int = UNKNOWN
+) -> list[Evidence]:
+    """The evidence for each of the entities `found`.
+
+    hidden  a known answer to be treated as unknown, or -1
+    """
+    entity = ids([query.entity])
+    lists, kernel = relation_query(state, query.relation, entity)
+    offsets, columns = kernels.evidence(
+        kernel, entity, lists.of_query, ids([hidden]), state.workspaces, found
+    )
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    pieces = [Piece(*row) for row in rows]
+
+    nearest = Nearest(ids(), np.zeros(0))
+    if state.settings.precedents:
+        similar = kernels.nearest_entities(kernel, query.entity, hidden, state.workspaces)
+        nearest = Nearest(*similar)
+
+    gathered = []
+    for answer, (start, end) in zip(found.tolist(), pairwise(offsets.tolist()), strict=True):
+        context = AnswerContext(state, query, answer, nearest, lists)
+        gathered.append(Evidence(context, pieces[start:end]))
+    return gathered

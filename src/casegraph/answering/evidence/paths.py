@@ -1,0 +1,159 @@
+"""Path types as evidence: walked from the query entity, they lead to the answer (equation 1)."""
+
+from __future__ import annotations
+
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from casegraph.answering.evidence.fact_rows import fact_row
+from casegraph.answering.evidence.kind import EvidenceKind
+from casegraph.answering.evidence.reason import Reason
+from casegraph.answering.weights import estimate
+from casegraph.similarity.clusters.assignment import EVERYONE
+from casegraph.statistics.path_types import ends_of, in_words, packed, paths_between
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from casegraph.answering.evidence.context import AnswerContext, Piece
+    from casegraph.answering.evidence.fact_rows import FactRow
+    from casegraph.answering.results import Answer
+    from casegraph.statistics.path_types import Path, PathType
+
+PATHS_SHOWN = 3
+MAX_PRECEDENTS = 5  # neighbours for which the path type was right
+ANSWERS_TRIED = 8  # of a neighbour, to see whether the path type leads to one of them
+MAX_PATHS = 100  # whose facts are listed
+MAX_EDGES = 10_000  # looked at to find out where a path type leads a neighbour
+
+
+class Paths(EvidenceKind):
+    """A path type leads from the query entity to the answer."""
+
+    name = "path"
+    words_are = "path type"
+
+    def reason(self, context: AnswerContext, piece: Piece, share: float) -> Reason:
+        """With its counts in the slot of the answer, its prior and precision, and some paths."""
+        state = context.state
+        relation = context.query.relation
+        path_type = context.path_type(piece)
+        slot, right, reached = _right_and_reached(context, path_type, is_taken=bool(piece.count))
+        cluster = _cluster_that_weighed(context, path_type)
+        estimated = estimate(state.statistics, cluster, relation, path_type)
+        paths = list(islice(_named_paths(context, path_type), PATHS_SHOWN + 1))
+        return Reason(
+            kind=self.name,
+            words=in_words(context.graph, path_type),
+            worth=piece.worth,
+            share=share,
+            count=right,
+            of=reached,
+            hits=estimated.hits,
+            tries=estimated.tries,
+            prior=estimated.prior,
+            precision=estimated.precision,
+            paths=tuple(paths[:PATHS_SHOWN]),
+            more=len(paths) > PATHS_SHOWN,
+            slot=slot,
+            precedents=self.precedents(context, piece),
+        )
+
+    def precedents(self, context: AnswerContext, piece: Piece) -> tuple[str, ...]:
+        """Some neighbours that the path type led to one of their answers, most similar first."""
+        graph = context.graph
+        path_type = context.path_type(piece)
+        was_right_for = (
+            graph.entities[entity]
+            for entity in context.nearest.entities.tolist()
+            if _leads_to_answer(context, entity, path_type)
+        )
+        return tuple(islice(was_right_for, MAX_PRECEDENTS))
+
+    def sentence(self, reason: Reason, answer: Answer) -> str:
+        """How often the path type was right: of the ends reached, or else of the walks."""
+        words = reason.words
+        if not reason.of and not reason.slot:
+            return f"{words}: right on {reason.hits:,} of {reason.tries:,} walks"
+        of_which = {
+            "open": " where nobody else has the answer",
+            "taken": " where somebody else has the answer too",
+        }
+        where = of_which.get(reason.slot, "")
+        return f"{words}: right {reason.count:,} of {reason.of:,} times{where}"
+
+    def facts(self, context: AnswerContext, piece: Piece) -> Iterator[FactRow]:
+        """The facts on the paths from the query entity to the answer."""
+        path_type = context.path_type(piece)
+        paths = _paths(context, context.query.entity, path_type, context.found)
+        for path in islice(paths, MAX_PATHS):
+            for direction, (entity, other) in zip(path_type, pairwise(path), strict=True):
+                yield fact_row(entity, direction, other)
+
+    def counterexamples(self, context: AnswerContext, piece: Piece) -> Iterator[int]:
+        """Neighbours that the path type led somewhere, but to none of their answers."""
+        graph = context.graph
+        path_type = context.path_type(piece)
+        loop_free = context.state.settings.loop_free
+        for entity in context.nearest.entities.tolist():
+            answers = graph.answers(entity, context.query.relation)
+            ends = ends_of(graph, entity, path_type, loop_free=loop_free, budget=MAX_EDGES)
+            if ends and ends.isdisjoint(answers.tolist()):
+                yield entity
+
+
+def _right_and_reached(
+    context: AnswerContext, path_type: PathType, *, is_taken: bool
+) -> tuple[str, int, int]:
+    """The slot whose counts weighed a path type (empty: both), and its counts right and reached."""
+    settings = context.state.settings
+    counts = context.state.statistics.everyone(context.query.relation)
+    row = int(np.searchsorted(counts.types, packed(path_type, settings.max_length)))
+    right = int(counts.right[row])
+    reached = int(counts.reached[row])
+    has_slots = settings.weight == "right" and settings.slots
+    if not has_slots or counts.left_out[row]:
+        return "", right, reached
+    right_open = int(counts.right_open[row])
+    reached_open = int(counts.reached_open[row])
+    if is_taken:
+        return "taken", right - right_open, reached - reached_open
+    return "open", right_open, reached_open
+
+
+def _cluster_that_weighed(context: AnswerContext, path_type: PathType) -> int:
+    """The query's own cluster, if the settings weigh by it and it has hits; else everyone."""
+    state = context.state
+    query = context.query
+    if state.settings.weight != "prior" or state.settings.neighbours is None:
+        return EVERYONE
+    own = int(state.clusters.entities[query.entity])
+    has_hits = state.statistics.prior_hits(own, query.relation, path_type) > 0
+    return own if has_hits else EVERYONE
+
+
+def _leads_to_answer(context: AnswerContext, entity: int, path_type: PathType) -> bool:
+    answers = context.graph.answers(entity, context.query.relation).tolist()
+    for answer in answers[:ANSWERS_TRIED]:
+        if next(_paths(context, entity, path_type, answer), None) is not None:
+            return True
+    return False
+
+
+def _named_paths(context: AnswerContext, path_type: PathType) -> Iterator[tuple[str, ...]]:
+    """The paths to the answer, each as names of entities and relations in turn."""
+    graph = context.graph
+    relations = [graph.relation_name(relation) for relation in path_type]
+    for path in _paths(context, context.query.entity, path_type, context.found):
+        names = [graph.entities[path[0]]]
+        for relation, visited in zip(relations, path[1:], strict=True):
+            names.append(relation)
+            names.append(graph.entities[visited])
+        yield tuple(names)
+
+
+def _paths(context: AnswerContext, entity: int, path_type: PathType, goal: int) -> Iterator[Path]:
+    loop_free = context.state.settings.loop_free
+    return paths_between(context.graph, entity, path_type, goal, loop_free=loop_free)
