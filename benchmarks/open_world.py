@@ -23,7 +23,8 @@ from casegraph.experiments.embedding_stream import VARIANTS, embedding_stream, o
 from casegraph.experiments.embeddings import MODELS, Training
 from casegraph.experiments.inductive import inductive
 from casegraph.experiments.lifelong import lifelong
-from casegraph.experiments.stream import Record, Wanted, stream
+from casegraph.experiments.records import Record
+from casegraph.experiments.stream import Wanted, stream
 from casegraph.settings import Settings
 
 ROOT = Path(__file__).parents[1]

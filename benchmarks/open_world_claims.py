@@ -17,8 +17,8 @@ from benchmarks.open_world_records import (
     is_embedding,
     name_of,
 )
-from casegraph.experiments.pictures import REPLAYS, mrr_of
-from casegraph.experiments.stream import Record
+from casegraph.experiments.pictures import REPLAYS
+from casegraph.experiments.records import Record, mrr_of
 
 NOT_RUN = "Not checked: nothing of it was run to its end on this machine."
 POINTS_LOST = {"FB122": 0.08, "WN18RR": 0.11}  # of RotatE, by the first claim

@@ -27,8 +27,7 @@ from casegraph.experiments import pictures
 from casegraph.experiments.embedding_stream import VARIANTS
 from casegraph.experiments.embeddings import MODELS
 from casegraph.experiments.lifelong import PROTOCOLS, summary
-from casegraph.experiments.pictures import mrr_of
-from casegraph.experiments.stream import MRR, Record
+from casegraph.experiments.records import MRR, Record, mrr_of
 from casegraph.formats.names import read_names
 
 FIRST_SEED = 0

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from casegraph.experiments import pictures
-from casegraph.experiments.stream import MRR, Record
+from casegraph.experiments.records import MRR, Record, mrr_of
 
 pytestmark = pytest.mark.filterwarnings("default")  # Matplotlib warns of its own affairs
 pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
@@ -108,5 +108,5 @@ def test_what_changed_is_told_from_what_came() -> None:
     assert pictures.moved(line("FB122", "default", 0, 1)) is None
     assert pictures.newcomer_seconds(record) == 2.5
     assert pictures.newcomer_seconds(line("FB122", "default", 0, 0)) is None
-    assert pictures.mrr_of(record, "test", "new") == 0.3
-    assert pictures.mrr_of(line("FB122", "default", 0, 0), "test", "new") is None
+    assert mrr_of(record, "test", "new") == 0.3
+    assert mrr_of(line("FB122", "default", 0, 0), "test", "new") is None

@@ -8,7 +8,6 @@ of a graph that always had them.
 """
 
 from time import process_time
-from typing import Any
 
 import numpy as np
 
@@ -19,14 +18,13 @@ from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import directed, questions_of, ranked, read_files, tasks_of
 from casegraph.evaluation.ranking import metrics
 from casegraph.execution.executor import HERE
+from casegraph.experiments.records import MRR, Record
 from casegraph.experiments.verification import differences, rebuilt
 from casegraph.graph.directions import relation_of
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
 RETRACTED = 0.1  # of all facts
-MRR = "both.realistic.inverse_harmonic_mean_rank"
-Record = dict[str, Any]
 
 
 def changes(

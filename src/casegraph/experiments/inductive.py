@@ -12,7 +12,6 @@ Either way the answers are ranked
 
 from pathlib import Path
 from time import process_time
-from typing import Any
 
 import numpy as np
 
@@ -28,12 +27,12 @@ from casegraph.evaluation.evaluation import (
     rows_of_relation,
 )
 from casegraph.experiments.candidates import mrr_and_hits, scored
+from casegraph.experiments.records import Record
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
 NEGATIVES = 50
 ENDING = "_ind"
-Record = dict[str, Any]
 
 
 def inductive(

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from time import process_time
-from typing import Any
 
 import numpy as np
 
@@ -35,13 +34,13 @@ from casegraph.evaluation.evaluation import (
     rows_of_relation,
 )
 from casegraph.experiments.candidates import mrr_and_hits, scored
+from casegraph.experiments.records import Record
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
 FILES = ("train", "valid", "test")
 PROTOCOLS = ("then", "now")
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from statistics import fmean, median
 from typing import Any, NamedTuple, TypeAlias
 
 from casegraph.errors import CasegraphError
-from casegraph.experiments.stream import MRR, Record
+from casegraph.experiments.records import Record, mrr_of
 from casegraph.storage.disk import atomic_write
 
 Theirs: TypeAlias = Any  # what Matplotlib makes
@@ -197,13 +197,6 @@ def newcomer_seconds(record: Record) -> float | None:
     """The same, the median of all newcomers of a batch that came alone; None if none did."""
     each = [seconds_to_answer(step) for step in record["alone"]]
     return median(each) if each else None
-
-
-def mrr_of(record: Record, split: str, group: str, which: str = "online") -> float | None:
-    """The MRR after a batch, if there were facts to ask for."""
-    groups = record["metrics"].get(which, {}).get(split, {})
-    found = groups.get(group, {}).get(MRR)
-    return None if found is None else float(found)
 
 
 def reshaped(record: Record) -> float:

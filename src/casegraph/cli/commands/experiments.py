@@ -16,7 +16,7 @@ from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
     from casegraph.cli.group import Chosen
-    from casegraph.experiments.stream import Record
+    from casegraph.experiments.records import Record
     from casegraph.settings import Settings
 
 OUT = "Where to write a file of JSON lines for each seed."
