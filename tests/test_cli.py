@@ -237,7 +237,7 @@ ERRORS = {
     ),
     "no such column": (
         ["facts", "good.tsv", "--columns", "a,b,x"],
-        "good.tsv:1: expected the columns a, b, x once each",
+        "good.tsv:1: expected one column called 'x', found",
     ),
 }
 

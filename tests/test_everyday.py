@@ -20,10 +20,13 @@ from casegraph import (
     CaseBase,
     CaseStore,
     Description,
+    InvalidSettings,
+    MalformedFact,
     Settings,
     evaluate,
     read_facts,
     world,
+    write_facts,
 )
 from casegraph.answering.labels import labelled
 from casegraph.batch.completion import Wanted, complete
@@ -257,7 +260,8 @@ def test_an_operator_asks_many_questions_and_sees_every_typo(here: Path) -> None
     assert "'nobody' has never been seen" in done.stderr
     typo = run("retract", "store", "--entity", "drug 44")
     assert (typo.exit_code, "did you mean 'drug 4'" in typo.stderr) == (1, True)
-    assert "not there" in run("retract", "store", "-", given="drug 4\ttreats\tdisease 0\n").stderr
+    absent = run("retract", "store", "-", given="drug 4\ttreats\tdisease 0\n")
+    assert "1 to retract not found" in absent.stdout
     added = run("add", "store", "-", given="drug 4\ttreats\tdisease 0\n").stdout
     assert added == "update 2: 1 fact added; 20 facts in all\n"
     wrong = run("ask", "store", "disease 0", "treats")
@@ -563,7 +567,10 @@ def test_a_header_that_is_not_understood_is_shown_whatever_is_between_its_fields
     wide = [f"{row};17" for row in rows]
     Path("four.csv").write_text("\n".join(["drug;effect;disease;pmid", *wide]))
     done = run("facts", "four.csv", "--on-error", "skip")
-    assert "the header is not understood, if it is one: 'drug;effect;disease;pmid'" in done.stderr
+    assert (
+        "there are 4 columns and no header that is understood: 'drug;effect;disease;pmid'"
+        in done.stderr
+    )
     assert records(["relations", "four.csv", "--columns", "1,2,3", "--header"]) != []
 
 
@@ -613,7 +620,7 @@ def test_a_stream_refuses_options_that_say_how_to_read_a_file(here: Path) -> Non
         store.update(add=drugs())
     refused = run("add", "store", "-", "--every", "1", "--columns", "a,b,c", given="a\tr\tb\n")
     assert refused.exit_code == 2
-    assert "go without --every" in refused.stderr
+    assert "do not go with --every" in refused.stderr
     assert len(CaseStore.open("store", read_only=True).graph) == 19
 
 
@@ -642,3 +649,190 @@ def test_the_size_of_a_store_is_that_of_all_its_files(here: Path) -> None:
     files = [path for path in Path("store").rglob("*") if path.is_file()]
     assert size(Path("store")) == sum(path.stat().st_size for path in files)
     assert any(path.parent != Path("store") for path in files)
+
+
+EXCEL_ROWS = [
+    ("Metformin", "treats", "Type 2 diabetes", "PMID:1"),
+    ("Glipizide", "treats", "Type 2 diabetes", 'the "classic"; 2001'),
+    ("Aspirin", "treats", "Sjögren syndrome", ""),
+    ("=SUM(A1)", "treats", "Migraine", ""),
+]
+
+
+def excel(header: str, separator: str, encoding: str, end: str = "\r\n") -> bytes:
+    """A table as a spreadsheet saves it."""
+    text = StringIO(newline="")
+    writer = csv.writer(text, delimiter=separator, lineterminator=end)
+    writer.writerow(header.split(","))
+    writer.writerows(EXCEL_ROWS)
+    writer.writerows([[""] * 4] * 2)  # rows that were emptied, not deleted
+    return text.getvalue().encode(encoding)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_table_of_a_spreadsheet_is_read_whatever_its_dialect(
+    here: Path, separator: str, encoding: str
+) -> None:
+    expected = [row[:3] for row in EXCEL_ROWS]
+    Path("known.csv").write_bytes(excel("subject,predicate,object,ref", separator, encoding))
+    assert list(read_facts("known.csv")) == expected
+    Path("own.csv").write_bytes(excel("Drug,Effect,Disease name,Reference", separator, encoding))
+    assert list(read_facts("own.csv", columns=["drug", "effect", "disease name"])) == expected
+    refused = run("facts", "own.csv")
+    assert f"'Drug{separator}Effect".encode("unicode_escape").decode() in refused.stderr
+    assert "--columns" in refused.stderr
+
+
+def test_an_encoding_is_given_and_a_wrong_one_is_named(here: Path) -> None:
+    Path("latin.csv").write_bytes(excel("subject,predicate,object,ref", ";", "cp1252"))
+    assert "--encoding cp1252" in run("facts", "latin.csv").stderr
+    assert records(["search", "latin.csv", "sjögren", "--encoding", "cp1252"]) != []
+    wrong = run("facts", "latin.csv", "--encoding", "utf-7x")
+    assert "expected the name of an encoding" in wrong.stderr
+    wrong = run("facts", "latin.csv", "--encoding", "ascii")
+    assert "is not ascii throughout" in wrong.stderr
+
+
+def test_excels_line_about_the_separator_is_no_row(here: Path) -> None:
+    table = excel("subject,predicate,object,ref", ";", "utf-8")
+    Path("sep.csv").write_bytes(b"\xef\xbb\xbfsep=;\r\n" + table)
+    assert list(read_facts("sep.csv")) == [row[:3] for row in EXCEL_ROWS]
+    Path("sep.csv").write_bytes(b"sep=;\r\n" + table + b"a;b\r\n")
+    with pytest.raises(MalformedFact, match=r"^sep\.csv:9: "):
+        list(read_facts("sep.csv"))
+
+
+def test_a_table_of_pairs_is_given_its_relation(here: Path) -> None:
+    Path("pairs.csv").write_text("Drug,Disease,Score\nMetformin,Diabetes,0.9\n", encoding="utf-8")
+    facts = [("Metformin", "treats", "Diabetes")]
+    assert list(read_facts("pairs.csv", columns=["drug", "=treats", "disease"])) == facts
+    understood = run("facts", "pairs.csv", "--columns", "Drug,=treats,Disease").stdout
+    assert "head from Drug, tail from Disease, relation treats for all" in understood
+
+    Path("two.tsv").write_text("Metformin\tDiabetes\n", encoding="utf-8")
+    assert "--columns 1,=treats,2" in run("facts", "two.tsv").stderr
+    assert list(read_facts("two.tsv", columns=["1", "=treats", "2"])) == facts
+
+    lines = '{"drug": "Metformin", "disease": "Diabetes"}\n'
+    Path("pairs.jsonl").write_text(lines, encoding="utf-8")
+    assert list(read_facts("pairs.jsonl", columns=["drug", "=treats", "disease"])) == facts
+
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(arrow.table({"drug": ["Metformin"], "x": ["Diabetes"]}), "pairs.parquet")
+    assert list(read_facts("pairs.parquet", columns=["drug", "=treats", "x"])) == facts
+
+
+def test_a_header_is_no_fact_where_columns_are_given_by_number(here: Path) -> None:
+    Path("own.csv").write_bytes(excel("Drug,Effect,Disease name,Reference", ",", "utf-8"))
+    refused = run("facts", "own.csv", "--columns", "1,2,3")
+    assert "looks like a header" in refused.stderr
+    expected = [row[:3] for row in EXCEL_ROWS]
+    assert list(read_facts("own.csv", columns=["1", "2", "3"], header=True)) == expected
+
+
+def test_a_merged_cell_is_named_with_what_to_do(here: Path) -> None:
+    Path("merged.csv").write_text("subject,predicate,object\na,r,b\n,r,c\n", encoding="utf-8")
+    assert "fill in merged cells" in run("facts", "merged.csv").stderr
+
+
+def test_what_apoc_writes_as_json_is_read(here: Path) -> None:
+    lines = [
+        {"type": "node", "id": "0", "labels": ["User"], "properties": {"name": "Adam", "age": 42}},
+        {"type": "node", "id": "1", "labels": ["User", "Admin"]},
+        {
+            "id": "0",
+            "type": "relationship",
+            "label": "KNOWS",
+            "properties": {"since": 1993},
+            "start": {"id": "0", "labels": ["User"]},
+            "end": {"id": "1", "labels": ["User"]},
+        },
+    ]
+    Path("all.json").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    reading = read_facts("all.json")
+    assert list(reading) == [("0", "KNOWS", "1")]
+    assert reading.described == [
+        Description("0", "Adam", ("User",)),
+        Description("1", "", ("User", "Admin")),
+    ]
+
+
+def test_a_document_of_json_is_refused_with_what_makes_lines_of_it(here: Path) -> None:
+    document = {"nodes": [{"id": "a"}], "edges": [{"subject": "a"}]}
+    for indent in (None, 2):
+        Path("kgx.json").write_text(json.dumps(document, indent=indent), encoding="utf-8")
+        assert "jq -c" in run("facts", "kgx.json").stderr
+
+
+def test_an_ending_that_is_not_written_is_refused(here: Path) -> None:
+    with CaseStore.open("store") as store:
+        store.update(add=drugs())
+    for name in ("kg.graphml", "kg.json", "kg.xlsx"):
+        refused = run("export", "store", name)
+        assert (refused.exit_code, Path(name).exists()) == (1, False)
+    assert run("export", "store", "kg", "--format", "csv").exit_code == 0
+    assert sorted(read_facts("kg", format="csv")) == sorted(drugs())
+
+
+def test_a_store_without_facts_says_so_and_one_with_facts_says_what_is_next(here: Path) -> None:
+    Path("nodes.tsv").write_text("id\tname\na\tA\n", encoding="utf-8")
+    assert "has no facts yet" in run("build", "nodes.tsv", "--into", "empty").stderr
+    assert "no facts: give a file of nodes" in run("facts", "nodes.tsv").stdout
+    Path("drugs.tsv").write_text("\n".join("\t".join(fact) for fact in drugs()), encoding="utf-8")
+    built = run("build", "drugs.tsv", "--into", "store", "--no-tune")
+    assert "casegraph relations store" in built.stderr
+
+
+def test_signed_changes_without_a_stream_say_which_option_reads_them(here: Path) -> None:
+    with CaseStore.open("store") as store:
+        store.update(add=drugs())
+    assert "--every" in run("add", "store", "-", given="+\ta\tr\tb\n").stderr
+
+
+def test_a_log_of_json_has_nothing_else_on_standard_error(here: Path) -> None:
+    with CaseStore.open("store") as store:
+        store.update(add=drugs())
+    done = run("--log-json", "add", "store", "-", "--every", "1", given="+\ta\tr\tb\n")
+    said = [json.loads(line) for line in done.stderr.splitlines()]
+    assert said[-1]["message"].startswith("update 2: 1 fact added")
+    failed = run("--log-json", "ask", "store", "nobody", "treats")
+    assert "no entity is named" in json.loads(failed.stderr)["message"]
+
+
+def test_an_unknown_entity_says_how_to_find_it(here: Path) -> None:
+    Path("drugs.tsv").write_text("\n".join("\t".join(fact) for fact in drugs()), encoding="utf-8")
+    assert "casegraph search SOURCE" in run("ask", "drugs.tsv", "xyz", "treats").stderr
+
+
+def test_a_question_of_something_that_is_no_text_is_an_error_of_ours() -> None:
+    cases = CaseBase()
+    cases.update(add=drugs())
+    for entity, relation in ((1, "treats"), ("drug 0", None)):
+        with pytest.raises(InvalidSettings, match="expected a name, which is text"):
+            cases.ask(entity, relation)  # type: ignore[arg-type]
+
+
+def test_an_evaluation_takes_a_folder_and_says_how_much_was_asked(here: Path) -> None:
+    facts = drugs()
+    held_out = [fact for fact in facts if fact[1] == "treats"][:2]
+    write_facts([fact for fact in facts if fact not in held_out], "train.txt")
+    write_facts(held_out, "test.txt")
+    done = evaluate(str(here))
+    assert done.questions_by_relation == {"treats": 4}
+    interval = done.mrr_interval(draws=50)
+    assert interval.low <= interval.mean <= interval.high
+    assert interval.mean == done.metrics["both.realistic.inverse_harmonic_mean_rank"]
+    with pytest.raises(InvalidSettings, match="expected a folder, or Benchmark"):
+        evaluate(3)  # type: ignore[arg-type]
+    rows = records(["evaluate", ".", "--no-tune", "--per-relation"])
+    assert [(row["relation"], row["side"], row["questions"]) for row in rows] == [
+        ("(all)", "both", 4),
+        ("(all)", "head", 2),
+        ("(all)", "tail", 2),
+        ("treats", "both", 4),
+        ("treats", "head", 2),
+        ("treats", "tail", 2),
+    ]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casegraph import CaseBase, Description, MalformedFact, UnreadableFile, read_facts, write_facts
-from casegraph.cli import group
-from casegraph.cli.commands import storing
+from casegraph.cli import options
+from casegraph.cli.commands import inspecting
 from casegraph.formats import registry, writing
 from casegraph.graph.descriptions import NO_DESCRIPTIONS
 
@@ -183,7 +183,7 @@ def test_a_fact_of_common_words_is_no_header(tmp_path: Path, first: str) -> None
     assert len(read(tmp_path, "facts.csv", text)[0]) == 4
 
 
-@pytest.mark.parametrize("name", ["facts.xlsx", "facts.json", "facts.ODS"])
+@pytest.mark.parametrize("name", ["facts.xlsx", "facts.jsonld", "facts.ODS"])
 def test_a_format_that_is_not_ours_is_refused_by_its_ending(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"a\tr\tb\n")
     with pytest.raises(UnreadableFile, match="neither read nor written; use"):
@@ -483,5 +483,5 @@ def test_names_are_read_from_a_file_of_their_own(tmp_path: Path) -> None:
 
 def test_the_command_line_names_the_formats_that_there_are() -> None:
     """It has lists of its own, so that `--help` does not import what reads and writes."""
-    assert group.FORMAT_NAMES == registry.FORMAT_NAMES
-    assert storing.WRITTEN == writing.WRITTEN
+    assert options.FORMAT_NAMES == registry.FORMAT_NAMES
+    assert inspecting.WRITTEN == writing.WRITTEN

@@ -13,15 +13,17 @@ from typing import Any, Literal
 import pytest
 
 from casegraph.errors import MalformedFact, UnreadableFile
+from casegraph.formats.layout import EMPTY_CELL
 from casegraph.formats.registry import read_facts
 from casegraph.formats.sources import MAX_RECORD_BYTES
 from casegraph.graph.facts import Fact
 
 GOOD = b"a\tr\tb\n"
 TSV = "expected 'head<TAB>relation<TAB>tail'"
-CONVERT = "(perhaps 'iconv -f WINDOWS-1252 -t UTF-8' converts the file)"
-HINT = "(name the three to read, or give their numbers, with columns= or --columns)"
-COMMAS = "(if commas are between them, say format='csv' or --from csv)"
+CONVERT = "(if a spreadsheet wrote the file, try --encoding cp1252)"
+HINT = "(say which three to read with --columns or columns=)"
+PAIRS = "(pairs are read with --columns 1,=treats,2, which gives all of them that relation)"
+COMMAS = "(if commas are between them, say --from csv or format='csv')"
 CR = "found a carriage return out of place"
 QUOTE = "found a carriage return or a quote out of place"
 BLANK = "is empty or only white space"
@@ -37,7 +39,6 @@ REFUSED_LINES = {
     "n-triples": (b"<a> <r> <b> .\n", f"{TSV}, found 1 field: '<a> <r> <b> .'"),
     "comment": (b"# facts\n", f"{TSV}, found 1 field: '# facts'"),
     "only spaces": (b"   \n", f"{TSV}, found 1 field: '   '"),
-    "only tabs": (b"\t\t\n", f"the head {BLANK}: '\\t\\t'"),
     "empty head": (b"\tr\tb\n", f"the head {BLANK}: '\\tr\\tb'"),
     "empty relation": (b"a\t\tb\n", f"the relation {BLANK}: 'a\\t\\tb'"),
     "empty tail": (b"a\tr\t\n", f"the tail {BLANK}: 'a\\tr\\t'"),
@@ -96,14 +97,14 @@ REFUSED_LINES = {
     ),
 }
 REFUSED_RECORDS = {
-    "tabs for commas": (b"a\tr\tb\n", "expected 'head,relation,tail', found 1 field: 'a\\tr\\tb'"),
+    "spaces for commas": (b"a r b\n", "expected 'head,relation,tail', found 1 field: 'a r b'"),
     "four fields": (
         b"a,r,b,c\n",
         f"expected 'head,relation,tail', found 4 fields {HINT}: 'a,r,b,c'",
     ),
     "text after a quote": (b'"a"x,r,b\n', f"{QUOTE}: '\"a\"x,r,b'"),
     "carriage return": (b"a,r\rs,b\n", f"{QUOTE}: 'a,r\\rs,b'"),
-    "empty quoted name": (b'a,"",b\n', f"the relation {BLANK}: 'a,\"\",b'"),
+    "empty quoted name": (b'a,"",b\n', f"the relation {BLANK}{EMPTY_CELL}: 'a,\"\",b'"),
     "nul in quotes": (b'"a\0",r,b\n', "found a NUL byte at offset 2 of the line: '\"a\\x00\",r,b'"),
     "latin-1 in a second line": (
         b'"a\n\xe9",r,b\n',
@@ -135,6 +136,10 @@ ACCEPTED = {
         b"a\tr\tb\n\xef\xbb\xbfa\tr\tb\n",
         [("a", "r", "b"), ("\ufeffa", "r", "b")],
     ),
+    "utf-16": ("é\tr\tb\n".encode("utf-16"), [("é", "r", "b")]),
+    "utf-16 big end first": (b"\xfe\xff" + "a\tr\tb".encode("utf-16-be"), [("a", "r", "b")]),
+    "utf-16 in gzip": (gzip.compress("a\tr\tb".encode("utf-16")), [("a", "r", "b")]),
+    "rows without any text": (b"\t\t\na\tr\tb\n\t\t\n", [("a", "r", "b")]),
     "spaces around names": (b" a \t r\tb \n", [(" a ", " r", "b ")]),
     "duplicates": (GOOD * 3, [("a", "r", "b")] * 3),
     "self-loop": (b"a\tr\ta\n", [("a", "r", "a")]),
@@ -176,17 +181,9 @@ UNREADABLE = {
         b"\x1f\x8b\x07" + bytes(20),
         "is damaged gzip, or has other bytes after it; fetch it again",
     ),
-    "utf-16": (
-        "a\tr\tb\n".encode("utf-16"),
-        "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'",
-    ),
-    "utf-16 big end first": (
-        b"\xfe\xff\0a\0\t",
-        "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'",
-    ),
-    "utf-16 in gzip": (
-        gzip.compress(b"\xff\xfea\0"),
-        "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'",
+    "utf-16 cut short": (
+        "a\tr\tb\n".encode("utf-16")[:-1],
+        "is not utf-16 throughout; give its encoding with --encoding or encoding=",
     ),
 }
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 
@@ -17,7 +18,7 @@ import pytest
 from casegraph import kernels
 from casegraph.casebase import CaseBase
 from casegraph.graph.graph import Graph
-from casegraph.running import run
+from casegraph.running import Stopped, run, stopped_by
 from casegraph.settings import Settings
 from casegraph.statistics.counts import Counting
 
@@ -247,6 +248,30 @@ def test_whoever_writes_to_the_counters_stops_a_kernel_in_another_thread() -> No
     counters[1] = 1
     thread.join()
     assert [str(failure) for failure in failures] == ["interrupted"]
+
+
+def test_a_flag_stops_the_kernels_of_a_thread_and_lets_none_begin() -> None:
+    facts = list(crowd(90, 5).facts())
+    cases = CaseBase(Settings(counting=10**9))
+    untouched = CaseBase(Settings(counting=10**9))
+    cases.update(add=facts)
+    untouched.update(add=facts)
+    flag = kernels.StopFlag()
+    with ThreadPoolExecutor(1) as thread:
+
+        def ask() -> None:
+            with stopped_by(flag):
+                cases.ask("e0", "r0")
+
+        asking = thread.submit(ask)
+        time.sleep(0.1)
+        flag.set()
+        with pytest.raises(Stopped):
+            asking.result()
+        with pytest.raises(Stopped):
+            thread.submit(ask).result()
+        answered = thread.submit(cases.ask, "e0", "r0").result()  # the flag is obeyed no longer
+    assert list(answered) == list(untouched.ask("e0", "r0"))
 
 
 def test_a_case_base_answers_as_ever_after_an_interrupt() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import time
-from http import HTTPStatus
 from io import StringIO
 from random import Random
 from threading import Thread
@@ -16,12 +15,9 @@ from tests.serving import PATIENCE, Live, live
 from tests.strategies import random_facts
 
 from casegraph import CaseBase, CaseStore, Description, world
-from casegraph.service import models
 from casegraph.service.limits import Limits
-from casegraph.service.problems import Refused
 from casegraph.service.rights import ROUTES
 from casegraph.service.snapshots import Snapshots
-from casegraph.service.views import asking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,24 +138,6 @@ def test_what_if_shows_ranks_before_and_after_and_writes_nothing(served: Live) -
     assert served.get("/v1/info")["sequence"] == before
     alone = {"question": QUESTION, "retract": ["Albert Einstein"]}
     assert served.post("/v1/what-if", alone)["after"]["answers"] == []
-
-
-def test_a_batch_ends_when_nobody_waits_for_it() -> None:
-    cases = CaseBase()
-    cases.update(add=world.facts())
-    asked = [models.Question(entity="Albert Einstein", relation="citizen of")] * 250
-    shown: list[int] = []
-
-    def show(doing: str, done: int, total: int) -> None:
-        shown.append(done)
-        if done:
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, doing)
-
-    with pytest.raises(Refused):
-        asking.all_asked(cases, models.Questions(questions=asked), show)
-    assert shown == [0, 100]
-    whole = asking.all_asked(cases, models.Questions(questions=asked))
-    assert len(whole.answered) == 250
 
 
 def test_the_facts_that_change_its_mind_do(served: Live) -> None:

@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, contextmanager
+from itertools import permutations
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -30,7 +32,7 @@ from tests.serving import (
     wait_until_ready,
 )
 
-from casegraph import CaseBase, CaseStore, InvalidSettings, UnreadableFile
+from casegraph import CaseStore, InvalidSettings, UnreadableFile
 from casegraph.service import server
 from casegraph.service.app import routes
 from casegraph.service.keys import Keys, Right, read_keys
@@ -38,8 +40,9 @@ from casegraph.service.limits import Limits
 from casegraph.service.rights import ROUTES, rule_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
+T = TypeVar("T")
 DOCS = Path(__file__).parents[1] / "docs" / "http-api.md"
 FACTS = [("Ulm", "city in", "Germany"), ("Einstein", "born in", "Ulm")]
 ROW = re.compile(r"^\| `(GET|POST|DELETE) (\S+)` \| (none|read|write) \|", re.MULTILINE)
@@ -225,15 +228,18 @@ def test_requests_together_are_held_only_so_far(tmp_path: Path) -> None:
 def held_up(running: Live) -> Iterator[Held]:
     """Meanwhile every read waits, until it is let go."""
     held = Held(Event(), [])
-    original = running.service.snapshots.at
+    original = running.service._in_thread
 
-    def at(sequence: int | None) -> CaseBase:
-        held.begun.append(sequence)
-        held.let_go.wait(PATIENCE)
-        return original(sequence)
+    def in_thread(work: Callable[[], T], *, slow: bool) -> Awaitable[T]:
+        def held_work() -> T:
+            held.begun.append(None)
+            held.let_go.wait(PATIENCE)
+            return work()
+
+        return original(held_work, slow=slow)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running.service.snapshots, "at", at)
+        patch.setattr(running.service, "_in_thread", in_thread)
         try:
             yield held
         finally:
@@ -244,7 +250,7 @@ class Held(NamedTuple):
     """Reads that are held up: what lets them go, and those that were begun."""
 
     let_go: Event
-    begun: list[int | None]
+    begun: list[None]
 
     def wait_until_begun(self) -> None:
         give_up = time.monotonic() + PATIENCE
@@ -305,6 +311,21 @@ def test_slow_clients_are_cut_and_others_do_not_notice(
         assert running.get("/v1/info")["sequence"] == 1
 
 
+def test_a_head_that_never_ends_is_refused(own: Live) -> None:
+    port = int(own.address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(b"GET /v1/info HTTP/1.1\r\n")
+        said = b""
+        try:
+            for number in range(10_000):
+                connection.sendall(b"X-%d: %s\r\n" % (number, 1000 * b"x"))
+            said = connection.recv(4096)
+        except OSError:  # it was cut while it was still sending
+            said = said or b"HTTP/1.1 400 "
+    assert said.startswith(b"HTTP/1.1 400 ")
+    assert own.get("/v1/info")["sequence"] == 1
+
+
 def test_work_for_a_client_that_left_is_not_begun(own: Live) -> None:
     with held_up(own) as held:
         port = int(own.address.rpartition(":")[2])
@@ -318,6 +339,41 @@ def test_work_for_a_client_that_left_is_not_begun(own: Live) -> None:
         assert own.client.get("/healthz").status_code == 200  # by now it is seen that they left
     assert own.get("/v1/info")["sequence"] == 1
     assert len(held.begun) < 40
+
+
+@pytest.fixture(scope="module")
+def with_costly_past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A service with one thread for what may take long; after update 2, every question does."""
+    folder = tmp_path_factory.mktemp("costly") / "store"
+    limits = Limits(slow_threads=1, slow_seconds=2.0)
+    crowd = [
+        (f"e{head}", f"r{r}", f"e{tail}")
+        for head, tail in permutations(range(90), 2)
+        for r in range(5)
+    ]
+    with live(folder, limits=limits, facts=FACTS) as running:
+        running.service.store.update(add=crowd)
+        running.service.store.update(retract=crowd)
+        yield running
+
+
+COSTLY: dict[str, str | int] = {"entity": "e0", "relation": "r0", "as_of": 2}
+
+
+def test_a_question_whose_time_is_up_is_stopped(with_costly_past: Live) -> None:
+    response = with_costly_past.client.get("/v1/ask", params=COSTLY)
+    assert response.status_code == 503
+    assert "takes longer than 2 s" in response.json()["detail"]
+    assert with_costly_past.get("/v1/types")["types"] == []  # by the same thread, which is free
+
+
+def test_a_question_whose_client_left_is_stopped(with_costly_past: Live) -> None:
+    port = int(with_costly_past.address.rpartition(":")[2])
+    asking = f"GET /v1/ask?{urlencode(COSTLY)} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(asking.encode())
+        time.sleep(0.5)  # it has begun by then, most often; else it will not begin
+    assert with_costly_past.get("/v1/types")["types"] == []
 
 
 def test_a_key_is_in_no_log_and_no_problem(locked: Live, capfd: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,7 @@ def test_a_stream_is_written_in_updates_and_may_retract(store: Path) -> None:
 
 def test_what_came_before_a_bad_line_is_kept(store: Path) -> None:
     done = run("add", str(store), "-", "--every", "10", given="x\tr\ty\n*\ta\tr\tb\n")
-    assert (done.exit_code, "-:2: expected head, relation and tail" in done.stderr) == (1, True)
+    assert (done.exit_code, "-:2: expected head<TAB>relation<TAB>tail" in done.stderr) == (1, True)
     assert facts_in(store) == {FACT, ("x", "r", "y")}
     skipped = run(
         "add", str(store), "-", "--every", "10", "--on-error", "skip", given="bad\nx\tr\tq\n"

@@ -30,14 +30,28 @@ class Habit {
     }
     if (options.habit == 0) return;
     entities_ = static_cast<Count>(graph.edges(relation).heads.size());
-    list_.reserve(given.heads.size());
-    for (std::size_t row = 0; row < given.heads.size(); ++row)
-      list_.push_back({static_cast<Count>(given.row(row).size()), given.heads[row]});
+
+    // Sort by one number: the more entities answer so, the smaller, and then by rank.
+    struct Entry {
+      std::uint64_t key;
+      Given given;
+    };
+    std::vector<Entry> entries;
+    entries.reserve(given.heads.size());
+    for (std::size_t row = 0; row < given.heads.size(); ++row) {
+      const std::uint64_t count = given.row(row).size();
+      const Id answer = given.heads[row];
+      const std::uint64_t key =
+          ((most_entities - count) << 32) | static_cast<std::uint32_t>(rank[answer]);
+      entries.push_back({key, {static_cast<Count>(count), answer}});
+    }
     Steps steps(progress);
-    std::sort(list_.begin(), list_.end(), [&](const Given& a, const Given& b) {
+    std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
       steps.take();
-      return a.count != b.count ? a.count > b.count : rank[a.answer] < rank[b.answer];
+      return a.key < b.key;
     });
+    list_.reserve(entries.size());
+    for (const Entry& entry : entries) list_.push_back(entry.given);
   }
 
   // Whether the habit does not count.
@@ -70,6 +84,8 @@ class Habit {
   }
 
  private:
+  static constexpr std::uint64_t most_entities = UINT32_MAX;  // ids have 32 bits
+
   const QueryOptions options_;
   const Ids rank_;
   Count entities_ = 0;  // that have the relation

@@ -76,12 +76,16 @@ auto run(std::int64_t* counters, const Kernel& kernel) {
   try {
     Released released;
     Progress progress(counters, [&released] { return released.is_interrupted(); });
+    progress.check();
     return kernel(progress);
   } catch (const Stopped&) {
     if (PyErr_Occurred() != nullptr) throw nb::python_error();
-    throw std::runtime_error("interrupted");  // by whoever wrote to the counters
+    throw std::runtime_error("interrupted");  // by another thread
   }
 }
+
+// What no folder of kernels has: the flag that stops them.
+void bind_stopping(nb::module_& m);
 
 // One for each folder of kernels: adds its functions and classes to the module.
 void bind_graph(nb::module_& m);

@@ -5,6 +5,7 @@
 NB_MODULE(kernels, m) {
   nanobind::set_leak_warnings(false);  // a graph may be held until the interpreter ends
   m.doc() = "The loops of casegraph that a profile named, as functions of arrays.";
+  casegraph::bindings::bind_stopping(m);
   casegraph::bindings::bind_graph(m);
   casegraph::bindings::bind_names(m);
   casegraph::bindings::bind_counting(m);

@@ -12,11 +12,25 @@ namespace casegraph {
 // Thrown out of a kernel that has to stop.
 struct Stopped {};
 
+// Set by one thread to stop what another one computes.
+class StopFlag {
+ public:
+  void set() { is_set_.store(true, std::memory_order_relaxed); }
+  bool is_set() const { return is_set_.load(std::memory_order_relaxed); }
+
+  // The flag that kernels called by this thread obey, or null.
+  static inline thread_local const StopFlag* of_thread = nullptr;
+
+ private:
+  std::atomic<bool> is_set_{false};
+};
+
 // One call of a kernel, shared by all of its threads.
 //
-// There are two ways to stop a kernel. Another thread can write to the second counter. Or the
-// calling thread finds, when it asks `is_interrupted` now and then, that a signal has come: Python
-// handles Ctrl-C on the thread that called, and nowhere else.
+// There are three ways to stop a kernel. Another thread can write to the second counter, or set the
+// `StopFlag` of the calling thread. Or the calling thread finds, when it asks `is_interrupted` now
+// and then, that a signal has come: Python handles Ctrl-C on the thread that called, and nowhere
+// else.
 class Progress {
  public:
   using Question = std::function<bool()>;
@@ -51,7 +65,7 @@ class Progress {
   bool must_stop() {
     const bool is_told =
         counters_ != nullptr && std::atomic_ref(counters_[1]).load(std::memory_order_relaxed) != 0;
-    if (is_told) return true;
+    if (is_told || (flag_ != nullptr && flag_->is_set())) return true;
 
     if (!is_interrupted_ || std::chrono::steady_clock::now() < next_question_) return false;
     const bool is_interrupted = is_interrupted_();
@@ -60,6 +74,7 @@ class Progress {
   }
 
   std::int64_t* const counters_;
+  const StopFlag* const flag_ = StopFlag::of_thread;
   const Question is_interrupted_;
   const std::thread::id caller_ = std::this_thread::get_id();
   std::chrono::steady_clock::time_point next_question_ =

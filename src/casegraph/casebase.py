@@ -1,9 +1,9 @@
 """
-CaseBase: a graph that answers questions, explains its answers, and takes in new facts between them.
+CaseBase: a graph that answers questions, explains its answers, and can be updated at any time.
 
-It owns the state that questions are answered from. An update makes the next state and puts it
-in place by one assignment, so a question that is asked meanwhile is answered from one state
-or from the other, never from a mixture. Every question is a function of one state.
+It owns the state that questions are answered from. An update creates the next state and installs it
+by one assignment, so a question asked meanwhile is answered from one state or the other, never from
+a mixture. Every question is a function of one state.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from casegraph.graph.descriptions import Description, Descriptions
 
 Known = Literal["mark", "exclude"]
-ALL = -1  # as a number of answers
-MAX_SUGGESTED_FROM = 10_000  # names: comparing with each takes 4 µs, and an answer takes 1 ms
+ALL = -1  # number of answers: all of them
+MAX_SUGGESTED_FROM = 10_000  # names to search for suggestions, at 4 µs each; an answer takes 1 ms
 
 
 class CaseBase:
@@ -85,7 +85,7 @@ class CaseBase:
 
     def _start_with(self, state: State) -> None:
         self._state = state
-        self._turn = Lock()  # held by the update under way
+        self._turn = Lock()  # held by the running update
         self._updating: int | None = None  # the thread of this update
 
     def __repr__(self) -> str:
@@ -110,9 +110,9 @@ class CaseBase:
 
     @property
     def state(self) -> State:
-        """What queries are answered from now.
+        """The current state, which queries are answered from.
 
-        An update replaces it, and leaves this one as it is.
+        An update replaces it by another, and leaves it unchanged.
         """
         return self._state
 
@@ -122,15 +122,15 @@ class CaseBase:
         retract: Iterable[Retracted] = (),
         describe: Iterable[Description] = (),
     ) -> Update:
-        """Retract facts, then add facts, and bring everything up to date with them (§2.3).
+        """Retract facts, then add facts, and update everything that depends on them (§2.3).
 
-        add       facts to take in: rows of three names, a frame of pandas or Polars or another
+        add       facts to add: rows of three names, a frame of pandas or Polars or another
                   Arrow table, a NumPy array, a PyKEEN `TriplesFactory`, or what `read_facts` reads
         retract   facts to retract; to retract an entity, name it alone: all its facts go
         describe  labels and types of entities; those that `read_facts` finds need not be given
 
-        All or nothing: a name that is missing, no text, blank, or has a tab or line end in it is a
-        `MalformedFact`, and nothing changes.
+        All or nothing: a name that is missing, not text, blank, or contains a tab or line end
+        raises `MalformedFact`, and nothing changes.
         """
         added = facts_in(add)
         retracted = facts_in(retract)
@@ -153,12 +153,12 @@ class CaseBase:
             )
 
     def tune(self, show: Show = quiet, *, keep_length: bool = False) -> Tuning | None:
-        """Choose what answers best, by asking for facts that the graph has (see `tuning`).
+        """Choose the settings that answer held-out facts of this graph best (see `tuning`).
 
-        keep_length  whether `Settings.max_length` is to stay as it is
+        keep_length  whether to keep `Settings.max_length`
 
-        The settings of this case base become those that were chosen. Everything is counted again
-        when it is next needed. None is chosen, and None returned, if there are too few facts.
+        This case base gets the chosen settings, and everything is counted again when next needed.
+        Returns None, and changes nothing, if there are too few facts.
         """
         self._refuse_update_in_update()
         with self._turn:
@@ -170,15 +170,13 @@ class CaseBase:
         return settings.tuning
 
     def _check_writable(self) -> None:
-        """An error if settings cannot be kept; in memory they always can."""
+        """Raise an error if settings cannot be stored; in memory they always can."""
 
     def _keep_settings(self, settings: Settings) -> None:
-        """Make sure that settings last as long as the facts; in memory they do."""
+        """Store settings as durably as the facts; nothing to do in memory."""
 
     def prepare(self, relations: Iterable[str] | None = None, show: Show = quiet) -> None:
-        """Count now what questions about these relations
-        (all, if none are named) would count when first asked.
-        """
+        """Count in advance what questions about these relations (by default all) need."""
         state = self._state
         if relations is None:
             chosen = list(range(len(state.graph.relations)))
@@ -189,7 +187,7 @@ class CaseBase:
     def entity(self, text: str) -> str:
         """The name of the entity that has this name or label; an error if none or several do.
 
-        Case and accents make no difference, and of an IRI its end is enough.
+        Case and accents are ignored, and the last part of an IRI is enough.
         """
         state = self._state
         name = entity_named(state.graph, state.descriptions, text)
@@ -219,12 +217,12 @@ class CaseBase:
         """The best answers to (head, relation, ?).
 
         top         how many; all if it is negative
-        known       "mark" facts that are in the graph already, or "exclude" them
+        known       "mark" answers that are already facts, or "exclude" them
         candidates  the only answers to consider
         of_type     consider only entities of this type
 
-        Entities and relations may be called by their labels. An unknown relation is an error; an
-        entity never seen gets an empty answer whose `note` says so.
+        Entities and relations can be given by label. An unknown relation is an error; for an
+        unknown entity there are no answers, and `note` says so.
         """
         return self.ask_many(
             [(head, relation)], top, known=known, candidates=candidates, of_type=of_type
@@ -266,15 +264,13 @@ class CaseBase:
         return _answers_to_all(state, asked, wanted)
 
     def explain(self, answer: Answer) -> Explanation:
-        """Why an answer was given: the reasons that add up to its score,
-        and the precedents they rest on.
-        """
+        """Why an answer was given: reasons that add up to its score, with their precedents."""
         return self.explain_all([answer])[0]
 
     def explain_all(self, answers: Sequence[Answer]) -> list[Explanation]:
         """Why each of several answers was given.
 
-        Those to one question are explained in one pass.
+        The answers to one question are explained in one pass.
         """
         state = self._state
         by_query: dict[Query, list[int]] = {}
@@ -295,9 +291,9 @@ class CaseBase:
         return [explained[place] for place in range(len(answers))]
 
     def similar(self, entity: str, relation: str | None = None, top: int = 10) -> list[Neighbour]:
-        """The entities most like this one, by the relations they have.
+        """The entities most similar to this one, by the relations they have.
 
-        With a relation, those that have it.
+        With a relation, only entities that have it.
         """
         count = _checked_count("top", top)
         state = self._state
@@ -312,16 +308,16 @@ class CaseBase:
         return [Neighbour.of(state, own, other) for other in near.tolist()]
 
     def search(self, words: str, top: int = 10) -> list[Hit]:
-        """The entities whose name or label has all these words in it, the best first.
+        """The entities whose name or label contains all these words, the best first.
 
-        Case, accents and forms of letters make no difference, and a part of a word is enough.
+        Case, accents and letter variants are ignored, and a part of a word is enough.
         """
         return _search_text(self._state).find(words, _checked_count("top", top))
 
     def score(self, facts: Sequence[tuple[str, str, str]]) -> list[float]:
-        """What each fact would score as an answer to (head, relation, ?), as if it were not known.
+        """The score of each fact as an answer to (head, relation, ?), as if it were not known.
 
-        The fact is not walked and is no precedent; the counts that weigh path types include it.
+        The fact itself is neither walked nor a precedent, but the counts of path types include it.
         """
         return _scores(self._state, facts)
 
@@ -331,10 +327,10 @@ class CaseBase:
         retract: Iterable[Retracted] = (),
         describe: Iterable[Description] = (),
     ) -> CaseBase:
-        """The case base that `update` with the same arguments would lead to.
+        """The case base that `update` with the same arguments would give.
 
-        This one stays as it is, whatever is asked of the other or done to it, and so does a store.
-        Without arguments, it is this case base as it is now.
+        This one does not change, whatever is done with the other, and neither does a store. Without
+        arguments, it is a snapshot of this case base.
 
         >>> from casegraph import CaseBase, world
         >>> cases = CaseBase()
@@ -358,13 +354,13 @@ class CaseBase:
         budget: int = BUDGET,
         show: Show = quiet,
     ) -> ChangeOfMind:
-        """What would change its mind: the fewest facts without which an answer loses its place.
+        """The fewest facts without which an answer would lose its rank (a counterfactual).
 
-        most    facts in a set, up to three
-        budget  how many sets may be tried, each by asking the case base without it
+        most    the largest number of facts to consider together, up to three
+        budget  how many sets of facts are tried, each by asking again without them
 
-        Sets are made of the facts that the reasons for the answer rest on. Other answers that are
-        known are passed over.
+        The sets are chosen from the facts that the reasons for the answer rest on. Other known
+        answers are skipped.
         """
         if not 1 <= most <= MOST_FACTS:
             raise InvalidSettings("most", most, f"from 1 to {MOST_FACTS}")
@@ -405,11 +401,11 @@ class Wanted(NamedTuple):
     """Which answers are wanted.
 
     top         how many, or `ALL`
-    known       whether to "mark" or to "exclude" facts that are in the graph already
+    known       whether to "mark" or to "exclude" answers that are already facts
     candidates  the only answers to consider, if any are named;
                 None stands for a name that is unknown
-    of_type     the type that all of these have, if one was named
-    is_only_one whether only one question is asked
+    of_type     the type of all of these, if one was given
+    is_only_one whether there is only one question
     """
 
     top: int
@@ -460,17 +456,17 @@ def _entities_of_type(state: State, of_type: str) -> list[str]:
 
 
 def _names_and_labels(state: State) -> list[str]:
-    """What an entity can be called by."""
-    labels = [said.label for said in state.descriptions if said.label]
+    """All names and labels of entities."""
+    labels = [description.label for description in state.descriptions if description.label]
     return [*state.graph.entities.names, *labels]
 
 
 def _checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
-    """A number that the user gave, as a Python integer.
+    """A number from the user as a Python integer.
 
-    An error unless it is a whole number of up to 64 bits.
+    Raises `InvalidSettings` unless it is a whole number of up to 64 bits.
     """
-    has_index = hasattr(value, "__index__")  # NumPy's integers have one, too
+    has_index = hasattr(value, "__index__")  # NumPy's integers do as well
     count: Any = index(value) if has_index else value
     if all_if_negative and isinstance(count, int) and count < 0:
         return ALL
@@ -520,7 +516,7 @@ def _answers_of_relation(
 def _named(
     state: State, question: Question, found: Found, known: set[int], wanted: Wanted
 ) -> Answers:
-    """The answers that are wanted of those found, by name; if there are none, a note says why."""
+    """The wanted answers among those found, by name; if there are none, a note says why."""
     candidates = wanted.candidates
     scored = list(zip(found.entities.tolist(), found.scores.tolist(), strict=True))
     exclude = wanted.known == "exclude"
@@ -546,7 +542,7 @@ def _named(
 
 
 def _labels(state: State, relation: str, entities: Iterable[str]) -> dict[str, str]:
-    """What people call a relation and entities that they do not call by name."""
+    """The labels of a relation and of entities, where they have one."""
     if not len(state.descriptions) and not is_iri(relation):
         return {}  # most graphs have no labels, and an answer may have very many names
     labels = {name: state.descriptions.label(name) for name in (relation, *entities)}
@@ -558,7 +554,7 @@ def _with_labels(explanation: Explanation, state: State) -> Explanation:
 
 
 def _scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
-    """What each fact would score if it were hidden; 0 if one of its entities is unknown."""
+    """The score of each fact while it is hidden; 0 if one of its entities is unknown."""
     graph = state.graph
     places: dict[int, list[int]] = {}
     heads: dict[int, list[int]] = {}
@@ -620,7 +616,7 @@ def _why_nothing(state: State, question: Question, found: Found, wanted: Wanted)
     """Why there is no answer, and what to do about it."""
     name = question.name
     if name not in state.graph.entities:
-        # Of many questions, there is no time to look for similar names.
+        # For many questions, looking for similar names would take too long.
         has_time = wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
         suggestions = close_names(name, _names_and_labels(state)) if has_time else []
         meant = f", or did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
@@ -662,17 +658,18 @@ def _leads_one_way(state: State, relation: int) -> bool:
     """Whether no entity is both a head and a tail of a relation."""
 
     def has_no_entity_in_common() -> bool:
-        heads = state.graph.edges(forward(relation)).heads
+        is_head = np.zeros(len(state.graph.entities), dtype=np.bool)
+        is_head[state.graph.edges(forward(relation)).heads] = True
         tails = state.graph.edges(backward(relation)).heads
-        return len(np.intersect1d(heads, tails, assume_unique=True)) == 0
+        return not is_head[tails].any()
 
     return state.derived(("leads one way", relation), has_no_entity_in_common)
 
 
 def _wrong_way_round(state: State, question: Question) -> str:
-    """What to say if a question was probably meant the other way round; else nothing.
+    """A hint if a question was probably meant the other way round; else an empty string.
 
-    That is where the entity has the relation in the other direction only, and no entity at all has
+    That is the case if the entity has the relation only in the other direction, and no entity has
     it in both.
     """
     graph = state.graph
@@ -688,4 +685,4 @@ def _wrong_way_round(state: State, question: Question) -> str:
     relation = state.descriptions.label(graph.relations[relation_of(question.direction)])
     if is_inverse(question.direction):
         return f"{name!r} is never the tail of {relation!r}; ask for its tails (ask)"
-    return f"{name!r} is never the head of {relation!r}; ask for its heads (ask_head, --head)"
+    return f"{name!r} is never the head of {relation!r}; ask with --head (ask_head in Python)"

@@ -11,6 +11,16 @@ from casegraph.graph.arrays import Counts, Floats, Ids
 
 _WalkLists = tuple[Counts, Counts, Ids, Floats, Floats]
 
+class StopFlag:
+    """Set by one thread to stop the kernels of another."""
+
+    def __init__(self) -> None: ...
+    def set(self) -> None: ...
+    @property
+    def is_set(self) -> bool: ...
+
+def obey(flag: StopFlag | None) -> None: ...
+
 class Edges:
     """The edges of one relation, indexed by head."""
 

@@ -11,6 +11,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from casegraph import kernels
+from casegraph.errors import CasegraphError
 from casegraph.graph.arrays import Counts
 
 T = TypeVar("T")
@@ -74,6 +76,27 @@ def run(kernel: Callable[[Counts], T], doing: str, total: int, show: Show) -> T:
             raise
         show(doing, total, total)
         return running.result()
+
+
+class Stopped(CasegraphError):
+    """What was computed is not wanted any more."""
+
+
+@contextmanager
+def stopped_by(flag: kernels.StopFlag) -> Iterator[None]:
+    """Meanwhile, another thread may set the flag: what this thread computes ends with `Stopped`.
+
+    A kernel that runs stops within milliseconds, and none begins any more.
+    """
+    kernels.obey(flag)
+    try:
+        yield
+    except RuntimeError as error:
+        if flag.is_set:
+            raise Stopped("what was computed is not wanted any more") from error
+        raise
+    finally:
+        kernels.obey(None)
 
 
 def peak_memory() -> int:

@@ -1,11 +1,11 @@
 """
-What would change its mind: the fewest facts without which an answer would lose its place.
+Counterfactual explanations: the fewest facts without which an answer would lose its rank.
 
-Among the facts that the reasons for the answer rest on (see `support`), all single facts are tried,
-then all pairs, then all triples: each set is taken out of the graph, and the question is asked
-again of the graph that is left. So a set that is found has been seen to work, and no smaller one
-does. Facts that come nearest to it alone are tried together first; and if not all sets can be
-tried, those that come nearest of all are tried last.
+The facts that the reasons for the answer rest on (see `support`) are retracted from a copy of the
+graph, and the question is asked again: first every single fact, then all pairs, then all triples.
+So a set that is found is known to work, and no smaller set does. Larger sets begin with the facts
+that weaken the answer most by themselves; if the budget does not allow all sets, the last one tried
+is made of those facts.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ BUDGET = 500  # sets that are tried
 
 @dataclass(frozen=True, slots=True)
 class ChangeOfMind:
-    """The fewest facts without which an answer would lose its place, and who would take it.
+    """The fewest facts without which an answer would lose its rank, and what would replace it.
 
     facts       the set that was found; empty if none was
-    rank        the place of the answer now, other known answers passed over
-    rank_then   its place without these facts; None if it would not be found at all
-    instead     who would be first then; None if nobody would
+    rank        the rank of the answer now, other known answers skipped
+    rank_then   its rank without these facts; None if it would not be found at all
+    instead     the first answer then; None if there would be none
     is_smallest whether every smaller set was tried; if no set was found, whether every set was
-    considered  the facts that the reasons rest on, of which sets were made
+    considered  how many facts the reasons rest on; the sets are chosen from them
     tried       how many sets were tried
     """
 
@@ -85,11 +85,11 @@ class ChangeOfMind:
 
 
 class _Standing(NamedTuple):
-    """How an answer stands among those that are not passed over.
+    """How an answer compares with those that are not skipped.
 
     rank   None if it is not found
-    first  who comes first; None if nobody does
-    lead   by how much the answer scores more than the best other
+    first  the first answer; None if there is none
+    lead   by how much the answer outscores the best other
     """
 
     rank: int | None
@@ -98,13 +98,13 @@ class _Standing(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A question by name, the answer in question, and the answers to pass over."""
+    """A question by name, the answer to examine, and the answers to skip."""
 
     name: str
     relation: str
     inverse: bool
     answer: str
-    passed_over: frozenset[str]
+    skipped: frozenset[str]
 
 
 def change_of_mind(
@@ -116,9 +116,9 @@ def change_of_mind(
     budget: int = BUDGET,
     show: Show = quiet,
 ) -> ChangeOfMind:
-    """Find the smallest set of up to `most` facts without which an answer loses its place.
+    """Find the smallest set of up to `most` facts without which an answer loses its rank.
 
-    budget  how many sets may be tried; then one more is, of the facts that come nearest alone
+    budget  how many sets are tried; then one more, of the facts that weaken it most by themselves
     """
     asked = _asked(state, query, answer)
     now = _standing(state, asked, deep=len(state.graph.entities))
@@ -154,14 +154,14 @@ def change_of_mind(
 
 
 def _strongest_first(facts: list[Fact], size: int) -> Iterator[Facts]:
-    """All sets of this size, those first that are made of the first facts alone."""
+    """All sets of this size, those made of the first facts first."""
     for last in range(size - 1, len(facts)):
         for others in combinations(facts[:last], size - 1):
             yield (*others, facts[last])
 
 
 def _asked(state: State, query: Query, answer: Answer) -> _Asked:
-    """What is asked again and again; what is known now is passed over, also where it is not."""
+    """The question to repeat; answers known now are skipped even in graphs without them."""
     graph = state.graph
     known = [graph.entities[known] for known in graph.answers(*query).tolist()]
     return _Asked(
@@ -169,27 +169,27 @@ def _asked(state: State, query: Query, answer: Answer) -> _Asked:
         relation=graph.relations[relation_of(query.relation)],
         inverse=bool(is_inverse(query.relation)),
         answer=answer.entity,
-        passed_over=frozenset(known) - {answer.entity},
+        skipped=frozenset(known) - {answer.entity},
     )
 
 
 def _standing(state: State, asked: _Asked, deep: int) -> _Standing:
-    """How the answer stands in a state; places after the one that follows `deep` do not matter."""
+    """How the answer ranks in a state; only the first `deep` + 1 ranks matter."""
     graph = state.graph
     entity = graph.entities.find(asked.name)
     relation = graph.relations.find(asked.relation)
     if entity is None or relation is None or state.is_without_facts(entity):
         return _Standing(None, None, 0.0)
     direction = backward(relation) if asked.inverse else forward(relation)
-    top = min(len(graph.entities), deep + 1 + len(asked.passed_over))
+    top = min(len(graph.entities), deep + 1 + len(asked.skipped))
     found = answers(state, direction, ids([entity]), top=top)[0]
-    names = [graph.entities[one] for one in found.entities.tolist()]
+    names = [graph.entities[entity] for entity in found.entities.tolist()]
     scored = dict(zip(names, found.scores.tolist(), strict=True))
     return _standing_among(scored, asked)
 
 
 def _standing_among(scored: dict[str, float], asked: _Asked) -> _Standing:
-    ranked = [name for name in scored if name not in asked.passed_over]
+    ranked = [name for name in scored if name not in asked.skipped]
     if not ranked:
         return _Standing(None, None, 0.0)
     if asked.answer not in ranked:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def labelled(explanation: Explanation, descriptions: Descriptions) -> Explanation:
-    """An explanation in which everything is called by its label, if it has one."""
+    """An explanation with labels instead of names, where there are labels."""
     answer = explanation.answer
     return replace(
         explanation,
@@ -68,7 +68,7 @@ def _labelled_reason(reason: Reason, descriptions: Descriptions) -> Reason:
 
 
 def _labelled_fact(words: str, descriptions: Descriptions) -> str:
-    """A relation and an entity in words; where one ends and the other begins, labels tell."""
+    """A fact in words, with labels; which part is the entity is found by its label."""
     parts = words.split(" ")
     for place in range(1, len(parts)):
         relation = " ".join(parts[:place])
@@ -80,7 +80,7 @@ def _labelled_fact(words: str, descriptions: Descriptions) -> str:
 
 
 def _labelled_share(words: str, descriptions: Descriptions) -> str:
-    """What a neighbour shares with the entity asked about: a relation, or a fact in words."""
+    """A shared relation, or a shared fact in words, with labels."""
     label = relation_label(words, descriptions)
     return _labelled_fact(words, descriptions) if label == words else label
 

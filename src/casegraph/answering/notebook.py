@@ -1,8 +1,8 @@
 """
-Answers and explanations for a notebook: HTML that needs nothing but itself.
+Answers and explanations for a notebook, as self-contained HTML.
 
 Shares are bars, paths are chains, and every colour is transparent or the notebook's own, so that
-light and dark both read well. Names are opaque: each is escaped wherever it is put.
+they are readable on light and dark backgrounds. Every name is escaped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ STYLE = (
 def answers_as_html(question: str, note: str, answers: Iterable[ShownAnswer]) -> str:
     """A question with its answers, each with its score as a bar.
 
-    The number beside the bar is the probability where there is one, and the score otherwise.
+    The number beside the bar is the probability if there is one, otherwise the score.
     """
     listed = list(answers)
     best = max((answer.score for answer in listed), default=0.0)
@@ -89,13 +89,13 @@ def _number(answer: ShownAnswer) -> str:
 
 
 def _bar(value: float, most: float) -> str:
-    """A bar as long as a part of the most there is."""
+    """A bar whose length is `value` relative to `most`."""
     part = 0.0 if most <= 0 else min(1.0, max(0.0, value / most))
     return f'<div class="room"><span class="bar" style="width:{part:.1%}"></span></div>'
 
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are HTML already."""
+    """A table of cells that already are HTML."""
     lines = ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]
     return f"<table>{''.join(lines)}</table>" if lines else ""
 

@@ -1,4 +1,4 @@
-"""From scores to probabilities, by the curves of a tuning."""
+"""From scores to probabilities, by the calibration curves of a tuning."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from casegraph.settings import Calibration, Curve
 def probability(calibration: Calibration, score: float, *, is_first: bool) -> float:
     """How probable it is that an answer with this score is right.
 
-    is_first  whether it is the best answer that is no fact yet
+    is_first  whether it is the best answer that is not a fact yet
 
-    Of the answers to one question, one with a higher score never has a lower probability.
+    Among the answers to one question, a higher score never has a lower probability.
     """
     as_first = _at(calibration.first, score)
     return as_first if is_first else min(as_first, _at(calibration.others, score))

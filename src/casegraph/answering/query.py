@@ -7,11 +7,11 @@ from the query entity, combine what they say (equation 1).
 Here e is the query entity, r the query relation, p a path type,
 and e₂ an entity that p reaches from e.
 
-Whatever the settings, a query walks a list of path types, best first.
-By default the list holds every path type known for the relation, and is the same for all queries.
-In the paper's setting it is gathered from the contextual entities of the query,
-and weighed by the counts of the query's cluster. The weights are those of the module `weights`;
-the kernels walk, add the precedents, and combine.
+In every setting a query walks a list of path types, best first. By default the list holds every
+path type known for the relation and is the same for all queries. In the paper's setting it comes
+from the contextual entities of the query and is weighed by the counts of the query's cluster. The
+module `weights` computes the weights; the kernels walk the paths, add the other kinds of evidence,
+and combine everything.
 """
 
 from collections.abc import Sequence
@@ -41,13 +41,13 @@ from casegraph.statistics.counts import ClusterCounts, PathCounts
 from casegraph.statistics.path_types import lengths, name_order, single_step
 from casegraph.statistics.sums import grouped
 
-ALMOST_SURE = 1 - 1e-9  # the most that a path type is worth, so that others can add to it
-ASKED_TOGETHER = (10, 100, 1_000)  # queries with up to so many known answers
+ALMOST_SURE = 1 - 1e-9  # largest weight of a path type, so that others can still add to it
+ASKED_TOGETHER = (10, 100, 1_000)  # queries are grouped by these numbers of known answers
 UNKNOWN = -1  # an entity that was never seen, or no entity
 
 
 class Found(NamedTuple):
-    """The answers of a query with their scores, best first; exact if the budgets sufficed."""
+    """The answers of a query with their scores, best first; exact if no budget was exceeded."""
 
     entities: Ids
     scores: Floats
@@ -74,7 +74,7 @@ def answers(
         query.kernel,
         entities,
         query.lists.of_query,
-        _or_nothing(hidden, entities),
+        _hidden_or_none(hidden, entities),
         state.workspaces,
         top,
         threads(),
@@ -97,10 +97,10 @@ def new_answers(
     """The `first` answers of each query that are not known, with their scores, best first.
 
     query  the relation, and the entity of each query
-    known  for each query the answers to pass over
+    known  for each query the answers to skip
 
-    As many more answers are found as are known, for all queries of a call the same number; so
-    queries with few known answers are asked apart from those with many.
+    The kernels find the same number of answers for all queries of a call, so `top` must allow for
+    the largest number of known answers. Queries are therefore grouped by this number.
     """
     relation, entities = query
     part_of_query = np.searchsorted(ASKED_TOGETHER, [len(answers) for answers in known])
@@ -118,12 +118,12 @@ def new_answers(
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """How each target stands among the candidates that were reached and are not known.
+    """How each target compares with the candidates that were reached and are not known.
 
     score    (targets,)  0 where the target was not reached
     better   (targets,)  candidates that score more
     equal    (targets,)  candidates that score as much
-    earlier  (targets,)  those of the equal candidates that were found before the target
+    earlier  (targets,)  equal candidates that were found before the target
     """
 
     score: Floats
@@ -144,7 +144,7 @@ def standings(
 
     query        the relation, and the entity of each query
     targets      offsets and entities: which answers of each query to rank, sorted
-    known        offsets and entities: which answers to pass over when another is ranked, sorted
+    known        offsets and entities: which answers to skip when another is ranked, sorted
     hidden       for each query a known answer to be treated as unknown, or -1
     combination  how to combine evidence; by default, as the settings say
     """
@@ -154,7 +154,7 @@ def standings(
         prepared.kernel,
         entities,
         prepared.lists.of_query,
-        _or_nothing(hidden, entities),
+        _hidden_or_none(hidden, entities),
         state.workspaces,
         *targets,
         *known,
@@ -182,12 +182,12 @@ class WalkLists:
 
     @property
     def arrays(self) -> tuple[Counts, Counts, Ids, Floats, Floats]:
-        """As the kernels take them."""
+        """In the form that the kernels take."""
         return self.types, self.offsets, self.walked, *self.weights
 
 
 class RelationQuery(NamedTuple):
-    """What queries of one relation walk, and the kernels' own form of it."""
+    """What queries of one relation walk, and its prepared form in the kernels."""
 
     lists: WalkLists
     kernel: kernels.RelationQuery
@@ -202,9 +202,9 @@ def relation_query(
 
     Path types of equal weight are in the order of `name_order`.
 
-    If all entities walk the same list, it is made once for each state and relation: it takes less
-    memory than the graph and the counts that it is made from. That holds for one combination, not
-    for all that a tuning tries.
+    If all entities walk the same list, it is cached for each state and relation, because it is
+    smaller than the graph and the counts it comes from. Combinations that tuning tries are not
+    cached.
     """
     chosen = combination or state.settings.combined
     if state.settings.neighbours is not None:
@@ -227,7 +227,7 @@ def relation_query(
 
 
 def calibration_of(state: State, relation: int) -> Calibration | None:
-    """How probable answers of a relation are, which is a direction; None if nothing is tuned."""
+    """The calibration for a direction of a relation; None if the settings are not tuned."""
     tuning = state.settings.tuning
     if tuning is None:
         return None
@@ -239,7 +239,7 @@ def calibration_of(state: State, relation: int) -> Calibration | None:
 
 
 def query_options(settings: Settings, combination: Combination) -> kernels.QueryOptions:
-    """The part of the settings that the kernels know."""
+    """The settings that the kernels use."""
     options = kernels.QueryOptions()
     options.max_length = settings.max_length
     options.loop_free = settings.loop_free
@@ -273,7 +273,7 @@ def _prepared(
 def _list_of_everyone(state: State, relation: int, longest: int) -> WalkLists:
     """One list for all queries: every path type of the relation, with everyone's counts.
 
-    longest  how many steps a path type may have
+    longest  the largest number of steps of a path type
     """
     settings = state.settings
     counts = state.statistics.everyone(relation)
@@ -295,7 +295,7 @@ def _list_of_everyone(state: State, relation: int, longest: int) -> WalkLists:
 
 
 def _right_weights(counts: PathCounts, settings: Settings) -> SlotWeights:
-    """The share of right ends of each path type, by slot if the settings tell slots apart."""
+    """The share of right ends of each path type, by slot if the settings distinguish slots."""
     if settings.slots:
         return by_slot(counts, settings.doubt)
     return SlotWeights.of_both(right_share(counts.right, counts.reached, settings.doubt))
@@ -348,8 +348,8 @@ def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkList
 def _neighbours(state: State, relation: int, entities: Ids) -> list[Ids]:
     """The contextual entities E_{c,q} of each query (§2.2.1).
 
-    Entities with the same profile have the same neighbours, except that nobody is its own: so
-    k + 1 neighbours are found once for each profile.
+    Entities with the same profile have the same neighbours, except that an entity is not its own
+    neighbour. So k + 1 neighbours are found once for each profile.
     """
     k = state.settings.neighbours or 0
     profiles = state.profiles
@@ -366,7 +366,7 @@ def _neighbours(state: State, relation: int, entities: Ids) -> list[Ids]:
 
 
 def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, Counts]:
-    """What leads these neighbours to their answers, as places in `types`, and how often."""
+    """The path types that lead these neighbours to answers, as places in `types`, and how often."""
     every_row = np.arange(len(counts.types))
     rows_of_each = [every_row[counts.of(entity)] for entity in near.tolist()]
     rows = np.concatenate([every_row[:0], *rows_of_each])
@@ -404,8 +404,8 @@ def _weights_in_cluster(state: State, relation: int, cluster: int, types: Counts
     return np.where(own > 0, own, everyones)
 
 
-def _or_nothing(hidden: Ids | None, entities: Ids) -> Ids:
-    """What is hidden from each query; -1, for nothing, if none is given."""
+def _hidden_or_none(hidden: Ids | None, entities: Ids) -> Ids:
+    """The hidden answer of each query; -1 (none) if not given."""
     if hidden is not None:
         return hidden
     return np.full(len(entities), UNKNOWN, dtype=np.int32)

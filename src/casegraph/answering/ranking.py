@@ -1,10 +1,10 @@
 """
-Ranks: how targets stand among all candidates, the answers that are known filtered out (§3.3).
+Ranks of targets among all candidates, with known answers filtered out (§3.3).
 
 A rank counts from 1, among all entities that are asked about. Entities with the same score share a
 range of ranks: the optimistic rank is its first, the pessimistic its last, the realistic the mean
 of both. An entity that was not reached scores 0, so a target that was not reached ties with all of
-them and ranks in their middle. `original` ranks as the paper's own code does.
+them and ranks in their middle. `original` is the rank that the paper's code computes.
 """
 
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Targets(NamedTuple):
     relation  its id, a direction; None if the graph does not have it
     asked     rows (entity, target) of ids: the questions and the answers to rank
     known     rows (entity, target): all answers that count as known, those of `asked` included;
-              they are passed over when another answer is ranked
+              they are skipped when another answer is ranked
     among     how many entities there are; those that the graph has not seen have ids beyond its own
     """
 
@@ -105,7 +105,7 @@ def filtered_ranks(state: State, targets: Targets, combination: Combination | No
 def ranks(standing: Standings, others: Counts) -> Ranks:
     """The rank of each target.
 
-    standing  (targets,) each  how the target stands among the candidates that are not passed over
+    standing  (targets,) each  how the target compares with the candidates that are not skipped
     others    (targets,)       how many entities, reached or not, compete with the target
     """
     is_reached = standing.score > 0
@@ -119,7 +119,7 @@ def ranks(standing: Standings, others: Counts) -> Ranks:
 
 
 def unreached(others: Counts) -> Ranks:
-    """The rank of each target where nothing at all was reached, so that all entities tie."""
+    """The rank of each target if nothing was reached, so that all entities tie."""
     first = np.ones(len(others))
     never = np.full(len(others), np.inf)
     return Ranks(optimistic=first, pessimistic=first + others, original=never)

@@ -1,6 +1,4 @@
-"""What a question is answered with:
-ranked entities by name, for a program, a notebook or a terminal.
-"""
+"""Answers as users see them: ranked entities by name, for a program, a notebook or a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ class Answer:
     """One answer: `entity` to the question (asked, relation, ?),
     or to (?, relation, asked) if `inverse`.
 
-    known        whether it is a fact of the graph already
+    known        whether it is already a fact of the graph
     probability  that it is right; None if it is known, or if the settings are not tuned
     """
 
@@ -48,10 +46,10 @@ class Answers(Tabular, Sequence[Answer]):
     """The answers to one question, best first.
 
     note   why there are none, or empty
-    exact  whether the budgets of the query and of counting sufficed;
-           if not, evidence was left out, always the same
+    exact  whether no budget was exceeded, of the query or of counting; if one was, some evidence
+           was left out, deterministically
     tuned  whether they come from settings that were tuned to the graph
-    labels of the names in it that have one, for people to read
+    labels labels of the names in it, for display
     """
 
     asked: str
@@ -78,9 +76,9 @@ class Answers(Tabular, Sequence[Answer]):
 
     @property
     def none(self) -> float | None:
-        """The probability that no answer of these which is new is right; None if not tuned.
+        """The probability that none of the new answers is right; None if not tuned.
 
-        As if the answers were right or wrong independently of each other.
+        This assumes that the answers are right or wrong independently of each other.
         """
         if not self.tuned:
             return None
@@ -126,11 +124,11 @@ class Answers(Tabular, Sequence[Answer]):
     def _repr_html_(self) -> str:
         asked = self._label(self.asked)
         asking = sentence(asked, self._label(self.relation), "…", inverse=self.inverse)
-        told = [
+        shown_answers = [
             shown(answer)._replace(asked=asked, entity=self._label(answer.entity))
             for answer in self.found
         ]
-        return answers_as_html(f"{asking}?", self.note, told)
+        return answers_as_html(f"{asking}?", self.note, shown_answers)
 
     def _label(self, name: str) -> str:
         return self.labels.get(name, name)
@@ -149,9 +147,9 @@ def named_answers(
 
     query       the name of the entity asked about, and the relation
     scored      entities and their scores, best first
-    own         the answers that are known already
+    own         the answers that are already known
     exclude     whether to leave these out
-    candidates  if given, all others are left out
+    candidates  if given, the only answers to keep
     """
     asked, direction = query
     relation = state.graph.relations[relation_of(direction)]

@@ -1,11 +1,11 @@
 """
 The state that queries are answered from: a graph with its names, profiles, clusters and statistics.
 
-A state is a value. An update makes the next state and leaves this one alone, so whoever holds a
-state keeps it as it was, and replacing it by the next is one assignment.
+A state is immutable. An update creates the next state, so code that holds a state is not affected
+by updates, and moving on to the next state is one assignment.
 
-What is derived from the graph (clusters, counts, lists of path types) is made when it is first
-needed, and belongs to the state. Several threads may ask for it at the same time.
+What is derived from the graph (clusters, counts, lists of path types) is computed when first needed
+and cached in the state. Several threads may request it at the same time.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 
 Retracted = tuple[str, str, str] | str  # a fact, or an entity: all its facts
 T = TypeVar("T")
-MAX_UNUSED_NAMES = 64  # names without facts: so few are not worth giving up
+MAX_UNUSED_NAMES = 64  # names without facts; dropping fewer is not worth it
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
     """What an update did, in numbers.
 
-    added          facts that are new
-    retracted      facts that are gone
-    repeated       facts that were to be added and were there already
-    absent         facts that were to be retracted and were not there
+    added          new facts
+    retracted      removed facts
+    repeated       facts to be added that were already there
+    absent         facts to be retracted that were not there
     new_entities   entities never seen before
     new_relations  relations never seen before
     reshaped       entities whose set of relations changed
     moved          entities whose cluster changed, if the clusters follow every change ("grinch")
     recounted      entities on a cycle that a changed fact closes or opens: their hits change
-    cycles         how many such cycles there are: the work done
+    cycles         the number of these cycles: a measure of the work done
     described      names whose label or types changed
-    anew           whether counts were dropped, to be made from scratch when needed: too many
-                   facts changed, or counting takes more than half of `Settings.counting`
+    anew           whether counts were dropped, to be computed from scratch when needed, because too
+                   many facts changed or counting takes more than half of `Settings.counting`
     """
 
     added: int = 0
@@ -78,10 +78,10 @@ class Step(NamedTuple):
     """What an update leads to.
 
     state   the state after it
-    change  the facts that came and went
-    graph   the graph after it, under the ids that `change` has; the state may have given up names
+    change  the facts that were added and retracted
+    graph   the graph after it, with the ids used in `change`; the state may have dropped names
     update  the change in numbers
-    described  the descriptions that became different
+    described  the descriptions that changed
     """
 
     state: State
@@ -92,9 +92,9 @@ class Step(NamedTuple):
 
 
 class LazyProfiles:
-    """The profiles of all entities: known already, or made when first asked for.
+    """The profiles of all entities, computed when first needed.
 
-    Most questions need none, and a large graph takes seconds for them.
+    Most questions need none, and for a large graph they take seconds.
     """
 
     def __init__(self, graph: Graph, known: Profiles | None = None) -> None:
@@ -124,7 +124,7 @@ class LazyProfiles:
 
 
 class LazyClusters:
-    """Which cluster each entity is in: known already, or made when first asked for."""
+    """The cluster of each entity, computed when first needed."""
 
     def __init__(
         self,
@@ -153,10 +153,10 @@ class LazyClusters:
 
 
 class State:
-    """One state of a case base; made by `of`, or from an earlier state by `updated` or `after`.
+    """One state of a case base; created by `of`, or from an earlier one by `updated` or `after`.
 
-    sequence      how many updates have led to it
-    descriptions  what entities are called, and what they are; no answer depends on it
+    sequence      how many updates led to it
+    descriptions  labels and types of entities; no answer depends on them
     """
 
     descriptions: Descriptions = NO_DESCRIPTIONS
@@ -190,7 +190,7 @@ class State:
         clusters: Clusters | None = None,
         sequence: int = 0,
     ) -> State:
-        """The state of a graph of which nothing is counted yet."""
+        """The state of a graph, with nothing counted yet."""
         lazy_profiles = LazyProfiles(graph, profiles)
         lazy_clusters = LazyClusters(graph, lazy_profiles, settings, clusters)
         statistics = PathStatistics(graph, lazy_clusters.of_each, settings)
@@ -198,7 +198,7 @@ class State:
 
     @property
     def profiles(self) -> Profiles:
-        """Which relations each entity has; made when first needed."""
+        """Which relations each entity has; computed when first needed."""
         return self._profiles()
 
     def is_without_facts(self, entity: int) -> bool:
@@ -207,7 +207,7 @@ class State:
 
     @property
     def clusters(self) -> Clusters:
-        """Which cluster each entity is in; made when first needed."""
+        """Which cluster each entity is in; computed when first needed."""
         return self._clusters()
 
     @cached_property
@@ -223,14 +223,14 @@ class State:
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         """A value that `make` derives from this state, cached under a key.
 
-        Threads that ask at the same time may each make it.
+        Threads that ask for it at the same time may each compute it.
         """
         if key not in self._derived:
             self._derived[key] = make()
         return self._derived[key]  # type: ignore[return-value]
 
     def answering_by(self, settings: Settings) -> State:
-        """The state of the same graph by other settings; nothing is counted yet."""
+        """The state of the same graph with other settings; nothing is counted yet."""
         clusters = self.clusters if depends_on_history(settings) else None
         lazy_clusters = LazyClusters(self.graph, self._profiles, settings, clusters)
         statistics = PathStatistics(self.graph, lazy_clusters.of_each, settings)
@@ -258,7 +258,7 @@ class State:
     ) -> Step:
         """The state after some facts are retracted, others added, and entities described.
 
-        Descriptions are taken last: a source of facts may give them while its facts are taken.
+        Descriptions are read last: a source of facts may yield them while its facts are read.
         """
         return self._changed(self.graph.copy(), add, retract, describe)
 
@@ -268,8 +268,8 @@ class State:
         retract: Iterable[Retracted] = (),
         describe: Iterable[Description] = (),
     ) -> State:
-        """The state that `updated` would lead to, of which nothing remains once it is let go."""
-        return self._changed(self.graph.apart(), add, retract, describe).state
+        """The state that `updated` would give; it leaves no trace in this one."""
+        return self._changed(self.graph.detached(), add, retract, describe).state
 
     def _changed(
         self,
@@ -278,7 +278,7 @@ class State:
         retract: Iterable[Retracted],
         describe: Iterable[Description],
     ) -> Step:
-        """What a change of `graph`, a copy of the graph of this state, leads to."""
+        """The step for a change of `graph`, which is a copy of the graph of this state."""
         change = graph.retract(retract).then(graph.add(add))
         step = self.after(change, graph)
         described = self.descriptions.changes(describe)
@@ -295,7 +295,7 @@ class State:
         graph     the graph of this state after the change
         sequence  the number of the new state; by default the next
 
-        Counts are kept and follow the change, unless it is large.
+        Counts are kept and updated, unless the change is large.
         """
         if not len(change):
             unchanged = Update(repeated=change.repeated, absent=change.absent)
@@ -346,8 +346,8 @@ class State:
         return Step(later, change, graph, update)
 
     def _profiles_after(self, change: Change, graph: Graph) -> tuple[LazyProfiles, Ids]:
-        """The profiles after a change, and the entities whose profile is another one then."""
-        if not len(self.graph):  # every entity of the change comes to its first profile
+        """The profiles after a change, and the entities whose profile changed."""
+        if not len(self.graph):  # every entity of the change gets its first profile
             return LazyProfiles(graph), change.entities
         profiles = self.profiles.copy()
         reshaped = profiles.refresh(graph, change.entities)
@@ -355,7 +355,7 @@ class State:
 
 
 def _has_many_unused_names(graph: Graph, profiles: LazyProfiles) -> bool:
-    """Whether names that no fact has any more outnumber the others."""
+    """Whether names without facts outnumber the others."""
     used_entities = profiles.used_entities()
     used_relations = 0
     for relation in range(len(graph.relations)):
@@ -374,12 +374,12 @@ def _with_used_names(
     settings: Settings,
     sequence: int,
 ) -> State:
-    """The state of a graph without the names that no fact has any more; ids are new.
+    """The state of a graph without unused names; ids change.
 
-    Names in changes that counts have yet to catch up with are kept.
+    Names in changes that the counts do not reflect yet are kept.
     """
     pending = Change() if statistics is None else statistics.changed_facts()
-    new_graph, new_ids = graph.with_living_names(pending)
+    new_graph, new_ids = graph.without_unused_names(pending)
     new_profiles = profiles.renumbered(new_ids)
     new_clusters = None if clusters is None else clusters.renumbered(new_ids, new_profiles)
     lazy_profiles = LazyProfiles(new_graph, new_profiles)

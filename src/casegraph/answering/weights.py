@@ -7,14 +7,14 @@ For each path type p there are
     hits(p)     paths of type p from the entities of c to their answers
     tries(p)    walks of type p from the same entities, wherever they end
     reached(p)  distinct ends of these paths from each entity
-    right(p)    those of the ends that are answers
+    right(p)    how many of these ends are answers
 
 and two ways to weigh it:
 
     prior × precision = P(p | c, r) · P(e₂ | p, c, r)      the paper's, equations 2 and 3
     right(p) / (reached(p) + doubt)                        the default
 
-By default, ends whose slot is open and ends whose slot is taken are weighed apart (`by_slot`).
+By default, ends with an open slot and ends with a taken slot are weighed separately (`by_slot`).
 
 Queries, explanations, experiments and tests all call the functions of this module.
 """
@@ -28,7 +28,7 @@ from casegraph.graph.arrays import Counts, Floats
 from casegraph.statistics.counts import ClusterCounts, PathCounts
 from casegraph.statistics.statistics import PathStatistics
 
-SLOT_TRUST = 40.0  # how many ends of its own slot the share in both slots counts as much as
+SLOT_TRUST = 40.0  # pseudo-count: the share in both slots counts like this many ends of one slot
 
 
 def prior(hits: Counts, total: int) -> Floats:
@@ -83,21 +83,21 @@ def right_share(right: Counts, reached: Counts, doubt: float) -> Floats:
         right(p) / (reached(p) + doubt)
 
     right, reached  (types,)  of each path type
-    doubt                     wrong ends that every path type is assumed to have reached as well,
-                              so that few lucky ends are worth less than many
+    doubt                     pseudo-count of wrong ends, so that a path type seen only a few times
+                              is worth less
     """
     return ratio(right, reached, doubt)
 
 
 class SlotWeights(NamedTuple):
-    """What path types are worth for ends whose slot is open, and for ends whose slot is taken."""
+    """The weights of path types for ends with an open slot, and for ends with a taken slot."""
 
     open: Floats
     taken: Floats
 
     @classmethod
     def of_both(cls, weights: Floats) -> "SlotWeights":
-        """The same for both."""
+        """The same weights for both slots."""
         return cls(weights, weights)
 
     @property
@@ -106,19 +106,19 @@ class SlotWeights(NamedTuple):
         return np.maximum(self.open, self.taken)
 
     def at(self, places: Counts) -> "SlotWeights":
-        """Those of some of the path types."""
+        """The weights of some of the path types."""
         return SlotWeights(self.open[places], self.taken[places])
 
 
 def by_slot(counts: PathCounts, doubt: float) -> SlotWeights:
-    """The share of right ends among those reached, apart for open and for taken slots.
+    """The share of right ends among those reached, separately for open and for taken slots.
 
     With z for the slot, and p for the share in both slots together:
 
         (right_z + SLOT_TRUST · p) / (reached_z + SLOT_TRUST + doubt)
 
-    Where entities were skipped, their ends are known to be too many, but not in which slots: then
-    both slots have the share in both.
+    If entities were skipped for having too many ends, the slots of these ends are unknown. Then
+    both slots get the share in both.
     """
     in_both = right_share(counts.right, counts.reached, doubt)
 
@@ -135,7 +135,7 @@ def by_slot(counts: PathCounts, doubt: float) -> SlotWeights:
 
 
 class Estimate(NamedTuple):
-    """Equations 2 and 3 for one path type in one cluster, and the counts they are made of."""
+    """Equations 2 and 3 for one path type in one cluster, with the counts behind them."""
 
     hits: int
     tries: int

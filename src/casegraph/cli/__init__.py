@@ -10,6 +10,7 @@ from casegraph.cli.commands import (  # noqa: F401  (a command joins the group w
     datasets,
     demo,
     experiments,
+    inspecting,
     looking,
     measuring,
     scaling,

@@ -12,6 +12,7 @@ cells are shortened. A table that goes to a file or a pipe is not, since nothing
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sys
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ from casegraph.errors import InvalidSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+logger = logging.getLogger(__name__)
 Format = Literal["table", "json", "jsonl", "tsv", "csv"]
 OUT = "Write the table to a file: .csv, .tsv, .jsonl, .json, .parquet."
 ALL = "(all)"  # the name of a row of sums
@@ -155,10 +157,18 @@ def print_result(result: Result, form: Format) -> None:
 def note(message: str) -> None:
     """Say something that is no result."""
     text = f"casegraph: {escaped(message)}"
-    if _speakers:
+    if _log_is_json():
+        logger.info("%s", message)
+    elif _speakers:
         _speakers[-1](text)
     else:
         click.echo(text, err=True)
+
+
+def _log_is_json() -> bool:
+    """Whether standard error is for programs: then it has nothing but objects of JSON."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.find_root().params.get("log_json"))
 
 
 @contextmanager

@@ -51,6 +51,8 @@ def progress() -> Iterator[Show]:
         bars.start()
         far = f"{done / total:.0%}" if total else f"{done:,}"
         if doing not in tasks:
+            for task in bars.tasks:
+                bars.update(task.id, total=task.completed or 1, completed=task.completed or 1)
             tasks[doing] = bars.add_task(doing, total=total or None, far=far)
         bars.update(tasks[doing], completed=done, total=total or None, far=far)
 
@@ -62,6 +64,11 @@ def progress() -> Iterator[Show]:
             yield show
     finally:
         bars.stop()
+
+
+def named(show: Show, what: str) -> Show:
+    """The same, where what is being done is a part of something."""
+    return lambda doing, done, total: show(f"{what}: {doing}", done, total)
 
 
 def counted(facts: Iterable[tuple[str, str, str]], show: Show) -> Batched:
@@ -78,6 +85,7 @@ def _counted(batches: Iterator[Batch], show: Show) -> Iterator[Batch]:
             shown += EVERY
         yield batch
         done += size_of(batch)
+    show("reading facts", done, 0)
 
 
 def _show_nothing(doing: str, done: int, total: int) -> None:

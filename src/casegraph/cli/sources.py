@@ -154,7 +154,9 @@ def content_of(source: str, read: Read | None = None) -> Content:
     content = _content(source, read)
     if read is None or read.names is None:
         return content
-    return content._replace(described=chain(content.described, read_names(read.names)))
+    return content._replace(
+        described=chain(content.described, read_names(read.names, read.options.get("encoding")))
+    )
 
 
 def _content(source: str, read: Read | None) -> Content:

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from casegraph.formats.delimited import rows_of
+from casegraph.formats.records import TAB
 from casegraph.formats.sources import name_of
 from casegraph.graph.facts import Fact, problem_of
 
@@ -108,9 +109,9 @@ def _standard_input() -> Place:
 
 def _read(source: Place, reading: Reading, arrived: Queue[tuple[str, Fact] | _End]) -> None:
     """Read lines in a thread of its own, so that a batch can end while nothing comes."""
-    is_csv = name_of(source).lower().endswith(".csv")
+    separator = "," if name_of(source).lower().endswith(".csv") else TAB
     try:
-        for line, fields, raw in rows_of(source, reading, is_csv=is_csv):
+        for line, raw, fields, _ in rows_of(source, reading, separator):
             sign, *names = fields if len(fields) == 4 else ["+", *fields]
             problem = _problem(sign, names)
             if problem:
@@ -125,5 +126,5 @@ def _read(source: Place, reading: Reading, arrived: Queue[tuple[str, Fact] | _En
 
 def _problem(sign: str, names: list[str]) -> str:
     if sign not in SIGNS or len(names) != 3:
-        return "expected head, relation and tail, with + or - before them or not"
+        return "expected head<TAB>relation<TAB>tail, or these after +<TAB> or -<TAB>"
     return next((f"a name {problem_of(name)}" for name in names if problem_of(name)), "")

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import count
+from os import PathLike
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, get_args
@@ -24,7 +25,9 @@ from casegraph.answering.ranking import Ranks, Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, NotABenchmark, several
+from casegraph.evaluation.catalogue import located
 from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.intervals import Interval, bootstrap
 from casegraph.evaluation.plots import Bar, picture, ranks_panel, relations_panel
 from casegraph.evaluation.ranking import TIES, metrics
 from casegraph.evaluation.reliability import Reliability, first_answers
@@ -48,7 +51,7 @@ Sides = Literal["both", "head", "tail"]
 
 
 def evaluate(  # noqa: PLR0913
-    benchmark: Benchmark,
+    benchmark: Benchmark | str | PathLike[str],
     settings: Settings | None = None,
     *,
     split: str = "test",
@@ -62,7 +65,7 @@ def evaluate(  # noqa: PLR0913
 ) -> "Evaluation":
     """Ask for every fact of a split, and rank the answers.
 
-    benchmark    of a folder (`Benchmark.open`), or of frames and other facts (`Benchmark.of`)
+    benchmark    a folder, or the name of a data set, or frames and other facts (`Benchmark.of`)
     settings     how to answer; by default ours
     split        the facts to ask for
     graph_split  the facts to answer from: a split, or the path of a file of facts or of a store;
@@ -74,6 +77,11 @@ def evaluate(  # noqa: PLR0913
     executor     where to count and to rank
     """
     _check(sides, limit)
+    if isinstance(benchmark, str | PathLike):
+        benchmark = Benchmark.open(located(Path(benchmark)))
+    if not isinstance(benchmark, Benchmark):
+        expected = "a folder, or Benchmark.of(train=…, test=…)"
+        raise InvalidSettings("benchmark", benchmark, expected)
     source = graph_split or benchmark.graph
     phases: dict[str, Phase] = {}
 
@@ -203,6 +211,21 @@ class Evaluation(Tabular):
             name = self.questions.relations[relation]
             found[name] = self.of(relation_of_question == relation)
         return found
+
+    @property
+    def questions_by_relation(self) -> dict[str, int]:
+        """How many questions were asked about each relation, in the order of names."""
+        relations = relation_of(self.questions.rows[:, 0])
+        found, numbers = np.unique(relations, return_counts=True)
+        names = [self.questions.relations[relation] for relation in found.tolist()]
+        return dict(zip(names, numbers.tolist(), strict=True))
+
+    def mrr_interval(self, draws: int = 1000, ties: str = "realistic", seed: int = 0) -> Interval:
+        """The MRR, and the interval in which it lies in 95 % of draws of the questions."""
+        ranks = {"realistic": self.ranks.realistic, "original": self.ranks.original}
+        if ties not in ranks:
+            raise InvalidSettings("ties", ties, "'realistic' or 'original'")
+        return bootstrap(1 / ranks[ties], draws, seed)
 
     def of(self, chosen: Flags) -> dict[str, float]:
         """The metrics of some of the questions."""

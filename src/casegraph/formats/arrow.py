@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from casegraph.errors import CasegraphError, UnreadableFile, quoted, shortened
 from casegraph.formats.columns import (
+    Edges,
     Table,
+    chosen_edges,
     fact_or_description,
     in_words,
     looks_like_header,
@@ -81,12 +83,13 @@ def read_table(table: Any, reading: Reading, options: Options) -> Batches:  # no
 def columns_in(names: Sequence[str], reading: Reading, options: Options) -> Table:
     """Which columns to read; `MalformedFact` if their names do not say it."""
     if options.columns is not None:
-        places = [names.index(name) for name in options.columns if names.count(name) == 1]
-        if len(places) != 3:
-            wanted = ", ".join(options.columns)
-            found = quoted(", ".join(names))
-            reading.stop(0, f"expected the columns {wanted} once each, found {found}")
-        return Table.of_places(len(names), *places)
+        try:
+            edges, _ = chosen_edges(options.columns, names)
+        except ValueError as error:
+            reading.stop(0, str(error))
+        chosen = Table(len(names), edges)
+        reading.columns = in_words(chosen, names)
+        return chosen
     table = table_of(names)
     if table is not None:
         reading.columns = in_words(table, names)
@@ -95,10 +98,10 @@ def columns_in(names: Sequence[str], reading: Reading, options: Options) -> Tabl
     if not is_unnamed:
         found = quoted(", ".join(names))
         advice = (
-            "call those to read head, relation and tail, or name them with columns= or --columns"
+            "call those to read head, relation and tail, or name them with --columns (columns=)"
         )
         reading.stop(0, f"found the columns {found}; {advice}")
-    return Table.of_three(names)
+    return Table(3, Edges(0, 1, 2))
 
 
 def write_parquet(facts: Iterable[tuple[str, str, str]], file: Any, name: str) -> int:  # noqa: ANN401
@@ -163,7 +166,7 @@ def _facts_of(
         columns = {name: batch.column(place) for place, name in enumerate(batch.schema.names)}
         read = [names[place] for place in sorted(table.places)]
         texts: dict[str, list[Any]] = {name: columns[name].to_pylist() for name in read}
-        if table.nodes is None and all(_are_names(texts[name]) for name in read):
+        if table.has_plain_facts and all(_are_names(texts[name]) for name in read):
             yield _plain(table, names, texts)
             row += batch.num_rows
             continue

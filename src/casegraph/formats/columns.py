@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from casegraph.errors import quoted
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact, problem_of
 
@@ -52,7 +53,7 @@ _RELATIONS = [
 _LETTERS = [("h", "r", "t"), ("s", "p", "o")]
 _SUFFIXES = ["", "_id", "_iri", "_uri", "_name", "_label", "_type"]
 _IDS = ["id", "curie", "node_id", "entity_id", "entity", "node", "identifier"]
-_NAMES = ["name", "label", "preferred_name", "display_name", "displayname", "title"]
+NAME_KEYS = ["name", "label", "preferred_name", "display_name", "displayname", "title"]
 _TYPES = ["category", "categories", "types", "type", "kind", "node_type", "entity_type", "class"]
 
 # What tables are often about, or say of it. One such word as a name says little by itself.
@@ -60,7 +61,8 @@ _NOUNS_TEXT = (
     "compound drug chemical gene protein disease symptom phenotype pathway anatomy tissue species "
     "person people author paper user item product company organization city country place film "
     "movie book entity node concept term word weight score probability confidence count value "
-    "year date source_id reference evidence indication"
+    "year date source_id reference references ref evidence indication pmid pubmed doi comment "
+    "comments note notes effect"
 )
 _NOUNS = frozenset(_NOUNS_TEXT.split())
 _NEO4J = re.compile(
@@ -76,6 +78,9 @@ class Edges(NamedTuple):
 
     Neo4j may number the nodes of each kind separately. Then an id is unique only together with its
     id space, and `Movie:7` is another entity than `Person:7`.
+
+    A table of pairs has no column for the relation: then all rows have the relation `constant`, and
+    the place of the relation says nothing.
     """
 
     head: int
@@ -83,6 +88,12 @@ class Edges(NamedTuple):
     tail: int
     head_space: str = ""
     tail_space: str = ""
+    constant: str = ""
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether the names of a fact are just what its three fields say."""
+        return not (self.head_space or self.tail_space or self.constant)
 
 
 class Nodes(NamedTuple):
@@ -105,7 +116,7 @@ class Table(NamedTuple):
     def has_plain_facts(self) -> bool:
         """Whether every row is a fact whose names are just what its fields say."""
         edges = self.edges
-        return edges is not None and self.nodes is None and edges[3:] == ("", "")
+        return edges is not None and self.nodes is None and edges.are_plain
 
     @property
     def places(self) -> frozenset[int]:
@@ -116,16 +127,6 @@ class Table(NamedTuple):
         if self.nodes is not None:
             found += [self.nodes.entity, self.nodes.label, self.nodes.types]
         return frozenset(place for place in found if place is not None)
-
-    @classmethod
-    def of_three(cls, columns: Sequence[str]) -> "Table":
-        """A table of which three columns are read, as head, relation and tail."""
-        return cls.of_places(len(columns), 0, 1, 2)
-
-    @classmethod
-    def of_places(cls, width: int, head: int, relation: int, tail: int) -> "Table":
-        """A table with head, relation and tail at these places."""
-        return cls(width, Edges(head, relation, tail))
 
 
 def table_of(header: Sequence[str]) -> Table | None:
@@ -139,16 +140,57 @@ def table_of(header: Sequence[str]) -> Table | None:
     return Table(len(header), edges, nodes)
 
 
+def chosen_edges(columns: Sequence[str], names: Sequence[str]) -> tuple[Edges, bool]:
+    """The columns that were chosen as head, relation and tail, and whether by their numbers.
+
+    columns  the names of three columns, or their numbers from 1; `=treats` in the place of the
+             relation says that all rows have that relation
+    names    of all columns
+
+    `ValueError` with the reason if there are no such columns. Names are compared as they are, and
+    if that finds none, without what makes no difference.
+    """
+    head, relation, tail = columns
+    constant = relation[1:] if relation.startswith("=") and relation not in names else ""
+    wanted = [head, tail] if constant else [head, relation, tail]
+    missing = [name for name in wanted if _place(name, names) is None]
+    by_number = bool(missing) and all(name.isdecimal() for name in wanted)
+    if by_number:
+        places = [int(name) - 1 for name in wanted]
+        if min(places) < 0 or max(places) >= len(names):
+            raise ValueError(f"expected column numbers from 1 to {len(names)}, found {wanted}")
+    elif missing:
+        there = ", ".join(map(quoted, names))
+        raise ValueError(f"expected one column called {quoted(missing[0])}, found {there}")
+    else:
+        places = [place for name in wanted if (place := _place(name, names)) is not None]
+    if constant:
+        return Edges(places[0], places[0], places[1], constant=constant), by_number
+    return Edges(places[0], places[1], places[2]), by_number
+
+
+def _place(name: str, names: Sequence[str]) -> int | None:
+    """The place of the only column of this name; None if there is none, or several."""
+    if names.count(name) == 1:
+        return names.index(name)
+    plain_names = [plain(other) for other in names]
+    return plain_names.index(plain(name)) if plain_names.count(plain(name)) == 1 else None
+
+
 def in_words(table: Table, names: Sequence[str]) -> str:
     """Which columns are read as what."""
-    places: list[tuple[str, int | None]] = []
-    if table.edges is not None:
-        edges = table.edges
-        places += [("head", edges.head), ("relation", edges.relation), ("tail", edges.tail)]
+    words: list[tuple[str, int | None]] = []
+    edges = table.edges
+    if edges is not None:
+        relation = None if edges.constant else edges.relation
+        words += [("head", edges.head), ("relation", relation), ("tail", edges.tail)]
     if table.nodes is not None:
         nodes = table.nodes
-        places += [("entity", nodes.entity), ("label", nodes.label), ("types", nodes.types)]
-    return ", ".join(f"{part} from {names[at]}" for part, at in places if at is not None)
+        words += [("entity", nodes.entity), ("label", nodes.label), ("types", nodes.types)]
+    found = [f"{part} from {names[place]}" for part, place in words if place is not None]
+    if edges is not None and edges.constant:
+        found.append(f"relation {edges.constant} for all")
+    return ", ".join(found)
 
 
 def looks_like_header(
@@ -166,13 +208,18 @@ def looks_like_header(
     if sum(words) >= 2:
         return True
 
-    nouns = [head in _NOUN_WORDS, tail in _NOUN_WORDS]
+    nouns = [_has_noun(head), _has_noun(tail)]
     if sum(words) + sum(nouns) < 2:
         return False
     # A fact shares its relation, or an entity, with others sooner or later; a header does not.
     following = rows()
     fields = {field for row in following for field in row}
     return bool(following) and fields.isdisjoint(first)
+
+
+def _has_noun(name: str) -> bool:
+    """Whether a name is, or contains, a word for what tables are often about."""
+    return name in _NOUN_WORDS or not _NOUNS.isdisjoint(name.split("_"))
 
 
 def plain(name: str) -> str:
@@ -207,7 +254,7 @@ def fact_or_description(table: Table, row: Sequence[str]) -> Fact | Description:
     if edges is None:
         raise ValueError("it is no row of nodes")
     head = row[edges.head]
-    relation = row[edges.relation]
+    relation = edges.constant or row[edges.relation]
     tail = row[edges.tail]
     _check("head", head)
     _check("relation", relation)
@@ -249,7 +296,7 @@ def _relation(names: Sequence[str], suffix: str) -> int | None:
 def _nodes(header: Sequence[str]) -> Nodes | None:
     names = [plain(name) for name in header]
     entity = _first_place(names, _IDS)
-    label = _first_place(names, _NAMES)
+    label = _first_place(names, NAME_KEYS)
     types = _first_place(names, _TYPES)
     if entity is None or (label is None and types is None):
         return None
@@ -279,7 +326,7 @@ def _neo4j_nodes(header: Sequence[str]) -> Nodes | None:
         return None
     entity, space = roles["ID"]
     types = roles["LABEL"][0] if "LABEL" in roles else None
-    return Nodes(entity, _first_place(_neo4j_properties(header), _NAMES), types, space)
+    return Nodes(entity, _first_place(_neo4j_properties(header), NAME_KEYS), types, space)
 
 
 def _neo4j_roles(header: Sequence[str]) -> dict[str, tuple[int, str]]:
@@ -311,7 +358,7 @@ def _apoc_nodes(header: Sequence[str]) -> Nodes | None:
     if not {"_id", "_labels"} <= set(header):
         return None
     names = [plain(name) for name in header]
-    return Nodes(header.index("_id"), _first_place(names, _NAMES), header.index("_labels"))
+    return Nodes(header.index("_id"), _first_place(names, NAME_KEYS), header.index("_labels"))
 
 
 def _with_suffixes(words: Sequence[str]) -> frozenset[str]:
@@ -322,7 +369,7 @@ _HEAD_WORDS = _with_suffixes(
     [*(head for head, _ in _ENDS), *(letters[0] for letters in _LETTERS), *_IDS]
 )
 _TAIL_WORDS = _with_suffixes(
-    [*(tail for _, tail in _ENDS), *(letters[2] for letters in _LETTERS), *_NAMES]
+    [*(tail for _, tail in _ENDS), *(letters[2] for letters in _LETTERS), *NAME_KEYS]
 )
 _NOUN_WORDS = _with_suffixes(sorted(_NOUNS))
 _RELATION_WORDS = _with_suffixes([*_RELATIONS, *(letters[1] for letters in _LETTERS)])

@@ -1,7 +1,8 @@
 """
 JSON lines: an object a line, whose keys are named like columns; KGX writes nodes and edges so.
 
-What `casegraph complete` proposes is read back by this, too: other keys are passed over.
+What `casegraph complete` proposes is read back by this, too: other keys are passed over. Neo4j's
+APOC writes nodes and relationships, whose keys have other objects in them.
 """
 
 import json
@@ -10,17 +11,29 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from casegraph.errors import shortened
-from casegraph.formats.columns import Table, fact_or_description, table_of
+from casegraph.formats.columns import (
+    NAME_KEYS,
+    Edges,
+    Nodes,
+    Table,
+    chosen_edges,
+    fact_or_description,
+    table_of,
+)
 from casegraph.formats.reading import Batches, Options, Reading
 from casegraph.formats.sources import MAX_RECORD_BYTES, Place, blocks_of, lines_of, pieces_of
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
 
+DOCUMENT = "a document as a whole becomes lines by: jq -c '.nodes[], .edges[]'"
+_APOC_EDGES = Table(3, Edges(0, 1, 2))
+_APOC_NODES = Table(3, nodes=Nodes(0, 1, 2))
+
 
 def read_json_lines(source: Place, reading: Reading, options: Options) -> Batches:
     """The facts of JSON lines; objects that describe entities are kept as descriptions."""
     tables: dict[tuple[str, ...], _Plan | None] = {}  # by the keys of an object
-    pieces = pieces_of(source)
+    pieces = pieces_of(source, options.encoding)
     with closing(pieces):
         line_number = 1
         for block in blocks_of(pieces, reading.write_refused):
@@ -87,21 +100,41 @@ def _read(
     except UnicodeDecodeError:
         raise ValueError("expected UTF-8") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"expected an object of JSON ({error.msg} at {error.colno})") from None
+        hint = DOCUMENT if line.strip() in (b"{", b"[") else f"{error.msg} at {error.colno}"
+        raise ValueError(f"expected an object of JSON on each line ({hint})") from None
     if not isinstance(said, Mapping):
-        raise ValueError("expected an object of JSON")
+        raise ValueError(f"expected an object of JSON on each line ({DOCUMENT})")
+    if said.get("type") in ("node", "relationship") and "id" in said:
+        return _of_apoc(said)
 
-    keys = tuple(options.columns or said)
+    keys = tuple(said)
     if keys not in tables:
-        table = Table.of_three(keys) if options.columns else table_of(keys)
+        table = table_of(keys)
+        if options.columns is not None:
+            edges, _ = chosen_edges(options.columns, keys)
+            table = Table(len(keys), edges)
         tables[keys] = None if table is None else _Plan.of(table, keys)
     plan = tables[keys]
     if plan is None:
-        raise ValueError("expected the keys of a fact, such as subject, predicate and object")
+        problem = "expected the keys of a fact, such as subject, predicate and object"
+        is_document = "nodes" in said and "edges" in said
+        raise ValueError(f"{problem} ({DOCUMENT})" if is_document else problem)
     row = [""] * plan.table.width
     for place, key in plan.read:
         row[place] = _text(said, key)
     return fact_or_description(plan.table, row)
+
+
+def _of_apoc(said: Mapping[str, Any]) -> Fact | Description:
+    """A node or a relationship, as `apoc.export.json` writes them."""
+    if said["type"] == "relationship":
+        ends = [said.get(end) for end in ("start", "end")]
+        names = [_text(end, "id") if isinstance(end, Mapping) else "" for end in ends]
+        return fact_or_description(_APOC_EDGES, [names[0], _text(said, "label"), names[1]])
+    properties = said.get("properties", {})
+    label = next((_text(properties, key) for key in NAME_KEYS if key in properties), "")
+    types = said.get("labels", [])
+    return fact_or_description(_APOC_NODES, [_text(said, "id"), label, "|".join(types)])
 
 
 def _text(said: Mapping[str, Any], key: str) -> str:

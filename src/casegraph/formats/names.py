@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from casegraph.formats.columns import Nodes, Table, fact_or_description, table_of
 from casegraph.formats.delimited import rows_of
 from casegraph.formats.reading import Reading
+from casegraph.formats.records import TAB
 from casegraph.formats.registry import format_of, read_facts
 from casegraph.formats.sources import Place, name_of
 from casegraph.graph.descriptions import Description
 
 
-def read_names(source: Place) -> Iterator[Description]:
+def read_names(source: Place, encoding: str | None = None) -> Iterator[Description]:
     """The labels and types in a file, one entity or relation a line."""
     form = format_of(name_of(source))
     if form not in ("tsv", "csv"):
-        reading = read_facts(source)
+        reading = read_facts(source, encoding=encoding)
         for _ in reading:
             pass
         yield from reading.described
@@ -27,7 +28,8 @@ def read_names(source: Place) -> Iterator[Description]:
 
     table: Table | None = None
     reading_state = Reading(name_of(source))
-    for line, fields, raw in rows_of(source, reading_state, is_csv=form == "csv"):
+    separator = None if form == "csv" else TAB
+    for line, raw, fields, _ in rows_of(source, reading_state, separator, encoding):
         if table is None:
             table = table_of(fields)
             if table is not None and table.nodes is not None:

@@ -70,7 +70,7 @@ _NOT_A_NAME = ""
 def read_rdf(format_name: str, source: Place, reading: Reading, options: Options) -> Batches:
     """The facts of a file of RDF; what its literals say of labels is kept as descriptions."""
     terms = _Terms(_pyoxigraph(reading.source), reading, literals=options.literals)
-    pieces = pieces_of(source)
+    pieces = pieces_of(source, options.encoding)
     with closing(pieces):
         if format_name == "nt":
             yield from _blocks_of_triples(pieces, terms)

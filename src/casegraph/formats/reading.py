@@ -26,11 +26,13 @@ class Options(NamedTuple):
     header    whether the first line names the columns; None if that is to be found out
     columns   the names, or the numbers from 1, of the columns with head, relation and tail
     literals  whether the literals of RDF become entities
+    encoding  of the text; None for UTF-8, or for UTF-16 if its first bytes say so
     """
 
     header: bool | None = None
     columns: Sequence[str] | None = None
     literals: bool = False
+    encoding: str | None = None
 
 
 @dataclass

@@ -6,6 +6,7 @@ A format that needs a library is imported when it is first used.
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from functools import partial
 from importlib import import_module
 from os import PathLike
@@ -26,7 +27,6 @@ FOREIGN = {
     ".xlsx": _SPREADSHEET,
     ".xls": _SPREADSHEET,
     ".ods": _SPREADSHEET,
-    ".json": "is neither read nor written; use JSON lines (.jsonl), an object a line",
     ".jsonld": "is neither read nor written; use N-Triples (.nt) or Turtle (.ttl)",
 }
 FACTS_ONLY = ("tsv", "csv", "parquet", "arrow")  # formats without a place for labels
@@ -50,7 +50,7 @@ class Format(NamedTuple):
 FORMATS: dict[str, Format] = {
     "tsv": Format((".tsv", ".txt", ".tab", ".sif"), "delimited", "read_tsv"),
     "csv": Format((".csv",), "delimited", "read_csv"),
-    "jsonl": Format((".jsonl", ".ndjson"), "json_lines", "read_json_lines"),
+    "jsonl": Format((".jsonl", ".ndjson", ".json"), "json_lines", "read_json_lines"),
     "nt": Format((".nt", ".ntriples"), "rdf", "read_rdf"),
     "nq": Format((".nq", ".nquads"), "rdf", "read_rdf"),
     "ttl": Format((".ttl", ".turtle"), "rdf", "read_rdf"),
@@ -61,13 +61,14 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def read_facts(
+def read_facts(  # noqa: PLR0913
     source: Place,
     *,
     format: FormatName | None = None,  # noqa: A002
     header: bool | None = None,
     columns: Sequence[str] | None = None,
     literals: Literal["leave out", "keep"] = "leave out",
+    encoding: str | None = None,
     names: Place | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     refused: BinaryIO | TextIO | None = None,
@@ -80,8 +81,11 @@ def read_facts(
     format    by default as the name of the file ends, else "tsv"
     header    whether the first line names the columns; by default, whether it is understood so
     columns   the columns with head, relation and tail, by their names in the header or by their
-              numbers from 1; needed only where the header does not say which they are
+              numbers from 1; needed only where the header does not say which they are. "=treats"
+              in the place of the relation gives all rows that relation
     literals  of RDF, "leave out" (those of rdfs:label become labels), or "keep" as entities
+    encoding  of the text, such as "cp1252" for files of spreadsheets on Windows; by default UTF-8,
+              or UTF-16 if the first bytes of the file say so
     names     a file with the labels and types of entities; a file of facts that has one beside it,
               called like it but with .names.tsv at the end, is read with that
     on_error  "stop" raises `MalformedFact` at the first line that is no fact, "skip" counts it
@@ -95,22 +99,28 @@ def read_facts(
         raise InvalidSettings("literals", literals, "'leave out' or 'keep'")
     if columns is not None:
         _check_columns(columns, header)
+    if encoding is not None:
+        _check_encoding(encoding)
 
     reading = Reading(
         name_of(source),
         is_strict=on_error == "stop",
         refused=getattr(refused, "buffer", refused),
     )
-    options = Options(header, columns, literals=literals == "keep")
-    read = _reader(format or format_of(name_of(source)))
-    batches = read(source, reading, options)
-    names_beside = names_file(source)
+    options = Options(header, columns, literals == "keep", encoding)
+    chosen: str = format or format_of(name_of(source))
+    batches = _reader(chosen)(source, reading, options)
+    names_beside = names_file(source, chosen)
     if names is None and names_beside is not None:
         names = names_beside
-    return Facts(reading, batches if names is None else _with_names(batches, names, reading))
+    if names is not None:
+        batches = _with_names(batches, names, reading, encoding)
+    return Facts(reading, batches)
 
 
-def names_file(source: Place, *, must_exist: bool = True) -> Path | None:
+def names_file(
+    source: Place, format_name: str | None = None, *, must_exist: bool = True
+) -> Path | None:
     """Where the labels and types of the entities in a file of facts are; None if nowhere.
 
     Only formats that cannot have them in the same file have them there.
@@ -118,14 +128,14 @@ def names_file(source: Place, *, must_exist: bool = True) -> Path | None:
     if not isinstance(source, str | PathLike) or source == "-":
         return None
     path = Path(source)
-    if format_of(path.name) not in FACTS_ONLY:
+    if (format_name or format_of(path.name)) not in FACTS_ONLY:
         return None
     stem = Path(path.name.removesuffix(PACKED)).stem
     beside = path.with_name(stem + NAMES_ENDING)
     return beside if beside != path and (not must_exist or beside.is_file()) else None
 
 
-def _with_names(batches: Batches, names: Place, reading: Reading) -> Batches:
+def _with_names(batches: Batches, names: Place, reading: Reading, encoding: str | None) -> Batches:
     """The same facts; then what a file of names says is known, too."""
     from casegraph.formats.names import read_names
 
@@ -133,7 +143,7 @@ def _with_names(batches: Batches, names: Place, reading: Reading) -> Batches:
         yield from batches
     finally:
         batches.close()
-    reading.described += read_names(names)
+    reading.described += read_names(names, encoding)
 
 
 def format_of(name: str) -> str:
@@ -146,13 +156,18 @@ def format_of(name: str) -> str:
 
 def format_by_ending(name: str) -> str | None:
     """The format that the name of a file ends in; None if its ending says nothing."""
-    ending = Path(name.lower().removesuffix(PACKED)).suffix
+    ending = ending_of(name)
     if ending in FOREIGN:
         raise UnreadableFile(name, FOREIGN[ending])
     for format_name, known in FORMATS.items():
         if ending in known.endings:
             return format_name
     return None
+
+
+def ending_of(name: str) -> str:
+    """What the name of a file ends in, such as .csv, whether it is packed or not."""
+    return Path(name.lower().removesuffix(PACKED)).suffix
 
 
 def _reader(format_name: str) -> Callable[[Place, Reading, Options], Batches]:
@@ -165,10 +180,18 @@ def _reader(format_name: str) -> Callable[[Place, Reading, Options], Batches]:
 
 def _check_columns(columns: Sequence[str], header: bool | None) -> None:
     are_three = len(columns) == 3 and len(set(columns)) == 3 and not isinstance(columns, str)
-    are_numbers = are_three and all(column.isdecimal() for column in columns)
-    if not are_three or (header is False and not are_numbers):
-        expected = "three different names that are in the header, or three numbers"
+    in_header = [name for name in columns if not name.isdecimal() and not name.startswith("=")]
+    if not are_three or (header is False and in_header):
+        expected = "three different names that are in the header, or three numbers from 1"
         raise InvalidSettings("columns", columns, expected)
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        getincrementaldecoder(encoding)
+    except LookupError:
+        expected = "the name of an encoding, such as utf-8, cp1252 or utf-16"
+        raise InvalidSettings("encoding", encoding, expected) from None
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ import gzip
 import re
 import sys
 import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -105,8 +106,11 @@ def blocks_of(pieces: Iterator[bytes], write_refused: Callable[[bytes], None]) -
     yield b"".join(held)
 
 
-def pieces_of(source: Place) -> Generator[bytes, None, None]:
-    """The bytes of a source as it gives them, decompressed and without a byte order mark."""
+def pieces_of(source: Place, encoding: str | None = None) -> Generator[bytes, None, None]:
+    """The bytes of a source, decompressed, as UTF-8 without a byte order mark.
+
+    encoding  of the text; None for UTF-8, or for UTF-16 if it begins with the mark of that
+    """
     name = name_of(source)
     pieces = _read_pieces(source, name)
     start = _start_of(pieces)
@@ -117,10 +121,25 @@ def pieces_of(source: Place) -> Generator[bytes, None, None]:
     elif is_file and name.lower().endswith(".gz"):
         raise UnreadableFile(name, "is named .gz but is not gzip; rename it, or fetch it again")
 
-    if start.startswith(_UTF_16_MARKS):
-        raise UnreadableFile(name, "is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'")
+    if encoding is None and start.startswith(_UTF_16_MARKS):
+        encoding = "utf-16"
+    if encoding is not None:
+        pieces = filter(None, _as_utf8(chain([start], pieces), encoding, name))
+        start = _start_of(pieces)
     yield start.removeprefix(BYTE_ORDER_MARK)
     yield from pieces
+
+
+def _as_utf8(pieces: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    """Text in another encoding as UTF-8."""
+    decoder = getincrementaldecoder(encoding)()
+    try:
+        for piece in pieces:
+            yield decoder.decode(piece).encode()
+        yield decoder.decode(b"", final=True).encode()
+    except UnicodeError as error:
+        problem = f"is not {encoding} throughout; give its encoding with --encoding or encoding="
+        raise UnreadableFile(name, problem) from error
 
 
 class PieceReader(RawIOBase):

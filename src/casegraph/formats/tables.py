@@ -12,9 +12,9 @@ import json
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from casegraph.errors import InvalidSettings
+from casegraph.errors import InvalidSettings, UnreadableFile
 from casegraph.formats.arrow import pyarrow
-from casegraph.formats.registry import format_of
+from casegraph.formats.registry import format_by_ending
 from casegraph.formats.sources import BYTE_ORDER_MARK
 from casegraph.storage.disk import atomic_write
 
@@ -28,8 +28,11 @@ _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 def table_format(path: Path, given: str | None = None) -> str:
     """The format of a table by the ending of its file; an error if another one was given."""
-    format_of(path.name)  # an error if the ending is that of a format which we do not write
+    format_by_ending(path.name)  # an error if the ending is that of a spreadsheet
     by_name = ENDINGS.get(path.suffix.lower())
+    if by_name is None and given is None and path.suffix:
+        problem = f"a table cannot be written as {path.suffix}"
+        raise UnreadableFile(str(path), f"{problem}; use .csv, .tsv, .jsonl or .parquet")
     if given is not None and by_name is not None and given != by_name:
         raise InvalidSettings("format", given, f"{by_name!r}, since the file is called {path.name}")
     chosen = given or by_name or "jsonl"

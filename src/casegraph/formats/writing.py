@@ -26,7 +26,7 @@ from casegraph.formats.arrow import write_parquet
 from casegraph.formats.delimited import tsv_lines
 from casegraph.formats.json_lines import described_lines, fact_lines
 from casegraph.formats.rdf import n_triples
-from casegraph.formats.registry import format_by_ending, format_of, names_file
+from casegraph.formats.registry import ending_of, format_by_ending, names_file
 from casegraph.formats.sources import Place, name_of, opened
 from casegraph.graph.facts import fits_utf8, problem_of
 from casegraph.storage.disk import atomic_write
@@ -70,7 +70,7 @@ def write_facts(
     elif form in _WITH_NAMES:
         _write_lines(destination, _WITH_NAMES[form](counted, iter(described), name))
     else:
-        beside = names_file(destination, must_exist=False)
+        beside = names_file(destination, form, must_exist=False)
         names = [] if beside is None else list(_node_lines(described, beside.name))
         if form == "parquet":
             with _written(destination) as file:
@@ -91,7 +91,7 @@ def written_files(
         return list(_pair(Path(destination), form))
     beside = None
     if described and form not in _WITH_NAMES:
-        beside = names_file(destination, must_exist=False)
+        beside = names_file(destination, form, must_exist=False)
     return [Path(destination), *([] if beside is None else [beside])]
 
 
@@ -110,15 +110,20 @@ class _Counted:
 
 def _chosen(given: str | None, name: str) -> str:
     """The format to write; an error if the name of the file says another one."""
-    by_name = format_of(name)
+    expected = f"one of {', '.join(WRITTEN)}"
+    by_ending = format_by_ending(name)
     if given is None:
-        if by_name not in WRITTEN:
-            raise InvalidSettings("format", by_name, f"one of {', '.join(WRITTEN)}")
-        return by_name
+        ending = ending_of(name)
+        if by_ending is None and not ending:
+            return "tsv"
+        if by_ending not in WRITTEN or ending == ".json":
+            problem = f"facts cannot be written as {ending}; use an ending such as .csv, .jsonl"
+            raise UnreadableFile(name, f"{problem} or .nt, or say which format ({expected})")
+        return by_ending
     if given not in WRITTEN:
-        raise InvalidSettings("format", given, f"one of {', '.join(WRITTEN)}")
-    says_nothing = name.lower().removesuffix(".gz").endswith(".txt")
-    by_ending = None if says_nothing else format_by_ending(name)
+        raise InvalidSettings("format", given, expected)
+    if ending_of(name) == ".txt":
+        by_ending = None
     if by_ending not in (None, given, *ALSO_NAMED.get(given, ())):
         expected = f"{by_ending!r}, since the file is called {Path(name).name}"
         raise InvalidSettings("format", given, expected)
@@ -199,7 +204,7 @@ def _write_pair(
         seen: dict[str, None] = {}
         _write_lines(edges, _neo4j_relationships(facts, edges.name, seen))
         _write_lines(nodes, _neo4j_nodes(known, seen))
-    elif format_of(edges.name) == "jsonl":
+    elif format_by_ending(edges.name) == "jsonl":
         _write_lines(edges, fact_lines(_checked(facts, edges.name)))
         _write_lines(nodes, described_lines(iter(described)))
     else:

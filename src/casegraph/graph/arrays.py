@@ -9,7 +9,7 @@ Ids = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool]]
-FEW_IDS = 1 << 16  # that are sorted sooner than a list of all ids is made
+FEW_IDS = 1 << 16  # up to this many, sorting is faster than marking them in an array of all ids
 
 
 def ids(values: Iterable[int] = ()) -> Ids:
@@ -18,7 +18,7 @@ def ids(values: Iterable[int] = ()) -> Ids:
 
 
 def distinct_ids(values: Ids) -> Ids:
-    """Each id once, sorted; many of them are ticked off in a list of all, which is linear."""
+    """The distinct ids, sorted; if there are many, by marking them in an array of all ids."""
     flat = values.ravel()
     if len(flat) < FEW_IDS:
         return np.unique(flat)
@@ -28,7 +28,7 @@ def distinct_ids(values: Ids) -> Ids:
 
 
 def joined(parts: Iterable[Counts]) -> Counts:
-    """Arrays of counts, concatenated; the result is empty if there are none."""
+    """Arrays of counts, concatenated; an empty array if there are none."""
     nothing = np.zeros(0, dtype=np.int64)
     return np.concatenate([nothing, *parts])
 

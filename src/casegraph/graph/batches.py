@@ -1,9 +1,9 @@
 """
-Facts on their way in, many at a time: as lists of names, or as blocks of lines.
+Batches of facts that are being read: lists of names, or blocks of lines.
 
-A source of text gives its lines as bytes, in blocks. A block can be read fact by fact, which needs
-a string for each name of each fact; or, where its lines are plain, by a kernel that needs a string
-only for a name that is new (`graph.rows`). Both ways give the same facts.
+A text source yields its lines as blocks of bytes. A block can be read fact by fact, which creates a
+string for each name of each fact; or, if its lines are plain, by a kernel that creates a string
+only for each new name (`graph.rows`). Both give the same facts.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
     from casegraph.graph.facts import Fact
 
-# Facts whose names are looked up together: as many as fit the processor's cache.
+# Facts whose names are looked up together: as many as fit in the processor's cache.
 BATCH_SIZE = 1 << 12
 
 
 class Shape(NamedTuple):
-    """What a plain line is made of: fields, one byte between each two, and an end.
+    """The layout of a plain line: fields separated by one byte each, and an end.
 
     separator  the byte between two fields
-    width      how many fields there are
-    places     which of them are head, relation and tail, from 0
-    brackets   what the first and the last byte of each of these must be; or empty
-    end        what follows the last field, before the line end
+    width      the number of fields
+    places     the indices of head, relation and tail, from 0
+    brackets   the required first and last byte of each of these; or empty
+    end        the bytes between the last field and the line end
     """
 
     separator: bytes
@@ -41,26 +41,26 @@ class Shape(NamedTuple):
 
 
 class LineSource(ABC):
-    """What the blocks of one source have in common: how their lines are to be read."""
+    """How the lines of one source are read; shared by all its blocks."""
 
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """What its plain lines are made of."""
+        """The layout of its plain lines."""
 
     @abstractmethod
     def names(self, texts: list[str], *, are_relations: bool) -> Sequence[str]:
-        """The name that each text between the brackets stands for.
+        """The name that each text between brackets stands for.
 
-        It is empty if that text needs a closer look; then no line that has it is plain.
+        Empty if the text needs full parsing; then no line that contains it is plain.
         """
 
     @abstractmethod
     def facts_of_block(self, block: Block) -> Iterator[Sequence[Fact]]:
-        """The facts of a block, one by one and in their order; what is no fact is refused."""
+        """The facts of a block, one by one in order; anything else is rejected."""
 
     def facts_of_lines(self, lines: list[bytes]) -> Sequence[Fact] | None:  # noqa: ARG002
-        """The facts of some lines apart from the others; None if the whole block must be read."""
+        """The facts of some lines only; None if the whole block must be read."""
         return None
 
 
@@ -69,9 +69,9 @@ class Block:
     """Some lines of a source.
 
     content     their bytes
-    source      what they are lines of
+    source      where they come from
     first_line  the number of the first
-    taken       how many facts were made of them, when that is done
+    taken       how many facts they gave, once they are read
     """
 
     content: bytes
@@ -80,7 +80,7 @@ class Block:
     taken: int = 0
 
     def facts(self) -> Iterator[Sequence[Fact]]:
-        """Its facts, one by one and in their order."""
+        """Its facts, one by one in order."""
         return self.source.facts_of_block(self)
 
 
@@ -88,7 +88,7 @@ Batch: TypeAlias = "Sequence[tuple[str, str, str]] | Block"
 
 
 class Batched(Iterable["Fact"]):
-    """Facts that come in batches; whoever iterates has them one by one."""
+    """Facts that come in batches; iterating yields them one by one."""
 
     def __init__(self, batches: Iterator[Batch]) -> None:
         self._batches = batches
@@ -97,12 +97,12 @@ class Batched(Iterable["Fact"]):
         return chain.from_iterable(lists_of(self._batches))
 
     def batches(self) -> Iterator[Batch]:
-        """The facts as they come."""
+        """The facts, batch by batch."""
         return self._batches
 
 
 def batches_of(facts: Iterable[tuple[str, str, str]]) -> Iterator[Batch]:
-    """Facts in batches, however they come."""
+    """Any facts as batches."""
     if isinstance(facts, Batched):
         yield from facts.batches()
         return
@@ -112,7 +112,7 @@ def batches_of(facts: Iterable[tuple[str, str, str]]) -> Iterator[Batch]:
 
 
 def lists_of(batches: Iterable[Batch]) -> Iterator[Sequence[Fact]]:
-    """Batches as lists of facts: what is a block is read fact by fact."""
+    """Batches as lists of facts; a block is read fact by fact."""
     for batch in batches:
         if isinstance(batch, Block):
             yield from batch.facts()
@@ -121,5 +121,5 @@ def lists_of(batches: Iterable[Batch]) -> Iterator[Sequence[Fact]]:
 
 
 def size_of(batch: Batch) -> int:
-    """About how many facts a batch has; what matters little may go by it, such as progress."""
+    """Roughly how many facts a batch has; good enough to report progress."""
     return batch.content.count(b"\n") if isinstance(batch, Block) else len(batch)

@@ -16,11 +16,11 @@ NO_ROWS: Ids = np.empty((0, 3), dtype=np.int32)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How a graph became different.
+    """How a graph changed.
 
-    added      (facts, 3)  head, direction from head to tail, and tail of each fact that came
-    retracted  (facts, 3)  the same of each fact that went
-    repeated               how many facts were to be added, but were there already
+    added      (facts, 3)  head, direction from head to tail, and tail of each added fact
+    retracted  (facts, 3)  the same for each retracted fact
+    repeated               how many facts were to be added, but were already there
     absent                 how many facts were to be retracted, but were not there
     """
 
@@ -33,7 +33,7 @@ class Change:
         return len(self.added) + len(self.retracted)
 
     def then(self, later: "Change") -> "Change":
-        """One change followed by another; a fact that came and went again is in both lists."""
+        """One change followed by another; a fact added and then retracted is in both lists."""
         return Change(
             added=np.concatenate([self.added, later.added]),
             retracted=np.concatenate([self.retracted, later.retracted]),
@@ -49,13 +49,13 @@ class Change:
 
     @property
     def relations(self) -> Ids:
-        """The directions whose edges changed, always both of a relation, sorted."""
+        """The directions whose edges changed (always both of a relation), sorted."""
         rows = self._rows()
         changed = np.unique(rows[:, 1])
         return np.stack([changed, inverse(changed)], axis=1).ravel()
 
     def renumbered(self, entities: Ids, relations: Ids) -> "Change":
-        """The same change where entities and directions have new ids, given by the old ids."""
+        """The same change with new ids of entities and directions, indexed by the old ids."""
         return Change(
             added=_renumbered(self.added, entities, relations),
             retracted=_renumbered(self.retracted, entities, relations),
@@ -68,9 +68,9 @@ class Change:
 
 
 def net_change(changes: list[Change]) -> Change:
-    """What several changes, one after the other, did in the end.
+    """The net effect of several successive changes.
 
-    A fact that came and went again, or went and came again, is in neither list.
+    A fact that was added and then retracted, or the reverse, is in neither list.
     """
     added = np.concatenate([NO_ROWS, *(change.added for change in changes)])
     retracted = np.concatenate([NO_ROWS, *(change.retracted for change in changes)])

@@ -1,8 +1,8 @@
 """
-Descriptions: the label and the types of entities, for people to read and to choose by.
+Descriptions: labels and types of entities, for display and for filtering.
 
-A description belongs to a name, whether or not any fact has this name. It is never an argument:
-what an entity is called, and what it is said to be, changes no score.
+A description belongs to a name, whether or not any fact has this name. Descriptions never affect
+scores.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _MARKS = "Mn"  # the category of accents and other marks on a letter
-# What `folded` changes: spaces that are not single and between words, and signs that are spaces,
-# too, after compatible signs were replaced.
+# White space that `folded` changes: runs of spaces, leading and trailing spaces, and characters
+# that become spaces when compatible characters are replaced.
 _GAPS = ("  ", "\n ", " \n", *"\t\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029")
 
 
 class Description(NamedTuple):
-    """What is said of an entity or a relation.
+    """The label and the types of an entity or a relation.
 
-    name   by which facts call it
-    label  what people call it; empty if nothing is said
+    name   its name in facts
+    label  its name for people; empty if there is none
     types  what it is, such as "Disease"
     """
 
@@ -35,7 +35,7 @@ class Description(NamedTuple):
 
 
 class Descriptions:
-    """The descriptions of names: a value, which `updated` leaves as it is."""
+    """The descriptions of names, immutable: `updated` returns new ones."""
 
     __slots__ = ("_by_folded_label", "_by_label", "_by_name")
 
@@ -61,11 +61,11 @@ class Descriptions:
         return hash(frozenset(self._by_name.items()))
 
     def of(self, name: str) -> Description:
-        """What is said of a name; an empty description if nothing is."""
+        """The description of a name; an empty one if there is none."""
         return self._by_name.get(name) or Description(name)
 
     def label(self, name: str) -> str:
-        """What people call it: its label, or else its name, of an IRI only the end."""
+        """The label, or else the name; of an IRI only its last part."""
         return self.of(name).label or short_name(name)
 
     def named(self, label: str) -> list[str]:
@@ -80,7 +80,7 @@ class Descriptions:
         return self._by_label.get(label, [])
 
     def named_like(self, folded_label: str) -> list[str]:
-        """The names whose label is this one but for case, accents and spaces, sorted."""
+        """The names whose label is the same except for case, accents and spaces, sorted."""
         if self._by_folded_label is None:
             described = [said for said in self if said.label]
             by_label: dict[str, list[str]] = {}
@@ -91,26 +91,27 @@ class Descriptions:
         return self._by_folded_label.get(folded_label, [])
 
     def updated(self, described: Iterable[Description]) -> Descriptions:
-        """These descriptions with others taken in, as `combined` says."""
+        """These descriptions merged with others (see `combined`)."""
         return self.replaced(self.changes(described))
 
     def replaced(self, described: Iterable[Description]) -> Descriptions:
-        """These descriptions with others in the place of those of the same names."""
-        new = {one.name: one for one in described}
+        """These descriptions, with others replacing those of the same names."""
+        new = {description.name: description for description in described}
         return Descriptions(self._by_name | new) if new else self
 
     def changes(self, described: Iterable[Description]) -> list[Description]:
-        """The descriptions that become different when others are taken in, by name."""
+        """The descriptions that change when others are merged in, by name."""
         new: dict[str, Description] = {}
-        for one in described:
-            new[one.name] = combined(new.get(one.name) or self.of(one.name), one)
+        for description in described:
+            name = description.name
+            new[name] = combined(new.get(name) or self.of(name), description)
         return [new[name] for name in sorted(new) if new[name] != self.of(name)]
 
 
 def combined(before: Description, said: Description) -> Description:
-    """A description with what was said later: a label replaces the one before, types add up.
+    """A description merged with a later one: a new label replaces the old one, types accumulate.
 
-    A label is one line: white space in it, and around it, becomes single spaces.
+    A label becomes one line: runs of white space become single spaces.
     """
     label = " ".join(said.label.split())
     types = tuple(sorted({*before.types, *said.types}))
@@ -118,24 +119,24 @@ def combined(before: Description, said: Description) -> Description:
 
 
 def short_name(name: str) -> str:
-    """A name as people read it if it has no label: of an IRI, what comes last in it."""
+    """How a name without a label is displayed: of an IRI, its last part."""
     if not is_iri(name):
         return name
     return local_name(name.rstrip("/#")) or name
 
 
 def is_iri(name: str) -> bool:
-    """Whether a name is an IRI that begins as those in a web browser do."""
+    """Whether a name is an http or https IRI."""
     return name.startswith(("http://", "https://"))
 
 
 def local_name(name: str) -> str:
-    """The end of an IRI or of a CURIE: what comes after the last of / # and :."""
+    """The last part of an IRI or CURIE: everything after the last of / # and :."""
     return name.replace("#", "/").replace(":", "/").rpartition("/")[2]
 
 
 def folded(text: str) -> str:
-    """A text without case, accents and variants of letters, with single spaces for _ and gaps."""
+    """A text without case, accents and letter variants; _ and white space become single spaces."""
     if text.isascii():
         plain = text.lower()
     else:
@@ -145,12 +146,12 @@ def folded(text: str) -> str:
 
 
 def folded_all(texts: list[str]) -> list[str]:
-    """Each text as `folded` makes it, many times faster: they are folded as one text of lines."""
+    """`folded` for many texts, much faster: they are joined with line ends and folded together."""
     odd = [place for place, text in enumerate(texts) if not text.isascii()]
     if not odd:
         return _folded_together(texts)
 
-    # Letters with accents take the time, and few texts have any.
+    # Removing accents is the slow part, and few texts have any.
     lines = _folded_together([text if text.isascii() else "" for text in texts])
     for place, line in zip(odd, _folded_together([texts[place] for place in odd]), strict=True):
         lines[place] = line
@@ -159,7 +160,7 @@ def folded_all(texts: list[str]) -> list[str]:
 
 def _folded_together(texts: list[str]) -> list[str]:
     together = "\n".join(texts)
-    if together.count("\n") != max(0, len(texts) - 1):  # a text has several lines itself
+    if together.count("\n") != max(0, len(texts) - 1):  # a text itself contains line ends
         return [folded(text) for text in texts]
     if together.isascii():
         together = together.lower()
@@ -178,7 +179,7 @@ def _folded_together(texts: list[str]) -> list[str]:
 
 @cache
 def _without_marks() -> dict[int, None]:
-    """What `str.translate` needs to drop the marks on letters."""
+    """The table for `str.translate` that removes marks on letters."""
     every = map(chr, range(sys.maxunicode + 1))
     return {ord(sign): None for sign in every if unicodedata.category(sign) == _MARKS}
 

@@ -1,7 +1,7 @@
 """
-A digest of what queries are answered from: the facts, by name, and the settings.
+A digest of everything that answers depend on: the facts, by name, and the settings.
 
-It does not depend on ids, on the order of facts, or on names that no fact has any more.
+It does not depend on ids, on the order of facts, or on names without facts.
 The same facts and settings have the same digest on any machine.
 """
 
@@ -18,7 +18,7 @@ from casegraph.settings import Settings
 
 
 def digest(graph: Graph, settings: Settings) -> str:
-    """The SHA-256 digest of settings and facts, in hexadecimal digits.
+    """The SHA-256 digest of settings and facts, in hexadecimal.
 
     What is hashed, in this order (numbers are 64 bits, little-endian):
     the settings as JSON with sorted keys; the names of entities, then those of relations, each

@@ -37,7 +37,7 @@ def relation_of(direction: Numbers) -> Numbers:
 
 
 def is_inverse(direction: Numbers) -> Numbers:
-    """Whether a direction is from tail to head: 1 if it is, else 0."""
+    """1 if a direction is from tail to head, else 0."""
     return direction & 1
 
 
@@ -49,7 +49,7 @@ def directions_of(relations: Iterable[int]) -> Iterator[int]:
 
 
 def direction_count(relations: int) -> int:
-    """How many directions a number of relations has."""
+    """The number of directions of this many relations."""
     return 2 * relations
 
 

@@ -27,11 +27,11 @@ class Edges(NamedTuple):
     tails: Ids
 
     def head_of_each(self) -> Ids:
-        """The head of each edge, beside `tails`."""
+        """The head of each edge, parallel to `tails`."""
         return np.repeat(self.heads, np.diff(self.offsets))
 
     def renumbered(self, new_ids: Ids) -> "Edges":
-        """The same edges where entities have new ids; the order of ids must be the same."""
+        """The same edges with new ids of entities, which must preserve the order of ids."""
         return Edges(new_ids[self.heads], self.offsets, new_ids[self.tails])
 
 
@@ -104,7 +104,7 @@ def edges_by_direction(directions: Ids, keys: Counts) -> Iterator[tuple[int, Edg
 
 
 def sorted_unique(keys: Counts) -> Counts:
-    """Keys in order, each once."""
+    """The distinct keys, sorted."""
     keys = np.sort(keys)
     return keys[is_run_start(keys)]
 
@@ -120,12 +120,12 @@ def is_among(keys: Counts, others: Counts) -> Flags:
 
 
 def with_keys(keys: Counts, added: Counts) -> Counts:
-    """Keys with others among them; both are sorted, and have nothing in common."""
+    """The union of two sorted, disjoint arrays of keys, sorted."""
     if not len(keys):
         return added
     return np.insert(keys, np.searchsorted(keys, added), added)
 
 
 def without_keys(keys: Counts, removed: Counts) -> Counts:
-    """Keys without some of them; both are sorted."""
+    """Keys without some of them; both arrays are sorted."""
     return np.delete(keys, np.searchsorted(keys, removed))

@@ -1,5 +1,5 @@
 """
-Facts as names, and what a name may be.
+Facts as names, and which names are allowed.
 
 Names are opaque: nothing is stripped or normalised. But a name that is blank, or has a tab or the
 end of a line in it, is nearly always an accident, and could not be written to a file of facts.
@@ -27,7 +27,7 @@ def columns_of(facts: Sequence[tuple[str, str, str]], first: int = 1) -> list[tu
 
     first  the number of the first of these facts, for the message
 
-    Whether the names are such that we take them in, `check_names` says, of new names alone.
+    The names themselves are checked later, and only new ones (`check_names`).
     """
     columns: list[tuple[str, ...]]
     types: set[type] = set()
@@ -48,14 +48,14 @@ def columns_of(facts: Sequence[tuple[str, str, str]], first: int = 1) -> list[tu
 
 
 def check_names(new: Iterable[str], facts: Sequence[tuple[str, str, str]], first: int = 1) -> None:
-    """`MalformedFact` with the first fact that has a name which we do not take in.
+    """Raise `MalformedFact` for the first fact that has a name that is not allowed.
 
-    new    the names that these facts bring; only they need to be looked at
+    new    the names that these facts introduce; only they need checking
     first  the number of the first of these facts
     """
     names = list(new)
     are_good = all(map(str.strip, names)) and not _TAB_OR_LINE_END.search("\0".join(names))
-    if are_good:  # which is seen without a loop over the names
+    if are_good:  # checked without a loop over the names
         return
     refused = {name for name in names if problem_of(name)}
     for number, fact in enumerate(facts, start=first):
@@ -75,7 +75,7 @@ def fits_utf8(name: str) -> bool:
 
 
 def problem_of(name: str) -> str:
-    """Why a text is no name that we take in; empty if it is one."""
+    """Why a text is not allowed as a name; empty if it is."""
     if not name.strip():
         return "is empty or only white space"
     if _TAB_OR_LINE_END.search(name):

@@ -2,11 +2,11 @@
 Facts as arrays, both directions (§2.1).
 
 Each relation has two directions (`graph/directions.py`), and each direction has its own edges.
-`Edges` are arrays that are never written to: a change puts new arrays in their place.
+`Edges` are arrays that are never modified: a change replaces them by new arrays.
 So a `copy` is cheap, shares everything that stays the same, and is not affected by later changes.
 
-A *row* of an edge is three ids: head, direction from head to tail, tail. (That of a fact has the
-relation in the middle, `graph/rows.py`.)
+A *row* of an edge is three ids: head, direction from head to tail, tail. (A row of a fact, in
+`graph/rows.py`, has the relation in the middle.)
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ from casegraph.running import paused_garbage_collection
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# A new relation with fewer facts than this is made together with other small new relations:
-# making its arrays takes longer than filling them.
+# New relations with fewer facts than this are created together, because creating their arrays
+# takes longer than filling them.
 SMALL_RELATION = 1 << 8
 
 MOST_IN_16_BITS = (1 << 16) - 1
@@ -69,7 +69,7 @@ class Query(NamedTuple):
 
 
 class Renumbering(NamedTuple):
-    """New ids after names were given up.
+    """New ids after unused names were dropped.
 
     kept       (entities after,)    the old ids of the entities that are still there, sorted
     entities   (entities before,)   the new id of each entity, or -1
@@ -91,10 +91,11 @@ class Graph:
         self._edges: list[Edges] = [NO_EDGES] * directions
         self._indexed_edges: list[kernels.Edges] = [NO_INDEXED_EDGES] * directions
 
-        # Derived from the edges when they are needed.
+        # Derived from the edges when needed.
         self._kernel: kernels.Graph | None = None
         self._prominence: Ids | None = None
         self._walks: dict[int, Counts] = {}  # by the number of steps
+        self._most_walks: dict[int, float] = {}  # likewise
 
     @classmethod
     def of(cls, facts: Iterable[tuple[str, str, str]]) -> Self:
@@ -105,7 +106,7 @@ class Graph:
 
     @classmethod
     def of_rows(cls, entities: Names, relations: Names, rows: Ids) -> Self:
-        """A graph of facts given as rows; a `ValueError` if they have ids that have no name."""
+        """A graph of facts given as rows; a `ValueError` if an id has no name."""
         is_table = rows.ndim == 2 and rows.shape[1] == 3
         limits = [len(entities), direction_count(len(relations)), len(entities)]
         if not is_table or (rows < 0).any() or (rows >= limits).any():
@@ -116,7 +117,7 @@ class Graph:
 
     @classmethod
     def of_edges(cls, entities: Names, relations: Names, edges: list[Edges]) -> Self:
-        """A graph of the edges of each direction; a `ValueError` if they cannot be those of one."""
+        """A graph of the edges of each direction; a `ValueError` if they are inconsistent."""
         graph = cls(entities, relations)
         if len(edges) != graph.directions:
             raise ValueError("edges are of relations that do not exist")
@@ -147,7 +148,7 @@ class Graph:
 
     @property
     def kernel(self) -> kernels.Graph:
-        """The same edges as the kernels read them."""
+        """The same edges, in the form that the kernels use."""
         if self._kernel is None:
             self._kernel = kernels.Graph(len(self.entities), self._indexed_edges)
         return self._kernel
@@ -200,13 +201,25 @@ class Graph:
         return int(np.count_nonzero(has_facts))
 
     def walks_from_each(self, steps: int) -> Counts:
-        """How many walks of up to `steps` steps leave each entity."""
+        """The number of walks of up to `steps` steps from each entity."""
         if steps == 0:
             return np.zeros(len(self.entities), dtype=np.int64)
         if steps not in self._walks:
             shorter = self.walks_from_each(steps - 1)
             self._walks[steps] = kernels.walks_one_step_longer(self.kernel, shorter)
         return self._walks[steps]
+
+    def most_walks(self, steps: int) -> float:
+        """A number that there are no more walks of up to `steps` steps than; quickly found.
+
+        Since edges are walked both ways, there are no more walks of k steps than the sum of all
+        degrees to the power of k.
+        """
+        if steps not in self._most_walks:
+            degrees = self.walks_from_each(1).astype(np.float64)
+            powers = (degrees**length for length in range(1, steps + 1))
+            self._most_walks[steps] = float(sum(power.sum() for power in powers))
+        return self._most_walks[steps]
 
     def relation_name(self, relation: int) -> str:
         """The name of a direction: that of its relation, with ⁻¹ from tail to head."""
@@ -233,7 +246,7 @@ class Graph:
         return np.stack([heads, np.full_like(heads, relation), edges.tails], axis=1)
 
     def add(self, facts: Iterable[tuple[str, str, str]]) -> Change:
-        """Add facts, all or none; facts that are there already are counted and change nothing."""
+        """Add facts, all or none; facts that are already there are counted and change nothing."""
         later = self.copy()
         added = [NO_ROWS]
         read = 0
@@ -242,7 +255,7 @@ class Graph:
                 added.append(later.apply(rows, add=True))
                 read += len(rows)
         later._make_room()
-        self._become(later)
+        self._replace_by(later)
 
         new_rows = np.concatenate(added)
         return Change(added=new_rows, repeated=read - len(new_rows))
@@ -272,7 +285,7 @@ class Graph:
     def apply(self, rows: Ids, *, add: bool) -> Ids:
         """Add or retract facts whose names have ids already.
 
-        rows  (facts, 3)  head, direction from head to tail, tail; in any order, also repeatedly
+        rows  (facts, 3)  head, direction from head to tail, tail; in any order, repetitions allowed
 
         Returns the rows that changed anything, each once, sorted by direction, head and tail.
         Each direction that changes gets new arrays, in time linear in its edges.
@@ -281,7 +294,7 @@ class Graph:
             return rows
         self._make_room()
 
-        # Each relation is changed on its own, except that small new relations are made together.
+        # Each relation is changed separately, except that small new relations are created together.
         rows = _by_direction(rows)
         small_and_new: list[Ids] = []
         changed = [NO_ROWS]
@@ -301,21 +314,21 @@ class Graph:
         return _by_direction(np.concatenate(changed))
 
     def copy(self) -> Graph:
-        """A graph of the same facts that can be changed on its own; arrays and names are shared."""
+        """A graph of the same facts that can be changed independently; arrays are shared."""
         other = Graph(self.entities, self.relations)
         other._edges = self._edges.copy()
         other._indexed_edges = self._indexed_edges.copy()
         return other
 
-    def apart(self) -> Graph:
-        """A copy whose later changes leave no trace at all, not even a name that nobody sees."""
+    def detached(self) -> Graph:
+        """A copy whose later changes do not even add names to the table that copies share."""
         other = self.copy()
-        other.entities = self.entities.apart()
-        other.relations = self.relations.apart()
+        other.entities = self.entities.detached()
+        other.relations = self.relations.detached()
         return other
 
     def with_names_of(self, later: Graph) -> Graph:
-        """The same facts, with ids also for the names that only a later graph has."""
+        """The same facts, with ids for the names of a later graph as well."""
         has_all_entities = len(self.entities) == len(later.entities)
         has_all_relations = len(self.relations) == len(later.relations)
         if has_all_entities and has_all_relations:
@@ -327,16 +340,16 @@ class Graph:
         return graph
 
     def before(self, change: Change) -> Graph:
-        """The graph as it was before a change, with the names that it has now."""
+        """The graph as it was before a change, with the current names."""
         earlier = self.copy()
         earlier.apply(change.added, add=False)
         earlier.apply(change.retracted, add=True)
         return earlier
 
-    def with_living_names(self, also: Change) -> tuple[Graph, Renumbering]:
-        """The same facts without the names that no fact has any more; and the new ids.
+    def without_unused_names(self, also: Change) -> tuple[Graph, Renumbering]:
+        """The same facts without the names that no fact uses any more; and the new ids.
 
-        also  names in the facts of this change are kept as well
+        also  a change whose names are kept as well
         """
         is_kept_entity = np.zeros(len(self.entities), dtype=np.bool)
         is_kept_entity[also.entities] = True
@@ -368,7 +381,7 @@ class Graph:
         return view
 
     def compacted(self) -> Graph:
-        """The canonical form: the same facts, ids in name order, only names that facts have."""
+        """The canonical form: the same facts, ids in name order, no unused names."""
         entities: set[str] = set()
         relations: set[str] = set()
         for head, relation, tail in self.facts():
@@ -382,7 +395,7 @@ class Graph:
         return forward_directions(len(self._edges))
 
     def _rows_of(self, facts: Iterable[tuple[str, str, str]]) -> Iterator[Ids]:
-        """Facts as rows, with ids for new names; many rows at a time, but a bounded number."""
+        """Facts as rows, with ids for new names, in large batches of bounded size."""
         reader = RowReader(self.entities, self.relations)
         for rows in reader.rows(facts):
             self.entities = reader.entities
@@ -428,7 +441,7 @@ class Graph:
         return np.concatenate(found)
 
     def _make_room(self) -> None:
-        """Have a place for the edges of each relation that has a name."""
+        """Make room for the edges of each named relation."""
         missing = direction_count(len(self.relations)) - len(self._edges)
         if missing:
             self._edges += [NO_EDGES] * missing
@@ -459,8 +472,8 @@ class Graph:
         direction       from head to tail
         keys  (edges,)  the edges in this direction, in any order
 
-        Returns the rows of the edges that changed anything, sorted: those that were not there
-        before, when adding, and those that were there, when retracting.
+        Returns the rows of the edges that changed anything, sorted: when adding, those that were
+        absent; when retracting, those that were present.
         """
         keys = sorted_unique(keys)
         keys_before = keys_of(self._edges[direction])
@@ -482,8 +495,8 @@ class Graph:
         self._edges[direction] = edges
         self._indexed_edges[direction] = kernels.Edges.of(*edges)
 
-    def _become(self, other: Graph) -> None:
-        """Take over everything that another graph has, which is given up."""
+    def _replace_by(self, other: Graph) -> None:
+        """Take over all contents of another graph, which must not be used afterwards."""
         self.entities = other.entities
         self.relations = other.relations
         self._edges = other._edges
@@ -491,26 +504,28 @@ class Graph:
         self._kernel = other._kernel
         self._prominence = other._prominence
         self._walks = other._walks
+        self._most_walks = other._most_walks
 
     def _forget_derived(self) -> None:
-        """Drop what is derived from the edges; it is made again when it is next needed."""
+        """Drop what is derived from the edges; it is derived again when next needed."""
         self._kernel = None
         self._prominence = None
         self._walks = {}
+        self._most_walks = {}
 
 
 def _by_direction(rows: Ids) -> Ids:
-    """Rows sorted by direction; those of one direction stay in their order."""
+    """Rows sorted by direction (a stable sort)."""
     directions = rows[:, 1].copy()
     if (directions[1:] >= directions[:-1]).all():
         return rows
-    if directions.max() <= MOST_IN_16_BITS:  # such numbers are sorted digit by digit, at once
+    if directions.max() <= MOST_IN_16_BITS:  # NumPy sorts 16-bit integers with a fast radix sort
         return rows.take(np.argsort(directions.astype(np.uint16), kind="stable"), axis=0)
     return rows.take(np.argsort(directions, kind="stable"), axis=0)
 
 
 def _places(chosen: Ids | Counts | list[int], size: int) -> Ids:
-    """The inverse of a selection: for each of `size` numbers its place in `chosen`, or -1."""
+    """The inverse of a selection: for each number below `size` its place in `chosen`, or -1."""
     places = np.full(size, -1, dtype=np.int32)
     places[chosen] = np.arange(len(chosen), dtype=np.int32)
     return places

@@ -1,14 +1,14 @@
 """
-What a person means by a name: the name itself, a label, or what differs from one in spelling only.
+Finding the entity or relation a user means: by name, by label, or by a spelling variant of either.
 
-Several entities may have the same label. Then nothing is chosen: the error lists them.
+If several entities have the same label, none is chosen: the error lists them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from casegraph.errors import AmbiguousName, UnknownName
+from casegraph.errors import AmbiguousName, InvalidSettings, UnknownName
 from casegraph.graph.descriptions import folded, local_name
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ KIND_MARK = "::"  # after the kind of an entity in the names of Hetionet, as in 
 
 
 def entity_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
-    """The name of the entity that is meant; the text itself if no entity has it as a label."""
+    """The name of the entity meant; the text itself if it is no entity's label."""
+    _check("entity", text)
     if text in graph.entities:
         return text
     found = descriptions.named(text) or descriptions.named_like(folded(text))
@@ -30,12 +31,13 @@ def entity_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
 
 
 def relation_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
-    """The name of the relation that is meant; `UnknownName` if there is none.
+    """The name of the relation meant; `UnknownName` if there is none.
 
-    Labels of relations are often sentences, such as "compound treats disease". A word that is in
-    only one of them is enough. Case, accents and underscores make a difference only where two
-    relations differ in nothing else.
+    Labels of relations are often phrases, such as "compound treats disease"; a word that occurs in
+    only one of them is enough. Case, accents and underscores matter only if two relations differ
+    in nothing else.
     """
+    _check("relation", text)
     known = graph.relations
     if text in known:
         return text
@@ -55,7 +57,7 @@ def relation_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
 
 
 def types_of(descriptions: Descriptions, name: str) -> set[str]:
-    """What an entity is: its types, their labels and short forms, and the kind in its name."""
+    """The types of an entity, their labels and short forms, and the kind in its name."""
     types = set(descriptions.of(name).types)
     for its_type in tuple(types):
         types |= {local_name(its_type), descriptions.label(its_type)}
@@ -63,13 +65,13 @@ def types_of(descriptions: Descriptions, name: str) -> set[str]:
 
 
 def kinds_in(name: str) -> tuple[str, ...]:
-    """The kind that a name begins with, as in Hetionet; nothing if it does not."""
+    """The kind that a name begins with, as in Hetionet, if there is one."""
     kind, mark, _ = name.partition(KIND_MARK)
     return (kind,) if mark else ()
 
 
 def entities_of_type(graph: Graph, descriptions: Descriptions, wanted: str) -> list[str]:
-    """The entities of a type; `UnknownName` if there is none, with the types that there are."""
+    """The entities of a type; `UnknownName`, which suggests existing types, if there are none."""
     by_type: dict[str, list[str]] = {}
     for name in graph.entities.names:
         for its_type in types_of(descriptions, name):
@@ -80,6 +82,11 @@ def entities_of_type(graph: Graph, descriptions: Descriptions, wanted: str) -> l
     if not alike:
         raise UnknownName("type", wanted, sorted(by_type))
     return by_type[alike[0]]
+
+
+def _check(kind: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise InvalidSettings(kind, text, "a name, which is text")
 
 
 def _only(kind: str, text: str, found: Iterable[str], otherwise: str) -> str:

@@ -1,10 +1,9 @@
 """
 Names and their ids (interning).
 
-A name becomes an integer once, on the way in. `Names` is a value: it keeps the names and ids that
-it has, whatever is added later. Adding names makes a longer `Names`. Both share one table, to which
-names are only ever appended, and each looks at its own part of it. The table is a kernel's, which
-keeps names in UTF-8: a name becomes a Python string when it is asked for.
+A name becomes an integer once, when it is read. `Names` is immutable; adding names makes a longer
+`Names`. Both share one append-only table, of which each sees its own first part. The table belongs
+to a kernel and stores names in UTF-8; a name becomes a Python string only when requested.
 
 An id depends on the order in which names arrived, so nothing that a user sees may depend on ids.
 Where an order is needed, it is the order of names (`ranks`).
@@ -26,35 +25,35 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-# Up to this many new names, or a 64th of the names that are sorted already if that is more, are
-# inserted into the order of names; with more of them, all names are sorted again.
+# Up to this many new names (or a 64th of the names sorted before, if that is more) are inserted
+# into the existing order; for more, all names are sorted again.
 FEW = 64
 
 
 class Names:
-    """Distinct names; the id of a name is its place.
+    """Distinct names; the id of a name is its index.
 
-    Giving up names (`kept`) closes the gaps between ids, so the other names get new ids. To
-    recognise a name all the same, it also has a serial number that never changes. Serial numbers
-    count arrivals: a name that was given up and arrives again gets a new one.
+    Dropping names (`kept`) closes the gaps between ids, so the remaining names get new ids. Each
+    name therefore also has a serial number that never changes. Serial numbers count arrivals: a
+    name that was dropped and arrives again gets a new serial number.
     """
 
-    __slots__ = ("_is_apart", "_length", "_order", "_serials", "_table", "arrived")
+    __slots__ = ("_is_detached", "_length", "_order", "_serials", "_table", "arrived")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._table = _Table.of(list(dict.fromkeys(names)))
         self._length = self._table.size
         self._order = NO_ORDER
-        self._is_apart = False  # whether new names must not go into the table that is shared
+        self._is_detached = False  # whether new names must stay out of the shared table
 
         # The serial numbers of the first ids. All later ids have consecutive serial numbers, the
         # last of which is `arrived - 1`.
         self._serials = ids()
-        self.arrived = self._length  # how many serial numbers were given out
+        self.arrived = self._length  # how many serial numbers have been assigned
 
     @classmethod
     def stored(cls, content: npt.NDArray[np.uint8], offsets: Counts) -> Names:
-        """Names that stand one after the other in UTF-8, where they stay.
+        """Names given as one buffer of UTF-8, which is not copied.
 
         offsets  (names + 1,)  where each begins, and where the last ends
 
@@ -84,11 +83,11 @@ class Names:
         return self.names_from(0)
 
     def names_from(self, first: int) -> list[str]:
-        """The names with the id `first` and later ids."""
+        """The names with ids from `first` on."""
         return self._table.names(first, self._length)
 
     def encoded_from(self, first: int) -> tuple[npt.NDArray[np.uint8], Counts]:
-        """The names with the id `first` and later ids as `stored` takes them."""
+        """The names with ids from `first` on, in the form that `stored` accepts."""
         return self._table.encoded(first, self._length)
 
     def serials(self, of: Ids | None = None) -> Ids:
@@ -103,15 +102,15 @@ class Names:
 
     @property
     def serials_are_ids(self) -> bool:
-        """Whether every name has its id for a serial number: none was given up so far."""
+        """Whether every serial number equals the id: no name was ever dropped."""
         return not len(self._serials) and self.arrived == self._length
 
     def find(self, name: str) -> int | None:
         """The id of a name, or None."""
-        if not isinstance(name, str):  # who asks may have anything
+        if not isinstance(name, str):  # callers may pass anything
             return None
         found = self._table.find(name)
-        # A longer `Names` may have put it in the table.
+        # The table may have got the name from a longer `Names`.
         return found if 0 <= found < self._length else None
 
     def extended(self, names: Sequence[str]) -> tuple[Names, Ids]:
@@ -127,14 +126,14 @@ class Names:
         found[new_places] = longer._table.find_all(new_names)
         return longer, found
 
-    def apart(self) -> Names:
-        """The same names; what is added to them later leaves no trace in the shared table."""
+    def detached(self) -> Names:
+        """The same names; names added later do not go into the shared table."""
         same = self._copy()
-        same._is_apart = True
+        same._is_detached = True
         return same
 
     def kept(self, chosen: Ids) -> Names:
-        """Only the names with these ids, sorted; their ids change, their serial numbers do not."""
+        """Only the names with these (sorted) ids; ids change, serial numbers do not."""
         fewer = Names(map(self._table.name, chosen.tolist()))
         return fewer.with_serials(self.serials(chosen), self.arrived)
 
@@ -159,8 +158,8 @@ class Names:
 
     def _with(self, new: list[str]) -> Names:
         longer = self._copy()
-        table = self._table.first(self._length) if self._is_apart else self._table
-        longer._is_apart = False
+        table = self._table.first(self._length) if self._is_detached else self._table
+        longer._is_detached = False
         longer._table = table.appended(self._length, new)
         longer._length = self._length + len(new)
         longer.arrived = self.arrived + len(new)
@@ -171,7 +170,7 @@ class Names:
         same._table = self._table
         same._length = self._length
         same._order = self._order
-        same._is_apart = self._is_apart
+        same._is_detached = self._is_detached
         same._serials = self._serials
         same.arrived = self.arrived
         return same
@@ -187,9 +186,9 @@ class Names:
         name = self._table.name
         sorted_so_far = len(order.ranks)
         new = sorted(range(sorted_so_far, self._length), key=name)
-        places = [bisect_left(order.sorted_ids, name(one), key=name) for one in new]
+        places = [bisect_left(order.sorted_ids, name(new_id), key=name) for new_id in new]
 
-        # A name moves back by the number of new names that are inserted at or before its place.
+        # A name moves by the number of new names inserted at or before its place.
         inserted_at = np.bincount(ids(places), minlength=sorted_so_far + 1)
         moved_by = inserted_at.cumsum().astype(np.int32)
         ranks = np.empty(self._length, dtype=np.int32)
@@ -220,7 +219,7 @@ NO_ORDER = _Order(ids(), ids())
 
 
 class _Table:
-    """Names and their ids, shared by several `Names` that each have a first part of the table."""
+    """Names and their ids, shared by several `Names` that each see a first part of the table."""
 
     __slots__ = ("_appending", "_names", "encoded", "find", "find_all", "name", "names", "sorted")
 
@@ -254,7 +253,7 @@ class _Table:
         """A table of the first `length` names of this table, followed by `new` names.
 
         It is this very table if it has no more than `length` names yet, else a copy. If appending
-        fails amid the names, the table is longer than any `Names`: then the next call that would
+        fails halfway, the table is longer than any `Names`; then the next call that would
         append to it makes a copy.
         """
         with self._appending:

@@ -1,11 +1,11 @@
 """
 From facts to rows of ids.
 
-A *row* of a fact is three ids: head, relation, tail; `Graph.apply` makes edges of it, in both
-directions. Facts that come as names are looked up name by
-name. Of a block of lines, a kernel gives each distinct text a number, in the order of first sight
-(`kernels.Interner`); what the text stands for is looked up once, and remembered under the number.
-So it is names that take time, not facts. Lines that are not plain are read fact by fact.
+A *row* of a fact is three ids: head, relation, tail. `Graph.apply` turns it into edges in both
+directions. Facts given as names are looked up name by name. In a block of lines, a kernel numbers
+the distinct texts in the order of their first occurrence (`kernels.Interner`); the name of a text
+is looked up once and cached by its number. So the time depends on the number of names, not of
+facts. Lines that are not plain are read fact by fact.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     from casegraph.graph.names import Names
 
-# Rows that are given together. Edges are sorted once for all of them, but they are held in memory,
-# and the same fact may come any number of times.
+# Rows per batch. Their edges are sorted once, but all rows of a batch are held in memory, and the
+# same fact may occur any number of times.
 ROWS_TOGETHER = 1 << 22
 
-UNCLEAR = -1  # the id of a text that needs a closer look
-WAITING = -2  # the id of a text whose name no row has needed yet
+UNCLEAR = -1  # the id of a text that needs full parsing
+WAITING = -2  # the id of a text that no row has needed yet
 
 
 class RowReader:
-    """Makes rows of facts; its names grow as facts bring new ones."""
+    """Turns facts into rows; its names grow as facts introduce new ones."""
 
     def __init__(self, entities: Names, relations: Names) -> None:
         self.entities = entities
@@ -45,9 +45,9 @@ class RowReader:
         self._relation_texts = _Texts()
 
     def rows(self, facts: Iterable[tuple[str, str, str]]) -> Iterator[Ids]:
-        """Facts as rows, with ids for new names; many rows at a time, but a bounded number."""
-        made: list[Ids] = []  # rows that are not given yet
-        facts_left: list[tuple[str, str, str]] = []  # facts that are no rows yet
+        """Facts as rows, with ids for new names, in large batches of bounded size."""
+        made: list[Ids] = []  # rows not yielded yet
+        facts_left: list[tuple[str, str, str]] = []  # facts not yet turned into rows
         before = 0
         for batch in batches_of(facts):
             if isinstance(batch, Block):
@@ -82,7 +82,7 @@ class RowReader:
         return parts
 
     def _batch_rows(self, batch: Sequence[tuple[str, str, str]]) -> Ids:
-        """The rows of some facts; `MalformedFact` if one is not three names that we take in."""
+        """The rows of some facts; `MalformedFact` if one is not three allowed names."""
         first = self._taken + 1
         head_names, relation_names, tail_names = columns_of(batch, first)
         known_entities = len(self.entities)
@@ -103,7 +103,7 @@ class RowReader:
             return NO_ROWS, block.facts()
 
         source = block.source
-        if source is not self._source:  # the same text may stand for another name there
+        if source is not self._source:  # in another source the same text may stand for another name
             self._source = source
             self._entity_texts = _Texts()
             self._relation_texts = _Texts()
@@ -148,25 +148,25 @@ class RowReader:
 class _Texts:
     """The texts of a source, and the ids of the names that they stand for.
 
-    ids  by the number of a text; a text that no row has needed yet is `WAITING`, since a name must
-         not be there without a fact, or `UNCLEAR`
+    ids  by the number of a text; `WAITING` if no row has needed the text yet (a name must not be
+         created without a fact), or `UNCLEAR`
     """
 
     def __init__(self) -> None:
         self.interner = kernels.Interner()
         self.ids = ids()
-        self._known = 0  # texts; the array of ids has room for more
+        self._known = 0  # number of texts; the array of ids has room for more
         self._unclear = 0
         self._waiting: dict[int, str] = {}  # the names by the numbers of their texts
 
     def name_new(self, source: LineSource, *, are_relations: bool) -> None:
-        """Ask the source what the texts stand for that are new."""
+        """Ask the source for the names of new texts."""
         first = self._known
         self._known = self.interner.size
         if self._known == first:
             return
         if self._known > len(self.ids):
-            more = np.empty(self._known, dtype=np.int32)  # twice as much room, or so
+            more = np.empty(self._known, dtype=np.int32)  # about double the capacity
             self.ids = np.append(self.ids, more)
         texts = self.interner.texts_from(first).decode().split("\n")
         self.ids[first : self._known] = WAITING
@@ -178,13 +178,13 @@ class _Texts:
                 self._unclear += 1
 
     def are_unclear(self, numbers: Ids) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
-        """Whether each of these texts needs a closer look."""
+        """Whether each of these texts needs full parsing."""
         if not self._unclear:
             return np.zeros(len(numbers), dtype=np.bool)
         return self.ids[numbers] == UNCLEAR  # type: ignore[no-any-return]
 
     def learn(self, numbers: Ids, names: Names) -> Names:
-        """Make sure that the names of these texts have ids; returns the names with the new ones."""
+        """Give ids to the names of these texts; returns the names, extended by the new ones."""
         if not self._waiting:
             return names
         new = np.unique(numbers[self.ids[numbers] == WAITING])
@@ -194,7 +194,7 @@ class _Texts:
 
 
 def _is_text(content: bytes) -> bool:
-    if content.isascii():  # at once
+    if content.isascii():  # one fast test for all
         return True
     try:
         content.decode()

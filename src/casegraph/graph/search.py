@@ -1,10 +1,10 @@
 """
-Searching names: the entities whose name or label has some words in it, however they are spelled.
+Search: the entities whose name or label contains some words, ignoring case and accents.
 
-All names and labels are kept in one text, folded (without case, accents and variants of letters),
-with a line for each. To search is then to look for a word in that text, which takes milliseconds
-for a million names. What begins with the words comes first, then what has them at the beginning of
-a word, then the rest; among equals, entities with more facts.
+All names and labels are kept in one folded text (without case, accents and letter variants), one
+per line. A search looks for a word in that text, which takes milliseconds for a million names.
+Names that begin with the words come first, then those with the words at the beginning of a word,
+then the rest; among equals, entities with more facts come first.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from casegraph.graph.descriptions import Descriptions
     from casegraph.graph.graph import Graph
 
-SAMPLE = 200_000  # signs of the text, in which words are counted to find the rarest
+SAMPLE = 200_000  # characters of the text, in which words are counted to find the rarest
 MOST_LOOKED_AT = 2_000  # lines with the rarest word, before they are sorted
 
 
 class Hit(NamedTuple):
-    """An entity that was found, and how many facts it has."""
+    """An entity that was found, and the number of its facts."""
 
     entity: str
     label: str
@@ -56,13 +56,13 @@ class SearchText:
         self._starts = np.concatenate([[1], 1 + np.cumsum(lengths + 1)])
 
     def find(self, words: str, top: int) -> list[Hit]:
-        """The best of the entities that have all these words in their name or in their label."""
+        """The best entities that have all these words in their name or in their label."""
         wanted = folded(words)
         parts = wanted.split()
         if not parts:
             return []
         lines = list(self._lines_with(wanted))
-        if len(lines) < top and len(parts) > 1:  # not all one after the other
+        if len(lines) < top and len(parts) > 1:  # the words need not be adjacent
             rarest = min(parts, key=lambda part: self._text.count(part, 0, SAMPLE))
             lines += self._lines_with(rarest)
 
@@ -76,7 +76,7 @@ class SearchText:
         return [self._hit(entity) for entity in best]
 
     def called(self, text: str) -> list[str]:
-        """The entities that have just this name or label, however it is spelled, sorted.
+        """The entities with exactly this name or label, ignoring case and accents, sorted.
 
         If there are none, those whose name is an IRI that ends in it.
         """
@@ -91,7 +91,8 @@ class SearchText:
     def _lines_with(self, word: str) -> Iterator[tuple[str, int]]:
         """The lines that have a word, and their entities.
 
-        There may be very many. Then only so many are looked at, those that begin with it first.
+        If there are very many, only the first `MOST_LOOKED_AT` are used, those that begin with the
+        word first.
         """
         places = self._places_of(word)
         if len(places) == MOST_LOOKED_AT:
@@ -119,7 +120,7 @@ class SearchText:
 
 
 def _how_well(line: str, wanted: str) -> int:
-    """0 for the very text, 1 for its beginning, 2 for the beginning of a word, 3 for the rest."""
+    """0 for an exact match, 1 for a prefix, 2 for the beginning of a word, 3 otherwise."""
     if line == wanted:
         return 0
     if line.startswith(wanted):

@@ -1,15 +1,16 @@
 """
 The service itself: a store, the threads that answer from it, the one that writes, and who listens.
 
-A read is a function of a snapshot, run by one of a few threads; it never waits for a write. Writes
-follow each other in a thread of their own. A client hears of its write when it is on disk, and so
-does everyone who listens. A write that has begun is finished, also if its client has left.
+A read is a function of a snapshot, run by one of a few threads; it never waits for a write, and is
+stopped if its time is up or its client leaves. Writes follow each other in a thread of their own. A
+client hears of its write when it is on disk, and so does everyone who listens. A write that has
+begun is finished, also if its client has left.
 """
 
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from http import HTTPStatus
@@ -21,14 +22,19 @@ from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
+from casegraph.kernels import StopFlag
+from casegraph.running import Stopped, stopped_by
 from casegraph.service import feed
+from casegraph.service.counting import Counts
 from casegraph.service.jobs import JobRunner
 from casegraph.service.keys import Keys
 from casegraph.service.limits import Limits
 from casegraph.service.metrics import Metrics
-from casegraph.service.models import Job, Update, Updated
+from casegraph.service.models import Job, Question, Update, Updated
 from casegraph.service.problems import Refused
 from casegraph.service.snapshots import Snapshots
+from casegraph.service.turns import Turns
+from casegraph.service.views.asking import directions_asked
 from casegraph.service.views.changing import updated
 from casegraph.storage.store.store import CaseStore
 
@@ -64,6 +70,8 @@ class Service:
         self.metrics = Metrics()
         self.feed = feed.Feed(self.limits)
         self.jobs = JobRunner(self.limits, self._tell_of_job)
+        self._turns = Turns()
+        self._counts = Counts(self._turns)
         self._readers = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="casegraph-read")
         self._slow_readers = ThreadPoolExecutor(
             self.limits.slow_threads, thread_name_prefix="casegraph-slow"
@@ -71,6 +79,7 @@ class Service:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="casegraph-write")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_ready = Flag()
+        self._is_over = StopFlag()
         self._remembered: OrderedDict[str, tuple[bytes, asyncio.Task[Updated]]] = OrderedDict()
 
     @property
@@ -96,6 +105,8 @@ class Service:
     async def stop(self) -> None:
         """Let everyone go, end the jobs, and finish what is being written."""
         self.feed.close()
+        self._is_over.set()
+        self._counts.close()
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self.jobs.close)
         await loop.run_in_executor(None, self._writer.shutdown)
@@ -107,25 +118,60 @@ class Service:
 
         slow  whether it may take long; questions that take no time do not wait for it
 
-        It is not begun if its client leaves while it waits for a thread.
+        If its client leaves, or its time is up, it is not begun, or stopped.
         """
+        return await self._in_time(self._in_thread(work, slow=slow), slow=slow)
+
+    async def read_at(
+        self,
+        as_of: int | None,
+        work: Callable[[CaseBase], T],
+        *,
+        slow: bool = False,
+        about: Iterable[Question] = (),
+    ) -> T:
+        """Do something with the state after an update, or with the present one.
+
+        about  the questions that it answers: what they need is counted first
+        """
+        if as_of is not None and as_of != self.store.sequence:
+            return await self.read(lambda: work(self.snapshots.at(as_of)), slow=True)
+        cases = self.snapshots.now()
+
+        async def counted_and_done() -> T:
+            for direction in directions_asked(cases, about):
+                await self._counts.made(cases.state, direction)
+            return await self._in_thread(lambda: work(cases), slow=slow)
+
+        return await self._in_time(counted_and_done(), slow=slow)
+
+    async def _in_time(self, work: Awaitable[T], *, slow: bool) -> T:
+        """What comes of some work; `Refused` if it takes too long."""
         seconds = self.limits.slow_seconds if slow else self.limits.seconds
-        readers = self._slow_readers if slow else self._readers
-        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(seconds):
-                return await loop.run_in_executor(readers, work)
+                return await work
         except TimeoutError:
             advice = "ask for less" if self.is_ready else "the service is still counting; try later"
             message = f"this takes longer than {seconds:g} s; {advice}"
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, message) from None
 
-    async def read_at(
-        self, as_of: int | None, work: Callable[[CaseBase], T], *, slow: bool = False
-    ) -> T:
-        """Do something with the state after an update, or with the present one."""
-        is_past = as_of is not None and as_of != self.store.sequence
-        return await self.read(lambda: work(self.snapshots.at(as_of)), slow=slow or is_past)
+    async def _in_thread(self, work: Callable[[], T], *, slow: bool) -> T:
+        """What comes of some work in one of the threads that read; it stops when nobody waits."""
+        is_over = StopFlag()
+
+        def stoppable() -> T:
+            with stopped_by(is_over):
+                return work()
+
+        loop = asyncio.get_running_loop()
+        try:
+            if slow:
+                return await loop.run_in_executor(self._slow_readers, stoppable)
+            async with self._turns.turn():
+                return await loop.run_in_executor(self._readers, stoppable)
+        finally:
+            is_over.set()
 
     async def write(self, update: Update, key: str | None) -> Updated:
         """Make an update; it is on disk when this returns.
@@ -160,11 +206,14 @@ class Service:
     def _prepare(self) -> None:
         """Count what questions need, of the present state; updates may come meanwhile."""
         try:
-            for _ in range(MOST_PREPARED):
-                state = self.store.state
-                self.snapshots.now().prepare()
-                if self.store.state is state:
-                    break
+            with stopped_by(self._is_over):
+                for _ in range(MOST_PREPARED):
+                    state = self.store.state
+                    self.snapshots.now().prepare()
+                    if self.store.state is state:
+                        break
+        except Stopped:
+            return
         except CasegraphError:
             logger.exception("cannot count what questions need")
         self._is_ready.set()

@@ -97,9 +97,10 @@ class Guard:
     async def _pass(
         self, scope: MutableMapping[str, Any], receive: Receive, send: "Sender", rule: Rule
     ) -> None:
+        headers = _headers(scope)
         try:
-            self._check(scope, rule)
-            body = await self._body_in_time(scope, receive)
+            self._check(scope["method"], headers, rule)
+            body = await self._body_in_time(headers, receive)
             with self._counted(scope, rule):
                 await self._run(scope, body, receive, send)
         except Refused as refused:
@@ -107,14 +108,13 @@ class Guard:
         except Gone:
             pass
 
-    def _check(self, scope: MutableMapping[str, Any], rule: Rule) -> None:
+    def _check(self, method: str, headers: dict[str, str], rule: Rule) -> None:
         """`Refused` if a request may not be made, before its body is read."""
-        headers = _headers(scope)
         host = headers.get("host", "").lower()
         if host not in self._hosts:
             message = f"this service is not called {host[:80]!r}; allow it with --allow-host"
             raise Refused(HTTPStatus.MISDIRECTED_REQUEST, message)
-        if scope["method"] not in SAFE and not self._is_from_here(headers, host):
+        if method not in SAFE and not self._is_from_here(headers, host):
             message = "a page of another site may not use this service"
             raise Refused(HTTPStatus.FORBIDDEN, message)
         if rule.right == Right.NOTHING:
@@ -152,20 +152,22 @@ class Guard:
             if not self._under_way[client]:
                 del self._under_way[client]
 
-    async def _body_in_time(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes:
+    async def _body_in_time(self, headers: dict[str, str], receive: Receive) -> bytes:
+        if "content-length" not in headers and "transfer-encoding" not in headers:
+            return b""
         try:
             async with asyncio.timeout(self._limits.slow_client):
-                return await self._body(scope, receive)
+                return await self._body(headers, receive)
         except TimeoutError:
             message = "the request came too slowly"
             raise Refused(HTTPStatus.REQUEST_TIMEOUT, message) from None
 
-    async def _body(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes:
+    async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
         """The body of a request; `Refused` if there is no room, `Gone` if its client left."""
         most = self._limits.body
         message = f"the request has more than {most:,} bytes; send less at a time"
         too_large = Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
-        length = _headers(scope).get("content-length", "0")
+        length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > most:
             raise too_large
         body = bytearray()
@@ -201,21 +203,24 @@ class Guard:
             await has_left.wait()
             return {"type": "http.disconnect"}
 
+        working = asyncio.current_task()
+        assert working is not None
+
         async def watch() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
             has_left.set()
+            working.cancel()
 
-        working = asyncio.ensure_future(self._app(scope, replayed, send))
         watching = asyncio.ensure_future(watch())
         try:
-            await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
-            if not working.done():
-                working.cancel()
-            with suppress(asyncio.CancelledError, SlowClient):
-                await working
+            await self._app(scope, replayed, send)
+        except asyncio.CancelledError:
+            if not has_left.is_set():
+                raise
+        except SlowClient:
+            pass
         finally:
-            working.cancel()
             watching.cancel()
 
 

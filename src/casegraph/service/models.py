@@ -44,6 +44,20 @@ class Question(Model):
     wanted: Wanted = "tail"
 
 
+class AskQuery(BaseModel):
+    """What is behind the `?` of a question; `wanted` is tail or head."""
+
+    entity: Name
+    relation: Name
+    wanted: Wanted = "tail"
+    top: Annotated[int, Field(ge=1, le=MAX_ROWS, description="How many.")] = 10
+    known: Known = "mark"
+    of_type: Name | None = None
+    as_of: Annotated[
+        Sequence | None, Field(description="Answer as after this update; else as of now.")
+    ] = None
+
+
 class Questions(Model):
     """Several questions at once."""
 

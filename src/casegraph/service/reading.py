@@ -1,17 +1,16 @@
 """Reading over HTTP: what every route that reads has in common."""
 
-from collections.abc import Callable
-from http import HTTPStatus
-from threading import Event
-from typing import Annotated, Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import Depends, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ValidationError
 
 from casegraph.casebase import CaseBase
 from casegraph.service.core import Service
-from casegraph.service.models import MAX_ROWS, MAX_SEQUENCE
+from casegraph.service.models import MAX_ROWS, MAX_SEQUENCE, Question
 from casegraph.service.pages import Cursor, P
-from casegraph.service.problems import Refused
 
 
 class HasSequence(Protocol):
@@ -33,6 +32,11 @@ class NotModified(Exception):
         self.tag = tag
 
 
+def tag_of(sequence: int) -> str:
+    """The ETag of what was read from the state after an update."""
+    return f'"{sequence}"'
+
+
 # What routes depend on are coroutines: FastAPI calls them where it is, and sends functions to a
 # thread, which takes longer than they do.
 
@@ -46,35 +50,31 @@ async def service_of(request: Request) -> Service:
 class Reader:
     """Runs a read, and says by an ETag from which state it comes: the number of its last update."""
 
-    def __init__(self, request: Request, response: Response) -> None:
+    def __init__(self, request: Request, response: Response | None = None) -> None:
         self.service: Service = request.app.state.service
         self._request = request
         self._response = response
-        self._is_over = Event()
 
     async def __call__(
-        self, as_of: int | None, work: Callable[[CaseBase], T], *, slow: bool = False
+        self,
+        as_of: int | None,
+        work: Callable[[CaseBase], T],
+        *,
+        slow: bool = False,
+        about: Iterable[Question] = (),
     ) -> T:
-        """Do something with the state after an update, or with the present one."""
+        """Do something with the state after an update, or with the present one.
+
+        about  the questions that it answers: what they need is counted first
+        """
         sequence = self.service.store.sequence if as_of is None else as_of
-        tag = f'"{sequence}"'
+        tag = tag_of(sequence)
         if self._request.method == "GET" and self._request.headers.get("if-none-match") == tag:
             raise NotModified(tag)
-        try:
-            found = await self.service.read_at(as_of, work, slow=slow)
-        finally:
-            self._is_over.set()
-        self._response.headers["ETag"] = f'"{found.sequence}"'
+        found = await self.service.read_at(as_of, work, slow=slow, about=about)
+        if self._response is not None:
+            self._response.headers["ETag"] = tag_of(found.sequence)
         return found
-
-    def go_on(self, doing: str, done: int, total: int) -> None:
-        """`Refused` if nobody waits any more: the client has left, or its time is up.
-
-        Work that has several parts calls it before each of them, as it would show its progress.
-        """
-        if self._is_over.is_set():
-            message = f"nobody waits for it any more ({doing} {done} of {total})"
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, message)
 
     async def page(
         self, at: Cursor, limit: int, rows: Callable[[CaseBase, int, int], tuple[P, bool]]
@@ -90,6 +90,36 @@ class Reader:
             return at.paged(shown, limit, is_more=is_more)
 
         return await self(at.sequence, page, slow=True)
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def query_of(request: Request, model: type[M]) -> M:
+    """What is behind the `?` of an address.
+
+    FastAPI does the same for parameters that a route declares one by one, but that takes a third of
+    a request.
+    """
+    try:
+        return model.model_validate(dict(request.query_params))
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+        wrong = [{**one, "loc": ("query", *one["loc"])} for one in found]
+        raise RequestValidationError(wrong) from None
+
+
+def query_parameters(model: type[BaseModel]) -> dict[str, Any]:
+    """The same for the OpenAPI document."""
+    described = model.model_json_schema()
+    parameters = []
+    for name, schema in described["properties"].items():
+        parameter = {"name": name, "in": "query", "schema": schema}
+        parameter["required"] = name in described["required"]
+        if "description" in schema:
+            parameter["description"] = schema["description"]
+        parameters.append(parameter)
+    return {"parameters": parameters}
 
 
 async def not_modified(_: Request, error: Exception) -> Response:

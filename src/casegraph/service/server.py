@@ -2,7 +2,7 @@
 The server: uvicorn, with an application, on an address that is safe.
 
 Without keys it listens to this computer only. A client that begins a request and does not finish
-its head in time is cut off: uvicorn itself waits forever.
+its head in time, or in so many bytes, is cut off: uvicorn itself waits forever.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.service.app import application
@@ -21,6 +21,7 @@ from casegraph.service.core import Service
 from casegraph.service.keys import Keys
 
 HEAD_SECONDS = 10.0  # in which the head of a request must come
+HEAD_BYTES = 1 << 16  # that it may have, if it does not come at once
 KEEP_ALIVE = 15  # seconds that a connection may wait for the next request
 CONNECTIONS = 2_048
 GRACE = 5  # seconds that requests under way have when the server is stopped
@@ -32,10 +33,11 @@ HTTP_PORTS = {80: "", 443: ""}
 logger = logging.getLogger(__name__)
 
 
-class Protocol(H11Protocol):
-    """HTTP/1.1 as uvicorn speaks it, but the head of a request has its time."""
+class Protocol(HttpToolsProtocol):
+    """HTTP/1.1 as uvicorn speaks it, but the head of a request has its time and its size."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client is there; its request is to follow soon."""
@@ -48,8 +50,11 @@ class Protocol(H11Protocol):
         super().data_received(data)
         if self.cycle is not before:
             self._stop_waiting()
-        elif self.cycle is not None and self.cycle.response_complete:
+        elif self.cycle is None or self.cycle.response_complete:
             self._expect_head()
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
+                self.send_400_response("The head of the request is too large.")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has left."""
@@ -58,6 +63,7 @@ class Protocol(H11Protocol):
 
     def _expect_head(self) -> None:
         if self._deadline is None:
+            self._head_bytes = 0
             self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
 
     def _stop_waiting(self) -> None:

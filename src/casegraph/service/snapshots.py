@@ -38,7 +38,7 @@ class Snapshots:
             kept = self._kept.get(present.sequence)
             if kept is not None and kept.state is present:
                 return kept
-            return self._keep(self._store.what_if())
+            return self._keep(CaseBase.of_state(present))
 
     def at(self, sequence: int | None) -> CaseBase:
         """The state after an update, or the present one."""

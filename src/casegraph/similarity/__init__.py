@@ -1,1 +1,1 @@
-"""Which entities are alike: profiles, the nearest, clusters (§2.2.1, §2.2.2)."""
+"""Which entities are similar: profiles, nearest neighbours, clusters (§2.2.1, §2.2.2)."""

@@ -5,7 +5,7 @@ The paper describes an entity by a vector that says which edge types leave it. R
 fewer such vectors than entities, so everything that compares entities (retrieval, clustering)
 compares profiles and counts their members.
 
-The relations of a profile are directions: an entity that is the tail of a fact has its inverse.
+The relations of a profile are directions: the tail of a fact has the inverse relation.
 """
 
 from collections.abc import Iterator
@@ -30,12 +30,12 @@ class Profiles:
     """Every distinct set of relations, and the entities that have it.
 
     An entity without edges has no profile. When the last member of a profile leaves, the profile
-    is gone, and its id is free for a profile that comes with a later change.
+    is removed, and a later change may reuse its id.
     """
 
     def __init__(self) -> None:
-        # There may be as many profiles as entities, so relations are kept as bytes, as `tobytes`
-        # gives them, and not as arrays, of which each takes a hundred bytes more.
+        # There may be as many profiles as entities, so relations are kept as bytes (from
+        # `tobytes`): an array would take a hundred bytes more.
         self._ids: dict[bytes, int] = {}  # the id of each profile, by its relations
         self._relations: list[bytes] = []  # of each profile, sorted
         self._members: list[Ids] = []  # of each profile, sorted
@@ -54,7 +54,7 @@ class Profiles:
         return len(self._relations) - len(self._free_ids)
 
     def copy(self) -> Self:
-        """The same profiles, which can be changed on their own; arrays of ids are shared."""
+        """A copy that can be changed independently; arrays of ids are shared."""
         other = type(self)()
         other._ids = self._ids.copy()
         other._relations = self._relations.copy()
@@ -64,7 +64,7 @@ class Profiles:
         return other
 
     def renumbered(self, new: Renumbering) -> Self:
-        """The same profiles where entities and relations have new ids."""
+        """The same profiles with new ids of entities and relations."""
         other = type(self)()
         for profile in range(len(self._relations)):
             other._relations.append(new.relations[self.relations(profile)].tobytes())
@@ -125,7 +125,7 @@ class Profiles:
 
         entities  (k,)  entities whose edges may have changed, sorted
 
-        Returns the entities whose profile is another one now, sorted.
+        Returns the entities whose profile changed, sorted.
         """
         with paused_garbage_collection():  # there may be as many profiles as entities
             return self._refresh(graph, entities)

@@ -2,8 +2,8 @@
 Contextual entities: the entities most like the query entity that have the query relation (§2.2.1).
 
 Often many entities are equally similar, and the paper does not say which of them are among the
-K nearest. Here, of equally similar entities, those with more facts come first, and then the order
-of names decides. So the result depends on the facts alone, not on their order of arrival.
+K nearest. Here, entities with more facts come first, then the order of names decides. So the result
+depends only on the facts, not on the order in which they arrived.
 """
 
 import numpy as np

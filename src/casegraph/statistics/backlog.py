@@ -51,16 +51,13 @@ class Epoch:
     changes   the changes, oldest first
     entities  the entities whose hits these changes altered, in parts
     baseline  the graph before the first change, while it is held
+    size      how many changed facts it holds
     """
 
     changes: tuple[Change, ...]
     entities: tuple[Ids, ...]
     baseline: Baseline | None
-
-    @property
-    def changed_facts(self) -> int:
-        """How many changed facts it holds."""
-        return sum(len(change) for change in self.changes)
+    size: int
 
     def after(self, change: Change, entities: Ids) -> Epoch:
         """The same epoch with one more change."""
@@ -69,12 +66,12 @@ class Epoch:
         if len(changes) > MAX_UNFOLDED:
             changes = (net_change(list(changes)),)
             altered = (np.unique(np.concatenate(altered)),)
-        return Epoch(changes, altered, self.baseline)
+        return Epoch(changes, altered, self.baseline, sum(map(len, changes)))
 
     def renumbered(self, new: Renumbering) -> Epoch:
         """The same changes under new ids; what has old ids, baseline and entities, is dropped."""
         changes = [change.renumbered(new.entities, new.relations) for change in self.changes]
-        return Epoch(tuple(changes), entities=(), baseline=None)
+        return Epoch(tuple(changes), entities=(), baseline=None, size=self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +96,7 @@ class Backlog:
         baseline  the graph before it, if it begins a new epoch; none if it continues the newest
         """
         if baseline is not None:
-            epochs = [*self.epochs, Epoch((change,), (entities,), baseline)]
+            epochs = [*self.epochs, Epoch((change,), (entities,), baseline, len(change))]
         elif self.epochs:
             epochs = [*self.epochs[:-1], self.epochs[-1].after(change, entities)]
         else:
@@ -109,10 +106,10 @@ class Backlog:
             oldest_with_baseline = -MAX_BASELINES - 1
             epochs[oldest_with_baseline] = replace(epochs[oldest_with_baseline], baseline=None)
 
-        changed_facts = sum(epoch.changed_facts for epoch in epochs)
+        changed_facts = sum(epoch.size for epoch in epochs)
         dropped = 0
         while changed_facts > MAX_CHANGED_FACTS:
-            changed_facts -= epochs[dropped].changed_facts
+            changed_facts -= epochs[dropped].size
             dropped += 1
         return Backlog(self.first + dropped, tuple(epochs[dropped:]))
 

@@ -26,7 +26,7 @@ from casegraph import kernels
 from casegraph.graph.arrays import Counts, Flags, Ids, ids
 from casegraph.graph.change import Change
 from casegraph.graph.directions import inverse, is_inverse, relation_of
-from casegraph.graph.edges import key, sorted_unique
+from casegraph.graph.edges import is_among, key, sorted_unique
 from casegraph.graph.graph import Graph
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.counts import (
@@ -167,7 +167,7 @@ def updated_counts(
 
     types_used_before = before.types[in_use(now.settings, relation, before.types, before.hits)]
     is_used = in_use(now.settings, relation, types, hits)
-    was_used = np.isin(types, types_used_before)
+    was_used = is_among(types, types_used_before)
     known = np.flatnonzero(is_used & was_used)
     new = np.flatnonzero(is_used & ~was_used)
     places_before = np.searchsorted(before.types, types[known])

@@ -191,6 +191,7 @@ class PathStatistics:
         self._pending: dict[int, PendingCounts] = {}
         self._pending_clusters: dict[int, PendingClusterCounts] = {}
         self._backlog = Backlog()
+        self._since: dict[int, tuple[Graph, Change]] = {}  # what changed since an epoch began
         self._counting = RLock()
 
     def everyone(self, relation: int) -> PathCounts:
@@ -523,7 +524,6 @@ class PathStatistics:
     def _catch_up(self, relations: list[int]) -> None:
         """Bring the pending counts of these relations up to date."""
         counting = Counting(self.graph, self.settings)
-        changes: dict[int, tuple[Graph, Change]] = {}  # by epoch
         for relation in relations:
             pending = self._pending.get(relation)
             if pending is None:
@@ -532,17 +532,17 @@ class PathStatistics:
             types_in_use = types[in_use(self.settings, relation, types, hits)]
             if counting.max_widths(relation, types_in_use) is not None:
                 continue  # too much now: what to skip is chosen when counting from scratch
-            if pending.epoch not in changes:
-                changes[pending.epoch] = self._changes_since(pending.epoch)
-            outdated = OutdatedCounts(pending.counts, *changes[pending.epoch])
+            outdated = OutdatedCounts(pending.counts, *self._changes_since(pending.epoch))
             self.counted[relation] = updated_counts(outdated, relation, counting, (types, hits))
 
     def _changes_since(self, epoch: int) -> tuple[Graph, Change]:
         """The graph when an epoch began, and the net change since."""
-        change = self._backlog.change_since(epoch)
-        baseline = self._backlog.baseline(epoch)
-        graph = self.graph.before(change) if baseline is None else baseline.graph
-        return graph, change
+        if epoch not in self._since:
+            change = self._backlog.change_since(epoch)
+            baseline = self._backlog.baseline(epoch)
+            graph = self.graph.before(change) if baseline is None else baseline.graph
+            self._since[epoch] = (graph, change)
+        return self._since[epoch]
 
     def _count_clusters(self, relations: list[int], show: Show) -> None:
         with self._counting:

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from casegraph.cli.group import (
-    as_of,
-    cli,
-    head,
-    names_of,
-    of_type,
-    top,
-    with_columns,
-    with_settings,
-)
+from casegraph.cli.group import cli
+from casegraph.cli.options import as_of, head, names_of, of_type, top, with_columns, with_settings
 from casegraph.cli.output import Result, choice, escaped, note, with_format
 from casegraph.errors import CasegraphError
 
@@ -27,13 +19,13 @@ if TYPE_CHECKING:
     from casegraph.answering.explanation import Explanation
     from casegraph.answering.results import Answer, Answers
     from casegraph.casebase import CaseBase
-    from casegraph.cli.group import Chosen
+    from casegraph.cli.options import Chosen
     from casegraph.cli.reading import Read
 
-QUESTIONS = "Ask all of these: entity and relation a line, or a fact with ? at one end."
+QUESTIONS = "A file of questions: entity and relation per line, or a fact with ? at one end."
 FACT = (str, str, str)
-WITHOUT = "Ask as if this fact were not there; may be given repeatedly."
-WITH = "Ask as if this were a fact; may be given repeatedly."
+WITHOUT = "Ask as if this fact were not there; repeatable."
+WITH = "Ask as if this were a fact; repeatable."
 QUESTION_HEADERS = (
     ["entity", "relation"],
     ["head", "relation"],
@@ -41,7 +33,7 @@ QUESTION_HEADERS = (
     ["head", "relation", "tail"],
     ["subject", "predicate", "object"],
 )
-CHANGE_MIND = "Find the fewest facts without which it would lose its place."
+CHANGE_MIND = "Find the fewest facts whose removal would change its rank."
 
 
 @cli.command()
@@ -51,14 +43,18 @@ CHANGE_MIND = "Find the fewest facts without which it would lose its place."
 @click.option("--questions", "file", metavar="FILE", help=QUESTIONS)
 @top
 @head
-@choice("--known", ("mark", "exclude"), "What to do with answers that are facts already.")
+@choice("--known", ("mark", "exclude"), "Mark answers that are facts already, or exclude them.")
 @click.option(
-    "--candidates", type=click.File("rb"), help="The only answers to consider, one a line."
+    "--candidates",
+    type=click.File("rb"),
+    help="A file of the only answers to consider, one per line.",
 )
 @of_type
-@click.option("--explain", is_flag=True, help="Say why, for every answer.")
+@click.option("--explain", is_flag=True, help="Print the reasons for every answer.")
 @click.option("--without", type=FACT, multiple=True, metavar="HEAD RELATION TAIL", help=WITHOUT)
-@click.option("--with", "imagined", type=FACT, multiple=True, metavar="…", help=WITH)
+@click.option(
+    "--with", "imagined", type=FACT, multiple=True, metavar="HEAD RELATION TAIL", help=WITH
+)
 @as_of
 @with_columns
 @with_settings
@@ -72,9 +68,9 @@ def ask(
     chosen: Chosen,
     **asked: Any,  # noqa: ANN401
 ) -> Result:
-    """Answer the question (ENTITY, RELATION, ?), or all questions of a file.
+    """Answer the question (ENTITY, RELATION, ?), or all questions in a file.
 
-    Entities and relations are called by their names or by their labels.
+    Give entities and relations by name or by label.
 
     \b
     Example:
@@ -137,7 +133,7 @@ def explain(
     chosen: Chosen,
     **options: Any,  # noqa: ANN401
 ) -> Result:
-    """Say why ANSWER is an answer to (ENTITY, RELATION, ?).
+    """Explain why ANSWER is an answer to (ENTITY, RELATION, ?).
 
     \b
     Example:
@@ -176,7 +172,7 @@ def explain(
 def similar(
     source: str, entity: str, relation: str | None, *, top: int, as_of: int | None, read: Read
 ) -> Result:
-    """List the entities most like ENTITY; with RELATION, of those that have it.
+    """List the entities most similar to ENTITY; with RELATION, only those that have it.
 
     \b
     Example:
@@ -292,10 +288,11 @@ def _questions_in(file: str) -> Iterator[Asked]:
     from casegraph.formats.columns import plain
     from casegraph.formats.delimited import rows_of
     from casegraph.formats.reading import Reading
+    from casegraph.formats.records import TAB
 
     reading = Reading(file)
-    is_csv = file.lower().removesuffix(".gz").endswith(".csv")
-    for number, (line, fields, raw) in enumerate(rows_of(file, reading, is_csv=is_csv)):
+    separator = None if file.lower().removesuffix(".gz").endswith(".csv") else TAB
+    for number, (line, raw, fields, _) in enumerate(rows_of(file, reading, separator)):
         if number == 0 and [plain(name) for name in fields] in QUESTION_HEADERS:
             continue
         match fields:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from casegraph.cli.group import (
-    cli,
+from casegraph.cli.group import cli
+from casegraph.cli.options import (
     names_of,
     of_type,
     relations,
@@ -23,13 +23,13 @@ from casegraph.cli.progress import progress
 
 if TYPE_CHECKING:
     from casegraph.batch.audit import Finding
-    from casegraph.cli.group import Chosen
+    from casegraph.cli.options import Chosen
     from casegraph.cli.reading import Read
     from casegraph.execution.executor import Executor
 
-OUT = "Where to write; its ending decides how."
+OUT = "Where to write; the ending decides the format."
 AUDIT_SHOWN = ("doubt", "head", "relation", "tail", "rank", "instead", "instead_known")
-BEST = "Only the N most probable of all, with reasons and precedents."
+BEST = "Only the N most probable, with reasons and precedents."
 
 
 @cli.command()
@@ -41,21 +41,23 @@ BEST = "Only the N most probable of all, with reasons and precedents."
     "--entities",
     type=click.File("rb"),
     metavar="FILE",
-    help="The only ones to ask about, one a line.",
+    help="A file of the only entities to ask about, one per line.",
 )
 @of_type
-@click.option("--heads", is_flag=True, help="Ask (?, RELATION, ENTITY), too.")
-@click.option("--lacking", is_flag=True, help="Ask only those that do not have the relation yet.")
+@click.option("--heads", is_flag=True, help="Also ask (?, RELATION, ENTITY).")
+@click.option(
+    "--lacking", is_flag=True, help="Ask only about entities that do not have the relation yet."
+)
 @click.option(
     "--min-probability",
     type=float,
     metavar="P",
-    help="What to keep; 0.5 by default, and 0 with --best.",
+    help="The lowest probability to keep; 0.5 by default, 0 with --best.",
 )
 @click.option(
-    "--top", type=int, default=3, show_default=True, help="How many answers to a question to keep."
+    "--top", type=int, default=3, show_default=True, help="How many answers to keep per question."
 )
-@click.option("--explain", is_flag=True, help="Give the most important reason of each.")
+@click.option("--explain", is_flag=True, help="Add the most important reason of each.")
 @with_executor
 @with_columns
 @with_settings
@@ -71,9 +73,9 @@ def complete(
     chosen: Chosen,
     **wanted: Any,  # noqa: ANN401
 ) -> Result:
-    """Propose facts that are missing; if interrupted, the same command goes on.
+    """Propose missing facts; if interrupted, the same command continues.
 
-    The ending of FILE says what is written: .jsonl, .csv, .tsv or .parquet. With --best, the most
+    The ending of FILE decides the format: .jsonl, .csv, .tsv or .parquet. With --best, the most
     probable come first, with the reason and the precedents of each.
 
     \b
@@ -122,7 +124,7 @@ def complete(
 @relations
 @click.option("--top", type=int, default=20, show_default=True, help="How many facts to list.")
 @click.option(
-    "--explain", is_flag=True, help="Give the reasons for each fact, and for the other answer."
+    "--explain", is_flag=True, help="Print the reasons for each fact, and for the other answer."
 )
 @with_executor
 @with_columns
@@ -138,7 +140,7 @@ def audit(
     read: Read,
     chosen: Chosen,
 ) -> Result:
-    """Score the facts as if each were missing, and list the least supported.
+    """Score every fact as if it were missing, and list the least supported.
 
     \b
     Example:

@@ -45,7 +45,7 @@ class HeldBack(NamedTuple):
 @cli.command()
 @with_format
 def demo() -> Result:
-    """Ask the bundled graph for facts that were held back from it.
+    """Ask the bundled graph for facts that were left out of it.
 
     \b
     Example:

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import cli, with_settings
+from casegraph.cli.group import cli
+from casegraph.cli.options import with_settings
 from casegraph.cli.output import Result, with_format_only
 from casegraph.cli.progress import progress
 from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
-    from casegraph.cli.group import Chosen
+    from casegraph.cli.options import Chosen
     from casegraph.experiments.records import Record
     from casegraph.settings import Settings
 
-OUT = "Where to write a file of JSON lines for each seed."
-ALONE = "How many of each batch come alone, after the others."
+OUT = "Where to write one file of JSON lines per seed."
+ALONE = "How many entities of each batch come alone, after the others."
 COLUMNS = (
     "batch",
     "entities",
@@ -39,8 +40,20 @@ MRR = "both.realistic.inverse_harmonic_mean_rank"
 @cli.command()
 @click.argument("benchmark")
 @click.option("--out", type=Path, required=True, metavar="DIR", help=OUT)
-@click.option("--start", type=float, default=0.5, show_default=True, help="The part at first.")
-@click.option("--batches", type=int, default=10, show_default=True, help="For the rest.")
+@click.option(
+    "--start",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="The share of entities at the start.",
+)
+@click.option(
+    "--batches",
+    type=int,
+    default=10,
+    show_default=True,
+    help="In how many batches the others come.",
+)
 @click.option("--alone", type=int, default=5, show_default=True, help=ALONE)
 @click.option(
     "--seed", "seeds", type=int, multiple=True, default=(0,), show_default=True, help="Repeatable."
@@ -48,11 +61,11 @@ MRR = "both.realistic.inverse_harmonic_mean_rank"
 @click.option(
     "--clustering",
     type=click.Choice(("grinch", "hac")),
-    help="Of the paper's settings: rearrange clusters, or make them anew.",
+    help="With the paper's settings: update clusters, or rebuild them.",
 )
 @click.option("--tune", is_flag=True, help="Tune the settings once, on the seed graph.")
 @click.option("--verify", is_flag=True, help="Compare every state with a rebuild.")
-@click.option("--limit", type=int, metavar="N", help="Ask for so many facts only.")
+@click.option("--limit", type=int, metavar="N", help="Ask for only N facts.")
 @with_settings
 @with_format_only
 def stream(
@@ -67,7 +80,7 @@ def stream(
     limit: int | None,
     **plan: Any,  # noqa: ANN401
 ) -> Result:
-    """Let a benchmark arrive in batches of entities, and ask after each.
+    """Add a benchmark in batches of entities, and evaluate after each.
 
     The paper's open world: the seed graph has the tenth of all entities with most facts, and others
     at random; the rest follows. If interrupted, the same command goes on.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import as_of, cli, top, with_columns
+from casegraph.cli.group import cli
+from casegraph.cli.options import as_of, top, with_columns
 from casegraph.cli.output import Result, escaped, note, with_format
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ RELATION_COLUMNS = (
 @with_columns
 @with_format
 def relations(source: str, *, as_of: int | None, read: Read) -> Result:
-    """List the relations of SOURCE: how many facts, of how many heads and tails, and one of them.
+    """List the relations of SOURCE with counts and an example.
 
-    The answers of a relation are one if no head has several tails, else few or many.
+    The column answers says whether a head has one tail, a few or many.
 
     \b
     Example:
@@ -87,9 +88,9 @@ def relations(source: str, *, as_of: int | None, read: Read) -> Result:
 def search(
     source: str, words: tuple[str, ...], *, top: int, as_of: int | None, read: Read
 ) -> Result:
-    """Find entities of SOURCE whose name or label has all these WORDS in it.
+    """Find entities of SOURCE whose name or label contains all WORDS.
 
-    Case and accents make no difference, and a part of a word is enough.
+    Case and accents do not matter, and a part of a word is enough.
 
     \b
     Example:
@@ -113,7 +114,7 @@ def search(
 @with_columns
 @with_format
 def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
-    """Show what SOURCE says of the entity NAME: its facts both ways, and the entities most like it.
+    """Show the facts of the entity NAME in SOURCE, and the entities most similar to it.
 
     \b
     Example:

@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from casegraph.cli.group import (
-    cli,
-    tune,
-    with_columns,
-    with_executor,
-    with_reading,
-    with_settings,
-)
+from casegraph.cli.group import cli
+from casegraph.cli.options import tune, with_columns, with_executor, with_reading, with_settings
 from casegraph.cli.output import ALL, Result, choice, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import IncompatibleFile, several
 
 if TYPE_CHECKING:
-    from casegraph.cli.group import Chosen
+    from casegraph.cli.options import Chosen
     from casegraph.cli.reading import Read
     from casegraph.evaluation.evaluation import Evaluation
     from casegraph.execution.executor import Executor
@@ -30,9 +24,10 @@ if TYPE_CHECKING:
     from casegraph.graph.graph import Graph
 
 INTO = "Where to write train.txt, valid.txt and test.txt."
-BOOTSTRAP = "Say in which interval the MRR lies, by N draws of the questions."
+BOOTSTRAP = "Print a 95% interval of the MRR, by N bootstrap draws."
 RANKS = "Where to write the rank of every question: .csv, .tsv, .jsonl, .parquet."
-PLOT = "Draw the MRR of relations, ranks, and how reliable probabilities are: .svg."
+PLOT = "Plot MRR per relation, ranks and reliability: .svg."
+NO_FACTS = "no facts: give a file of nodes together with a file of edges"
 LABELS_SHOWN = 3  # of a file
 RELATIONS_SHOWN = 10
 TIES = {"mean": "realistic", "original": "original"}  # our names, and PyKEEN's
@@ -47,13 +42,13 @@ METRICS = {
 
 @cli.command()
 @click.argument("folder")
-@click.option("--split", default="test", show_default=True, help="The facts to ask for.")
+@click.option("--split", default="test", show_default=True, help="The split to ask for.")
 @click.option(
     "--graph",
     metavar="FILE",
-    help="The facts to answer from: a file, store or split; else graph or train.",
+    help="The facts to answer from: a file, store or split; by default graph or train.",
 )
-@choice("--sides", ("both", "head", "tail"), "Which end of a fact to ask for.")
+@choice("--sides", ("both", "head", "tail"), "Which end of the facts to ask for.")
 @choice(
     "--ties", tuple(TIES), "The rank among equal scores: the mean, or as in the paper's own code."
 )
@@ -61,18 +56,18 @@ METRICS = {
     "--limit",
     type=int,
     metavar="N",
-    help="Ask for so many facts only, spread evenly over the split.",
+    help="Ask for only N facts, spread evenly over the split.",
 )
 @click.option("--ranks", type=Path, metavar="FILE", help=RANKS)
 @click.option("--bootstrap", type=click.IntRange(min=1), metavar="N", help=BOOTSTRAP)
-@click.option("--per-relation", is_flag=True, help="Print the metrics of every relation too.")
+@click.option("--per-relation", is_flag=True, help="Also print the metrics of every relation.")
 @tune
 @click.option("--plot", type=Path, metavar="FILE", help=PLOT)
 @with_executor
 @with_settings
 @with_format
 def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
-    """Ask for the facts of a benchmark's split, and rank the answers.
+    """Ask for the facts of a split, rank the answers, and print the metrics.
 
     FOLDER is a folder with a file for each split, or the name of a data set
     (see casegraph datasets).
@@ -84,7 +79,6 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     from casegraph.evaluation.catalogue import located
     from casegraph.evaluation.datasets import SPLITS, Benchmark
     from casegraph.evaluation.evaluation import evaluate as experiment
-    from casegraph.evaluation.intervals import bootstrap
     from casegraph.formats.tables import table_format, write_table
     from casegraph.settings import Settings
 
@@ -120,8 +114,7 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
         write_table(ranks, form, tuple(rows[0]), [tuple(row.values()) for row in rows])
     result = _metrics(done, ties, by_relation=per_relation)
     if draws is not None:
-        rank = done.ranks.realistic if ties == "mean" else done.ranks.original
-        interval = bootstrap(1 / rank, draws)
+        interval = done.mrr_interval(draws, TIES[ties])
         result.document["summary"]["mrr_interval"] = [interval.low, interval.high]
         within = f"{interval.low:.4f} to {interval.high:.4f}"
         note(f"MRR {interval.mean:.4f}, within {within} in 95% of {draws:,} draws")
@@ -133,7 +126,7 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
 @with_reading
 @with_format
 def facts(sources: tuple[str, ...], read: Read) -> Result:
-    """Show how files of facts are understood, and what each adds to those before it.
+    """Preview how files of facts are read, and what each adds to those before it.
 
     \b
     Example:
@@ -183,6 +176,8 @@ class Preview(NamedTuple):
 
 def _preview(row: dict[str, Any], reading: Facts, graph: Graph, change: Change) -> Preview:
     """What a file says: its columns, its most frequent relations with an example, some labels."""
+    from casegraph.graph.descriptions import short_name
+
     relations = _most_frequent(graph, change)
     document = {
         **row,
@@ -196,7 +191,7 @@ def _preview(row: dict[str, Any], reading: Facts, graph: Graph, change: Change) 
         counts += f" and {row['duplicates']:,} repeated"
     new_entities = several(row["entities"], "new entity")
     new = f"{new_entities}, {several(row['relations'], 'new relation')}"
-    lines = [row["source"], f"  {counts}; {new}"]
+    lines = [row["source"], f"  {counts}; {new}" if relations else f"  {NO_FACTS}"]
     if reading.columns:
         lines.append(f"  {reading.columns}")
     labels = [said.label for said in reading.described if said.label]
@@ -205,9 +200,11 @@ def _preview(row: dict[str, Any], reading: Facts, graph: Graph, change: Change) 
         lines.append(f"  {several(len(labels), 'label')}, such as {some}")
     if row["skipped"]:
         lines.append(f"  {several(row['skipped'], 'line')} skipped")
-    lines += [f"  {number:,} {what} left out" for what, number in reading.left_out.items()]
+    for what, number in reading.left_out.items():
+        lines.append(f"  {what} left out: {number:,}")
     for frequent in relations[:RELATIONS_SHOWN]:
-        lines.append(f"  {frequent.facts:9,}  {frequent.relation}: {frequent.example}")
+        name = short_name(frequent.relation)
+        lines.append(f"  {frequent.facts:9,}  {name}: {frequent.example}")
     if relations[RELATIONS_SHOWN:]:
         lines.append(f"  and {len(relations) - RELATIONS_SHOWN:,} more relations")
     return Preview(document, "\n".join(lines))
@@ -245,13 +242,27 @@ def _most_frequent(graph: Graph, change: Change) -> list[Frequent]:
 @cli.command()
 @click.argument("source")
 @click.option("--into", "folder", type=Path, required=True, metavar="FOLDER", help=INTO)
-@click.option("--valid", type=float, default=0.1, show_default=True, metavar="P", help="Its part.")
-@click.option("--test", type=float, default=0.1, show_default=True, metavar="P", help="Its part.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
+@click.option(
+    "--valid",
+    type=float,
+    default=0.1,
+    show_default=True,
+    metavar="P",
+    help="Its share of the facts.",
+)
+@click.option(
+    "--test",
+    type=float,
+    default=0.1,
+    show_default=True,
+    metavar="P",
+    help="Its share of the facts.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="The random seed.")
 @with_columns
 @with_format
 def split(source: str, *, folder: Path, valid: float, test: float, seed: int, read: Read) -> Result:
-    """Divide the facts of SOURCE into train, valid and test, as a benchmark for evaluate.
+    """Split the facts of SOURCE into train, valid and test, for 'casegraph evaluate'.
 
     Every entity and relation of valid and test is in train. The same facts and seed give the same
     files.
@@ -282,9 +293,9 @@ def split(source: str, *, folder: Path, valid: float, test: float, seed: int, re
 @click.argument("source")
 @click.argument("file")
 @click.option(
-    "--counts", type=Path, metavar="COUNTS", help="What was counted already, by count and merge."
+    "--counts", type=Path, metavar="COUNTS", help="Counts that were made by count and merge."
 )
-@click.option("--tune", is_flag=True, help="Choose what answers best first; see casegraph tune.")
+@click.option("--tune", is_flag=True, help="Tune first; see casegraph tune.")
 @with_executor
 @with_columns
 @with_settings
@@ -299,7 +310,7 @@ def save(
     read: Read,
     chosen: Chosen,
 ) -> Result:
-    """Count everything that questions need, and write it to FILE as a case base.
+    """Count what questions need, and save the case base to FILE.
 
     \b
     Example:
@@ -326,16 +337,22 @@ def _metrics(evaluation: Evaluation, ties: str, *, by_relation: bool) -> Result:
     """The metrics of an experiment by a rule for ties, on each side that was asked for."""
     sides = ("both", "head", "tail") if evaluation.sides == "both" else (evaluation.sides,)
     metrics_of = {ALL: evaluation.metrics}
+    asked = {ALL: len(evaluation.questions)}
     if by_relation:
         metrics_of |= evaluation.by_relation
+        asked |= evaluation.questions_by_relation
 
     rows = []
     for relation, metrics in metrics_of.items():
         for side in sides:
             values = [metrics[f"{side}.{TIES[ties]}.{name}"] for name in METRICS.values()]
-            rows.append((relation, side, *values))
+            is_half = len(sides) > 1 and side != "both"  # every fact is asked from both sides
+            number = asked[relation] // 2 if is_half else asked[relation]
+            rows.append((relation, side, number, *values))
 
-    first_values = rows[0][2:]
+    first_values = rows[0][3:]
     summary = {"ties": ties, **dict(zip(METRICS, first_values, strict=True))}
     document = {"summary": summary, **evaluation.as_dict(by_relation=by_relation)}
-    return Result(("relation", "side", *METRICS), rows, document)
+    columns = ("relation", "side", "questions", *METRICS)
+    shown = tuple(column for column in columns if column != "hits_at_5")
+    return Result(columns, rows, document, shown=shown)

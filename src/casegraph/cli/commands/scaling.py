@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from casegraph.cli.group import cli, relations, with_columns, with_settings
+from casegraph.cli.group import cli
+from casegraph.cli.options import relations, with_columns, with_settings
 from casegraph.cli.output import Result, with_format_only
 from casegraph.cli.progress import progress
 from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
-    from casegraph.cli.group import Chosen
+    from casegraph.cli.options import Chosen
     from casegraph.cli.reading import Read
     from casegraph.execution.shards import Part
 
@@ -31,7 +32,7 @@ out = click.option(
 @click.argument("source")
 @out
 @click.option(
-    "--shard", default="1/1", show_default=True, metavar="I/N", help="Which part of the entities."
+    "--shard", default="1/1", show_default=True, metavar="I/N", help="Which share of the entities."
 )
 @click.option(
     "--given",
@@ -53,7 +54,7 @@ def count(
     read: Read,
     chosen: Chosen,
 ) -> Result:
-    """Count the hits of one shard; then, given those of all, what its paths reach.
+    """Count the hits of one shard; or, given the hits of all, what its paths reach.
 
     \b
     Example:

@@ -12,25 +12,25 @@ import click
 
 from casegraph.cli.group import cli
 from casegraph.cli.output import note
-from casegraph.errors import CasegraphError
+from casegraph.errors import CasegraphError, several
 
 if TYPE_CHECKING:
     from casegraph.graph.facts import Fact
     from casegraph.storage.store.store import CaseStore
 
-KEYS = "A file of keys, 'read KEY' or 'write KEY' a line."
-ALLOW = "Another name by which clients call the service; may be given repeatedly."
+KEYS = "A file of keys: 'read KEY' or 'write KEY' per line."
+ALLOW = "Another host name of the service; repeatable."
 PORT = 8321
 
 
 @cli.command()
 @click.argument("folder")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen to.")
-@click.option("--port", default=PORT, show_default=True, help="The port; 0 for any that is free.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=PORT, show_default=True, help="The port; 0 for any free one.")
 @click.option("--keys", type=click.Path(path_type=Path), metavar="FILE", help=KEYS)
 @click.option("--allow-host", multiple=True, metavar="NAME", help=ALLOW)
 @click.option("--open", "is_opened", is_flag=True, help="Open the page in a browser.")
-@click.option("--check", is_flag=True, help="Only say what would be served, and where.")
+@click.option("--check", is_flag=True, help="Only print what would be served, and where.")
 def serve(
     folder: str,
     *,
@@ -41,10 +41,10 @@ def serve(
     is_opened: bool,
     check: bool,
 ) -> None:
-    """Serve the store in FOLDER over HTTP, with a page to ask and see why.
+    """Serve the store in FOLDER over HTTP, with a web page.
 
-    The store is created if FOLDER is empty or missing. The word world serves the bundled graph, and
-    forgets what was changed. Without keys, only this computer is served.
+    The store is created if FOLDER is empty or missing. The word world serves the bundled graph
+    and does not keep changes. Without keys, only this computer can connect.
 
     \b
     Example:
@@ -68,7 +68,9 @@ def serve(
         place = stack.enter_context(TemporaryDirectory()) if is_world else folder
         store = stack.enter_context(CaseStore.open(place))
         if check:
-            click.echo(f"{store!r} at {host}:{port}, {len(known_keys)} keys")
+            readers = f"those with one of {several(len(known_keys), 'key')}"
+            allowed = readers if known_keys else "this computer only"
+            click.echo(f"would serve {_in_words(store)} at http://{host}:{port}/ to {allowed}")
             return
 
         service = Service(
@@ -78,7 +80,7 @@ def serve(
             questions=_bundled(store) if is_world else (),
         )
         server = Server(service, host, port, allow_host)
-        note(f"{store!r} is at {server.address}/ (Ctrl-C ends it)")
+        note(f"{_in_words(store)} is at {server.address}/ (Ctrl-C ends it)")
         if is_opened:
             click.launch(f"{server.address}/")
         server.run()
@@ -86,12 +88,12 @@ def serve(
 
 @cli.command()
 @click.argument("folder")
-@click.option("--write", is_flag=True, help="Let facts be added and retracted, too.")
-@click.option("--http", is_flag=True, help="Speak over HTTP on this computer instead.")
+@click.option("--write", is_flag=True, help="Also allow adding and retracting facts.")
+@click.option("--http", is_flag=True, help="Use HTTP on this computer instead.")
 @click.option("--port", default=PORT + 1, show_default=True, help="The port, with --http.")
-@click.option("--check", is_flag=True, help="Only say what would be offered.")
+@click.option("--check", is_flag=True, help="Only print what would be offered.")
 def mcp(folder: str, *, write: bool, http: bool, port: int, check: bool) -> None:
-    """Offer the store in FOLDER to language models, as tools.
+    """Offer the store in FOLDER to language models as tools.
 
     Speaks the Model Context Protocol over standard input and output: give this command to the
     program that runs the model.
@@ -104,7 +106,9 @@ def mcp(folder: str, *, write: bool, http: bool, port: int, check: bool) -> None
 
     with CaseStore.open(folder, read_only=not write) as store:
         if check:
-            click.echo(f"{store!r}, {'to read and to write' if write else 'to read'}")
+            click.echo(
+                f"would offer {_in_words(store)} {'to read and to write' if write else 'to read'}"
+            )
             return
         try:
             from casegraph.service.tools import server
@@ -118,6 +122,11 @@ def mcp(folder: str, *, write: bool, http: bool, port: int, check: bool) -> None
             offered.run("streamable-http", port=port)
         else:
             offered.run("stdio")
+
+
+def _in_words(store: CaseStore) -> str:
+    facts = several(len(store.graph), "fact")
+    return f"{store.folder.name} ({facts} after update {store.sequence:,})"
 
 
 def _bundled(store: CaseStore) -> list[Fact]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from casegraph.cli.group import cli, with_columns, with_settings
+from casegraph.cli.group import cli
+from casegraph.cli.options import with_columns, with_settings
 from casegraph.cli.output import Result, note, with_format
 from casegraph.cli.progress import progress
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from casegraph.casebase import CaseBase
-    from casegraph.cli.group import Chosen
+    from casegraph.cli.options import Chosen
     from casegraph.cli.reading import Read
     from casegraph.settings import Combination, Settings, Tuning
 
@@ -30,9 +31,9 @@ EVERYTHING = "(all)"  # relations
 @with_settings
 @with_format
 def tune(source: str, read: Read, chosen: Chosen) -> Result:
-    """Choose what answers best for SOURCE, by asking for facts that are held out.
+    """Tune to SOURCE, by asking for facts that are held out, and calibrate probabilities.
 
-    The store in a folder keeps what was chosen; for any other SOURCE it is only shown.
+    A store keeps the result; for any other SOURCE it is only printed.
 
     \b
     Example:

@@ -2,11 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 
 from casegraph.service import models
 from casegraph.service.models import MAX_NAME, MAX_ROWS
-from casegraph.service.reading import AsOf, Reading
+from casegraph.service.reading import (
+    AsOf,
+    Reader,
+    Reading,
+    query_of,
+    query_parameters,
+    tag_of,
+)
 from casegraph.service.views import asking
 
 router = APIRouter(prefix="/v1", tags=["asking"])
@@ -16,25 +23,21 @@ OptionalName = Annotated[str | None, Query(min_length=1, max_length=MAX_NAME)]
 TopQuery = Annotated[int, Query(ge=1, le=MAX_ROWS, description="How many.")]
 
 
-@router.get("/ask")
-async def ask(
-    reading: Reading,
-    entity: NameQuery,
-    relation: NameQuery,
-    wanted: models.Wanted = "tail",
-    top: TopQuery = 10,
-    known: models.Known = "mark",
-    of_type: OptionalName = None,
-    as_of: AsOf = None,
-) -> models.Answers:
+@router.get("/ask", response_model=models.Answers, openapi_extra=query_parameters(models.AskQuery))
+async def ask(request: Request) -> Response:
     """The best answers to (entity, relation, ?), or to (?, relation, entity) for wanted=head."""
-    question = models.Question(entity=entity, relation=relation, wanted=wanted)
-    return await reading(
-        as_of,
+    asked = query_of(request, models.AskQuery)
+    question = models.Question(entity=asked.entity, relation=asked.relation, wanted=asked.wanted)
+    found = await Reader(request)(
+        asked.as_of,
         lambda cases: asking.answers(
-            cases, asking.asked(cases, question, top=top, known=known, of_type=of_type)
+            cases,
+            asking.asked(cases, question, top=asked.top, known=asked.known, of_type=asked.of_type),
         ),
+        about=[question],
     )
+    headers = {"ETag": tag_of(found.sequence)}
+    return Response(found.model_dump_json(), headers=headers, media_type="application/json")
 
 
 @router.post("/ask")
@@ -44,8 +47,9 @@ async def ask_many(reading: Reading, questions: models.Questions) -> models.Batc
     slow = rows > MAX_ROWS
     return await reading(
         questions.as_of,
-        lambda cases: asking.all_asked(cases, questions, reading.go_on),
+        lambda cases: asking.all_asked(cases, questions),
         slow=slow,
+        about=questions.questions,
     )
 
 
@@ -63,6 +67,7 @@ async def explain(
     return await reading(
         as_of,
         lambda cases: asking.explanation(cases, asking.answer_named(cases, question, answer)),
+        about=[question],
     )
 
 
@@ -81,7 +86,12 @@ async def similar(
 @router.post("/what-if")
 async def what_if(reading: Reading, wanted: models.WhatIf) -> models.Imagined:
     """Ask a world with some facts more and others less; nothing is written."""
-    return await reading(wanted.as_of, lambda cases: asking.imagined(cases, wanted), slow=True)
+    return await reading(
+        wanted.as_of,
+        lambda cases: asking.imagined(cases, wanted),
+        slow=True,
+        about=[wanted.question],
+    )
 
 
 @router.post("/change-of-mind")
@@ -90,6 +100,7 @@ async def change_of_mind(reading: Reading, wanted: models.MindQuestion) -> model
     budget = reading.service.limits.worlds
     return await reading(
         wanted.as_of,
-        lambda cases: asking.change_of_mind(cases, wanted, budget, reading.go_on),
+        lambda cases: asking.change_of_mind(cases, wanted, budget),
         slow=True,
+        about=[wanted.question],
     )

@@ -1,6 +1,6 @@
 """Answers, reasons, neighbours, and imagined worlds, as they go over the wire."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from itertools import pairwise
 
@@ -13,14 +13,12 @@ from casegraph.errors import UnknownName
 from casegraph.graph.directions import INVERSE, backward, forward
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Query
-from casegraph.running import Show, quiet
 from casegraph.service import models
 from casegraph.service.problems import Refused
 from casegraph.service.views.labels import labels_of
 
 NAMED = 12  # precedents and failures of a reason
 FACTS_NAMED = 24  # facts of a reason
-ASKED_TOGETHER = 100  # questions of a batch; after so many, somebody must still wait for the rest
 
 
 def asked(
@@ -52,25 +50,34 @@ def asked(
     )
 
 
-def all_asked(cases: CaseBase, asking: models.Questions, show: Show = quiet) -> models.Batch:
-    """The answers to several questions.
+def directions_asked(cases: CaseBase, questions: Iterable[models.Question]) -> set[int]:
+    """The directions of relations that questions are about, as far as a quick look tells."""
+    directions = set()
+    relations = cases.graph.relations
+    for question in questions:
+        name = question.relation
+        relation = relations.find(name)
+        if relation is None:
+            called_so = cases.descriptions.named(name)
+            relation = next((relations.find(one) for one in called_so if one in relations), None)
+        if relation is not None:
+            is_head = question.wanted == "head"
+            directions.add(backward(relation) if is_head else forward(relation))
+    return directions
 
-    show  is told of some questions before they are asked, and may end the rest by an error
-    """
-    answered: list[models.Answers] = []
-    count = len(asking.questions)
-    for first in range(0, count, ASKED_TOGETHER):
-        show("asking", first, count)
-        answered += _asked_together(cases, asking, asking.questions[first : first + ASKED_TOGETHER])
+
+def all_asked(cases: CaseBase, asking: models.Questions) -> models.Batch:
+    """The answers to several questions."""
+    answered = list(_all_answers(cases, asking))
     return models.Batch(answered=answered, sequence=cases.state.sequence)
 
 
-def _asked_together(
-    cases: CaseBase, asking: models.Questions, questions: list[models.Question]
-) -> Iterator[models.Answers]:
-    """The answers to some of the questions; those for tails are answered in parallel."""
+def _all_answers(cases: CaseBase, asking: models.Questions) -> Iterator[models.Answers]:
+    """The answers to each question; those for tails are answered in parallel."""
     for_tails = [
-        (question.entity, question.relation) for question in questions if question.wanted == "tail"
+        (question.entity, question.relation)
+        for question in asking.questions
+        if question.wanted == "tail"
     ]
     tails = iter(
         cases.ask_many(
@@ -81,7 +88,7 @@ def _asked_together(
             candidates=asking.candidates,
         )
     )
-    for question in questions:
+    for question in asking.questions:
         if question.wanted == "tail":
             found = next(tails)
         else:
@@ -291,7 +298,7 @@ def _moves(before: results.Answers, after: results.Answers) -> Iterator[models.M
 
 
 def change_of_mind(
-    cases: CaseBase, wanted: models.MindQuestion, budget: int, show: Show = quiet
+    cases: CaseBase, wanted: models.MindQuestion, budget: int
 ) -> models.ChangeOfMind:
     """The fewest facts without which an answer loses its place."""
     if wanted.answer is not None:
@@ -302,7 +309,7 @@ def change_of_mind(
             message = f"{found.question} has no answer: {found.note}"
             raise Refused(HTTPStatus.NOT_FOUND, message)
         given = found[0]
-    change = cases.change_of_mind(given, most=wanted.most, budget=budget, show=show)
+    change = cases.change_of_mind(given, most=wanted.most, budget=budget)
     names = [given.asked, given.relation, given.entity, change.instead or ""]
     for fact in change.facts:
         names += fact

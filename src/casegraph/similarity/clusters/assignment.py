@@ -1,9 +1,9 @@
 """
 The cluster of each entity, and which entities move when the facts change.
 
-Only this module knows the ways to cluster. The id of a cluster is the smallest id of its profiles,
-whichever way its tree was grown. So a cluster that stays the same keeps its id, and ids before and
-after a change can be compared.
+Only this module knows the clustering methods. The id of a cluster is the smallest id of its
+profiles, whichever method made it. So an unchanged cluster keeps its id, and ids before and after a
+change can be compared.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ EVERYONE = -1  # the cluster of all entities
 
 
 def depends_on_history(settings: Settings) -> bool:
-    """Whether clusters depend on those before the last change, so that no change may be skipped."""
+    """Whether clusters depend on earlier clusters, so that no change may be skipped."""
     return settings.clustering == "grinch"
 
 
@@ -43,7 +43,7 @@ class Clusters:
 
     @classmethod
     def of(cls, graph: Graph, profiles: Profiles, settings: Settings) -> Self:
-        """The clusters of all entities, made at once."""
+        """The clusters of all entities, computed from scratch."""
         if settings.clustering == "grinch":
             tree = ClusterTree()
             grinch.update(tree, graph, profiles, profiles.living())
@@ -68,10 +68,10 @@ class Clusters:
 
         profiles  these profiles with the new ids
 
-        Only clusters that depend on history are renumbered; others are simply made again.
+        Only clusters that depend on history are renumbered; others are computed again.
         """
         if self.tree is None:
-            raise ValueError("clusters that do not depend on history are made anew")
+            raise ValueError("clusters that do not depend on history are computed again")
         shape = tree_shapes.tree_as_array(self.tree, self.profiles)
         is_leaf = shape != NONE
         shape[is_leaf] = new.entities[shape[is_leaf]]
@@ -82,7 +82,7 @@ class Clusters:
 
         graph     the graph after the change
         profiles  the profiles after the change
-        reshaped  the entities that have another profile than before
+        reshaped  the entities whose profile changed
         """
         if self.tree is None:
             later = self.of(graph, profiles, self.settings)
@@ -102,7 +102,7 @@ class Clusters:
 
 
 def _cluster_of_each(tree: ClusterTree, profiles: Profiles, threshold: float) -> Ids:
-    """The cluster of each entity, when the tree is cut at a threshold."""
+    """The cluster of each entity after cutting the tree at a threshold."""
     # `leaves[i]` is a profile below `nodes[i]`, a node that is one cluster.
     leaves, nodes = tree.cut(threshold)
 
@@ -111,14 +111,14 @@ def _cluster_of_each(tree: ClusterTree, profiles: Profiles, threshold: float) ->
     cluster_of_node = np.full(nodes.max(initial=-1) + 1, largest_profile, dtype=np.int32)
     np.minimum.at(cluster_of_node, nodes, leaves)
 
-    # One more place at the end, for entities without a profile: `NONE` is the index -1.
+    # One more element at the end, for entities without a profile: `NONE` is the index -1.
     cluster_of_profile = np.full(largest_profile + 2, EVERYONE, dtype=np.int32)
     cluster_of_profile[leaves] = cluster_of_node[nodes]
     return cluster_of_profile[profiles.each()]
 
 
 def _moved(before: Ids, after: Ids) -> Ids:
-    """The entities whose cluster differs; those that are new were in `EVERYONE` before."""
+    """The entities whose cluster changed; new entities were in `EVERYONE` before."""
     new_entities = len(after) - len(before)
     padded = np.append(before, np.full(new_entities, EVERYONE, dtype=np.int32))
     return np.flatnonzero(padded != after).astype(np.int32)

@@ -1,10 +1,10 @@
 """
 Incremental clustering (§2.3 b): GRINCH, by Monath and others (2019), over distinct profiles.
 
-A new profile finds its place in the tree by nearest leaf, rotations and grafts
+A new profile is inserted beside its nearest leaf and then moved by rotations and grafts
 (`kernels/clustering/grinch.hpp`). A profile without members is removed. A profile that gained
-or lost members changes its weight: that changes the linkages above it, and with them the cut.
-But nothing is rearranged, as the profile is as similar to all others as before.
+or lost members changes its weight, which changes the linkages above it and with them the cut. The
+tree is not rearranged then, because the similarities between profiles stay the same.
 """
 
 from collections.abc import Iterable

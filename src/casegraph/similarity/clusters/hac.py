@@ -3,8 +3,8 @@ Hierarchical agglomerative clustering with average linkage, of all profiles at o
 
 For unit vectors, the mean similarity over all pairs of two clusters can be computed from sums of
 similarities (`kernels.average_linkage`), so the members of a cluster are never looked at.
-Ties are frequent. They are decided by the names of relations (`by_relation_names`), so the tree
-depends on the facts alone.
+Ties are frequent. They are broken by the names of relations (`by_relation_names`), so the tree
+depends only on the facts.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def grow(graph: Graph, profiles: Profiles) -> kernels.ClusterTree:
     members = np.array([len(profiles.members(profile)) for profile in order], dtype=np.int64)
     lefts, rights = kernels.average_linkage(offsets, np.concatenate([ids(), *relations]), members)
 
-    # Nodes are numbered as the kernel does: first the leaves, then each join.
+    # Nodes are numbered as in the kernel: first the leaves, then each join.
     tree = kernels.ClusterTree()
     nodes = [leaf(tree, profiles, profile) for profile in order]
     for left, right in zip(lefts.tolist(), rights.tolist(), strict=True):

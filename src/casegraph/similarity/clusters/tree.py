@@ -1,5 +1,5 @@
 """
-The hierarchy of profiles: the order that decides ties, and trees as arrays, for files.
+The cluster hierarchy over profiles: the order that breaks ties, and trees as arrays for files.
 
 The leaves of a `kernels.ClusterTree` are profiles, each with the weight of its members.
 `kernels/clustering/cluster_tree.hpp` says how it is kept. Its `cut` is Algorithm 1 (appendix A.2).
@@ -15,11 +15,11 @@ from casegraph.graph.graph import Graph
 from casegraph.kernels import ClusterTree
 from casegraph.similarity.profiles import Profiles
 
-JOIN = -1  # in the array of a tree: join the two nodes before
+JOIN = -1  # in the array of a tree: join the two preceding nodes
 
 
 def by_relation_names(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -> list[int]:
-    """Profiles in the order of the names of their relations; it does not depend on any ids.
+    """Profiles ordered by the names of their relations, independently of ids.
 
     A relation comes before its inverse.
     """
@@ -36,15 +36,15 @@ def by_relation_names(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -
 
 
 def leaf(tree: ClusterTree, profiles: Profiles, profile: int) -> int:
-    """Make a leaf for a profile, which has no place in the tree yet; returns its node."""
+    """Create a leaf for a profile, not yet placed in the tree; returns its node."""
     members = len(profiles.members(profile))
     return tree.leaf(profile, profiles.relations(profile), members)
 
 
 def tree_as_array(tree: ClusterTree, profiles: Profiles) -> Ids:
-    """A tree as an array, in postfix notation: its leaves, and -1 to join the two nodes before.
+    """A tree as an array in postfix notation: its leaves, and -1 to join the two preceding nodes.
 
-    A leaf is written as an entity that has its profile, since entities keep their ids in files.
+    A leaf is written as an entity that has its profile, because entities keep their ids in files.
     """
     shape = tree.shape()
     is_leaf = shape != JOIN
@@ -53,7 +53,7 @@ def tree_as_array(tree: ClusterTree, profiles: Profiles) -> Ids:
 
 
 def tree_from_array(shape: Ids, profiles: Profiles) -> ClusterTree:
-    """The tree that `tree_as_array` made an array of.
+    """The tree from an array of `tree_as_array`.
 
     A `ValueError` if the array is not a tree whose leaves are all living profiles.
     """
@@ -74,8 +74,8 @@ def _check(shape: Ids, profiles: Profiles) -> None:
     if shape.dtype != np.int32 or shape.ndim != 1 or (shape < JOIN).any():
         raise ValueError("the tree of clusters is not a list of entities")
 
-    # A leaf adds an unjoined node, a join makes one of two. At least one is left after each step,
-    # and exactly one in the end; a tree without any leaves is allowed.
+    # A leaf adds an unjoined node, a join replaces two by one. At least one is left after each
+    # step, and exactly one at the end; a tree without leaves is allowed.
     unjoined = np.cumsum(np.where(shape == JOIN, -1, 1))
     is_empty = len(shape) == 0
     if not is_empty and ((unjoined < 1).any() or unjoined[-1] != 1):
