@@ -93,6 +93,75 @@ def test_a_target_stands_where_it_stands_among_all(changes: dict[str, Any]) -> N
                     )
 
 
+ONLY_SHARED = KindWeights(shared_fact=5, answers_fact=0, near_answers=0, neighbours=0)
+
+
+def crowded_facts(random: Random) -> list[tuple[str, str, str]]:
+    """People who each have a third of all skills and half of all jobs.
+
+    There are so many sharers of each fact that only the rarest are asked for their answers. Skills
+    have very different numbers of people, and equal people give equal scores.
+    """
+    facts = []
+    for number in range(120):
+        twin = Random(number // 2)
+        skills = [k for k in range(240) if twin.random() < (k + 1) / 300]
+        jobs = [k for k in range(80) if twin.random() < (1 + k % 7) / 10]
+        facts += [(f"p{number}", "skill", f"s{k}") for k in skills]
+        facts += [(f"p{number}", "job", f"j{k}") for k in jobs]
+        facts.append((f"p{number}", "knows", f"p{random.randrange(120)}"))
+    return facts
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"best": 1, "habit": 1.0}, {"kinds": ONLY_SHARED}], ids=str
+)
+def test_facts_that_many_share_are_looked_up_for_few_to_the_last_bit(
+    changes: dict[str, Any],
+) -> None:
+    random = Random(str(changes))
+    cases = CaseBase(Settings(max_length=2, **changes))
+    cases.update(add=crowded_facts(random))
+    everyone = list(range(len(cases.graph.entities)))
+    some = random.sample(everyone, 10)
+    for relation in range(cases.graph.directions)[:4]:
+        whole = answers(cases.state, relation, ids(some), top=-1)
+        for top in (1, 10):
+            few = answers(cases.state, relation, ids(some), top=top)
+            for found, best in zip(whole, few, strict=True):
+                assert best.entities.tolist() == found.entities[:top].tolist()
+                assert best.scores.tobytes() == found.scores[:top].tobytes()
+        for entity in some[:3]:
+            standings_of_all = standing(cases, relation, entity, everyone)
+            for first in everyone[::40]:
+                one = standing(cases, relation, entity, [first])
+                for column in ("score", "better", "equal", "earlier"):
+                    assert getattr(one, column)[0] == getattr(standings_of_all, column)[first]
+
+
+def test_facts_that_are_looked_up_say_what_their_sharers_say() -> None:
+    facts = [fact for fact in crowded_facts(Random(1)) if fact[1] != "knows"]
+    cases = CaseBase(Settings(max_length=1))
+    cases.update(add=facts)
+    sharers: dict[tuple[str, str], set[str]] = {}
+    for person, relation, tail in facts:
+        sharers.setdefault((relation, tail), set()).add(person)
+    for person in ("p0", "p7", "p119"):
+        shared = {fact: people - {person} for fact, people in sharers.items() if person in people}
+        for answer in cases.ask(person, "job", top=2):
+            fact_of_answer = ("job", answer.entity)
+            others = sharers[fact_of_answer] - {person}
+            worths = [
+                len(people & others) / (len(people) + 5)
+                for fact, people in shared.items()
+                if fact != fact_of_answer
+            ]
+            reasons = cases.explain(answer).reasons
+            found = sorted((r.worth for r in reasons if r.kind == "shared fact"), reverse=True)
+            assert found
+            assert found == pytest.approx(sorted(worths, reverse=True)[: len(found)])
+
+
 @pytest.mark.parametrize("budget", [1, 30, 100, 300, 1000, 3000])
 def test_what_a_small_budget_leaves_out_does_not_depend_on_what_is_asked_for(budget: int) -> None:
     cases = random_cases(Random(budget), budget=budget)

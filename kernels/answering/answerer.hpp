@@ -135,11 +135,16 @@ class Answerer {
   void gather_in_full(Id list) {
     Walk walk = start(list);
     habit_at_once_ = false;
+    looks_up_later_ = false;
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) walk.led_somewhere += follow(walk);
     if (options_.precedents) {
-      const int largest_class = shared_.affordable_class(budget_left());
+      const Count left = budget_left();
+      const auto [largest_class, cost] = shared_.affordable(left);
       exact = exact && largest_class == SharedFacts::every_class;
-      ask_sharers(largest_class);
+      shared_.choose(largest_class);
+      ask_sharers();
+      look_up_for_all();
+      leave_budget(left - cost);
       if (is_affordable(known_.cost())) look_at_known_answers();
       if (is_affordable(cost_of_neighbours())) ask_neighbours();
     }
@@ -151,17 +156,25 @@ class Answerer {
   bool gather_until_decided(Id list, const Goal& goal) {
     Walk walk = start(list);
     habit_at_once_ = !habit_.empty();
+    looks_up_later_ = false;
+    Count cost = 0;
+    if (options_.precedents) cost = shared_.cost() + cost_of_neighbours() + known_.cost();
+    if (cost > options_.budget) return false;
+    if (options_.precedents) choose_what_to_look_up();
     for (Id answer : own_) candidate(answer);
     for (Id target : goal.targets) candidate(target);
-    const Count cost = shared_.cost() + cost_of_neighbours() + known_.cost();
-    if (cost > options_.budget) return false;
-    ask_sharers(SharedFacts::every_class);
-    look_at_known_answers();
-    ask_neighbours();
-    followed_before_ = followed - cost;  // what they were to cost counts, as in full
+    if (options_.precedents) {
+      ask_sharers();
+      if (!looks_up_later_) look_up_for_all();
+      look_at_known_answers();
+      ask_neighbours();
+    }
+    leave_budget(options_.budget - cost);
 
     candidates_.close_other_kinds();
     Leaders leaders(candidates_, goal);
+    if (looks_up_later_)
+      for (Id target : goal.targets) look_up(candidates_.place_of(target));
 
     // Check after four path types, then whenever half as many again have been walked: a check looks
     // at all candidates, so that all checks together cost as much as a few.
@@ -171,12 +184,14 @@ class Answerer {
         steps.take(std::ssize(leaders.places()));
         const double next = query_.strengths[walk.at];
         leaders.look(next);
+        if (looks_up_later_) look_up_for(leaders, next);
         if (leaders.are_few() && others_score_less(leaders.least_score(), next))
           return finish_leaders(walk, leaders.places());
         next_check += (next_check - walk.first) / 2;
       }
       walk.led_somewhere += follow(walk);
     }
+    if (looks_up_later_) look_up_for_all();
     return exact;
   }
 
@@ -199,6 +214,9 @@ class Answerer {
 
   Count budget_left() const { return followed_before_ + options_.budget - followed; }
 
+  // What shared facts were to cost counts, not what they did cost, which depends on the goal.
+  void leave_budget(Count left) { followed_before_ = followed + left - options_.budget; }
+
   bool allows_stopping(const Goal& goal) const {
     const auto can_be_candidate = [&](Id target) {
       return is_in_graph(target) && may_answer(target);
@@ -211,13 +229,15 @@ class Answerer {
   // worth no more than `next`.
   bool others_score_less(double score, double next) {
     Piece habit;  // the best of those that are not candidates
+    double unseen = 0;
     for (const Habit::Given& given : habit_.list()) {
       steps.take();
       if (candidates_.has(given.answer)) continue;
       habit = Piece(habit_.worth(given.count, others()));
+      if (looks_up_later_) unseen = shared_.most_strength(given.count);
       break;
     }
-    return Leaders::is_less(candidates_.upper_bound(habit, next), score);
+    return Leaders::is_less(candidates_.upper_bound(habit, next, unseen), score);
   }
 
   // Add what the rest of the path types says about the leaders, and about nobody else. Returns
@@ -280,13 +300,19 @@ class Answerer {
     return cost_of(edges, from);
   }
 
-  bool is_own(Id answer) const { return std::binary_search(own_.begin(), own_.end(), answer); }
+  bool is_own(Id answer) const {
+    const bool is_left_out = answer == hidden_ || answer == entity_;  // of the known answers
+    if (options_.precedents && !is_left_out) return known_.has(answer);
+    return std::binary_search(own_.begin(), own_.end(), answer);
+  }
 
   // The place of a candidate, which is made if there is none.
   std::size_t candidate(Id answer) {
     if (candidates_.has(answer)) return candidates_.place_of(answer);
-    const bool is_taken = options_.slots && given(answer) - is_own(answer) > 0;
-    const std::size_t place = candidates_.make(answer, is_taken);
+    const Count given_by_others = given(answer) - is_own(answer);
+    const bool is_taken = options_.slots && given_by_others > 0;
+    const double unseen = looks_up_later_ ? shared_.most_strength(given_by_others) : 0;
+    const std::size_t place = candidates_.make(answer, is_taken, unseen);
     if (habit_at_once_) add_habit(place);
     return place;
   }
@@ -435,22 +461,88 @@ class Answerer {
     for (const auto& [end, walks] : now) workspace_.walks[end] = walks;
   }
 
-  // Add what others say that share a fact, for the facts up to a class.
-  void ask_sharers(int largest_class) {
+  // Add what others say that share a fact.
+  void ask_sharers() {
     const bool one_by_one = record_ != nullptr || options_.sum;
-    const auto best = static_cast<std::size_t>(options_.best);
-    const auto use = [&](const Evidence& evidence, Id answer, std::size_t times) {
-      steps.take();
-      if (!may_answer(answer)) return;
-      const std::size_t place = candidate(answer);
-      if (options_.sum) {
-        waiting_.push_back({place, evidence});
-        return;
-      }
-      for (std::size_t time = std::min(times, best); time > 0; --time) add(place, evidence);
-    };
     waiting_.clear();
-    followed += shared_.each(largest_class, entity_, own_, one_by_one, use);
+    followed += shared_.ask(entity_, own_, one_by_one,
+                            [&](const Evidence& evidence, Id answer, std::size_t times) {
+                              use_shared_fact(evidence, answer, times);
+                            });
+    add_waiting();
+  }
+
+  void use_shared_fact(const Evidence& evidence, Id answer, std::size_t times) {
+    steps.take();
+    if (!may_answer(answer)) return;
+    const std::size_t place = candidate(answer);
+    if (options_.sum) {
+      waiting_.push_back({place, evidence});
+      return;
+    }
+    const auto best = static_cast<std::size_t>(options_.best);
+    for (std::size_t time = std::min(times, best); time > 0; --time) add(place, evidence);
+  }
+
+  // With early stopping: choose the shared facts that are looked up for leaders only. What answers
+  // that are no candidates can get from them is bounded by the habit.
+  void choose_what_to_look_up() {
+    if (habit_.empty()) {
+      shared_.choose(SharedFacts::every_class);
+      return;
+    }
+    shared_.choose_rarest();
+    looks_up_later_ = shared_.some_are_looked_up();
+    if (looks_up_later_) followed += shared_.open_looked_up(entity_);
+  }
+
+  // Look shared facts up for one candidate.
+  void look_up(std::size_t place) {
+    if (candidates_[place].unseen <= 0) return;
+    look_up_answer(candidates_[place].entity);
+    candidates_.close_shared_facts(place);
+  }
+
+  void look_up_answer(Id answer) {
+    const bool all_count = record_ != nullptr || options_.sum;
+    const auto best = static_cast<std::size_t>(all_count ? 0 : options_.best);
+    followed += shared_.look_up(
+        answer, best, [&](const Evidence& evidence) { use_shared_fact(evidence, answer, 1); });
+  }
+
+  // Look shared facts up for the leaders that may score most, until all have been looked up, or it
+  // seems better to walk on.
+  void look_up_for(Leaders& leaders, double next) {
+    constexpr std::size_t at_once = 64;
+    constexpr int most_rounds = 16;
+    std::vector<std::pair<double, std::size_t>> waiting;  // upper bound, place
+    for (int round = 0; round < most_rounds; ++round) {
+      waiting.clear();
+      for (std::size_t place : leaders.places())
+        if (candidates_[place].unseen > 0)
+          waiting.emplace_back(candidates_.bounds(place, next).upper, place);
+      if (waiting.empty()) return;
+      steps.take(std::ssize(leaders.places()) + std::ssize(waiting));
+      const auto end = waiting.begin() + std::min(std::ssize(waiting), std::ptrdiff_t{at_once});
+      std::partial_sort(waiting.begin(), end, waiting.end(), std::greater<>());
+      for (auto at = waiting.begin(); at != end; ++at) look_up(at->second);
+      leaders.look(next);
+    }
+  }
+
+  // Look shared facts up for all answers that anybody gives, or for those whose evidence is wanted.
+  void look_up_for_all() {
+    if (!shared_.some_are_looked_up()) return;
+    if (!looks_up_later_) followed += shared_.open_looked_up(entity_);
+    waiting_.clear();
+    if (record_ != nullptr)
+      record_->each_wanted([&](Id answer) { look_up_answer(answer); });
+    else
+      for (Id answer : shared_.all_answers()) {
+        const Candidate* known = find(answer);
+        const bool is_done = looks_up_later_ && known != nullptr && known->unseen <= 0;
+        if (!is_done) look_up_answer(answer);
+      }
     add_waiting();
   }
 
@@ -484,12 +576,16 @@ class Answerer {
     followed += known_.cost();
     const auto use_fact = [&](Id relation, Id tail, Id answer, const Piece& piece, Count count,
                               Count of) {
-      if (!may_answer(answer)) return;
+      constexpr double all_count = -1;
+      if (!may_answer(answer)) return all_count;
       const Evidence evidence{Kind::answers_fact, relation, tail, -1, count, of, piece};
-      if (options_.sum)
-        waiting_.push_back({candidate(answer), evidence});
-      else
-        add(candidate(answer), evidence);
+      const std::size_t place = candidate(answer);
+      if (options_.sum) {
+        waiting_.push_back({place, evidence});
+        return all_count;
+      }
+      add(place, evidence);
+      return record_ == nullptr ? candidates_.weakest(place, Kind::answers_fact) : all_count;
     };
     waiting_.clear();
     if (uses_facts) known_.each_fact(use_fact);
@@ -520,8 +616,19 @@ class Answerer {
     candidates_[place].given = given(answer);
     const Count count = candidates_[place].given - is_own(answer);
     if (count <= 0) return;
-    const Piece piece(habit_.worth(count, others()));
-    add(place, {Kind::habit, -1, -1, -1, count, others(), piece});
+    add(place, {Kind::habit, -1, -1, -1, count, others(), piece_of_habit(count)});
+  }
+
+  // Remembers pieces, since most candidates are given by few.
+  Piece piece_of_habit(Count count) {
+    const auto place = static_cast<std::size_t>(count);
+    if (place >= habit_pieces_.size()) return Piece(habit_.worth(count, others()));
+    auto& [others_then, piece] = habit_pieces_[place];
+    if (others_then != others()) {
+      others_then = others();
+      piece = Piece(habit_.worth(count, others()));
+    }
+    return piece;
   }
 
   const RelationQuery& query_;
@@ -543,6 +650,10 @@ class Answerer {
   Count followed_before_ = 0;         // `followed` when it began
   std::size_t frontiers_in_use_ = 0;  // of the workspace
   bool habit_at_once_ = false;        // added to each new candidate, or to all at the end
+  bool looks_up_later_ = false;       // some shared facts, for the leaders only
+
+  // What the habit is worth, by how many others give the answer, and of how many.
+  std::array<std::pair<Count, Piece>, 512> habit_pieces_{};
 
   // A piece of evidence that is added when all of its kind are known.
   struct Waiting {

@@ -29,12 +29,12 @@ struct QueryOptions {
   double across = 0.8;            // the weight of each next best kind
   double decisive = 0.77;         // a path type right in more cases than this decides; 1: none does
   ByKind weights{1, 0.5, 5, 1.4, 0.7, 1};
-  int best = 5;               // how many pieces of a kind count
-  Count nearest = 20;         // how many neighbours answer
-  Count most_sharers = 2000;  // a fact that more entities have says nothing about likeness
-  Count living = 0;           // how many entities of the graph have facts
-  Count budget = 20'000'000;  // edges that a query may look at; what would cost more is not
-                              // followed, and the answer says so
+  int best = 5;                // how many pieces of a kind count
+  Count nearest = 20;          // how many neighbours answer
+  Count most_sharers = 2000;   // a fact that more entities have says nothing about likeness
+  Count living = 0;            // how many entities of the graph have facts
+  Count budget = 100'000'000;  // edges that a query may look at; what would cost more is not
+                               // followed, and the answer says so
 };
 
 // The path types that the queries of one relation walk.

@@ -21,6 +21,7 @@ struct Candidate {
   Count paths;            // how many walks of that path type lead here
   Count given;            // how many entities answer so, where the habit counts
   double score;
+  double unseen;  // the most strength of any shared fact that was not looked up for it yet
   bool is_taken;  // whether its slot is taken: another entity has it as its answer
 };
 
@@ -62,9 +63,11 @@ class Candidates {
   std::size_t place_of(Id entity) const { return places_.slot(entity); }
 
   // A new candidate; returns its place.
-  std::size_t make(Id entity, bool is_taken) {
+  //
+  // unseen  the most strength that shared facts can have for it which will be looked up later
+  std::size_t make(Id entity, bool is_taken, double unseen) {
     places_.set(entity, list_.size());
-    list_.push_back({entity, INT32_MAX, 0, 0, 0, is_taken});
+    list_.push_back({entity, INT32_MAX, 0, 0, 0, unseen, is_taken});
     if (!options_->sum) strengths_.resize(strengths_.size() + width_);
     return list_.size() - 1;
   }
@@ -85,29 +88,42 @@ class Candidates {
     pieces[at] = strength;
   }
 
+  // The strength of the weakest piece of a kind that counts for a candidate; 0 if there is room.
+  double weakest(std::size_t place, Kind::Number kind) const {
+    return pieces_of(place, kind)[room(kind) - 1];
+  }
+
   // Whether path types of no more than this strength cannot change anything about the candidate:
   // neither its score, nor the path type that found it.
   bool is_final(std::size_t place, double strength) const {
     const bool is_found = list_[place].found_by != INT32_MAX;
-    return !options_->sum && is_found && strength <= pieces_of(place, Kind::path)[best_ - 1];
+    return !options_->sum && is_found && strength <= weakest(place, Kind::path);
   }
 
   // A bitset of candidates that are final, for loops that ask about every edge.
   void mark_final(Id entity) { is_final_.insert(static_cast<std::size_t>(entity)); }
   bool is_marked_final(Id entity) const { return is_final_.has(static_cast<std::size_t>(entity)); }
 
-  // Remember what kinds other than paths say about all candidates, which is all that will be said.
-  // From then on there are bounds.
+  // Remember what kinds other than paths say about all candidates, which is all that will be said
+  // but for facts that are looked up. From then on there are bounds.
   void close_other_kinds() {
     others_.clear();
     for (std::size_t place = 0; place < list_.size(); ++place) others_.push_back(others_of(place));
   }
 
-  // An upper bound for an entity that is no candidate and may have the habit, if all path types to
-  // come have no more than the strength `next`.
-  double upper_bound(const Piece& habit, double next) const {
+  // All shared facts have been looked up for a candidate.
+  void close_shared_facts(std::size_t place) {
+    list_[place].unseen = 0;
+    if (place < others_.size()) others_[place] = others_of(place);
+  }
+
+  // An upper bound for an entity that is no candidate and may have the habit, if path types to come
+  // have no more than the strength `next`, and shared facts no more than `unseen`.
+  double upper_bound(const Piece& habit, double next, double unseen) const {
     ByKind strength{};
-    strength[Kind::path] = options_->weights[Kind::path] * filled(next);
+    strength[Kind::path] = options_->weights[Kind::path] * filled(Kind::path, next);
+    strength[Kind::shared_fact] =
+        options_->weights[Kind::shared_fact] * filled(Kind::shared_fact, unseen);
     strength[Kind::habit] = options_->weights[Kind::habit] * habit.strength;
     return combined(strength);
   }
@@ -116,7 +132,7 @@ class Candidates {
   // nothing more, or every piece it has room for may be as good as `next`.
   Bounds bounds(std::size_t place, double next) {
     while (others_.size() <= place) others_.push_back(others_of(others_.size()));
-    const Others& others = others_[place];
+    const auto& [others, most_of_others] = others_[place];
     const double* const pieces = pieces_of(place, Kind::path);
     double lower = 0;
     double upper = 0;
@@ -125,7 +141,7 @@ class Candidates {
       lower += weight * pieces[at];
       upper += weight * std::max(pieces[at], next);
     }
-    return {joined(lower, others), joined(upper, others)};
+    return {joined(lower, others), joined(upper, most_of_others)};
   }
 
   // Compute all scores from the pieces.
@@ -151,16 +167,23 @@ class Candidates {
 
   ByKind strength_by_kind(std::size_t place) const {
     ByKind strength{};
-    for (std::size_t kind = 0; kind < Kind::count; ++kind) {
-      const double* const pieces = pieces_of(place, kind);
-      double weight = 1;
-      for (std::size_t at = 0; at < room(kind) && pieces[at] > 0; ++at) {
-        strength[kind] += weight * pieces[at];
-        weight *= discount_within(kind);
-      }
-      strength[kind] *= options_->weights[kind];
-    }
+    for (std::size_t kind = 0; kind < Kind::count; ++kind)
+      strength[kind] = strength_of(place, kind);
     return strength;
+  }
+
+  // The strength of a kind, if every piece that it has room for is at least as strong as `least`.
+  double strength_of(std::size_t place, std::size_t kind, double least = 0) const {
+    const double* const pieces = pieces_of(place, kind);
+    double strength = 0;
+    double weight = 1;
+    for (std::size_t at = 0; at < room(kind); ++at) {
+      const double piece = std::max(pieces[at], least);
+      if (piece <= 0) break;
+      strength += weight * piece;
+      weight *= discount_within(kind);
+    }
+    return strength * options_->weights[kind];
   }
 
   // Term by term, so that the shares of an explanation, added up in this order, are the score.
@@ -186,8 +209,21 @@ class Candidates {
     int count;
   };
 
-  Others others_of(std::size_t place) const {
-    const ByKind strength = strength_by_kind(place);
+  // As they are known, and as strong as they may become when shared facts are looked up.
+  struct BoundsOfOthers {
+    Others known, most;
+  };
+
+  BoundsOfOthers others_of(std::size_t place) const {
+    ByKind strength = strength_by_kind(place);
+    const Others known = sorted_others(strength);
+    const double unseen = list_[place].unseen;
+    if (unseen <= 0) return {known, known};
+    strength[Kind::shared_fact] = strength_of(place, Kind::shared_fact, unseen);
+    return {known, sorted_others(strength)};
+  }
+
+  static Others sorted_others(const ByKind& strength) {
     Others others{};
     for (std::size_t kind : strongest_first(strength))
       if (kind != Kind::path && strength[kind] > 0)
@@ -222,10 +258,10 @@ class Candidates {
   }
 
   // The strength of a kind that has room for nothing more, if all pieces have this strength.
-  double filled(double strength) const {
+  double filled(Kind::Number kind, double strength) const {
     double total = 0;
     double weight = 1;
-    for (std::size_t at = 0; at < best_; ++at, weight *= discount_within(Kind::path))
+    for (std::size_t at = 0; at < best_; ++at, weight *= discount_within(kind))
       total += weight * strength;
     return total;
   }
@@ -237,8 +273,8 @@ class Candidates {
   Stamps places_;                                 // the place of each candidate in the list
   Bits is_final_;
   std::vector<Candidate> list_;
-  std::vector<Others> others_;     // once other kinds are closed, of each candidate
-  std::vector<double> strengths_;  // of the pieces of each candidate, by kind, strongest first
+  std::vector<BoundsOfOthers> others_;  // once other kinds are closed, of each candidate
+  std::vector<double> strengths_;       // of the pieces of each candidate, by kind, strongest first
 };
 
 }  // namespace casegraph

@@ -52,21 +52,26 @@ class FactSimilarity {
   // Call `use(relation, tail, sharers)` for all facts of an entity.
   template <class Use>
   static void each_fact(const Graph& graph, Id entity, Steps& steps, const Use& use) {
+    each_edge(graph, entity, steps, [&](Id relation, Id tail) {
+      use(relation, tail, graph.tails(tail, inverse(relation)));
+    });
+  }
+
+  // Call `use(relation, tail)` for all facts of an entity.
+  template <class Use>
+  static void each_edge(const Graph& graph, Id entity, Steps& steps, const Use& use) {
     if (const Adjacency* all = graph.adjacency_if_it_pays(steps)) {
       const std::int64_t end = all->offsets[entity + 1];
       steps.take(1 + end - all->offsets[entity]);
-      for (std::int64_t at = all->offsets[entity]; at < end; ++at) {
-        const Id relation = all->relations[at];
-        const Id tail = all->tails[at];
-        use(relation, tail, graph.tails(tail, inverse(relation)));
-      }
+      for (std::int64_t at = all->offsets[entity]; at < end; ++at)
+        use(all->relations[at], all->tails[at]);
       return;
     }
     steps.take(std::ssize(graph.relations) / 4);
     for (Id relation = 0; relation < std::ssize(graph.relations); ++relation) {
       for (Id tail : graph.tails(entity, relation)) {
         steps.take();
-        use(relation, tail, graph.tails(tail, inverse(relation)));
+        use(relation, tail);
       }
     }
   }

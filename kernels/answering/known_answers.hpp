@@ -34,6 +34,7 @@ class KnownAnswers {
         likeness_(workspace.likeness),
         groups_by_tail_(workspace.stamps),
         is_answer_(workspace.answers),
+        is_full_(workspace.is_full),
         facts_of_relation_(query.graph.relations.size()),
         steps_(progress) {}
 
@@ -44,27 +45,26 @@ class KnownAnswers {
   void find(Id entity, Ids answers, Id hidden) {
     entity_ = entity;
     hidden_ = hidden;
-    size_ = 0;
     is_answer_.renew();
+    answers_.clear();
     facts_.clear();
     for (Id answer : answers) {
       if (answer == hidden || answer == entity) continue;
-      is_answer_.set(answer);
-      ++size_;
-      const auto add = [&](Id relation, Id tail, Ids sharers) {
+      is_answer_.set(answer, answers_.size());
+      const auto place = static_cast<std::int32_t>(answers_.size());
+      answers_.push_back({has_other_asker(answer), reciprocal_norm(answer)});
+      FactSimilarity::each_edge(query_.graph, answer, steps_, [&](Id relation, Id tail) {
         const bool is_the_answer = relation == inverse(query_.relation) && tail == entity;
-        const bool is_shared = sharers.size() >= 2;
-        const bool is_rare = std::ssize(sharers) <= query_.options.most_sharers;
-        if (!is_the_answer && is_shared && is_rare)
-          facts_.push_back({relation, tail, answer, sharers});
-      };
-      FactSimilarity::each_fact(query_.graph, answer, steps_, add);
+        if (!is_the_answer) facts_.push_back({relation, tail, place});
+      });
     }
     group_facts();
   }
 
+  bool has(Id entity) const { return is_answer_.has(entity); }
+
   // How many answers are known.
-  Count size() const { return size_; }
+  Count size() const { return std::ssize(answers_); }
 
   // How many edges `each_fact` and `each_near` look at.
   Count cost() const {
@@ -74,10 +74,16 @@ class KnownAnswers {
   }
 
   // Call `use(relation, tail, candidate, piece, answers with the fact, entities with the fact)`.
+  //
+  // The strongest facts come first. `use` returns the strength of the weakest piece that counts for
+  // the candidate. Once facts to come are no stronger, it is left out: in dense graphs that is soon
+  // so for nearly all.
   template <class Use>
-  void each_fact(const Use& use) const {
-    for (const Group& group : groups_)
-      if (group.answers >= query_.options.support) use_fact(group, use);
+  void each_fact(const Use& use) {
+    weigh_facts();
+    for (const FactWorth& fact : worths_) use_fact(fact, use);
+    for (Id candidate : full_) is_full_.erase(static_cast<std::size_t>(candidate));
+    full_.clear();
   }
 
   // Call `use(candidate, worth)` for all that share much with the known answers.
@@ -85,7 +91,7 @@ class KnownAnswers {
   void each_near(const Use& use) {
     likeness_.renew();
     for (const Group& group : groups_) {
-      const Count weight = similarity_.weight(std::ssize(group.sharers)) * group.reciprocal_norms;
+      const Count weight = group.weight * group.reciprocal_norms;
       if (weight == 0) continue;
       steps_.take(std::ssize(group.sharers) / 2);
       for (Id sharer : group.sharers) likeness_.add(sharer, weight);
@@ -98,7 +104,10 @@ class KnownAnswers {
       if (candidate == entity_) continue;
       const bool is_known = is_answer_.has(candidate);
       Count shared = likeness_.of(candidate);
-      if (is_known) shared -= shared_with_itself(candidate);
+      if (is_known) {  // what a known answer shares with itself does not count
+        const Answer& itself = answers_[is_answer_.slot(candidate)];
+        shared -= itself.weight * itself.reciprocal_norm;
+      }
       if (shared <= 0) continue;
       const double similarity =
           static_cast<double>(shared) / similarity_.norm(query_.graph, candidate, steps_);
@@ -120,17 +129,27 @@ class KnownAnswers {
   static constexpr double trust_in_both = 5;  // how many entities of its own slot the share in
                                               // both slots counts as much as
 
-  // A known answer, and a fact that it has.
+  struct Answer {
+    bool has_other_asker;
+    Count reciprocal_norm;
+    Count weight = 0;  // of its facts
+  };
+
+  // A fact of a known answer, which is given by its place.
   struct FactOfAnswer {
     Id relation, tail;
-    Id answer;
-    Ids sharers;  // all entities that have the fact
+    std::int32_t answer;
+  };
+  struct TailOfAnswer {
+    Id tail;
+    std::int32_t answer;
   };
 
   // A fact, and the known answers that have it.
   struct Group {
     Id relation, tail;
-    Ids sharers;
+    Ids sharers;  // all entities that have the fact
+    Count weight = 0;
     Count answers = 0;
     Count taken_answers = 0;     // those that another entity has as its answer, too
     Count reciprocal_norms = 0;  // their sum
@@ -140,6 +159,17 @@ class KnownAnswers {
   struct Tally {
     Count answers = 0;
     Count others = 0;
+  };
+
+  // What a fact is worth, by slot: 0 open, 1 taken.
+  struct FactWorth {
+    const Group* group;
+    bool is_own;  // whether the query entity has it
+    std::array<Piece, 2> pieces;
+    std::array<Piece, 2> pieces_of_answers;  // for a known answer, as if that were not known
+
+    // The most that it and the facts after it say for anybody.
+    double strength() const { return std::max(pieces[0].strength, pieces[1].strength); }
   };
 
   struct Near {
@@ -156,30 +186,41 @@ class KnownAnswers {
     std::int32_t next = 0;
     for (Id relation : used_relations_) next += std::exchange(facts_of_relation_[relation], next);
     ordered_.resize(facts_.size());
-    for (std::size_t place = 0; place < facts_.size(); ++place)
-      ordered_[facts_of_relation_[facts_[place].relation]++] = static_cast<std::int32_t>(place);
-    for (Id relation : used_relations_) facts_of_relation_[relation] = 0;
+    for (const FactOfAnswer& fact : facts_)
+      ordered_[facts_of_relation_[fact.relation]++] = {fact.tail, fact.answer};
 
     groups_.clear();
-    Id relation = -1;
-    for (std::int32_t place : ordered_) {
-      const FactOfAnswer& fact = facts_[place];
-      if (fact.relation != relation) {
-        relation = fact.relation;
-        groups_by_tail_.renew();
-      }
-      if (!groups_by_tail_.has(fact.tail)) {
-        groups_by_tail_.set(fact.tail, groups_.size());
-        groups_.push_back({fact.relation, fact.tail, fact.sharers});
-      }
-      Group& group = groups_[groups_by_tail_.slot(fact.tail)];
-      ++group.answers;
-      group.taken_answers += has_other_asker(fact.answer);
-      group.reciprocal_norms += reciprocal_norm(fact.answer);
+    std::int32_t begin = 0;
+    for (Id relation : used_relations_) {
+      const std::int32_t end = std::exchange(facts_of_relation_[relation], 0);
+      groups_by_tail_.renew();
+      for (; begin < end; ++begin) add_to_group(relation, ordered_[begin]);
     }
   }
 
-  bool has_asker(Id entity) const { return askers_.row_of(entity) != askers_.heads.size(); }
+  void add_to_group(Id relation, const TailOfAnswer& fact) {
+    constexpr std::size_t none = UINT32_MAX;  // the fact is of no use
+    if (!groups_by_tail_.has(fact.tail)) {
+      const Ids sharers = query_.graph.tails(fact.tail, inverse(relation));
+      const bool is_shared = sharers.size() >= 2;
+      const bool is_rare = std::ssize(sharers) <= query_.options.most_sharers;
+      groups_by_tail_.set(fact.tail, is_shared && is_rare ? groups_.size() : none);
+      if (is_shared && is_rare) {
+        groups_.push_back({relation, fact.tail, sharers});
+        groups_.back().weight = similarity_.weight(std::ssize(sharers));
+      }
+    }
+    const std::size_t place = groups_by_tail_.slot(fact.tail);
+    if (place == none) return;
+    Group& group = groups_[place];
+    Answer& answer = answers_[fact.answer];
+    ++group.answers;
+    group.taken_answers += answer.has_other_asker;
+    group.reciprocal_norms += answer.reciprocal_norm;
+    answer.weight += group.weight;
+  }
+
+  bool has_asker(Id entity) const { return askers_.has(entity); }
 
   // The same for an answer of the query entity, which does not count itself.
   bool has_other_asker(Id answer) const { return askers_.of(answer).size() > 1; }
@@ -188,49 +229,65 @@ class KnownAnswers {
     return entity == hidden_ ? has_other_asker(entity) : has_asker(entity);
   }
 
-  template <class Use>
-  void use_fact(const Group& group, const Use& use) const {
+  // Find what facts are worth that enough known answers have; those worth most come first.
+  void weigh_facts() {
+    worths_.clear();
+    for (const Group& group : groups_) {
+      if (group.answers < query_.options.support) continue;
+      const FactWorth fact = weighed(group);
+      const bool is_of_use = std::max(fact.pieces[0].worth, fact.pieces[1].worth) >= least_worth;
+      if (is_of_use) worths_.push_back(fact);
+    }
+    steps_.take(std::ssize(worths_));
+    std::stable_sort(worths_.begin(), worths_.end(), [](const FactWorth& a, const FactWorth& b) {
+      return a.strength() > b.strength();
+    });
+  }
+
+  FactWorth weighed(const Group& group) const {
     const Ids sharers = group.sharers;
     steps_.take(std::ssize(sharers) / 4);
-
-    // by slot: 0 open, 1 taken
+    FactWorth fact{&group, std::binary_search(sharers.begin(), sharers.end(), entity_), {}, {}};
     std::array<Tally, 2> slots;
     slots[0].answers = group.answers - group.taken_answers;
     slots[1].answers = group.taken_answers;
     for (Id sharer : sharers) slots[1].others += is_taken(sharer);
     slots[0].others = std::ssize(sharers) - slots[1].others;
     slots[1].others -= group.answers;  // all of them have an asker, the query entity
-    const bool is_own = std::binary_search(sharers.begin(), sharers.end(), entity_);
-    if (is_own) --slots[is_taken(entity_)].others;
+    if (fact.is_own) --slots[is_taken(entity_)].others;
+    fact.pieces = {worth_in(slots, 0), worth_in(slots, 1)};
+    if (group.answers > query_.options.support)
+      fact.pieces_of_answers = {worth_of_answer(slots, 0), worth_of_answer(slots, 1)};
+    return fact;
+  }
 
-    const std::array<Piece, 2> pieces{worth_in(slots, 0), worth_in(slots, 1)};
-    const Count all = std::ssize(sharers) - is_own;
-    const bool is_of_use = std::max(pieces[0].worth, pieces[1].worth) >= least_worth;
-    if (!is_of_use) return;
-    steps_.take(std::ssize(sharers));
-    for (Id sharer : sharers) {
-      if (sharer == entity_) continue;
-      if (is_answer_.has(sharer)) {
-        use_for_answer(group, slots, sharer, all, use);
-        continue;
-      }
-      const Piece& piece = pieces[is_taken(sharer)];
-      if (piece.worth >= least_worth)
-        use(group.relation, group.tail, sharer, piece, group.answers, all);
+  template <class Use>
+  void use_fact(const FactWorth& fact, const Use& use) {
+    const Group& group = *fact.group;
+    const Count all = std::ssize(group.sharers) - fact.is_own;
+    steps_.take(std::ssize(group.sharers));
+    for (Id sharer : group.sharers) {
+      if (is_full_.has(static_cast<std::size_t>(sharer)) || sharer == entity_) continue;
+      const bool is_known = is_answer_.has(sharer);
+      const Piece& piece =
+          is_known ? fact.pieces_of_answers[slot_of_answer(sharer)] : fact.pieces[is_taken(sharer)];
+      if (piece.worth < least_worth) continue;
+      const double weakest =
+          use(group.relation, group.tail, sharer, piece, group.answers - is_known, all);
+      if (fact.strength() > weakest) continue;
+      is_full_.insert(static_cast<std::size_t>(sharer));
+      full_.push_back(sharer);
     }
   }
 
-  // The same for a known answer, as if it were not known.
-  template <class Use>
-  void use_for_answer(const Group& group, std::array<Tally, 2> slots, Id answer, Count all,
-                      const Use& use) const {
-    if (group.answers - 1 < query_.options.support) return;
-    const bool slot = has_other_asker(answer);
+  bool slot_of_answer(Id answer) const { return answers_[is_answer_.slot(answer)].has_other_asker; }
+
+  // What a fact is worth for a known answer, as if that were not known: never more than for others.
+  Piece worth_of_answer(std::array<Tally, 2> slots, std::size_t slot) const {
+    if (slots[slot].answers == 0) return Piece();  // there is none
     --slots[slot].answers;
     ++slots[slot].others;
-    const Piece piece = worth_in(slots, slot);
-    if (piece.worth >= least_worth)
-      use(group.relation, group.tail, answer, piece, group.answers - 1, all);
+    return worth_in(slots, slot);
   }
 
   // By the share of answers among the entities in a slot, drawn towards their share in both slots.
@@ -251,35 +308,26 @@ class KnownAnswers {
     return static_cast<Count>(std::llround(FactSimilarity::reciprocal_unit / norm));
   }
 
-  // What a known answer shares with itself.
-  Count shared_with_itself(Id answer) const {
-    Count total = 0;
-    const auto add = [&](Id relation, Id tail, Ids sharers) {
-      const bool is_the_answer = relation == inverse(query_.relation) && tail == entity_;
-      const bool is_rare = std::ssize(sharers) <= query_.options.most_sharers;
-      if (!is_the_answer && is_rare) total += similarity_.weight(std::ssize(sharers));
-    };
-    FactSimilarity::each_fact(query_.graph, answer, steps_, add);
-    return total * reciprocal_norm(answer);
-  }
-
   const RelationQuery& query_;
   const Edges& askers_;
   const FactSimilarity& similarity_;
   EpochSums& likeness_;
-  Stamps& groups_by_tail_;                       // of one relation
-  Stamps& is_answer_;                            // the known answers
+  Stamps& groups_by_tail_;  // of one relation
+  Stamps& is_answer_;       // the known answers, with their places in `answers_`
+  Bits& is_full_;           // the candidates in `full_`; empty between calls
   std::vector<std::int32_t> facts_of_relation_;  // all 0 between queries
   mutable Steps steps_;
 
   // The query at hand.
   Id entity_ = -1;
   Id hidden_ = -1;
-  Count size_ = 0;
+  std::vector<Answer> answers_;
   std::vector<FactOfAnswer> facts_;
   std::vector<Id> used_relations_;
-  std::vector<std::int32_t> ordered_;  // places of facts
+  std::vector<TailOfAnswer> ordered_;  // facts by relation
   std::vector<Group> groups_;
+  std::vector<FactWorth> worths_;
+  std::vector<Id> full_;  // candidates that have room for no more facts
   std::vector<Near> near_;
 };
 

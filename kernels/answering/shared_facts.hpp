@@ -3,6 +3,13 @@
 // For a fact (relation, tail) of the query entity: of the other entities that have this fact and
 // the query relation, how many answer a? At least `support` of them must, and the worth of the
 // piece of evidence is count / (others + doubt).
+//
+// There are two ways to find out. One is to ask all sharers of a fact for their answers, which says
+// it for all answers at once. The other looks a fact up for one answer: sharers that have the query
+// relation are a bitset, the askers of the answer are another, and the count is what they have in
+// common. A fact that many share is looked up: if all evidence is wanted, for all answers, where
+// that takes less; with early stopping, for the leaders only. Before it is looked up, the number of
+// sharers and the number of askers bound what it can be worth.
 #pragma once
 
 #include <bit>
@@ -22,10 +29,18 @@ class SharedFacts {
   // counts  of entities
   // keep    remember what is found for a fact that many share, for the next queries
   SharedFacts(const RelationQuery& query, EpochCounts& counts, bool keep, Progress& progress)
-      : query_(query), counts_(counts), keep_(keep), steps_(progress) {
-    const Edges& answers = query.graph.edges(query.relation);
-    if (!answers.heads.empty())
-      cost_of_sharer_ += static_cast<Count>(answers.tails.size() / answers.heads.size());
+      : query_(query),
+        askers_(query.graph.edges(query.relation)),
+        answers_(query.graph.edges(inverse(query.relation))),
+        counts_(counts),
+        keep_(keep),
+        words_(askers_.heads.size() / 64 + 1),
+        steps_(progress) {
+    if (!askers_.heads.empty())
+      cost_of_sharer_ += static_cast<Count>(askers_.tails.size() / askers_.heads.size());
+    const auto words_of_answers = static_cast<Count>(answers_.heads.size() * words_);
+    const auto edges = static_cast<Count>(askers_.tails.size());
+    cost_for_all_ = std::min(words_of_answers / words_an_edge, edges / bits_an_edge);
   }
 
   // Find the facts (relation, tail) of an entity for which `is_seen` holds.
@@ -49,37 +64,141 @@ class SharedFacts {
     for (const Fact& fact : facts_) use(fact.sharers);
   }
 
-  // The edges that asking all sharers looks at, if each has as many answers as is usual.
+  // The edges that all facts make one look at, if each sharer has as many answers as is usual.
   Count cost() const {
     Count total = 0;
     for (const Fact& fact : facts_) total += cost(fact);
     return total;
   }
 
-  // If there are too many sharers for the budget, facts that fewest share come first. Returns the
-  // largest class up to which the budget is enough for all facts. Whole classes, so that it does
-  // not depend on the order of facts.
-  int affordable_class(Count budget) const {
+  // If there are too many sharers for the budget, facts that fewest share come first. The largest
+  // class up to which the budget is enough for all facts, and what these cost. Whole classes, so
+  // that it does not depend on the order of facts.
+  struct Affordable {
+    int largest_class;
+    Count cost;
+  };
+  Affordable affordable(Count budget) const {
     std::array<Count, every_class + 1> cost_of_class{};
     for (const Fact& fact : facts_) cost_of_class[class_of(fact)] += cost(fact);
-    int largest = 0;
-    for (Count total = 0; largest <= every_class; ++largest) {
-      total += cost_of_class[largest];
-      if (total > budget) break;
+    Count total = 0;
+    for (int next = 0; next <= every_class; ++next) {
+      if (total + cost_of_class[next] > budget) return {next - 1, total};
+      total += cost_of_class[next];
     }
-    return largest - 1;
+    return {every_class, total};
   }
 
-  // Call `use(piece of evidence, answer, times)` for what at least `support` others say,
-  // for the facts up to a class. A fact says nothing for the answer that is this fact itself.
+  // Choose the facts up to a class, and which of them are looked up: where that is cheaper for all
+  // answers.
+  void choose(int largest_class) {
+    choose_up_to(largest_class);
+    const auto is_asked = [&](const Fact& fact) { return cost_of_asking(fact) <= cost(fact); };
+    look_up_from(std::stable_partition(chosen_.begin(), chosen_.end(), is_asked));
+  }
+
+  // Choose all facts. Those that fewest share are asked, the others looked up.
+  void choose_rarest() {
+    choose_up_to(every_class);
+    std::stable_sort(chosen_.begin(), chosen_.end(), [](const Fact& a, const Fact& b) {
+      return a.sharers.size() < b.sharers.size();
+    });
+    auto first = chosen_.begin();
+    for (Count asked = 0; first != chosen_.end(); ++first) {
+      asked += cost_of_asking(*first);
+      if (asked > few_edges) break;
+    }
+    look_up_from(first);
+  }
+
+  // Open the facts that are to be looked up, for a query entity: find who shares them. Returns the
+  // edges looked at.
+  Count open_looked_up(Id entity) {
+    Count edges = 0;
+    const std::size_t row_of_entity = askers_.row_of(entity);
+    bits_.assign(looked_up_.size() * words_, 0);
+    for (std::size_t at = 0; at < looked_up_.size(); ++at) {
+      LookedUp& fact = looked_up_[at];
+      fact.first_word = at * words_;
+      const auto bits = bits_of(fact);
+      steps_.take(std::ssize(fact.fact.sharers) / 2);
+      edges += std::ssize(fact.fact.sharers);
+      for (Id sharer : fact.fact.sharers) {
+        const std::size_t row = askers_.row_of(sharer);
+        if (row == askers_.heads.size() || row == row_of_entity) continue;
+        bits[row >> 6] |= std::uint64_t{1} << (row & 63);
+        ++fact.others;
+      }
+    }
+    std::stable_sort(looked_up_.begin(), looked_up_.end(),
+                     [](const LookedUp& a, const LookedUp& b) { return a.others < b.others; });
+    most_strengths_.clear();
+    return edges;
+  }
+
+  bool some_are_looked_up() const { return !looked_up_.empty(); }
+
+  // The most strength that any fact to be looked up can have for an answer that so many others
+  // give. No more of them can share the fact, nor can more than share it give the answer: of n
+  // sharers at most min(n, given) / (n + doubt), which rises up to n = given, and falls from there.
+  double most_strength(Count given) {
+    if (given >= few_given) return compute_most_strength(given);
+    const auto place = static_cast<std::size_t>(given);
+    if (most_strengths_.size() <= place) most_strengths_.resize(place + 1, -1);
+    if (most_strengths_[place] < 0) most_strengths_[place] = compute_most_strength(given);
+    return most_strengths_[place];
+  }
+
+  // Call `use(piece of evidence)` for the facts that are looked up and speak for an answer; only
+  // for the `best` strongest, if that is not 0. Returns what that takes, in edges.
+  template <class Use>
+  Count look_up(Id answer, std::size_t best, const Use& use) {
+    rows_.clear();
+    for (Id asker : answers_.of(answer)) rows_.push_back(askers_.row_of(asker));
+    const bool is_dense = rows_.size() * words_an_edge > words_ * bits_an_edge;
+    if (is_dense) {
+      mask_.assign(words_, 0);
+      for (std::size_t row : rows_) mask_[row >> 6] |= std::uint64_t{1} << (row & 63);
+    }
+    const auto work =
+        is_dense ? static_cast<Count>(words_) / words_an_edge : std::ssize(rows_) / bits_an_edge;
+    found_.clear();
+    double least = 0;  // the worth of the weakest of the best
+    Count looked_at = 0;
+    for (const LookedUp& at : looked_up_) {
+      // From here on, a fact that more entities share is worth less even if all askers share it.
+      if (at.others >= std::ssize(rows_) && worth_of(std::ssize(rows_), at.others) <= least) break;
+      steps_.take(1 + work);
+      ++looked_at;
+      const Count count = is_dense ? count_common(bits_of(at)) : count_rows(bits_of(at));
+      if (count < query_.options.support) continue;
+      if (at.fact.relation == query_.relation && at.fact.tail == answer) continue;
+      const double worth = worth_of(count, at.others);
+      if (worth <= least) continue;
+      found_.push_back({worth, count, &at});
+      if (best > 0 && found_.size() >= 2 * best) least = keep_best(best);
+    }
+    if (best > 0 && found_.size() > best) keep_best(best);
+    for (const Found& found : found_) {
+      const auto& [fact, others, _] = *found.fact;
+      const Piece& piece = piece_of(found.count, others);
+      use(Evidence{Kind::shared_fact, fact.relation, fact.tail, -1, found.count, others, piece});
+    }
+    return looked_at * (1 + work);
+  }
+
+  // All that anybody gives.
+  Ids all_answers() const { return answers_.heads; }
+
+  // Call `use(piece of evidence, answer, times)` for what at least `support` others say, for the
+  // facts that are not looked up. A fact says nothing for the answer that is this fact itself.
   // Returns the edges looked at.
   //
   // own         the known answers of the query entity, which is not asked itself
   // one_by_one  report each fact alone; otherwise facts with the same sharers, which say the same,
   //             are one piece of evidence, reported with how often it occurs
   template <class Use>
-  Count each(int largest_class, Id entity, Ids own, bool one_by_one, const Use& use) {
-    choose(largest_class);
+  Count ask(Id entity, Ids own, bool one_by_one, const Use& use) {
     if (!one_by_one) sort_by_sharers();
     Count edges = 0;
     for (std::size_t begin = 0, end; begin < chosen_.size(); begin = end) {
@@ -105,6 +224,18 @@ class SharedFacts {
     Ids sharers;  // all entities that have it, the query entity among them
   };
 
+  struct LookedUp {
+    Fact fact;
+    Count others = 0;            // sharers that have the query relation, without the query entity
+    std::size_t first_word = 0;  // in `bits_`
+  };
+
+  struct Found {
+    double worth;
+    Count count;
+    const LookedUp* fact;
+  };
+
   // What the sharers of a fact answer.
   struct Sharing {
     Count others = 0;  // those that have the query relation
@@ -116,11 +247,63 @@ class SharedFacts {
     return static_cast<int>(std::bit_width(fact.sharers.size()));
   }
 
+  Count cost_of_asking(const Fact& fact) const {
+    return std::ssize(fact.sharers) * cost_of_sharer_;
+  }
+  Count cost_of_looking_up(const Fact& fact) const {
+    return std::ssize(fact.sharers) + cost_for_all_;
+  }
   Count cost(const Fact& fact) const {
-    return static_cast<Count>(fact.sharers.size()) * cost_of_sharer_;
+    return std::min(cost_of_asking(fact), cost_of_looking_up(fact));
   }
 
-  void choose(int largest_class) {
+  // Those from here on are looked up, the last first, as far as there is room for them.
+  void look_up_from(std::vector<Fact>::iterator first) {
+    const auto room = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, most_words / words_));
+    first = std::max(first, chosen_.end() - std::min(room, chosen_.end() - chosen_.begin()));
+    looked_up_.clear();
+    for (auto fact = first; fact != chosen_.end(); ++fact) looked_up_.push_back({*fact});
+    chosen_.erase(first, chosen_.end());
+  }
+
+  // Of what was found, keep the best. Returns the worth of the weakest.
+  double keep_best(std::size_t best) {
+    const auto last = found_.begin() + static_cast<std::ptrdiff_t>(best) - 1;
+    std::nth_element(found_.begin(), last, found_.end(),
+                     [](const Found& a, const Found& b) { return a.worth > b.worth; });
+    found_.resize(best);
+    return found_.back().worth;
+  }
+
+  std::span<std::uint64_t> bits_of(const LookedUp& fact) {
+    return {bits_.data() + fact.first_word, words_};
+  }
+
+  double compute_most_strength(Count given) {
+    const auto strength = [&](const LookedUp& fact) {
+      const Count count = std::min(given, fact.others);
+      return count < query_.options.support ? 0 : piece_of(count, fact.others).strength;
+    };
+    const auto at = std::ranges::lower_bound(looked_up_, given, {}, &LookedUp::others);
+    double most = 0;
+    if (at != looked_up_.end()) most = strength(*at);
+    if (at != looked_up_.begin()) most = std::max(most, strength(at[-1]));
+    return most;
+  }
+
+  Count count_common(std::span<const std::uint64_t> bits) const {
+    Count common = 0;
+    for (std::size_t word = 0; word < words_; ++word)
+      common += std::popcount(bits[word] & mask_[word]);
+    return common;
+  }
+  Count count_rows(std::span<const std::uint64_t> bits) const {
+    Count common = 0;
+    for (std::size_t row : rows_) common += static_cast<Count>(bits[row >> 6] >> (row & 63) & 1);
+    return common;
+  }
+
+  void choose_up_to(int largest_class) {
     chosen_.clear();
     for (const Fact& fact : facts_) {
       // The query entity is a sharer itself, so there must be one more than the support.
@@ -161,14 +344,14 @@ class SharedFacts {
 
   // Remembers the worth of all small numbers, since a logarithm takes longer than a lookup.
   const Piece& piece_of(Count count, Count others) {
-    const auto worth = [&] {
-      const double all = static_cast<double>(others) + query_.options.doubt;
-      return Piece(static_cast<double>(count) / all);
-    };
-    if (others >= few_others) return large_worth_ = worth();
+    if (others >= few_others) return large_worth_ = Piece(worth_of(count, others));
     Piece& known = small_worths_[static_cast<std::size_t>(others * few_others + count)];
-    if (known.worth == 0) known = worth();
+    if (known.worth == 0) known = Piece(worth_of(count, others));
     return known;
+  }
+
+  double worth_of(Count count, Count others) const {
+    return static_cast<double>(count) / (static_cast<double>(others) + query_.options.doubt);
   }
 
   // Whether (query relation, answer) is one of the facts: an answer must not speak for itself.
@@ -220,13 +403,30 @@ class SharedFacts {
   static constexpr std::size_t few_sharers = 16;  // counting them again is as fast as a lookup
   static constexpr std::size_t most_remembered = 1 << 20;  // answers: 16 megabytes
 
+  static constexpr Count few_given = 1 << 16;
+  static constexpr Count few_edges = 1 << 16;         // half a millisecond
+  static constexpr std::size_t most_words = 1 << 22;  // of facts that are looked up: 32 megabytes
+  // What takes as long as looking at an edge:
+  static constexpr int words_an_edge = 8;
+  static constexpr int bits_an_edge = 4;
+
   const RelationQuery& query_;
+  const Edges& askers_;   // the edges of the query relation
+  const Edges& answers_;  // the same edges, by answer
   EpochCounts& counts_;
   const bool keep_;
+  const std::size_t words_;  // of a bitset of the rows of `askers_`
   Steps steps_;
   Count cost_of_sharer_ = 1;  // a lookup, and the answers that an entity has on average
+  Count cost_for_all_ = 0;    // of looking a fact up for all answers
   std::vector<Fact> facts_, chosen_;
-  Sharing sharing_;  // of the facts at hand
+  std::vector<LookedUp> looked_up_;     // those that fewest share first
+  std::vector<std::uint64_t> bits_;     // who shares each of them: rows of `askers_`
+  std::vector<double> most_strengths_;  // by how many give an answer; -1 where it is not known
+  std::vector<std::size_t> rows_;       // of those who give the answer at hand
+  std::vector<std::uint64_t> mask_;     // the same as bits, if they are many
+  std::vector<Found> found_;            // what speaks for the answer at hand
+  Sharing sharing_;                     // of the facts at hand
   Piece large_worth_;
   std::vector<Piece> small_worths_ = std::vector<Piece>(few_others * few_others);
   std::unordered_map<std::uint64_t, Sharing> remembered_;  // by fact

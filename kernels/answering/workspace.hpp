@@ -64,6 +64,7 @@ struct Workspace {
       : candidates(entities),
         stamps(entities),
         answers(entities),
+        is_full(entities),
         counts{std::vector<std::uint32_t>(entities)},
         likeness(entities) {}
 
@@ -76,6 +77,7 @@ struct Workspace {
   Candidates candidates;
   Stamps stamps;
   Stamps answers;  // the known answers of the query at hand
+  Bits is_full;    // candidates that have room for no more pieces of a kind; empty between queries
   EpochCounts counts;
   EpochSums likeness;
   std::vector<Count> walks;  // by entity

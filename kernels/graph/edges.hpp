@@ -51,6 +51,13 @@ class Edges {
     return index_[word].before + static_cast<std::size_t>(before_in_word);
   }
 
+  // Whether an entity has edges.
+  bool has(Id entity) const {
+    if (index_.empty()) return bisect(entity) != heads.size();
+    const auto word = static_cast<std::size_t>(entity) >> 6;
+    return word < index_.size() && (index_[word].bits >> (entity & 63) & 1);
+  }
+
   Ids row(std::size_t at) const {
     const auto length = static_cast<std::size_t>(offsets[at + 1] - offsets[at]);
     return {tails.data() + offsets[at], length};

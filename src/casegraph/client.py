@@ -1,7 +1,7 @@
 """
-A client of the service (the extra `client`): every route is a function that makes a `Call`.
+A client of the service (the extra `client`): every route is a function that returns a `Call`.
 
-A call is a value, so that the same functions serve programs that wait and programs that do not:
+Calls are executed by a synchronous or an asynchronous client:
 
     from casegraph.client import AsyncClient, Client, ask
 
@@ -11,7 +11,7 @@ A call is a value, so that the same functions serve programs that wait and progr
     async with AsyncClient("http://localhost:8321", key=KEY) as client:
         answers = await client(ask("Albert Einstein", "citizen of"))
 
-Both return the models of `service.models`, and raise a `Problem` when the service refuses.
+Both return the models of `service.models`, and raise a `Problem` if the service returns an error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TIMEOUT = httpx.Timeout(30.0)
 
 
 class Problem(CasegraphError):
-    """The service refused.
+    """The service returned an error.
 
     status    of HTTP
     document  what it said, in the form of RFC 9457; its detail is the message
@@ -78,7 +78,7 @@ class StreamedEvent(NamedTuple):
 
 
 class Client:
-    """A client that waits for each answer."""
+    """A synchronous client."""
 
     def __init__(self, address: str, key: str | None = None, **options: Any) -> None:  # noqa: ANN401
         self._http = httpx.Client(base_url=address, **_options(key, options))
@@ -94,7 +94,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._http.close()
 
     def events(self, since: int | None = None) -> Iterator[StreamedEvent]:
@@ -111,7 +111,7 @@ class Client:
 
 
 class AsyncClient:
-    """A client for programs that do something else meanwhile."""
+    """An asynchronous client."""
 
     def __init__(self, address: str, key: str | None = None, **options: Any) -> None:  # noqa: ANN401
         self._http = httpx.AsyncClient(base_url=address, **_options(key, options))
@@ -127,7 +127,7 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def events(self, since: int | None = None) -> AsyncIterator[StreamedEvent]:
@@ -144,7 +144,7 @@ class AsyncClient:
 
 
 class EventReader:
-    """Makes events of the lines of a stream."""
+    """Parses the lines of a stream into events."""
 
     def __init__(self) -> None:
         self._fields: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Frames: what has rows with named columns becomes a table of pandas, pyarrow or Polars."""
+"""Frames: rows with named columns as a table of pandas, pyarrow or Polars."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from casegraph.errors import CasegraphError
 
 
 class Tabular:
-    """Something that has rows with named columns, and so can become a frame."""
+    """An object that has rows with named columns, and can be converted to a frame."""
 
     __slots__ = ()
 
     def records(self) -> list[dict[str, Any]]:
-        """The rows, each with the names of its columns."""
+        """The rows as dictionaries."""
         raise NotImplementedError
 
     def to_df(self) -> Any:  # noqa: ANN401  (a frame of pandas, which may not be installed)
@@ -35,5 +35,5 @@ class Tabular:
         return pyarrow.Table.from_pylist(self.records())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the rows over to whatever speaks Arrow, such as `polars.DataFrame(answers)`."""
+        """The rows for any library with the Arrow interface, as in `polars.DataFrame(answers)`."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)

@@ -1,4 +1,4 @@
-"""Running kernels: threads, progress, interrupts; and the memory of this process."""
+"""Running kernels: threads, progress, interrupts; and the memory use of this process."""
 
 import gc
 import os

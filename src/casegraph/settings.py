@@ -1,10 +1,10 @@
 """
-Settings: everything that can be chosen about reasoning, in one frozen value.
+Settings: all options of how questions are answered, in one immutable value.
 
 `Settings()` is the default. It was chosen on validation data and is the same for every graph.
-`Settings.paper(name)` are the paper's own settings for a data set, `Settings.published(name)` those
-with the prior as the code of its authors takes it, and `Settings.cbr(name)` those of the method
-that it improves on. All of them run through the same code.
+`Settings.paper(name)` are the paper's settings for a data set. `Settings.published(name)` are the
+same, but estimate the prior from sampled walks, as the authors' published code does.
+`Settings.cbr(name)` are those of the paper's predecessor, CBR. All run through the same code.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Weight = Literal["right", "prior", "frequency"]
 LARGEST_ID = 2**31 - 1  # ids have 32 bits, with sign
 LARGEST_COUNT = 2**63 - 1  # counts have 64 bits, with sign
 
-# Of casegraph before there were several kinds of evidence.
+# Defaults of early versions, which had no `kinds`; where a file has them, today's defaults apply.
 EARLIER_DEFAULTS = {"discount": 0.05, "counting": 4_000_000_000}
 UNSET = object()
 
-PUBLISHED_WALKS = 1000  # that the code of the paper's authors samples from each entity
+PUBLISHED_WALKS = 1000  # random walks from each entity in the authors' published code
 
 # K, N, n and 1 - λ of each data set (A.6).
 PAPER = {
@@ -69,7 +69,7 @@ class Combination:
     """How the evidence for the answers of one relation becomes a score.
 
     discount, answers_discount, across, kinds  as in `Settings`
-    longest                                    path types of up to so many steps are walked
+    longest                                    the most steps of a path type that is walked
     """
 
     discount: float
@@ -95,12 +95,12 @@ class Combination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """How probable it is by its score that an answer is right: straight lines between points.
+    """The probability that an answer is right, as a piecewise linear function of its score.
 
-    scores         of the points, rising
-    probabilities  of the points, never falling
+    scores         of the points, increasing
+    probabilities  of the points, never decreasing
 
-    Before the first point and after the last, the probability stays what it is there.
+    Before the first point and after the last, the function is constant.
     """
 
     scores: tuple[float, ...]
@@ -122,8 +122,8 @@ class Curve:
 class Calibration:
     """How probable it is that answers are right.
 
-    first   for the best answer that is no fact yet
-    others  for all others; where this would be more than for the first, it is as for the first
+    first   for the best answer that is not a fact yet
+    others  for all others; capped by `first`
     """
 
     first: Curve
@@ -152,13 +152,13 @@ class RelationCalibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """What was chosen for a graph by asking it for facts that were held out (see `tuning`).
+    """What tuning chose for a graph, on held-out facts (see `tuning`).
 
     combination  for all relations
     calibration  for all relations
     relations    the relations with a calibration of their own, in the order of names
-    missing      how many answers the graph seems to lack for each that it has
-    facts        how many facts the graph had
+    missing      the estimated number of answers that the graph lacks for each that it has
+    facts        the number of facts of the graph
     sample       how many of them were asked for
     version      of this table
     """
@@ -173,7 +173,7 @@ class Tuning:
 
     def __post_init__(self) -> None:
         combination = _of_json(Combination, "combination", self.combination)
-        relations = tuple(_of_json(RelationCalibration, "relations", one) for one in self.relations)
+        relations = tuple(_of_json(RelationCalibration, "relations", own) for own in self.relations)
         object.__setattr__(self, "combination", combination)
         calibration = _of_json(Calibration, "calibration", self.calibration)
         object.__setattr__(self, "calibration", calibration)
@@ -188,7 +188,7 @@ class Tuning:
         return f"<Tuning to {self.facts:,} facts, of which {self.sample:,} were asked for; {own}>"
 
     def calibration_of(self, relation: str, *, inverse: bool) -> Calibration:
-        """What holds for a direction of a relation: its own, or else that of all relations."""
+        """The calibration of a direction of a relation: its own, or else the general one."""
         for own in self.relations:
             if own.relation == relation and own.inverse == inverse:
                 return own.calibration
@@ -201,7 +201,7 @@ class Tuning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How to answer queries; `but` makes variants.
+    """How to answer questions; `but` makes variants.
 
     The letters K, N, n and λ are those of the paper.
 
@@ -224,14 +224,14 @@ class Settings:
     weight       of a path type: "right" is right / (reached + `doubt`), "prior" is prior times
                  precision (equations 2 and 3), "frequency" is how often it occurs among the K
                  contextual entities
-    sampled_walks  the prior is taken from so many random walks from each entity, as in the code of
-                 the paper's authors, and from the path types among them. None: from all paths
+    sampled_walks  estimate the prior from this number of random walks from each entity, as in the
+                 authors' published code, and use only path types among them. None: from all paths
     sampling_seed  of these random walks
     doubt        higher values trust rare path types less
-    slots        whether a path type is weighed apart for ends whose slot is open and for ends whose
-                 slot is taken: another entity has the end as its answer already. Only with
+    slots        whether a path type is weighed separately for ends whose slot is open and for ends
+                 whose slot is taken (another entity already has the end as its answer). Only with
                  weight "right"
-    precedents   whether there is evidence beside paths; which kinds there are, `kinds` says
+    precedents   whether to use evidence other than paths; `kinds` lists the kinds
     kinds        how much each kind of evidence counts
     habit        the weight of the most frequent answers, from 0 to 1 (1: as much as other evidence)
     combination  of the pieces of evidence for one answer: "noisy-or" of the `best` strongest
@@ -259,16 +259,15 @@ class Settings:
 
     What was chosen for this graph:
 
-    tuning       what `CaseBase.tune` found: it stands in the place of `discount`,
-                 `answers_discount`, `across` and `kinds`, and makes probabilities of scores.
-                 None: not tuned
+    tuning       the result of `CaseBase.tune`: it replaces `discount`, `answers_discount`, `across`
+                 and `kinds`, and turns scores into probabilities. None: not tuned
 
-    Limits to the work. What would exceed them is left out, and `Answers.exact` is false then:
+    Limits of the work. What would exceed them is left out, and then `Answers.exact` is false:
 
     budget       how many edges one query may look at
     counting     how many steps may be taken to find the paths to answers, and to count what the
-                 paths of one relation reach. A step takes some five nanoseconds of one processor:
-                 the default is some seven seconds on two. Ten times as many may take ten times as
+                 paths of one relation reach. A step takes about five nanoseconds of one processor:
+                 the default is about seven seconds on two. Ten times as many may take ten times as
                  long
     """
 
@@ -294,7 +293,7 @@ class Settings:
     clustering: Clustering = "everyone"
     threshold: float = 0.75
     fallback: bool = True
-    budget: int = 20_000_000
+    budget: int = 100_000_000
     counting: int = 3_000_000_000
     tuning: Tuning | None = None
 
@@ -352,7 +351,7 @@ class Settings:
 
     @classmethod
     def published(cls, dataset: str = "WN18RR") -> Settings:
-        """The paper's settings, with the prior from sampled walks as in the code of its authors."""
+        """The paper's settings, with the prior from sampled walks as in the authors' code."""
         return cls.paper(dataset).but(sampled_walks=PUBLISHED_WALKS)
 
     @classmethod
@@ -362,7 +361,7 @@ class Settings:
 
     @property
     def can_be_tuned(self) -> bool:
-        """Whether what a tuning chooses has a meaning: not in the settings of the paper."""
+        """Whether tuning applies; it does not to the paper's settings."""
         has_kinds = self.combination == "noisy-or" and self.precedents
         return has_kinds and self.weight == "right" and self.neighbours is None
 
@@ -381,9 +380,9 @@ class Settings:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Settings:
-        """The settings that `as_dict` wrote, here or in an earlier casegraph.
+        """The settings from a dictionary of `as_dict`, perhaps of an earlier version.
 
-        Where nothing but the default of that casegraph was chosen, the default of now holds.
+        Settings that had the default of that version get today's default.
         """
         if "kinds" not in values:
             chosen = {
@@ -395,9 +394,9 @@ class Settings:
         return cls(**values)
 
     def __repr__(self) -> str:
-        """The settings that differ from the default; the others go without saying."""
+        """Only the settings that differ from the default."""
         default = Settings()
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {setting.name: getattr(self, setting.name) for setting in fields(self)}
         changed = [
             f"{name}={value!r}" for name, value in values.items() if value != getattr(default, name)
         ]
@@ -426,7 +425,7 @@ def _of_json(kind: type[Part], name: str, value: Part | dict[str, Any]) -> Part:
 
 
 def check_count(name: str, value: int, least: int) -> None:
-    """Refuse what is no whole number, is less than `least`, or does not fit 64 bits."""
+    """Raise `InvalidSettings` unless `value` is a whole number from `least` that fits 64 bits."""
     _check_whole(name, value, least, LARGEST_COUNT)
 
 
@@ -435,7 +434,7 @@ def _check_whole(name: str, value: int, least: int, most: int) -> None:
     if is_whole and least <= value <= most:
         return
 
-    # A limit that only comes from the size of integers is named only to who exceeds it.
+    # A limit that comes only from the size of integers is mentioned only if it is exceeded.
     is_too_large = is_whole and value > most
     if most >= LARGEST_ID and not is_too_large:
         expected = f"at least {least}"
@@ -447,7 +446,7 @@ def _check_whole(name: str, value: int, least: int, most: int) -> None:
 
 
 def _check(name: str, value: float, least: float, most: float | None) -> None:
-    """Refuse what is no finite number, or is out of its range; `most` is None if there is none."""
+    """Raise `InvalidSettings` unless `value` is a finite number in its range."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     is_in_range = is_number and least <= value < inf and (most is None or value <= most)
     if not is_in_range:

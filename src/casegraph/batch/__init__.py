@@ -1,1 +1,1 @@
-"""Batch work: propose the facts that are missing, and audit those that are there."""
+"""Batch work: propose missing facts, and audit existing ones."""

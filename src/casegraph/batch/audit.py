@@ -1,12 +1,12 @@
 """
 Audit: score every fact as if it were missing, and list those with the least support.
 
-While a fact is scored it is hidden: no path walks over it, and it is no precedent. Only the counts
-that weigh path types still include it.
+While a fact is scored it is hidden: no path uses it, and it is not a precedent. Only the counts of
+path types still include it.
 
-A fact without support may well be right: a country that alone has its currency has no precedent. So
-facts are listed by doubt, the probability that the fact is wrong times the probability of the best
-other answer. First come facts with little support where another answer has much.
+A fact without support may well be right: a currency used by a single country has no precedent. So
+facts are ranked by doubt: the probability that the fact is wrong times the probability of the best
+other answer. Facts with little support come first if another answer has much.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,24 +34,24 @@ from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.directions import relation_of
 from casegraph.running import Show, quiet
 
-AT_ONCE = 256  # facts of a task
-REASONS = 3  # that are given for an answer
+AT_ONCE = 256  # facts per task
+REASONS = 3  # per answer
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fact as it looks while it is hidden.
+    """How a fact scores while it is hidden.
 
     score          as an answer to (head, relation, ?)
-    probability    that the fact is right: by the tuning, or else what belongs to the score (see
+    probability    that the fact is right: calibrated if tuned, else derived from the score (see
                    `completion.probability`)
     rank           one more than the number of answers that score more, other facts left out;
                    None if the fact is not found as an answer
     instead        the best other answer, if there is one
     instead_score  its score
-    instead_known  whether that is a fact, too
+    instead_known  whether it is also a fact
     doubt          the probability that the fact is wrong times the probability of the other answer;
-                   where the settings give no probability, by how much the other answer scores more
+                   without probabilities, by how much the other answer outscores the fact
     """
 
     head: str
@@ -142,7 +142,7 @@ def _finding(
     other: _Scored,
     known: Ids,
 ) -> Finding:
-    """What to say about a fact (head, relation, tail); `better` is how many answers score more."""
+    """The finding for a fact (head, relation, tail); `better` is how many answers score more."""
     head, relation, tail = fact
     entities = state.graph.entities
     right = _probability(state, relation, score, is_first=score >= other.score)
@@ -182,7 +182,7 @@ def _probability(state: State, relation: int, score: float, *, is_first: bool) -
 
 
 def _order(found: Finding) -> tuple[float, str, str, str]:
-    """The key by which findings are sorted: the most doubtful first, then by name."""
+    """The sort key of findings: the most doubtful first, then by name."""
     return -found.doubt, found.relation, found.head, found.tail
 
 
@@ -192,7 +192,7 @@ def _known_answers(state: State, facts: Facts) -> list[Ids]:
 
 
 def _standings(state: State, facts: Facts, known: list[Ids]) -> Standings:
-    """How each fact stands among the answers while it is hidden, other facts left out."""
+    """How each fact ranks among the answers while it is hidden, other facts left out."""
     targets = (np.arange(len(facts.heads) + 1), facts.tails)
     passed_over = (_offsets(known), np.concatenate(known))
     query = (facts.relation, facts.heads)
@@ -200,13 +200,13 @@ def _standings(state: State, facts: Facts, known: list[Ids]) -> Standings:
 
 
 def _offsets(parts: list[Ids]) -> Counts:
-    """Where each part begins when they are joined, and where the last ends."""
+    """The offsets of parts that are concatenated."""
     lengths = [len(part) for part in parts]
     return np.cumsum([0, *lengths], dtype=np.int64)
 
 
 def _reasons_for(case_base: CaseBase, found: Finding, entity: str, score: float) -> list[str]:
-    """The first reasons for an answer to the question of a finding, its fact being hidden."""
+    """The first reasons for an answer to the question of a finding, while its fact is hidden."""
     if not score:
         return []
     answer = Answer(

@@ -1,13 +1,13 @@
 """
-Completion: ask every entity for every relation, and keep the answers that are no facts yet.
+Completion: ask every entity for every relation, and propose the answers that are not facts yet.
 
-Not every question is worth asking. If no entity that has the relation shares any other relation
-with the entity asked about, then no path type and no shared fact can speak for an answer, only what
-everyone answers. Such questions are left out.
+Not every question is worth asking. If no entity that has the relation shares another relation with
+the entity asked about, then no path type and no shared fact can support an answer, only habit. Such
+questions are skipped.
 
 Questions come in the order of relations and entities by name, in batches. The lines of a batch are
-a pure function of the case base, and are on disk before the next batch is asked. So a run that was
-interrupted can go on where it stopped, and ends with the same file.
+a pure function of the case base, and are on disk before the next batch is asked. So an interrupted
+run can continue where it stopped, and produces the same file.
 """
 
 import json
@@ -39,7 +39,7 @@ from casegraph.graph.names import Names
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
-AT_ONCE = 256  # questions of a batch
+AT_ONCE = 256  # questions per batch
 NOTHING_HIDDEN = -1
 
 
@@ -47,14 +47,14 @@ NOTHING_HIDDEN = -1
 class Wanted:
     """What to propose.
 
-    relations        for which relations; if none is named, for all
-    entities         for which entities; if none is named, for all
+    relations        for which relations; all if empty
+    entities         for which entities; all if empty
     heads            whether to ask (?, relation, entity) as well
     lacking          whether to ask only entities that do not have the relation yet
-    min_probability  the least probability of a proposed answer
-    top              the most answers to propose for a question
+    min_probability  the smallest probability of a proposed answer
+    top              the largest number of answers to propose for a question
     explain          whether to give the first reason
-    of_type          propose only answers of this type; all if it is empty
+    of_type          propose only answers of this type; any if empty
     """
 
     relations: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Wanted:
 
 
 class Completion(NamedTuple):
-    """How many questions were asked and facts proposed, those before an interruption included."""
+    """How many questions were asked and facts proposed, including those before an interruption."""
 
     asked: int
     proposed: int
@@ -97,7 +97,7 @@ def complete(
 ) -> Completion:
     """Write missing facts to a file, as JSON lines.
 
-    If an earlier call with the same facts, settings and wishes was interrupted, go on with its
+    If an earlier call with the same facts, settings and options was interrupted, continue its
     file.
     """
     state = case_base.state
@@ -106,7 +106,7 @@ def complete(
         raise InvalidSettings("min_probability", wanted.min_probability, expected)
     _check_known("entity", wanted.entities, state.graph.entities)
     if wanted.of_type:
-        _of_type(state, wanted.of_type)  # an error if there is no such type
+        _of_type(state, wanted.of_type)  # raises if there is no such type
     relations = chosen_directions(state.graph, wanted.relations, heads=wanted.heads)
     sizes = [len(batch.entities) for batch in _batches(state, relations, wanted)]
 
@@ -139,7 +139,7 @@ def proposals(state: State, batch: Batch) -> bytes:
     found = answers(state, batch.relation, batch.entities, top=top)
     if allowed is not None:
         pairs = zip(found, known, strict=True)
-        found = [_only(one, allowed, its_known) for one, its_known in pairs]
+        found = [_only(answers, allowed, its_known) for answers, its_known in pairs]
         candidates = set(allowed.tolist())
 
     lines = []
@@ -162,7 +162,7 @@ def _of_type(state: State, of_type: str) -> Ids:
 
 
 def _only(found: Found, allowed: Ids, known: set[int]) -> Found:
-    """The answers that are allowed, and the best new one: only that has the probability of a first.
+    """The allowed answers, and the best new one: it alone has the probability of a first answer.
 
     allowed  sorted
     known    the answers that are facts already
@@ -174,10 +174,10 @@ def _only(found: Found, allowed: Ids, known: set[int]) -> Found:
 
 
 def probability(settings: Settings, score: float) -> float | None:
-    """How probable an answer is: 1 - exp(-score) where evidence is combined by noisy-or.
+    """The probability of an answer: 1 - exp(-score) if evidence is combined by noisy-or.
 
-    Strength that a decisive path type has only so that it is not outvoted is taken back first.
-    The probability is not calibrated; that needs a tuning. Other combinations give none.
+    The extra strength of a decisive path type is removed first. The probability is not calibrated;
+    that needs tuning. Other combinations give no probability.
     """
     if settings.combination != "noisy-or":
         return None
@@ -195,7 +195,7 @@ def first_reasons(
 ) -> list[str]:
     """The most important reasons for an answer, in words.
 
-    hidden  a known answer to treat as unknown, so that it does not speak for itself; -1 for none
+    hidden  a known answer to treat as unknown, so that it is not evidence for itself; -1 for none
     """
     graph = state.graph
     entity = graph.entities.find(answer.asked)
@@ -216,7 +216,7 @@ def chosen_directions(
 ) -> list[int]:
     """The forward direction of each named relation, or of all, in the order of names.
 
-    heads  whether each is followed by its inverse, to ask for heads as well
+    heads  whether each is followed by its inverse, to ask for heads too
     """
     _check_known("relation", relations, graph.relations)
     chosen = relations_in_use(graph).tolist()
@@ -235,7 +235,7 @@ def _new_answers(
     found: Found,
     candidates: set[int | None] | None,
 ) -> list[Answer]:
-    """The best answers to a question that are no facts yet and are probable enough."""
+    """The best answers to a question that are not facts yet and are probable enough."""
     scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
     query = (state.graph.entities[entity], batch.relation)
     new = named_answers(state, query, scored, known, exclude=True, candidates=candidates)
@@ -249,14 +249,14 @@ def _is_probable(settings: Settings, answer: Answer, wanted: Wanted) -> bool:
 
 
 def _probability(settings: Settings, answer: Answer) -> float | None:
-    """By the tuning; without one, by the settings."""
+    """The calibrated probability if tuned, else the one from the score."""
     if answer.probability is not None:
         return answer.probability
     return probability(settings, answer.score)
 
 
 def _record(state: State, answer: Answer, *, exact: bool, explain: bool) -> dict[str, Any]:
-    """A proposed fact and what speaks for it, for JSON."""
+    """A proposed fact and its support, for JSON."""
     head = answer.entity if answer.inverse else answer.asked
     tail = answer.asked if answer.inverse else answer.entity
     record: dict[str, Any] = {

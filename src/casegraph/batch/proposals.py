@@ -1,8 +1,8 @@
 """
-Proposals as a table: the best of all, or all, with labels, reasons and precedents in columns.
+Proposals as a table: all or the best, with labels, reasons and precedents in columns.
 
-Completion writes lines of JSON, in the order of questions, so that it can be continued. This turns
-the complete file into the table that was asked for. Of any number of lines, only the best are held.
+Completion writes JSON lines in the order of the questions, so that it can be continued. This module
+turns the complete file into a table; only the best lines are held in memory.
 """
 
 import json
@@ -17,7 +17,7 @@ from casegraph.casebase import CaseBase
 from casegraph.formats.tables import write_table
 from casegraph.running import Show, quiet
 
-PRECEDENTS = 3  # entities like the one asked about that have an answer to the same question
+PRECEDENTS = 3  # similar entities that have an answer to the same question
 EXPLAINED_AT_ONCE = 64
 COLUMNS = ("head", "relation", "tail", "probability", "score", "rank", "asked", "exact")
 LABELS = ("head_label", "relation_label", "tail_label")
@@ -36,7 +36,7 @@ def write_proposals(
 ) -> int:
     """Write the proposals in a file of JSON lines as a table; returns how many there are.
 
-    best  how many, the most probable first; all if it is None, in the order of the lines
+    best  how many, the most probable first; if None, all, in the order of the lines
     """
     proposed: Iterator[dict[str, Any]] = _proposed(lines)
     total = _count(lines)
@@ -74,9 +74,9 @@ def _count(lines: Path) -> int:
 def _best_first(record: dict[str, Any]) -> tuple[float, float, str, str, str, str]:
     """The most probable first, then the highest score, then in the order of names.
 
-    Where relations have probabilities of their own, a higher score need not be more probable.
+    Relations can have separate calibrations, so a higher score need not be more probable.
     """
-    probability = record["probability"] or 0.0  # settings that sum give none
+    probability = record["probability"] or 0.0  # there are none with "sum"
     fact = (record["head"], record["relation"], record["tail"])
     return (-probability, -record["score"], *fact, record["asked"])
 

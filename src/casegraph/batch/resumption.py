@@ -1,10 +1,10 @@
 """
-A file of lines that is written batch by batch, and can be continued after any interruption.
+A file of lines that is written in batches and can be continued after any interruption.
 
-Beside the file lies another one, with the ending `.progress`. Its first line is a digest of
-everything that the lines depend on; then it has, for each batch that is on disk, the size of the
-file after it. Whatever an interruption leaves behind, the file is cut back to the last complete
-batch. So it ends up the same as without the interruption.
+A second file, with the suffix `.progress`, records the progress. Its first line is a digest of
+everything that the lines depend on; then, for each batch on disk, the size of the file after it. To
+continue, the file is truncated to the last complete batch, so the final file is the same as without
+the interruption.
 """
 
 from itertools import takewhile
@@ -21,7 +21,7 @@ class Resumable:
     """A file of lines that is written in batches.
 
     path    the file
-    digest  of all that the lines depend on; a file that was begun with another one is refused
+    digest  of everything the lines depend on; a file begun with another digest is rejected
     done    how many batches are in it
     """
 
@@ -58,7 +58,7 @@ class Resumable:
         self._progress.close()
 
     def write(self, content: bytes) -> None:
-        """Add the lines of the next batch; they are on disk before the batch is noted as done."""
+        """Append the lines of the next batch; they are on disk before the batch is recorded."""
         with writing_named(self._path, advice="make room, and run the same again to go on"):
             write_all(self._lines.fileno(), content)
             flush(self._lines.fileno())
@@ -70,13 +70,13 @@ class Resumable:
 
 
 def remove_finished(path: Path) -> None:
-    """Remove a file that was finished and is not needed any more, and what lies beside it."""
+    """Remove a finished file that is no longer needed, and its progress file."""
     path.with_name(path.name + ENDING).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
 
 def _complete_lines(path: Path) -> list[str]:
-    """The lines of a file, without a last line that does not end; none if there is no file."""
+    """The complete lines of a file; none if there is no file."""
     content = path.read_bytes() if path.exists() else b""
     end = content.rfind(b"\n") + 1
     return content[:end].decode(errors="replace").splitlines()

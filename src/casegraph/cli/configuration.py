@@ -1,5 +1,5 @@
 """
-Files that say which options to use where none is given.
+Configuration files with default options.
 
 There are two: `casegraph.toml` in the folder where the command is run, and `config.toml` in the
 user's folder for configurations. What the first says comes before the second, and an option or an

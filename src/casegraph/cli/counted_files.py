@@ -1,5 +1,5 @@
 """
-What was read and counted of a file of facts, kept so that the next question is answered at once.
+A cache of what was read and counted for a file of facts, so that the next question is fast.
 
 It is a case file in the user's cache, under a digest of everything that it depends on: the files
 with their sizes and times, how they are read, the settings, and the version of casegraph. Nothing

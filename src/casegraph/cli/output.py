@@ -1,5 +1,5 @@
 """
-What the commands print: results on standard output in one of five formats, notes on standard error.
+Output of the commands: results on standard output in one of five formats, notes on standard error.
 
 A result is columns and rows of plain values, and the document that JSON has instead where there is
 more to say. Names are opaque: what would break a line or steer a terminal is written as an escape,

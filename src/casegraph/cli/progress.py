@@ -1,6 +1,4 @@
-"""How far the work is: a bar on standard error, if that is a terminal
-and the work takes a while.
-"""
+"""A progress bar on standard error, if that is a terminal and the work takes a while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command reads files of facts, as its options say."""
+"""How a command reads files of facts, according to its options."""
 
 from __future__ import annotations
 

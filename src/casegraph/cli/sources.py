@@ -1,4 +1,4 @@
-"""What the commands are given: a source of facts and the name of settings become a case base."""
+"""From the arguments of a command, a source of facts and settings, to a case base."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Streams of changes: lines that come one by one become updates, of so many lines or after so long.
+Streams of changes: lines become updates, after a number of lines or a number of seconds.
 
 A line is a fact, to be added, or a sign and a fact: `+` adds it, `-` retracts it. Of several lines
 about one fact in a batch, the last counts, as if each had been an update of its own.

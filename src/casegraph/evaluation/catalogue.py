@@ -1,9 +1,9 @@
 """
-Published data sets by name: what each holds, where it comes from, and where it is on this machine.
+Published data sets by name: their contents, their sources, and where they are on this machine.
 
 The tables `datasets.tsv` and `dataset_files.tsv` beside this module list the data sets, and for
 each that can be downloaded its files with size, SHA-256 and address. A data set without files has
-no public source that is known to hold just these facts; its `source` says why.
+no public source known to hold exactly these facts; its `source` says why.
 
 A data set is looked for in this order, and the first folder found is used:
 
@@ -92,8 +92,8 @@ def dataset(name: str) -> Dataset:
 def located(name: str | Path) -> Path:
     """The folder of a data set, given by name or by path.
 
-    `NotABenchmark` if it is a data set that is not on this machine. Any other path is returned as
-    it is, whether there is a folder or not.
+    `NotABenchmark` if it is a data set that is not on this machine. Any other path is returned
+    unchanged, whether it exists or not.
     """
     path = Path(name)
     if path.exists() or str(name) not in catalogue():
@@ -128,7 +128,7 @@ def download_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """The folder for data that can be downloaded again, as each system has it."""
+    """The cache folder, by the convention of each system."""
     home = Path.home()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")

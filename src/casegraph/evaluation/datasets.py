@@ -1,8 +1,8 @@
 """
 Benchmarks: a folder with a file of facts for each split, or the facts of each split themselves.
 
-The file of a split has one of the names in `SPLITS`, alone or with .txt or .tsv, packed by gzip or
-not. Other files in the folder (names of entities, rules, negatives) are ignored.
+The file of a split has one of the names in `SPLITS`, with or without .txt or .tsv, optionally
+gzipped. Other files in the folder (names of entities, rules, negatives) are ignored.
 `evaluation.catalogue` finds published benchmarks by name.
 """
 
@@ -24,8 +24,8 @@ LISTED = 5  # how many files of a folder an error message names
 class Benchmark:
     """Facts, split for an experiment.
 
-    folder  where they are; of facts that a program holds, only a name
-    splits  the file of each split that there is, or its facts
+    folder  where they are; for facts in memory, only a name
+    splits  the file of each split, or its facts
     """
 
     folder: Path
@@ -54,10 +54,10 @@ class Benchmark:
 
     @classmethod
     def of(cls, *, name: str = "facts", **splits: Rows) -> "Benchmark":
-        """A benchmark of facts that a program holds: frames, arrays, lists of rows.
+        """A benchmark of facts in memory: frames, arrays, lists of rows.
 
-        name    what to call it
-        splits  the facts of each: `train` (or `graph`), `test`, and perhaps others
+        name    its name
+        splits  the facts of each split: `train` (or `graph`), `test`, and perhaps others
 
         >>> from casegraph import Benchmark, evaluate
         >>> born = [(f"person {n}", "born in", f"city {n % 3}") for n in range(30)]
@@ -81,12 +81,12 @@ class Benchmark:
 
     @property
     def name(self) -> str:
-        """What it is called: as its folder."""
+        """The name of its folder."""
         return self.folder.resolve().name
 
     @property
     def graph(self) -> str:
-        """The split to answer from: `graph` if there is one, as `train` then has only queries."""
+        """The split to answer from: `graph` if it exists (then `train` has only queries)."""
         return "graph" if "graph" in self.splits else "train"
 
     def facts(self, split: str) -> Iterable[Fact]:

@@ -1,9 +1,9 @@
 """
-Downloading a published data set, so that only what was published arrives, and all of it or nothing.
+Downloads of published data sets: verified, and complete or not at all.
 
-- Only https is spoken, except with this machine itself, which tests use. A redirect to anything
-  other than https is refused.
-- The catalogue says how large each file is. No more bytes than that are read.
+- Only https is used, except for this machine itself, for tests. A redirect to anything other than
+  https is rejected.
+- The catalogue has the size of each file. No more bytes than that are read.
 - The SHA-256 of each file is compared with the catalogue.
 - Files are written to a temporary folder beside the destination, which is renamed when all files
   are complete and on disk. An interrupted download leaves nothing under the name of the data set.
@@ -28,7 +28,7 @@ from casegraph.running import Show, quiet
 from casegraph.storage.disk import create_file, flush, flush_folder, writing_named
 
 TIMEOUT = 30  # seconds without a byte
-CHUNK = 1 << 16  # bytes that are read at once
+CHUNK = 1 << 16  # bytes per read
 THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
@@ -87,7 +87,7 @@ def _download(file: RemoteFile, path: Path, show: Show) -> None:
 
 
 def _chunks(file: RemoteFile) -> Generator[bytes, None, None]:
-    """What the server sends, piece by piece."""
+    """The content that the server sends, in chunks."""
     try:
         with _opened(file.url) as response:
             while True:
@@ -117,7 +117,7 @@ def _opened(url: str) -> HTTPResponse:
 
 
 class _OnlyToHttps(HTTPRedirectHandler):
-    """Follows redirects to https, and refuses all others."""
+    """Follows redirects to https, and rejects all others."""
 
     def redirect_request(
         self,

@@ -2,11 +2,11 @@
 The closed-world experiment (§3.3): hide one end of every fact of a split, ask for it, and rank it.
 
 Each fact gives two questions, (head, relation, ?) and (tail, relation⁻¹, ?); equal questions are
-asked once. Ranks are filtered: every other answer that is a fact in some file of the benchmark is
-passed over.
+asked once. Ranks are filtered: every other answer that is a fact in any file of the benchmark is
+skipped.
 
-Facts and questions are rows of places in sorted lists of names, so that nothing depends on the
-order of the lines in a file. The places become ids of the graph only when the graph is asked.
+Facts and questions are rows of indices into sorted lists of names, so that nothing depends on the
+order of lines in a file. The indices become ids of the graph only when the graph is queried.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ from casegraph.settings import Settings
 from casegraph.storage.store.restoring import is_store
 from casegraph.storage.store.store import CaseStore
 
-RANKED_AT_ONCE = 1 << 12  # targets of a task
+RANKED_AT_ONCE = 1 << 12  # targets per task
 
 Sides = Literal["both", "head", "tail"]
 
@@ -66,12 +66,12 @@ def evaluate(  # noqa: PLR0913
     """Ask for every fact of a split, and rank the answers.
 
     benchmark    a folder, or the name of a data set, or frames and other facts (`Benchmark.of`)
-    settings     how to answer; by default ours
+    settings     how to answer; by default `Settings()`
     split        the facts to ask for
     graph_split  the facts to answer from: a split, or the path of a file of facts or of a store;
                  by default the graph of the benchmark (see `Benchmark.graph`)
     sides        which end of a fact to ask for
-    limit        ask for only so many facts, spread evenly over the sorted split
+    limit        the number of facts to ask for, spread evenly over the sorted split
     tune         whether to tune the settings to the graph first
     keep_length  whether tuning keeps `max_length` as it is
     executor     where to count and to rank
@@ -124,10 +124,9 @@ def evaluate(  # noqa: PLR0913
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """How long a part of an experiment took, and how much memory.
+    """The time and memory of a part of an experiment.
 
-    peak_memory  the most bytes that the process has held up to the end of the phase; 0 where the
-                 system does not say
+    peak_memory  the peak memory of the process up to the end of the phase, in bytes; 0 if unknown
     """
 
     seconds: float
@@ -136,7 +135,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What was asked: sorted rows (relation, entity, target) of places in the lists of names.
+    """What was asked: sorted rows (relation, entity, target) of indices into the lists of names.
 
     The relation is a direction: forward asks for the tail of a fact, backward for its head.
     """
@@ -177,7 +176,7 @@ class Evaluation(Tabular):
     ranks   of the targets, in the order of `questions`
     phases  "read" the files, "build" the graph and its profiles, "tune" the settings if that was
             asked for, "count" path types, "rank" targets, "calibrate" if tuned
-    reliability  how probable first answers were said to be and whether they were right, if tuned
+    reliability  predicted probabilities of first answers and whether they were right, if tuned
     """
 
     benchmark: str
@@ -199,7 +198,7 @@ class Evaluation(Tabular):
 
     @cached_property
     def metrics(self) -> dict[str, float]:
-        """Every metric by its flat name: side, ties, metric."""
+        """Every metric by its dotted name: side, ties, metric."""
         return metrics(self.ranks, self.questions.is_head)
 
     @cached_property
@@ -294,7 +293,7 @@ class Files:
     """The facts of all files of a benchmark.
 
     entities, relations  all names, sorted
-    rows                 for each file, sorted rows (relation, head, tail) of places in these lists
+    rows                 for each file, sorted rows (relation, head, tail) of indices into these
     """
 
     entities: list[str]
@@ -315,8 +314,8 @@ class Files:
 def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show) -> Files:
     """Read all splits of a benchmark, and the file or store to answer from if it is not a split.
 
-    The split to ask for and the source are read first, so that it is their names which are missing
-    if they are.
+    The split to ask for and the source are read first, so that errors about missing files name
+    them.
     """
     names = list(dict.fromkeys([split, source, *benchmark.splits]))
     facts_of: dict[str | Path, Iterable[Fact]] = {}
@@ -359,7 +358,7 @@ def directed(facts: Ids, sides: Sides) -> Ids:
 def tasks_of(state: State, questions: Questions, known: Ids) -> list[Targets]:
     """The questions as tasks, relation by relation.
 
-    known  rows (direction, entity, target), sorted: the facts to pass over
+    known  rows (direction, entity, target), sorted: the facts to skip
     """
     entity_ids = ids_of_entities(state, questions.entities)
     tasks: list[Targets] = []
@@ -394,7 +393,7 @@ def _check(sides: str, limit: int | None) -> None:
 
 @contextmanager
 def _phase(phases: dict[str, Phase], name: str) -> Iterator[None]:
-    """Note how long the `with` block takes, and how much memory."""
+    """Record the time and memory of the `with` block."""
     start = perf_counter()
     yield
     phases[name] = Phase(perf_counter() - start, peak_memory())
@@ -407,7 +406,7 @@ def _facts(path: Path) -> Iterable[Fact]:
 
 
 def _sorted_by_name(rows: Ids, entities: Names, relations: Names) -> Ids:
-    """Rows of ids, as sorted rows (relation, head, tail) of places in the sorted names."""
+    """Rows of ids as sorted rows (relation, head, tail) of indices into the sorted names."""
     place_of_entity = entities.ranks()
     place_of_relation = relations.ranks()
     head, relation, tail = rows.T
@@ -428,7 +427,7 @@ def ids_of_relations(state: State, questions: Questions) -> dict[int, int | None
 
 
 def ids_of_entities(state: State, names: list[str]) -> Ids:
-    """The id of each name in the graph; a name that it has not seen gets an id beyond its own."""
+    """The id of each name in the graph; unseen names get ids after those of the graph."""
     beyond = count(len(state.graph.entities))
     found = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Intervals by the bootstrap: how much a metric would change if other questions had been asked."""
+"""Bootstrap intervals: how much a metric would vary with other questions of the same kind."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from casegraph.graph.arrays import Floats
 
-COVERED = 0.95  # of the draws lie in the interval
+COVERED = 0.95  # share of the draws inside the interval
 
 
 class Interval(NamedTuple):
-    """A mean, and the interval in which the means of most draws lie."""
+    """A mean and its interval."""
 
     mean: float
     low: float
@@ -18,9 +18,9 @@ class Interval(NamedTuple):
 
 
 def bootstrap(values: Floats, draws: int, seed: int = 0) -> Interval:
-    """The interval of the mean of some values, of each of which one question is the source.
+    """The interval of the mean of some values, one per question.
 
-    draws  how often as many values are drawn as there are, each any number of times
+    draws  how many samples are drawn with replacement, each as large as the values
     """
     rng = np.random.default_rng(seed)
     means = np.empty(draws)

@@ -1,11 +1,11 @@
 """
-Pictures of an experiment, as SVG that needs nothing but itself.
+Charts of an experiment, as self-contained SVG.
 
-A picture is one panel or several beside each other:
+A chart has one or more panels side by side:
 
     relations    the MRR of each relation, those with most questions first
-    ranks        how many targets are among the first k, for every k
-    reliability  how often the first answer is right, by the probability that it was given
+    ranks        the share of targets among the first k answers, for every k
+    reliability  how often the first answer is right, against its predicted probability
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,23 +16,23 @@ import numpy as np
 
 from casegraph.graph.arrays import Floats
 
-SIDE = 400  # of what is drawn in a panel, in pixels
+SIDE = 400  # of the plotting area of a panel, in pixels
 MARGIN = 50
 PANEL = SIDE + 2 * MARGIN
 LARGEST_DOT = 14  # the radius of a bin that has all answers
 MOST_RELATIONS = 20
 FURTHEST_RANK = 1000
-NAME_LENGTH = 24  # signs of the name of a relation
+NAME_LENGTH = 24  # characters of the name of a relation
 COLOUR = "#36c"
 GREY = "#888"
 
 
 class Bin(NamedTuple):
-    """Answers of similar probability: how many, what was said, and how often they were right."""
+    """Answers of similar probability: number, mean predicted probability, share that is right."""
 
     answers: int
-    said: float
-    happened: float
+    predicted: float
+    observed: float
 
 
 class Bar(NamedTuple):
@@ -44,7 +44,7 @@ class Bar(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One diagram: its title, what is along its two sides, and its parts in SVG."""
+    """One diagram: its title, the labels of its axes, and its parts in SVG."""
 
     title: str
     across: str
@@ -53,7 +53,7 @@ class Panel(NamedTuple):
 
 
 def picture(panels: Sequence[Panel]) -> str:
-    """Panels beside each other, as one file of SVG."""
+    """Panels side by side, as one SVG document."""
     width = PANEL * len(panels)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {PANEL}" '
@@ -74,22 +74,22 @@ def picture(panels: Sequence[Panel]) -> str:
 
 
 def reliability_panel(bins: Sequence[Bin], error: float) -> Panel:
-    """Dots beside the diagonal, where said and happened are equal; larger for more answers."""
-    total = sum(one.answers for one in bins)
+    """A dot for each bin, larger for more answers; on the diagonal, prediction is perfect."""
+    total = sum(own.answers for own in bins)
     parts = [_axes(), _line([(0, 0), (1, 1)], GREY), *_shares_across(), *_shares_upwards()]
-    for one in bins:
-        radius = max(2.0, LARGEST_DOT * (one.answers / total) ** 0.5)
-        said = f"{one.answers:,} answers: said {one.said:.3f}, right {one.happened:.3f}"
+    for own in bins:
+        radius = max(2.0, LARGEST_DOT * (own.answers / total) ** 0.5)
+        values = f"predicted {own.predicted:.3f}, right {own.observed:.3f}"
         parts.append(
-            f'<circle cx="{_x(one.said)}" cy="{_y(one.happened)}" r="{radius:.1f}" '
-            f'fill="{COLOUR}"><title>{said}</title></circle>'
+            f'<circle cx="{_x(own.predicted)}" cy="{_y(own.observed)}" r="{radius:.1f}" '
+            f'fill="{COLOUR}"><title>{own.answers:,} answers: {values}</title></circle>'
         )
     title = f"{total:,} answers, expected calibration error {error:.3f}"
     return Panel(title, "probability of the first answer", "how often it is right", parts)
 
 
 def ranks_panel(ranks: Floats) -> Panel:
-    """The part of the targets that are among the first k, where k grows by factors of ten."""
+    """The share of targets among the first k answers, with k on a logarithmic scale."""
     decades = np.log10(FURTHEST_RANK)
     places = np.unique(np.geomspace(1, FURTHEST_RANK, 100).astype(np.int64))
     among = np.searchsorted(np.sort(ranks), places, side="right") / max(1, len(ranks))
@@ -101,7 +101,7 @@ def ranks_panel(ranks: Floats) -> Panel:
     for power in range(int(decades) + 1):
         parts.append(_text(_x(power / decades), _y(0) + 18, f"{10**power:,}"))
     title = f"{len(ranks):,} questions, MRR {float(np.mean(1 / ranks)):.4f}"
-    return Panel(title, "rank", "part of the targets up to it", parts)
+    return Panel(title, "rank", "share of targets up to this rank", parts)
 
 
 def relations_panel(bars: Iterable[Bar]) -> Panel:
@@ -141,7 +141,7 @@ def _shares_upwards() -> list[str]:
 
 
 def _line(points: Sequence[tuple[float, float]], colour: str) -> str:
-    """A line through points, each given as two shares of the sides."""
+    """A line through points, with coordinates from 0 to 1."""
     drawn = " ".join(f"{_x(across)},{_y(upwards)}" for across, upwards in points)
     return f'<polyline points="{drawn}" fill="none" stroke="{colour}"/>'
 

@@ -1,7 +1,7 @@
 """
 Metrics (§3.3): from the ranks of targets to MRR and Hits@k.
 
-They have the names that PyKEEN gives them.
+They have PyKEEN's names.
 """
 
 from math import fsum
@@ -22,7 +22,7 @@ HITS = (1, 3, 5, 10)
 
 
 def metrics(ranks: Ranks, is_head: Flags) -> dict[str, float]:
-    """Every metric by its flat name, such as `both.realistic.hits_at_10`.
+    """Every metric by its dotted name, such as `both.realistic.hits_at_10`.
 
     is_head  for each rank, whether the head of a fact was asked for
 

@@ -1,15 +1,15 @@
 """
-Reliability: whether what is said to be probable happens that often.
+Reliability: whether predicted probabilities match observed frequencies.
 
-For every question, the first answer that the graph does not have is looked at. Two things can be
-said about it with a probability:
+For every question, the first answer that is not in the graph is examined. There are two predicted
+probabilities:
 
-    right      that it is a fact of some file of the benchmark: `Answer.probability`
-    asked for  that it is just the fact of the split that was asked for. A right answer need not be,
-               since other answers are missing in the graph as well (see `tuning.calibration`)
+    right      that it is a fact in any file of the benchmark: `Answer.probability`
+    asked for  that it is the very fact that was asked for. A right answer need not be, because the
+               graph lacks other answers as well (see `tuning.calibration`)
 
-The expected calibration error is the mean distance between the two sides of "said" and "happened",
-over ten bins of equal width by what is said, each bin with the weight of its answers.
+The expected calibration error is the mean distance between predicted probability and observed
+frequency, over ten bins of equal width, each weighted by its number of answers.
 """
 
 from typing import NamedTuple
@@ -28,17 +28,17 @@ BINS = 10
 
 
 class Reliability(NamedTuple):
-    """First answers, as parallel arrays; questions without an answer are not among them.
+    """First answers, as parallel arrays; questions without an answer are omitted.
 
-    said        how probable it was said to be that the answer is right
-    is_right    whether it is
-    said_asked  how probable it was said to be that it is the one asked for
-    is_asked    whether it is
+    predicted        the predicted probability that the answer is right
+    is_right         whether it is
+    predicted_asked  the predicted probability that it is the one asked for
+    is_asked         whether it is
     """
 
-    said: Floats
+    predicted: Floats
     is_right: Flags
-    said_asked: Floats
+    predicted_asked: Floats
     is_asked: Flags
 
     @classmethod
@@ -50,17 +50,17 @@ class Reliability(NamedTuple):
     def errors(self) -> dict[str, float]:
         """The expected calibration errors."""
         return {
-            "right": calibration_error(self.said, self.is_right),
-            "asked_for": calibration_error(self.said_asked, self.is_asked),
+            "right": calibration_error(self.predicted, self.is_right),
+            "asked_for": calibration_error(self.predicted_asked, self.is_asked),
         }
 
     def panel(self) -> Panel:
-        """A diagram: what is said to the right, how often it happens upwards."""
-        return reliability_panel(bins(self.said, self.is_right), self.errors["right"])
+        """A diagram of observed frequency against predicted probability."""
+        return reliability_panel(bins(self.predicted, self.is_right), self.errors["right"])
 
 
 def first_answers(state: State, targets: Targets) -> Reliability:
-    """The first answer to each question of a task that the graph does not have."""
+    """The first answer to each question of a task that is not in the graph."""
     entities, targets_asked = targets.asked.T
     tuning = state.settings.tuning
     if targets.relation is None or tuning is None:
@@ -68,7 +68,7 @@ def first_answers(state: State, targets: Targets) -> Reliability:
     calibration = calibration_of(state, targets.relation) or tuning.calibration
     is_seen = entities < len(state.graph.entities)
     asked = np.where(is_seen, entities, -1).astype(np.int32)
-    distinct, question_of = np.unique(asked, return_inverse=True)  # many facts, one question
+    distinct, question_of = np.unique(asked, return_inverse=True)  # facts may share a question
     known = [set(state.graph.answers(entity, targets.relation).tolist()) for entity in distinct]
     facts = {(entity, answer) for entity, answer in targets.known.tolist()}
     new = new_answers(state, (targets.relation, distinct), known, first=1)
@@ -78,30 +78,29 @@ def first_answers(state: State, targets: Targets) -> Reliability:
     rows = []
     for place, question in enumerate(question_of.tolist()):
         for answer, score in new[question]:
-            said = probability(calibration, score, is_first=True)
+            predicted = probability(calibration, score, is_first=True)
             is_right = (int(entities[place]), answer) in facts
             is_asked = answer == targets_asked[place]
-            rows.append((said, is_right, said * chances[question], is_asked))
+            rows.append((predicted, is_right, predicted * chances[question], is_asked))
     return _reliability(rows)
 
 
-def calibration_error(said: Floats, happened: Flags) -> float:
-    """The expected calibration error; 0 if there is nothing."""
-    total = sum(one.answers for one in bins(said, happened))
+def calibration_error(predicted: Floats, happened: Flags) -> float:
+    """The expected calibration error; 0 if there are no answers."""
     error = 0.0
-    for one in bins(said, happened):
-        error += one.answers / total * abs(one.said - one.happened)
+    for own in bins(predicted, happened):
+        error += own.answers / len(predicted) * abs(own.predicted - own.observed)
     return error
 
 
-def bins(said: Floats, happened: Flags) -> list[Bin]:
-    """Ten bins of equal width by what is said; those without answers are left out."""
-    number = np.minimum((said * BINS).astype(np.int64), BINS - 1)
+def bins(predicted: Floats, happened: Flags) -> list[Bin]:
+    """Ten bins of equal width by predicted probability; empty bins are left out."""
+    number = np.minimum((predicted * BINS).astype(np.int64), BINS - 1)
     found = []
-    for one in np.unique(number).tolist():
-        is_in = number == one
+    for bin_number in np.unique(number).tolist():
+        is_in = number == bin_number
         found.append(
-            Bin(int(is_in.sum()), float(said[is_in].mean()), float(happened[is_in].mean()))
+            Bin(int(is_in.sum()), float(predicted[is_in].mean()), float(happened[is_in].mean()))
         )
     return found
 

@@ -1,9 +1,9 @@
 """
-Splitting facts into a benchmark: train, valid and test, the same for the same facts and seed.
+Splitting facts into a benchmark: train, valid and test, determined by the facts and the seed.
 
-What is asked for must be answerable: every entity and every relation of valid and test is in train.
-A fact that is the first, in random order, to have an entity or a relation stays in train; of the
-others, as many as wanted are drawn.
+Questions must be answerable, so every entity and relation of valid and test also occurs in train.
+Facts are shuffled; the first fact with each entity and with each relation stays in train, and valid
+and test are drawn from the others.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ class Split(NamedTuple):
 
 
 def split(facts: Iterable[Fact], *, valid: float, test: float, seed: int = 0) -> Split:
-    """Facts divided at random; `valid` and `test` are the parts of all that these are to have.
+    """Facts split at random; `valid` and `test` are their shares of all facts.
 
     They get fewer if too many facts are needed in train.
     """

@@ -3,7 +3,7 @@ An executor for Dask: shards and questions become tasks of a cluster.
 
 The results are those of a single process. Every worker process loads the state once and keeps it:
 from a file if all workers see the same disk, else from bytes that are sent to each of them once.
-Tasks are pure functions, so Dask gives the tasks of a worker that died to another.
+Tasks are pure functions, so if a worker dies, Dask gives its tasks to another.
 """
 
 import os
@@ -33,7 +33,7 @@ from casegraph.storage.case_files import load, save
 
 PATIENCE = 30  # seconds to wait for a scheduler, and for its first worker
 SHARDS_PER_THREAD = 8  # small shards, so that no thread waits long for the last one
-TASKS_PER_THREAD = 2  # that are handed out before the first of them is done
+TASKS_PER_THREAD = 2  # submitted ahead
 
 
 class DaskExecutor:
@@ -95,7 +95,7 @@ class DaskExecutor:
     ) -> Iterator[Result]:
         """The result of each task, in the order of the tasks.
 
-        Only a few tasks are handed out ahead, so that results do not pile up.
+        Only a few tasks are submitted ahead, so that results do not pile up.
         """
         with self._shared(state) as shared:
             handed_out = deque[tuple[Task, Any]]()
@@ -108,7 +108,7 @@ class DaskExecutor:
                 yield shared.result(work, *handed_out.popleft())
 
     def _threads(self) -> int:
-        """How many threads the cluster has; workers may come and go."""
+        """The number of threads of the cluster; workers may come and go."""
         threads_of_worker: dict[str, int] = self._client.nthreads()
         return max(1, sum(threads_of_worker.values()))
 
@@ -134,7 +134,7 @@ class _SharedState:
         self._send()
 
     def submit(self, work: Work[Task, Result], task: Task) -> Any:  # noqa: ANN401
-        """Hand out a task; returns the future of its result."""
+        """Submit a task; returns the future of its result."""
         arguments = (str(self._path), self._content, work, task)
         return self._client.submit(_work_on_shared, *arguments, pure=False)
 
@@ -144,7 +144,7 @@ class _SharedState:
         task: Task,
         future: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
-        """The result of a task that was handed out.
+        """The result of a submitted task.
 
         Dask cancels a task if the bytes it needs are lost, because all workers that had them died.
         Then the bytes are sent again, and so is the task.
@@ -174,7 +174,7 @@ _loading = Lock()
 def _work_on_shared(
     path: str, content: bytes | None, work: Work[Task, Result], task: Task
 ) -> Result:
-    """What a worker does: load the state unless it has it already, and work on the task.
+    """Runs on a worker: load the state unless it is loaded already, and process the task.
 
     content  the bytes of the case file; None if the file can be read at `path`
     """

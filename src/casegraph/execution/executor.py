@@ -1,7 +1,7 @@
 """
 Executors: where work on a case base is done.
 
-Work is a pure function of a state and a task, so the place where it is done changes no result.
+Work is a pure function of a state and a task, so results do not depend on where it is done.
 `Here` works in this process; `execution.dask` has an executor for a cluster.
 """
 
@@ -17,7 +17,7 @@ Work: TypeAlias = Callable[[State, Task], Result]
 
 
 class Executor(Protocol):
-    """What counts and answers for many questions at once."""
+    """Counts, and processes tasks."""
 
     def count(self, state: State, relations: list[int], show: Show = quiet) -> None:
         """Count what questions about these relations need, and keep it in `state`."""

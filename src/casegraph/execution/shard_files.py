@@ -58,7 +58,7 @@ def read_part(path: Path) -> Part:
     """Read what `write_part` wrote, unless it is a table."""
     arrays = read_arrays(path, "a file of counts", FORMAT)
     if "reached" in arrays and "reached_open" not in arrays:
-        problem = "is of an earlier casegraph, which did not tell slots apart; count again"
+        problem = "is from an earlier casegraph, which did not distinguish slots; count again"
         raise IncompatibleFile(str(path), problem)
     try:
         header = json.loads(arrays["header"].tobytes())
@@ -83,7 +83,7 @@ def read_part(path: Path) -> Part:
 def _check_header(header: dict[str, Any]) -> None:
     types = {name: type(header[name]) for name in HEADER_TYPES}
     if types != HEADER_TYPES:
-        raise ValueError("it does not say of what the counts are")
+        raise ValueError("it does not say what was counted")
     names = header["names"]
     are_text = all(isinstance(name, str) for name in names)
     if not are_text or names != sorted(set(names)):
@@ -91,12 +91,12 @@ def _check_header(header: dict[str, Any]) -> None:
     if header["max_length"] not in PATH_LENGTHS:
         raise ValueError("it has paths of a length that is not counted")
     if Shard.named(header["shard"]).of > MOST_SHARDS:
-        raise ValueError("it is of more shards than there can be")
+        raise ValueError("it has more shards than there can be")
 
 
 def _check_part(part: Part) -> None:
     """`ValueError` unless the arrays of a part fit together."""
-    directions = forward(len(part.names))  # the first number that is no direction
+    directions = forward(len(part.names))  # directions are below this number
     for relations in (part.counted, part.relation):
         is_row = relations.dtype == np.int32 and relations.ndim == 1
         if not is_row or not ((relations >= 0) & (relations < directions)).all():

@@ -58,14 +58,14 @@ class Shard:
 
     @classmethod
     def all(cls, of: int) -> "list[Shard]":
-        """All shards, if there are so many."""
+        """All shards of this many."""
         return [cls(number, of) for number in range(1, of + 1)]
 
     def share(self, graph: Graph, entities: Ids) -> Ids:
         """The entities of this shard among some, sorted.
 
-        Entities are dealt out like cards, those with most facts first, so that each shard gets its
-        share of the hubs and all shards take about the same time.
+        Entities are dealt out round robin, those with most facts first, so that every shard gets
+        its share of the hubs and all shards take about the same time.
         """
         by_prominence = entities[np.argsort(graph.prominence()[entities])]
         own = by_prominence[self.number - 1 :: self.of]
@@ -74,14 +74,14 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a shard has counted, for all relations.
+    """The counts of a shard, for all relations.
 
     shard       which shard
     digest      of the facts and the settings
     max_length  the length up to which paths may be counted, of the settings
     names       the relations that have facts, sorted; their directions are numbered in this order
     counted     the directions for which the second pass has counted, sorted
-    extent      after the first pass, the work that finding the paths of each length took;
+    extent      after the first pass, the work of finding the paths of each length;
                 after the second, the length up to which paths are counted, and how many more cycles
                 may come before there could be too many
     relation    (rows,)  the direction of each row
@@ -110,7 +110,7 @@ def count_hits(state: State, shard: Shard, show: Show = quiet) -> Part:
     """The first pass: the hits of the entities of a shard."""
     all_relations = list(range(state.graph.directions))
     entities = shard.share(state.graph, having(state.graph, all_relations))
-    # In a large graph, the limit of work is one for each relation, and is applied in the end.
+    # In a large graph, the limit of work holds for each relation and is applied at the end.
     most_work = MOST_STEPS if is_large(state.graph) else None
     found = Counting(state.graph, state.settings, show).cycles(entities, most_work)
     rows = _Rows(found.relations, found.types, {"hits": found.hits})
@@ -154,9 +154,9 @@ def count_reach(state: State, task: tuple[Shard, list[int]], show: Show = quiet)
 
 
 def merged(parts: Iterable[Part]) -> Part:
-    """The sum of all shards, as if there were a single shard.
+    """The sum of all shards.
 
-    `CasegraphError` unless every shard is there exactly once and all fit together.
+    `CasegraphError` unless every shard occurs exactly once and all fit together.
     """
     parts = iter(parts)
     total = next(parts)
@@ -203,7 +203,7 @@ class _Rows(NamedTuple):
     columns: dict[str, Counts]
 
     def renumbered(self, new: Ids, max_length: int) -> "_Rows":
-        """The same rows with `new[d]` in the place of direction d, sorted again."""
+        """The same rows with direction d replaced by `new[d]`, sorted again."""
         relation = new[self.relation]
         types = renumbered(self.types, new, max_length)
         order = np.lexsort((types, relation))

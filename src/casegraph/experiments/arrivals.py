@@ -1,5 +1,5 @@
 """
-When each entity comes, and each fact with it (§3.3, "Open-world Knowledge Base Completion").
+When each entity arrives, and each fact with it (§3.3, "Open-world Knowledge Base Completion").
 
 The seed graph has the tenth of all entities with most facts, and others at random until it has a
 given part of them all. The rest is divided at random into batches. A fact comes with the later of

@@ -1,5 +1,5 @@
 """
-Ranks among some candidates only: those that a protocol knows, or a sample of them.
+Ranks among some candidates only: those that a protocol defines, or a sample of them.
 
 `answering.ranking` ranks among all entities without listing them. Other protocols let only some
 entities compete, and not the same for every question; here every entity gets its score, and the

@@ -1,5 +1,5 @@
 """
-Relations that arrive and facts that go, which the paper's stream does not try.
+Arriving relations and retracted facts, which the paper's stream does not cover.
 
 First all facts are there but those of one relation, the one that is asked about most. Then it
 arrives. Then a tenth of all facts is retracted, drawn at random, and returns. After each change the

@@ -1,5 +1,5 @@
 """
-What entities score as answers by a model of PyKEEN, many questions and candidates at once.
+Scores of entities as answers by a PyKEEN model, for many questions and candidates at once.
 
 PyKEEN scores every pair of a question and a candidate on its own. But its models compare a vector
 that stands for the question with one that stands for the candidate, by their product or by their

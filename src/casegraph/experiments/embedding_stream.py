@@ -1,5 +1,5 @@
 """
-Embeddings in the paper's stream (§3.3), and offline: what a system that trains makes of newcomers.
+Embeddings in the paper's stream (§3.3), and offline: how trained systems handle new entities.
 
 After the seed graph a model goes on with the facts of each batch. Variants differ in where the
 embedding of a newcomer begins, in whether older ones may still move, and in how many older facts

@@ -1,5 +1,5 @@
 """
-Inductive completion (GraIL): questions about entities that no one has trained on.
+Inductive completion (GraIL): questions about entities that were not seen in training.
 
 In the pairs of Teru et al. (2020) two graphs share their relations and no entities. Systems that
 train do so on the first, X, and answer about the second, X_ind, by its own facts. A case base may

@@ -1,5 +1,5 @@
 """
-Lifelong learning (LKGE): a graph in snapshots, asked again about all that came before.
+Lifelong learning (LKGE): a graph in snapshots, asked again about all earlier snapshots.
 
 After each snapshot the test sets of all snapshots so far are asked for, as by Cui et al. (2023).
 What was learned first may be forgotten later: the *backward transfer* of a test set is what its MRR

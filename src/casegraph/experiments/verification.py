@@ -1,5 +1,5 @@
 """
-Whether a state that has lived through updates is the state that its facts give in one go.
+Checks that a state after many updates equals the state built from its facts at once.
 
 Everything that questions are answered from is compared: facts, profiles, clusters, and every count
 of every path type. Only clusters that depend on history are taken as they are, since a rebuild has

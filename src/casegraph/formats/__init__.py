@@ -1,1 +1,1 @@
-"""Facts and descriptions of entities in files of many kinds, on the way in and on the way out."""
+"""Reading and writing facts, labels and types in many file formats."""

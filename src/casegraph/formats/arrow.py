@@ -1,9 +1,9 @@
 """
-Arrow: Parquet files, Arrow files, and every table in memory that speaks Arrow (the extra `arrow`).
+Arrow: Parquet files, Arrow files, and in-memory tables with the Arrow interface (extra `arrow`).
 
-pandas, Polars, DuckDB and others hand over their tables through the Arrow C interface, so none of
-them is named here. The columns are found by their names, as in a file with a header; a table of
-three columns whose names say nothing is read in the order of its columns.
+pandas, Polars, DuckDB and others pass their tables through the Arrow C interface, so this module
+depends on none of them. Columns are recognised by name, as in a file with a header; a table of
+three columns with unknown names is read in column order.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def read_table(table: Any, reading: Reading, options: Options) -> Batches:  # no
 
 
 def columns_in(names: Sequence[str], reading: Reading, options: Options) -> Table:
-    """Which columns to read; `MalformedFact` if their names do not say it."""
+    """Which columns to read; `MalformedFact` if their names are not recognised."""
     if options.columns is not None:
         try:
             edges, _ = chosen_edges(options.columns, names)
@@ -131,7 +131,7 @@ def pyarrow(source: str) -> Any:  # noqa: ANN401
 
 
 class _reported:  # noqa: N801  (used as a function)
-    """Turns what Arrow says is wrong with a file into an error of ours."""
+    """Turns an error of Arrow about a file into one of ours."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -148,11 +148,11 @@ class _reported:  # noqa: N801  (used as a function)
 
 
 def _file(source: Place) -> Any:  # noqa: ANN401
-    """What Arrow can read from any place: a file as it is, or a stream as a whole."""
+    """Input for Arrow: a file as it is, or a stream read completely."""
     if isinstance(source, str | PathLike) and source != "-":
         path = Path(source)
         if not path.is_file():
-            list(pieces_of(path))  # which says what is wrong with it
+            list(pieces_of(path))  # raises if something is wrong with it
         return str(path)
     return BytesIO(b"".join(pieces_of(source)))
 
@@ -209,7 +209,7 @@ def _name(value: object, table: Table) -> str:
 
 
 def _are_names(texts: list[Any]) -> bool:
-    """Whether all are names that need no closer look."""
+    """Whether all are plain names that need no further checks."""
     if set(map(type, texts)) != {str}:
         return not texts
     return all(map(str.strip, texts))

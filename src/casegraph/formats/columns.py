@@ -1,16 +1,16 @@
 """
-Which columns of a table hold facts, or describe entities: decided by the names of the columns.
+Which columns of a table hold facts or describe entities, recognised by their names.
 
-Tables come from many tools, and each has its own words for the same three columns. The words are
-listed here, in the order in which they are tried. Upper case, spaces, hyphens and signs such as `?`
-and `#` before a name make no difference. A table is one of these:
+Every tool has its own names for the same three columns. They are listed here, in the order in which
+they are tried. Case, spaces, hyphens and prefixes such as `?` and `#` are ignored. A table is one
+of these:
 
     edges           subject, predicate, object; head, relation, tail; :START_ID, :TYPE, :END_ID; …
     nodes           id with a name, a type, or both: KGX, Hetionet, neo4j-admin
     nodes and edges in one table, where a row is either: the CSV that Neo4j's APOC writes
 
-A table of three columns may have no header at all. `looks_like_header` says whether its first row
-reads like one that we do not understand; it is better to ask than to take a header for a fact.
+A table of three columns may have no header. `looks_like_header` says whether its first row looks
+like an unknown header; then it is better to ask the user than to read a header as a fact.
 """
 
 import re
@@ -106,7 +106,7 @@ class Nodes(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What the columns of a table hold, and how many there are."""
+    """The meaning of the columns of a table, and their number."""
 
     width: int
     edges: Edges | None = None
@@ -114,7 +114,7 @@ class Table(NamedTuple):
 
     @property
     def has_plain_facts(self) -> bool:
-        """Whether every row is a fact whose names are just what its fields say."""
+        """Whether every row is a fact whose names are exactly its fields."""
         edges = self.edges
         return edges is not None and self.nodes is None and edges.are_plain
 
@@ -130,7 +130,7 @@ class Table(NamedTuple):
 
 
 def table_of(header: Sequence[str]) -> Table | None:
-    """What columns of these names hold; None if that is not understood."""
+    """The meaning of columns with these names; None if they are not recognised."""
     edges = _neo4j_edges(header) or _apoc_edges(header) or _edges(header)
     nodes = _neo4j_nodes(header) or _apoc_nodes(header)
     if nodes is None and edges is None:
@@ -196,7 +196,7 @@ def in_words(table: Table, names: Sequence[str]) -> str:
 def looks_like_header(
     first: Sequence[str], rows: Callable[[], Sequence[Sequence[str]]] = list
 ) -> bool:
-    """Whether a first row of three fields reads like a header that is not understood.
+    """Whether a first row of three fields looks like an unknown header.
 
     rows  gives some of the rows that follow
     """
@@ -223,7 +223,7 @@ def _has_noun(name: str) -> bool:
 
 
 def plain(name: str) -> str:
-    """The name of a column without what makes no difference."""
+    """The name of a column, normalised for comparison."""
     return _GAPS.sub("_", name.strip(_SIGNS).casefold())
 
 

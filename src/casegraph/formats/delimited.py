@@ -6,12 +6,12 @@ A line of TSV, or a record of CSV, goes through two stages after those of `forma
     records  the fields of a line of TSV, or of a record of CSV     `formats.records`
     facts    three names, chosen by the header if there is one      `formats.layout`
 
-Most blocks have nothing but well-formed lines. Those are handed on as they are (`graph.batches`):
-a graph takes their facts in without making names of them, and whoever wants the facts themselves
-has them at once, without the first stage (`layout.plain_facts`), which is many times faster.
+Most blocks contain only well-formed lines. They are passed on unchanged (`graph.batches`): a graph
+can add their facts without creating a string for every name, and callers that want the facts get
+them without the first stage (`layout.plain_facts`), which is many times faster.
 
-Names are opaque: nothing is stripped or normalised. `docs/reading-facts.md` says what becomes of
-every odd line and file.
+Names are opaque: nothing is stripped or normalised. `docs/reading-facts.md` specifies how unusual
+lines and files are handled.
 """
 
 from collections.abc import Iterable, Iterator

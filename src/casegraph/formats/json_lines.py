@@ -1,7 +1,7 @@
 """
-JSON lines: an object a line, whose keys are named like columns; KGX writes nodes and edges so.
+JSON lines: one object per line, with keys named like columns, as KGX writes nodes and edges.
 
-What `casegraph complete` proposes is read back by this, too: other keys are passed over. Neo4j's
+It also reads the proposals of `casegraph complete`: other keys are ignored. Neo4j's
 APOC writes nodes and relationships, whose keys have other objects in them.
 """
 

@@ -65,14 +65,14 @@ class Layout(LineSource):
         self._expected = f"'head{sign}relation{sign}tail'"
 
     def looks_plain(self, block: bytes) -> bool:
-        """Whether every line of a block may be a fact as it stands."""
+        """Whether every line of a block may be a plain fact."""
         is_quoted = self.separator != TAB and b'"' in block
         is_readable = self._is_known and self._table.has_plain_facts and not is_quoted
         return is_readable and len(block) <= MAX_RECORD_BYTES
 
     @property
     def shape(self) -> Shape:
-        """What a line is made of that is a fact as it stands."""
+        """The layout of a line that is a plain fact."""
         edges = self._table.edges
         assert edges is not None  # as it is in every table of plain facts
         places = edges.head, edges.relation, edges.tail
@@ -195,7 +195,7 @@ class Layout(LineSource):
         return [[row[place] for place in places] for row in rows if len(row) > max(places)]
 
     def _have_all_rows_width(self, width: int) -> bool:
-        """Whether all of the first rows have so many fields, so that it is a table of them."""
+        """Whether all of the first rows have this number of fields."""
         records = self._opening.first_records(ROWS_AHEAD, self.separator)
         rows = [record.fields for record in records if record.fields]
         return len(rows) > 1 and all(len(row) == width for row in rows)

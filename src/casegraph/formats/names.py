@@ -1,5 +1,5 @@
 """
-Files of names: what entities and relations are called, and what they are, apart from any facts.
+Files of names: labels and types of entities and relations, without facts.
 
 A line has a name as facts have it, its label and perhaps its types, in this order or as a header
 says: `id`, `name`, `category` and their usual spellings. Every file of nodes is such a file.

@@ -1,8 +1,8 @@
 """
-Facts that a Python program holds: rows, arrays, frames, and the data sets of other libraries.
+Facts in memory: rows, arrays, frames, and the data sets of other libraries.
 
-Nothing is guessed. A value that is no name, such as NaN, None or a number, is an error that names
-its row, and a string is never read letter by letter.
+Nothing is guessed. A value that is not a name, such as NaN, None or a number, is an error that
+names its row, and a string is never iterated character by character.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS_AT_ONCE = 1 << 14
 
 
 class HasArrow(Protocol):
-    """A table that speaks Arrow: of pandas, Polars, pyarrow, DuckDB and others."""
+    """A table with the Arrow interface: pandas, Polars, pyarrow, DuckDB and others."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hand the table over."""
@@ -152,6 +152,6 @@ def _checked(rows: list[Any], kind: str, before: int) -> list[Fact]:
 
 
 def descriptions_in(given: object) -> Iterator[Any]:
-    """What a source says of entities; to be asked when its facts have been taken."""
+    """The descriptions in a source; complete only after its facts have been read."""
     if isinstance(given, Facts):
         yield from given.described

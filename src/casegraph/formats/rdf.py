@@ -1,12 +1,12 @@
 """
 RDF: N-Triples, N-Quads, Turtle, TriG and RDF/XML, by pyoxigraph (the extra `rdf`).
 
-What becomes of each kind of term:
+How each kind of term is read:
 
     IRI           a name, in full; `urn:casegraph:` and a name in percent signs is that name
     blank node    a name such as `_:b0`; those without a label are numbered as they come
     literal       of rdfs:label and its kin: the label of the subject. Any other is left out and
-                  counted, or becomes a name in the form of N-Triples if literals are kept
+                  counted, or becomes a name in N-Triples syntax if literals are kept
     graph name    left out: the facts of all graphs are read as one graph
     triple as a term (RDF 1.2)   left out and counted
 

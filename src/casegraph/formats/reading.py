@@ -1,8 +1,8 @@
 """
-A source while it is read: what was taken, what was refused and why, what entities are called.
+A source while it is being read: its facts, rejected lines, and descriptions of entities.
 
-A format is a function that turns a source into lists of facts, and tells the `Reading` whatever is
-no fact: a description of an entity, a line that it refuses, a thing that it leaves out on purpose.
+A format is a function that turns a source into lists of facts, and reports everything else to the
+`Reading`: descriptions of entities, rejected lines, and content that it skips on purpose.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ Batches = Generator[list[Fact] | Block, None, None]
 class Options(NamedTuple):
     """How to read a source.
 
-    header    whether the first line names the columns; None if that is to be found out
+    header    whether the first line names the columns; None to detect it
     columns   the names, or the numbers from 1, of the columns with head, relation and tail
     literals  whether the literals of RDF become entities
     encoding  of the text; None for UTF-8, or for UTF-16 if its first bytes say so
@@ -37,15 +37,15 @@ class Options(NamedTuple):
 
 @dataclass
 class Reading:
-    """What became of a source so far.
+    """The progress of reading a source.
 
     source     its name
-    is_strict  whether a line that is no fact stops the reading
+    is_strict  whether a line that is not a fact stops reading
     refused    where such lines are written otherwise
     skipped    how many there were
-    described  what the source says of entities beside facts
-    left_out   what was passed over on purpose, and how often, in words
-    columns    how the columns of a table are understood, in words; empty for other sources
+    described  descriptions of entities in the source
+    left_out   what was skipped on purpose, in words, and how often
+    columns    how the columns of a table are interpreted, in words; empty for other sources
     """
 
     source: str
@@ -57,7 +57,7 @@ class Reading:
     columns: str = ""
 
     def refuse(self, line: int, problem: str, raw: bytes) -> None:
-        """Stop at a line that is no fact, or skip it."""
+        """Stop at a line that is not a fact, or skip it."""
         if self.is_strict:
             shown = raw[:1000].decode(errors="replace").removesuffix("\n").removesuffix("\r")
             self.stop(line, f"{problem}: {quoted(shown)}")
@@ -84,9 +84,9 @@ class Facts(Batched, Iterator[Fact]):
     source     the name of the source
     read       how many facts were taken so far
     skipped    how many lines, or records of CSV, were refused so far
-    described  what the source has said of entities so far, beside facts
-    left_out   what was passed over on purpose so far, and how often
-    columns    how the columns of a table are understood, in words
+    described  descriptions of entities read so far
+    left_out   what was skipped on purpose so far, and how often
+    columns    how the columns of a table are interpreted, in words
     """
 
     def __init__(self, reading: Reading, batches: Batches) -> None:
@@ -120,17 +120,17 @@ class Facts(Batched, Iterator[Fact]):
 
     @property
     def described(self) -> list[Description]:
-        """What the source has said of entities so far; it grows while facts are taken."""
+        """The descriptions of entities read so far; it grows while facts are read."""
         return self._reading.described
 
     @property
     def left_out(self) -> Counter[str]:
-        """What was passed over on purpose so far."""
+        """What was skipped on purpose so far."""
         return self._reading.left_out
 
     @property
     def columns(self) -> str:
-        """How the columns of a table are understood; empty before it is read."""
+        """How the columns of a table are interpreted; empty before it is read."""
         return self._reading.columns
 
     def batches(self) -> Iterator[Batch]:

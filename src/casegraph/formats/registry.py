@@ -1,5 +1,5 @@
 """
-The formats by name and by the endings of files, and the two functions that choose among them.
+The formats, by name and by file extension, and the functions that choose among them.
 
 A format that needs a library is imported when it is first used.
 """
@@ -79,7 +79,7 @@ def read_facts(  # noqa: PLR0913
     `UnreadableFile` is raised if it cannot be read to its end.
 
     format    by default as the name of the file ends, else "tsv"
-    header    whether the first line names the columns; by default, whether it is understood so
+    header    whether the first line names the columns; by default, this is detected
     columns   the columns with head, relation and tail, by their names in the header or by their
               numbers from 1; needed only where the header does not say which they are. "=treats"
               in the place of the relation gives all rows that relation
@@ -88,7 +88,7 @@ def read_facts(  # noqa: PLR0913
               or UTF-16 if the first bytes of the file say so
     names     a file with the labels and types of entities; a file of facts that has one beside it,
               called like it but with .names.tsv at the end, is read with that
-    on_error  "stop" raises `MalformedFact` at the first line that is no fact, "skip" counts it
+    on_error  "stop" raises `MalformedFact` at the first line that is not a fact, "skip" counts it
     refused   where "skip" writes such lines, byte for byte
     """
     if format is not None and format not in FORMATS:
@@ -136,7 +136,7 @@ def names_file(
 
 
 def _with_names(batches: Batches, names: Place, reading: Reading, encoding: str | None) -> Batches:
-    """The same facts; then what a file of names says is known, too."""
+    """The same facts; after them, the descriptions in a file of names are available too."""
     from casegraph.formats.names import read_names
 
     try:

@@ -1,5 +1,5 @@
 """
-Sources as bytes: files, standard input and streams; unpacked, and cut where lines end.
+Sources as bytes: files, standard input and streams, decompressed and split at line ends.
 
 A source is read in two stages. Each is a generator that holds only a small part of the source:
 
@@ -167,7 +167,7 @@ class PieceReader(RawIOBase):
 
 
 def _start_of(pieces: Iterator[bytes]) -> bytes:
-    """Enough bytes to recognise gzip and byte order marks: three, if there are so many."""
+    """Enough bytes to recognise gzip and byte order marks: the first three, if there are three."""
     first = next(pieces, b"")
     if len(first) > 2:
         return first

@@ -1,8 +1,8 @@
 """
 Results as tables: rows with named columns, as files for a spreadsheet or a program.
 
-A CSV file is for people: it begins with the mark by which spreadsheets know UTF-8, and a text that
-a spreadsheet would take for a formula has an apostrophe before it, as typed by hand it would have.
+CSV files are meant for spreadsheets: they begin with a byte order mark, so that UTF-8 is
+recognised, and text that a spreadsheet would interpret as a formula is prefixed with an apostrophe.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _csv_line(row: Sequence[Any]) -> str:
 
 
 def _safe(value: object) -> str:
-    """A value as text that no spreadsheet takes for a formula."""
+    """A value as text that no spreadsheet interprets as a formula."""
     text = _cell(value)
     is_text = not isinstance(value, int | float)
     return f"'{text}" if is_text and text.startswith(_FORMULA_SIGNS) else text

@@ -1,9 +1,8 @@
 """
-Facts and descriptions on the way out: what is written here reads back as it was.
+Writing facts and descriptions, so that they read back the same.
 
-A file appears when it is complete, under its own name; a failure leaves what was there before. Some
-formats need a second file for what entities are called. Whatever cannot be written in it is found
-before the first file is begun:
+A file appears under its name only when it is complete; a failure leaves the previous file. Some
+formats need a second file for labels and types; it is checked before the first file is begun:
 
     tsv, csv, parquet   facts.tsv, and beside it facts.names.tsv if anything has a label or a type
     kgx                 facts_edges.tsv and facts_nodes.tsv, or both .jsonl
@@ -215,7 +214,7 @@ def _write_pair(
 
 
 def _pair(path: Path, form: str) -> tuple[Path, Path]:
-    """The two files of a format that has edges and nodes apart; packed if the name says so."""
+    """The two files of a format with separate edges and nodes; gzipped if the name says so."""
     packed = ".gz" if path.name.lower().endswith(".gz") else ""
     plain = path.with_name(path.name[: len(path.name) - len(packed)])
     if form == "neo4j":

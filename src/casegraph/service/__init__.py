@@ -1,1 +1,1 @@
-"""The service: a store over HTTP, with a page (the extra `service`)."""
+"""The service: a store over HTTP, with a web page (the extra `service`)."""

@@ -1,5 +1,5 @@
 """
-The service itself: a store, the threads that answer from it, the one that writes, and who listens.
+The service itself: a store, the threads that read from it, the one that writes, and listeners.
 
 A read is a function of a snapshot, run by one of a few threads; it never waits for a write, and is
 stopped if its time is up or its client leaves. Writes follow each other in a thread of their own. A

@@ -1,8 +1,8 @@
 """
-The feed: what changes, told to everyone who listens, in the order in which it happened.
+The feed: sends changes to all subscribers, in the order in which they happened.
 
-A listener has a queue of a bounded length. One that does not keep up is cut off; it comes back with
-the number of the last change it has seen, and is told the rest.
+Each listener has a queue of bounded length. One that does not keep up is disconnected; it can
+reconnect with the number of the last change it has seen, and gets the rest.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class Feed:
         return len(self._listeners)
 
     def tell(self, message: Message) -> None:
-        """Tell everyone; those who do not keep up are cut off."""
+        """Send a message to everyone; listeners that do not keep up are disconnected."""
         for queue in list(self._listeners):
             if queue.full():
                 self._cut(queue)
@@ -56,7 +56,7 @@ class Feed:
                 queue.put_nowait(message)
 
     def close(self) -> None:
-        """Let everyone go."""
+        """Disconnect everyone."""
         for queue in list(self._listeners):
             self._cut(queue)
 

@@ -1,10 +1,10 @@
 """
 The guard: every request passes it before any route sees it.
 
-In this order: the name of the host is one of ours, the method is one of the route's; a request that
-could change something comes from a page of ours, if from a page at all; its key allows it; its body
-is small and comes in time; there are not too many at once. Then the route works, and is stopped if
-the client leaves. What goes out has the headers that keep a page to itself.
+It checks, in this order: the host name is allowed; the route has this method; a request that could
+change something does not come from another site; its key permits it; its body is small and arrives
+in time; there are not too many requests at once. Then the route runs, and is cancelled if the
+client disconnects. Responses get security headers.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """
-Jobs: work that takes longer than a request, done one after the other, with progress and a result.
+Jobs: work that takes longer than a request, run one at a time, with progress and a result.
 
 A job works on the state that was current when it began. Its result is two files, JSON lines and
-CSV, in a folder that goes when the service ends.
+CSV, in a folder that is deleted when the service ends.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""How much a client may ask; beyond it a request is refused, and nothing is half done."""
+"""Limits of what clients may ask; a request beyond them is rejected without any effect."""
 
 from dataclasses import dataclass, field
 

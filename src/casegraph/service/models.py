@@ -1,5 +1,5 @@
 """
-What goes over the wire: the requests and responses of the service.
+The request and response models of the service.
 
 Entities and relations are called by their names. What people call them is beside it in `labels`,
 for every name of a response that has a label. A fact is a list of head, relation and tail.

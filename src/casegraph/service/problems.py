@@ -1,5 +1,5 @@
 """
-Problems: what the service says when it refuses, in the form of RFC 9457.
+Problems: error responses in the format of RFC 9457.
 
 The detail is the message of our own error. One table maps each class of errors to a status; routes
 catch nothing.

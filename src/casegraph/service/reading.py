@@ -1,4 +1,4 @@
-"""Reading over HTTP: what every route that reads has in common."""
+"""What all routes that read have in common."""
 
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Protocol, TypeVar

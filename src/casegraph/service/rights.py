@@ -1,8 +1,8 @@
 """
-The table of routes: what each needs. The guard, the documentation and a test read it.
+The table of routes and the rights they require. The guard, the documentation and a test read it.
 
-A route that is not in the table, under /v1, needs the right to read before anyone is told that it
-does not exist. Everything else is the page, which holds no data.
+A path under /v1 that is not in the table requires the right to read, before the response says that
+it does not exist. Everything else is the page, which holds no data.
 """
 
 from casegraph.service.guard import Rule

@@ -1,5 +1,5 @@
 """
-The server: uvicorn, with an application, on an address that is safe.
+The server: uvicorn with the application, on a safe address.
 
 Without keys it listens to this computer only. A client that begins a request and does not finish
 its head in time, or in so many bytes, is cut off: uvicorn itself waits forever.

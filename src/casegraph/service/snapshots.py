@@ -1,9 +1,9 @@
 """
 Snapshots: the case base as it is now, as it was a moment ago, or as it was after an earlier update.
 
-A state is a value, so a snapshot is a case base around a state. Those of the last updates are kept,
-so that the pages of a long list come from one state. An earlier one is the present without what
-came since, and with what went; if that is much, it is read from the store.
+States are immutable, so a snapshot is just a case base around a state. Those of the latest updates
+are kept, so that all pages of a long list come from one state. An earlier one is derived from the
+current state by undoing the updates since; if they are large, it is read from the store.
 """
 
 from collections import OrderedDict

@@ -1,7 +1,7 @@
 """
 A store for language models: its questions as tools of the Model Context Protocol (the extra `mcp`).
 
-What a tool returns is what the route of the same name returns over HTTP. Facts can be added and
+A tool returns the same as the HTTP route of that name. Facts can be added and
 retracted only if that was allowed when the server was started.
 """
 

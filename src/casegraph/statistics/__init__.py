@@ -1,1 +1,1 @@
-"""What is counted of path types, and what a change does to it (equations 2 and 3, §2.3)."""
+"""The counts of path types, and how updates change them (equations 2 and 3, §2.3)."""

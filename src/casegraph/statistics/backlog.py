@@ -1,5 +1,5 @@
 """
-The changes that counts have not followed yet.
+The changes that the counts do not reflect yet.
 
 The problem: an update should be quick, but bringing the counts of every relation up to date is
 not, and most relations are not asked about before the next update.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MAX_CHANGED_FACTS = 256  # with more, counting from scratch is cheaper than catching up
 MAX_BASELINES = 8  # epochs that hold their baseline; others rebuild it when it is needed
-MAX_UNFOLDED = 16  # changes that an epoch keeps apart before it folds them into their net effect
+MAX_UNFOLDED = 16  # changes that an epoch stores before it folds them into their net effect
 
 
 class Baseline(NamedTuple):
@@ -46,7 +46,7 @@ class Baseline(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """Successive changes between two times of counting.
+    """Successive changes between two times when something was counted.
 
     changes   the changes, oldest first
     entities  the entities whose hits these changes altered, in parts

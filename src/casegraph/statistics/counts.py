@@ -1,17 +1,16 @@
 """
-What is counted over a graph for equations 2 and 3, and how the kernels are called to count it.
+The counts for equations 2 and 3, and the calls of the kernels that compute them.
 
     hits     loop-free paths of a type from an entity that has the relation to one of its answers
     tries    walks of the type from those entities, wherever they end
     reached  distinct ends of loop-free paths of the type from each of those entities
-    right    those of the ends reached that are answers
+    right    how many of these ends are answers
 
-Reached and right are also counted apart for ends whose *slot* is open: no other entity has the end
-as its answer. A synset has one hypernym, so for the question what it is the hypernym of, an end
-that has a hypernym already, whose slot is taken, is nearly refuted.
+Reached and right are also counted separately for ends whose *slot* is open: no other entity has the
+end as its answer. A synset usually has one hypernym. So for the question "what is this the hypernym
+of?", an end that already has a hypernym (its slot is taken) is very unlikely to be right.
 
-Each count is a sum over entities, so what is counted for parts of the entities adds up to what is
-counted for all of them.
+Each count is a sum over entities, so the counts of disjoint sets of entities can be added.
 
 The work is bounded by rules that look only at the graph, never at a clock, so the same facts are
 always counted in the same way. If finding the paths of one length takes too many steps, these
@@ -41,15 +40,15 @@ MOST_TYPES = (
 TOO_MANY = np.iinfo(np.int64).max  # stands for a number that exceeds its limit, or 64 bits
 UNLIMITED = np.iinfo(np.int64).max
 
-# What counting what paths reach takes, in steps of some five nanoseconds
+# The cost of counting what paths reach, in steps of about five nanoseconds
 # (kernels/counting/reach_cost.hpp):
 STEPS_TO_LOOK = 2  # whether a relation leaves an entity
 STEPS_TO_FOLLOW = 8  # an edge to where the paths go on
 ENDS_PER_STEP = 4  # edges that end a path and are only counted
 STEPS_TO_VISIT = 4  # an entity, even if there is nothing to follow
-MANY_ENTITIES = 32  # from fewer, following paths one by one takes little whatever they cost
-COST_OF_PREVIEW = 4  # finding out what counting takes may take one part in so many of the budget
-MOST_STEPS = 1 << 38  # nobody waits for more; those of many path types add up within 64 bits
+MANY_ENTITIES = 32  # from fewer entities, following paths one by one is always cheap
+COST_OF_PREVIEW = 4  # estimating the cost may itself use 1/4 of the budget
+MOST_STEPS = 1 << 38  # cap of an estimate, so that sums over path types fit in 64 bits
 
 Selection = tuple[Counts, Ids]  # of path types for each entity: offsets, and places of path types
 ALL_TYPES: Selection = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
@@ -86,10 +85,10 @@ class PathCounts:
     types         (types,)  path types that led to an answer, as integers
     hits          (types,)  how often
     reached       (types,)  distinct ends; counted only for path types in use, see `in_use`
-    right         (types,)  those of the ends that are answers
-    reached_open  (types,)  those of the ends whose slot is open
-    right_open    (types,)  those of the answers whose slot is open
-    left_out      (types,)  entities that were skipped, since a step from them was too wide
+    right         (types,)  how many of the ends are answers
+    reached_open  (types,)  how many of the ends have an open slot
+    right_open    (types,)  how many of the right ends have an open slot
+    left_out      (types,)  entities that were skipped because a step from them was too wide
     """
 
     types: Counts
@@ -143,7 +142,7 @@ class Hits:
 
     @classmethod
     def sum(cls, parts: Sequence["Hits"]) -> "Hits":
-        """What parts of the entities contribute, added up."""
+        """The sum of the hits of disjoint sets of entities."""
         relations, types, hits = columns_joined(
             (part.relations, part.types, part.hits) for part in parts
         )
@@ -177,7 +176,7 @@ class Hits:
 class ClusterCounts:
     """Hits and tries of one relation in each cluster; parallel arrays sorted by (cluster, type).
 
-    sampled  what the prior is made of in the place of hits, if the settings sample it
+    sampled  how often each path type was sampled, if the settings sample the prior
     """
 
     clusters: Ids
@@ -193,7 +192,7 @@ class ClusterCounts:
 
     @property
     def for_prior(self) -> Counts:
-        """What the prior is made of: hits, or those that were sampled."""
+        """The counts behind the prior: hits, or sampled paths."""
         return self.hits if self.sampled is None else self.sampled
 
 
@@ -213,7 +212,7 @@ def in_use(settings: Settings, relation: int, types: Counts, hits: Counts) -> Fl
 
 
 class Counting:
-    """Counts over one graph, with one method for each kind of count; each calls one kernel."""
+    """Counts over one graph, with one method per count; each calls one kernel."""
 
     def __init__(self, graph: Graph, settings: Settings, show: Show = quiet) -> None:
         self.graph = graph

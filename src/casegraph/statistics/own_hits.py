@@ -2,13 +2,13 @@
 The hits of one relation, counted from its own edges, and the rule that bounds this.
 
 Finding the cycles of the whole graph is the least work if all relations are asked about. In a very
-large graph, whoever asks first would wait minutes for relations that nobody asks about. So in a
+large graph, the first question would wait minutes for relations that nobody asks about. So in a
 graph of more than `LARGE` edges each relation is counted when it is asked about, and the limit of
 the work holds for each relation instead of all together. Whether a graph is large depends on its
-facts alone, so the same facts are always counted in the same way.
+facts only, so the same facts are always counted in the same way.
 
-Paths of a length are counted if three things hold, for this length and all shorter ones. They are
-known, or found out, without any choice that depends on ids:
+Paths of a length are counted if three conditions hold, for this length and all shorter ones. None
+of them depends on ids:
 
 - walking takes no more than `Settings.counting` steps: the first halves of paths from each end of
   an edge of the relation, and for each edge the second halves from that end that has fewer;

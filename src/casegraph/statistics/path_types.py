@@ -146,8 +146,8 @@ def paths_between(
 ) -> Iterator[Path]:
     """The paths of a type from `entity` to `goal`, in the order of the names of their entities.
 
-    A depth-first search. To take no step in vain, it goes only to entities from which the rest of
-    the path type leads to the goal; these are found first, walking back from the goal.
+    A depth-first search. To avoid dead ends, it visits only entities from which the rest of the
+    path type leads to the goal; these are found first, by walking back from the goal.
     """
     leads_to_goal = _entities_that_lead_to(graph, path_type, goal)
     ranks = graph.entities.ranks()

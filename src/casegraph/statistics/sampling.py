@@ -1,11 +1,12 @@
 """
-Sampled paths: what the published code of the paper makes its prior of.
+Sampled paths, from which the authors' published code estimates the prior.
 
-Equation 2 counts paths. The code of the paper's authors counts what it has sampled: from every
-entity a number of loop-free random walks of full length, repeated ones dropped, and of each of them
-every beginning that ends at an answer. So a path counts in proportion to the chance that a random
-walk takes it, times the ways it goes on: short path types through few edges weigh more, and long
-ones through hubs less, than by counting paths. Precision stays exact, and so does all else.
+Equation 2 counts all paths. The published code of the paper's authors samples them: a number of
+loop-free random walks of full length from every entity, without duplicates; every prefix of a walk
+that ends at an answer counts. So a path counts in proportion to the probability that a random walk
+takes it, times the number of its continuations: compared with counting all paths, short path types
+through few edges weigh more, and long ones through hubs less. Precision and everything else stay
+exact.
 
 The walks depend on the facts by name and on the seed, not on ids, so not on the order of facts.
 """
@@ -25,9 +26,9 @@ from casegraph.statistics.counts import ClusterCounts
 from casegraph.statistics.path_types import with_step
 from casegraph.statistics.sums import columns_joined, grouped
 
-TRIES_PER_STEP = 8  # how often a walk draws another edge when the first leads back
+TRIES_PER_STEP = 8  # how often a walk redraws an edge that would close a loop
 WALKS_AT_ONCE = 1_000_000
-ENDED = -1  # in the place of an edge: the walk could not go on
+ENDED = -1  # instead of an edge: the walk could not continue
 
 
 class SampledPaths(NamedTuple):
@@ -42,7 +43,7 @@ class SampledPaths(NamedTuple):
     times: Counts
 
     def of_relation(self, relation: int) -> "SampledPaths":
-        """Those that lead to answers of one relation."""
+        """The paths to answers of one relation."""
         start, end = np.searchsorted(self.relations, [relation, relation + 1]).tolist()
         return SampledPaths(
             self.relations[start:end],
@@ -65,7 +66,7 @@ NO_PATHS = SampledPaths(ids(), ids(), joined([]), joined([]))
 def sampled_paths(
     graph: Graph, max_length: int, walks: int, random: np.random.Generator, show: Show = quiet
 ) -> SampledPaths:
-    """The paths to answers among so many random walks from each entity."""
+    """The paths to answers found by a number of random walks from each entity."""
     edges = _Edges.of(graph)
     entities_at_once = max(1, WALKS_AT_ONCE // walks)
     parts = [NO_PATHS]
@@ -154,7 +155,7 @@ def _distinct_walks(
 ) -> Counts:
     """The edges that loop-free random walks take, a row each, without repeated rows.
 
-    After its end a walk has `ENDED` in the place of edges; those without any edge are left out.
+    A walk that ended early is padded with `ENDED`; walks without any edge are left out.
     """
     at = starts
     visited = [starts]
@@ -183,7 +184,7 @@ def _distinct_walks(
 def _closed(
     edges: _Edges, walks: Counts, max_length: int
 ) -> Iterator[tuple[Counts, Counts, Counts]]:
-    """Of each beginning of a walk that ends at an answer: entity, query relation, path type."""
+    """Entity, query relation and path type of each prefix of a walk that ends at an answer."""
     starts = np.searchsorted(edges.offsets, walks[:, 0], side="right") - 1
     types = np.zeros(len(walks), dtype=np.int64)
     for step in range(max_length):

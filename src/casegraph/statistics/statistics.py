@@ -4,10 +4,10 @@ The counts behind the prior and the precision of path types (§2.2.3, equations 
     hits     loop-free paths of a type from an entity that has the relation to one of its answers
     tries    walks of the type from those entities, wherever they end
     reached  distinct ends of loop-free paths of the type from each of those entities
-    right    those of the ends reached that are answers; both also for ends with an open slot
+    right    how many of these ends are answers; both also for ends with an open slot only
 
-Only integers are stored, summed over the entities of a cluster or over everyone; ratios are formed
-when they are needed (see answering/weights). A `PathStatistics` belongs to one state of the graph.
+Only integers are stored, summed over the entities of a cluster or over everyone; ratios are
+computed when needed (see answering/weights). A `PathStatistics` belongs to one state of the graph.
 
 Counts are made when a relation is first asked about, and kept. Hits are counted for all relations
 at once, or in a large graph one relation after the other (see `own_hits`).
@@ -71,13 +71,13 @@ if TYPE_CHECKING:
     from casegraph.settings import Settings
 
 NO_HITS: TypeHits = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-STEPS_PER_CYCLE = 16  # at most, for all that finding one more cycle takes from scratch
-KEPT_FOR_UPDATES = 2  # one part in so many of a limit: beyond, an update might exceed it unseen
-MAX_PARTS = 16  # in which the hits of a relation may be before they are added up
+STEPS_PER_CYCLE = 16  # upper bound of the steps to find one more cycle
+KEPT_FOR_UPDATES = 2  # counts that use more than 1/2 of a limit are not updated incrementally
+MAX_PARTS = 16  # parts of the hits of a relation, before they are added up
 
 
 class KnownHits(NamedTuple):
-    """The hits of all relations, each as parts that are added up when they are read.
+    """The hits of all relations, each stored as parts that are added up when read.
 
     parts     for each relation, its path types and hits in one or more parts
     longest   the length up to which paths are counted
@@ -170,10 +170,10 @@ class PendingClusterCounts(NamedTuple):
 
 
 class PathStatistics:
-    """What is counted over one state of a graph: over everyone, and in each cluster.
+    """The counts of one state of a graph: over everyone, and in each cluster.
 
-    Several threads may ask at once. Counts that are made are never changed, and one thread counts
-    while the others wait for it.
+    Several threads may use it at once. Finished counts never change, and one thread counts while
+    the others wait for it.
     """
 
     def __init__(self, graph: Graph, clusters: Callable[[], Ids], settings: Settings) -> None:
@@ -256,7 +256,7 @@ class PathStatistics:
         return self._of_type(self.hits_in(cluster, relation), path_type)
 
     def prior_hits_in(self, cluster: int, relation: int) -> TypeHits:
-        """What the prior of path types is made of: hits, or what was sampled of them."""
+        """The counts behind the prior of path types: hits, or sampled paths."""
         if self.settings.sampled_walks is None:
             return self.hits_in(cluster, relation)
         counts = self.clustered(relation)
@@ -281,7 +281,7 @@ class PathStatistics:
         return has_all_lengths and self.everyone(relation).exact
 
     def prepare(self, relations: Iterable[int], show: Show = quiet) -> None:
-        """Count for these relations, all at once, what the settings will ask for."""
+        """Count in advance what questions about these relations need."""
         relations = sorted(set(relations))
         self._count_everyone(relations, show)
         if self.settings.weight == "prior":
@@ -343,7 +343,7 @@ class PathStatistics:
         """The counts of relations, where only these entities contribute to reached and right.
 
         The path types of all relations are counted in one call: first they are laid side by side,
-        then the counts are cut apart again.
+        then the counts are split again.
         """
         found: dict[int, PathCounts] = {}
         places_in_use: list[Counts] = []
@@ -455,7 +455,7 @@ class PathStatistics:
         return later
 
     def changed_facts(self) -> Change:
-        """The changes that counts have yet to catch up with."""
+        """The changes that the counts do not reflect yet."""
         return self._backlog.all_changes()
 
     def is_kept(self, relation: int) -> bool:
@@ -561,7 +561,7 @@ class PathStatistics:
                 self._add_samples(relations, show)
 
     def _add_samples(self, relations: list[int], show: Show) -> None:
-        """Put what was sampled of each path type beside what is counted of it."""
+        """Add the numbers of sampled paths to the counts of path types."""
         samples = self._sampled(show)
         for relation in relations:
             if relation not in self._with_samples:

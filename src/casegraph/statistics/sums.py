@@ -1,5 +1,5 @@
 """
-Group rows by their keys, and add up what the rows of each group hold.
+Group rows by their keys, and add up the values of each group.
 
 Counts come in parts: of shards, of changed edges, of clusters.
 Their sum has one row for each distinct key.
@@ -17,7 +17,7 @@ Number = TypeVar("Number", np.int32, np.int64)
 
 
 class Groups(NamedTuple):
-    """Rows that have equal keys, side by side.
+    """Rows grouped by equal keys.
 
     order   (rows,)    the rows, sorted by key; rows with equal keys stay in the order given
     starts  (groups,)  where in `order` each group begins
@@ -32,7 +32,7 @@ class Groups(NamedTuple):
         return column[first_rows]
 
     def sums(self, values: Counts) -> Counts:
-        """What the rows of each group add up to."""
+        """The sum of the values of each group."""
         if not len(self.starts):
             return values[:0]
         return np.add.reduceat(values[self.order], self.starts)
@@ -53,6 +53,6 @@ def grouped(*keys: npt.NDArray[Any]) -> Groups:
 
 
 def columns_joined(parts: Iterable[tuple[npt.NDArray[Any], ...]]) -> tuple[npt.NDArray[Any], ...]:
-    """Parts that have the same columns, one below the other; there must be at least one part."""
+    """Parts with the same columns, concatenated; there must be at least one part."""
     columns = zip(*parts, strict=True)
     return tuple(np.concatenate(column) for column in columns)

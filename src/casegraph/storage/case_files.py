@@ -118,7 +118,7 @@ def check_arrays(arrays: Arrays) -> None:
     settings = settings_from(arrays)
     entities = len(_name_offsets("entity", arrays)) - 1
     relations = len(_name_offsets("relation", arrays)) - 1
-    directions = forward(relations)  # the first number that is no direction
+    directions = forward(relations)  # directions are below this number
     if TAILS not in arrays:  # edges are checked where a graph is made of them
         _check_facts(arrays["facts"], entities, directions)
     descriptions_in(arrays)

@@ -1,5 +1,5 @@
 """
-Counts of path types as columns, and what must hold for them.
+Counts of path types as columns, and the checks that they are consistent.
 
 A case file, a generation of a store and a file of counts all hold a table with a row for each path
 type of a relation. These functions check that a table which was read could have been counted.

@@ -1,9 +1,9 @@
 """
-Opening, reading and writing files: only regular ones, and so that what is written lasts.
+Opening, reading and writing files: regular files only, and durably.
 
 Everything that a store, a case file or a file of counts does on disk goes through here:
 
-- A link, a pipe, a socket or a device in the place of a file is refused before any byte of it is
+- A link, a pipe, a socket or a device instead of a file is rejected before any byte of it is
   read or written.
 - The size of a file is checked before memory is allocated for its content.
 - Writes are unbuffered calls of `os`. What a crash can leave behind follows from the order of these

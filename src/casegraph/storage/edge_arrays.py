@@ -1,5 +1,5 @@
 """
-The edges of a graph as arrays, both directions of all relations one after the other, and back.
+The edges of a graph as arrays, the directions of all relations concatenated, and back.
 
     edge_rows    (directions,)  how many entities have edges in each direction
     edge_counts  (directions,)  how many edges each direction has

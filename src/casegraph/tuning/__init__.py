@@ -1,1 +1,1 @@
-"""What is chosen for a graph by asking it for facts that it has: combinations and probabilities."""
+"""Tuning to a graph, on held-out facts of its own: how to combine evidence, and probabilities."""

@@ -1,11 +1,11 @@
 """
-Probabilities: how often answers with such a score are right.
+Calibration: how often answers with a given score are right.
 
-The answers to the questions of a sample are seen, and which of them are the held-out ones. Of two
-answers with the same score, the one that is first is right more often, since nothing speaks more
-for another; so first answers have a curve of their own.
+The questions of a sample are answered, and it is recorded which answers are the held-out ones. Of
+two answers with the same score, a first answer is right more often, because no other has more
+support; so first answers have a separate curve.
 
-An answer that is not the held-out one can be right as well: the graph lacks it, too. The more
+An answer other than the held-out one can be right as well, if the graph lacks it too. The more
 answers a question has, the more of them are missing. Let the graph lack `missing` answers for each
 that it has. Then a question with k answers lacks a number of others that is Poisson distributed
 with the mean λ = missing · k, and of an answer that is right, the chance to be the held-out one is
@@ -30,12 +30,12 @@ from casegraph.graph.arrays import Counts, Flags, Floats
 from casegraph.settings import Calibration, Curve
 
 POINTS = 20  # of a curve, at scores that answers have equally often
-TRUST = 1.0  # answers at each point of a relation that the curve of all relations counts as
+TRUST = 1.0  # pseudo-count: weight of the overall curve in that of a relation, in answers
 ENOUGH = 60  # questions of a relation that is to have curves of its own
 MISSING = (0, *(round(0.01 * 1.2**step, 3) for step in range(26)))  # to try: up to 0.95
-MOST = 0.99  # nothing is surer: a sample cannot tell
+MOST = 0.99  # the largest probability: a sample cannot justify more
 DIGITS = 6
-NEARLY = 1e-4  # nothing is less likely than this, or more likely than all but this
+NEARLY = 1e-4  # likelihoods are kept between this and 1 minus this
 
 
 class Observed(NamedTuple):

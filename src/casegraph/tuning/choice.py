@@ -1,12 +1,12 @@
 """
-Choosing by reciprocal ranks: what is better, and whether that can be chance.
+Choosing between settings by reciprocal ranks, and testing whether a difference is due to chance.
 
 The same questions are ranked in several ways. Two ways are compared question by question, by the
 mean difference of their reciprocal ranks and its standard error.
 
-Of many ways that are equally good, one looks best by chance, and the more there are the more it
-does. So a choice is left only for one that is better by so many standard errors that any of the
-others would reach them with a chance of `CHANCE` (Bonferroni).
+Among many equally good settings one looks best by chance, the more so the more there are. So
+another setting is chosen only if it is significantly better, with a Bonferroni correction for the
+number of comparisons: the probability of any false choice is `CHANCE`.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ import numpy as np
 
 from casegraph.graph.arrays import Floats
 
-CHANCE = 0.0228  # that one way seems better by two standard errors, which it is not
+CHANCE = 0.0228  # probability of seeming better by two standard errors by chance
 
 
 def better(usual: Floats, others: Sequence[Floats], comparisons: int) -> int | None:

@@ -1,9 +1,10 @@
 """
-What there is to choose from: how far to walk, and ways to combine evidence.
+The alternatives that tuning chooses from: maximal path lengths, and ways to combine evidence.
 
-The default is good everywhere, so the others differ from it in a direction that some kind of graph
-prefers: in dense graphs that follow rules the best piece decides, in loose ones everything adds up;
-and where entities of a type share facts without meaning it, shared facts mislead.
+The default is good everywhere. Each alternative differs from it in a direction that some kind of
+graph prefers: in dense graphs that follow rules the best piece of evidence should decide, in others
+everything should add up; and where entities of a type share facts by coincidence, shared facts
+mislead.
 """
 
 from dataclasses import replace

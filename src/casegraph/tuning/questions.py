@@ -1,5 +1,5 @@
 """
-The questions that a sample of facts gives, two for each fact, and how well they are answered.
+The questions about a sample of facts, two for each fact, and how well they are answered.
 
 The answers come from the graph without the sample. Ranks are filtered by all facts of the whole
 graph. Everything is in the order of the sample, which does not depend on ids.
@@ -17,7 +17,7 @@ from casegraph.answering.ranking import Targets, filtered_ranks
 from casegraph.graph.directions import inverse
 from casegraph.tuning.calibration import Observed
 
-FIRST = 10  # answers of a question from which probabilities are learned
+FIRST = 10  # answers per question that calibration learns from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ class Questions:
             yield direction, np.flatnonzero(self.directions == direction)
 
     def reciprocal_ranks(self, state: State, combination: Combination) -> Floats:
-        """Of each held-out answer, by a way to combine the evidence that a state gathers."""
+        """The reciprocal rank of each held-out answer, for one combination of evidence."""
         found = np.zeros(len(self))
         for direction, places in self.by_direction():
             asked = np.stack([self.entities[places], self.targets[places]], axis=1)
@@ -77,7 +77,7 @@ class Questions:
         return found
 
     def observed(self, state: State, combination: Combination) -> Observed:
-        """The first answers to each question that are no facts, or that were held out."""
+        """The first answers to each question that are not facts, or that were held out."""
         rows: list[tuple[int, float, bool, bool, int]] = []
         for direction, places in self.by_direction():
             rows += self._observed(state, direction, places, combination)

@@ -1,12 +1,11 @@
 """
 The facts that tuning asks for: a sample of the graph's own facts, held out of it.
 
-Which facts are in the sample depends on their names alone: a fact has a digest, and those with the
-smallest digests are taken. So the order in which facts came does not matter, and after an update
-the sample is nearly the same.
+Which facts are in the sample depends only on their names: the facts with the smallest digests are
+taken. So the order of facts does not matter, and an update hardly changes the sample.
 
-All of the sample is held out at once, and what is left is counted like any other graph. So no fact
-of the sample is walked, is a precedent, or is in a count when it is asked for.
+The whole sample is held out at once, and the rest is counted like any other graph. So no fact of
+the sample is walked, is a precedent, or is part of a count when it is asked for.
 """
 
 from collections.abc import Iterable
@@ -21,11 +20,11 @@ from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import forward, relation_of
 from casegraph.graph.graph import Graph
 
-ONE_IN = 20  # facts is in the sample,
-MOST = 4_000  # but not more than so many;
-LEAST = 500  # and at least so many,
-MOST_SHARE = 10  # but not more than one fact in so many
-LEAST_FACTS = 200  # a graph with fewer is not tuned: a few questions say nothing
+ONE_IN = 20  # one fact in 20 is held out,
+MOST = 4_000  # but at most this many
+LEAST = 500  # and at least this many,
+MOST_SHARE = 10  # but never more than one fact in 10
+LEAST_FACTS = 200  # smaller graphs are not tuned: too few questions
 
 Digests = npt.NDArray[np.uint64]
 
@@ -53,7 +52,7 @@ def held_out(graph: Graph) -> HeldOut:
 
 
 def _facts_by_digest(graph: Graph) -> Ids:
-    """All facts as rows; equal digests, which nobody will see, are in the order of names."""
+    """All facts as rows, in the order of digests; ties (very unlikely) in the order of names."""
     rows = [graph.rows(forward(relation)) for relation in range(len(graph.relations))]
     facts = np.concatenate([NO_ROWS, *rows])
     heads, directions, tails = facts.T
@@ -72,7 +71,7 @@ def _facts_by_digest(graph: Graph) -> Ids:
 
 
 def _places_to_hold_out(facts: Ids, wanted: int, entities: int) -> list[int]:
-    """The first facts that can go without taking the last fact of an entity."""
+    """The first facts that can be held out without leaving an entity without facts."""
     left = np.bincount(facts[:, [0, 2]].ravel(), minlength=entities).tolist()
     chosen: list[int] = []
     for place, (head, _, tail) in enumerate(facts.tolist()):
@@ -95,7 +94,7 @@ def _digests(names: Iterable[str]) -> Digests:
 
 
 def _mixed(values: Digests) -> Digests:
-    """Each value as another, so that all bits depend on all bits (the finalizer of splitmix64)."""
+    """Each value hashed, so that all bits depend on all bits (the finalizer of splitmix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

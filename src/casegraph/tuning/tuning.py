@@ -1,12 +1,12 @@
 """
-Tuning: ask a graph for facts that it has, and choose what answers them best.
+Tuning: hold out facts of a graph, ask for them, and choose the settings that answer best.
 
-A sample of facts is held out (`sample`), the rest is counted once, and the questions that the
-sample gives are ranked with each way of `grid`. How far to walk is chosen first, then how to
-combine evidence (`choice`), for all relations alike. The scores of the answers are then made into
+A sample of facts is held out (`sample`), the rest is counted once, and the questions about the
+sample are ranked with each alternative of `grid`. The maximal path length is chosen first, then how
+to combine evidence (`choice`), the same for all relations. Then scores are calibrated to
 probabilities (`calibration`).
 
-What is chosen depends on the facts alone, not on their order, and not on a clock.
+The choice depends only on the facts, not on their order or on a clock.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from casegraph.tuning.choice import best_unless_by_chance, better
 from casegraph.tuning.questions import Questions
 from casegraph.tuning.sample import LEAST_FACTS, held_out
 
-TO_CHOOSE_BY = 1_000  # facts of the sample: each is asked for with every way of the grid
+TO_CHOOSE_BY = 1_000  # facts of the sample; each is asked for with every alternative
 WAYS_OF_ROUND = len(grid.DISCOUNTS) + 2 * len(grid.KIND_WEIGHTS)
 MOST_WAYS = grid.LONGEST + grid.ROUNDS * WAYS_OF_ROUND  # to rank the same questions
 
@@ -35,9 +35,9 @@ MOST_WAYS = grid.LONGEST + grid.ROUNDS * WAYS_OF_ROUND  # to rank the same quest
 def tuned(
     graph: Graph, settings: Settings, *, keep_length: bool = False, show: Show = quiet
 ) -> Settings:
-    """The settings with what is best for a graph; as they are if the graph is too small to tell.
+    """The settings tuned to a graph; unchanged if the graph is too small.
 
-    keep_length  whether `max_length` is to stay as it is
+    keep_length  whether to keep `max_length`
     """
     if not settings.can_be_tuned:
         raise InvalidSettings("settings", settings.combination, "settings that can be tuned")
@@ -71,7 +71,7 @@ def tuned(
 
 
 class Bench:
-    """Ranks the same questions in several ways."""
+    """Ranks the same questions with several alternatives."""
 
     def __init__(self, state: State, questions: Questions, show: Show) -> None:
         self.state = state

@@ -1,1 +1,1 @@
-"""The commands, a file for each group of them."""
+"""The commands, one file for each group."""

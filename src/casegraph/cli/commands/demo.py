@@ -1,4 +1,4 @@
-"""The demonstration: facts are asked for that were held back from the bundled graph."""
+"""The demo: ask the bundled graph for facts that were held back from it."""
 # ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands to find one's way: relations, search, entity."""
+"""Commands for exploring: relations, search, entity."""
 # ruff: noqa: D301  (click reads \b, a control character, as: keep these lines)
 
 from __future__ import annotations

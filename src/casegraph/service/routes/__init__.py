@@ -1,1 +1,1 @@
-"""The routes of the service, a file for each group of them."""
+"""The routes of the service, one file for each group."""

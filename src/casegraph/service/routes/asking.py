@@ -1,4 +1,4 @@
-"""Routes that ask: answers, reasons, who is alike, and what would be if."""
+"""Routes that ask: answers, reasons, similar entities, what-if questions."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Routes that change the store, and say what changed."""
+"""Routes that change the store, and list changes."""
 
 from itertools import islice
 from typing import Annotated
@@ -15,7 +15,7 @@ from casegraph.service.views.labels import labels_of
 
 router = APIRouter(prefix="/v1", tags=["changing"])
 
-MOST_MISSED = 1_000  # updates that a listener is told of; if it missed more, it begins anew
+MOST_MISSED = 1_000  # updates that are replayed to a listener; if it missed more, it starts over
 
 IdempotencyKey = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""Routes to find one's way: entities, relations, types, clusters, and the whole."""
+"""Routes for exploring: entities, relations, types, clusters, overview."""
 
 from dataclasses import asdict
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Routes for those who operate the service: whether it lives, is ready, and how it does."""
+"""Routes for operators: liveness, readiness, metrics."""
 
 from fastapi import APIRouter, Response
 

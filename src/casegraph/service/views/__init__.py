@@ -1,1 +1,1 @@
-"""From what a case base says to what goes over the wire: functions of a snapshot."""
+"""Conversion of results into response models: functions of a snapshot."""

@@ -1,4 +1,4 @@
-"""Answers, reasons, neighbours, and imagined worlds, as they go over the wire."""
+"""Answers, reasons, neighbours and what-if results as response models."""
 
 from collections.abc import Iterable, Iterator
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""What the service says of changes."""
+"""Changes as response models."""
 
 from casegraph.answering.state import Update
 from casegraph.service import models

@@ -1,4 +1,4 @@
-"""Clusters, their tree, and their best path types (§2.2.2), as they go over the wire."""
+"""Clusters, their tree, and their best path types (§2.2.2) as response models."""
 
 from collections import Counter
 

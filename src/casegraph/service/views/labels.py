@@ -1,4 +1,4 @@
-"""Labels: what people call the names of a response."""
+"""The labels of the names in a response."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Entities, relations, types, and the whole, as they go over the wire."""
+"""Entities, relations, types and the overview as response models."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What state the files of a store are in, and which facts can be saved if it does not open."""
+"""Checking the files of a store, and recovering facts from a damaged one."""
 
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""How much a case base holds, what is largest in it, and how much space a store takes."""
+"""The size of a case base, its largest parts, and the space that a store takes."""
 
 from collections.abc import Iterator
 
