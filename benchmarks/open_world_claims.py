@@ -74,14 +74,14 @@ def freeze(kept: Kept) -> list[str]:
     """What is lost where older entities keep their embeddings."""
     found = []
     for benchmark in STREAMED:
-        for name in _online(kept, benchmark):
+        for name in kept.embeddings(benchmark):
             if "Freeze" in name:
                 by_batch = _by_batch(kept.of(benchmark, name), benchmark)
                 most = max(by_batch)
                 found.append(
                     f"{_verdict(most - by_batch[-1] > QUICK_FALL)} for {name} on {benchmark}: "
                     f"{most:.3f} at best, after batch {by_batch.index(most)}; "
-                    f"{by_batch[-1]:.3f} at the end"
+                    f"{by_batch[-1]:.3f} after batch {len(by_batch) - 1} of {kept.batches}"
                 )
     return found
 
@@ -108,11 +108,12 @@ def oracle(kept: Kept) -> list[str]:
     for benchmark in STREAMED:
         differences = _differences(kept.of(benchmark, PAPER), benchmark)
         if differences:
-            at_end = _differences(kept.last(benchmark, PAPER), benchmark)
+            last = kept.last(benchmark, PAPER)
+            at_end = _differences(last, benchmark)
             found.append(
                 f"{_verdict(max(map(abs, at_end)) <= ALMOST)} on {benchmark}: online less oracle "
-                f"is {fmean(at_end):+.4f} after the last batch, and between "
-                f"{min(differences):+.4f} and {max(differences):+.4f} after any batch and seed"
+                f"is {fmean(at_end):+.4f} after batch {last[0]['batch']} of {kept.batches}, "
+                f"and between {min(differences):+.4f} and {max(differences):+.4f} after any batch"
             )
     found.append(
         "The default settings have no clusters, and their state is that of a rebuild: "

@@ -32,18 +32,38 @@ from casegraph.formats.names import read_names
 
 FIRST_SEED = 0
 NOT_YET = "Not run yet on this machine; `scripts/open-world` does.\n"
+EARLIER = "*Not run again on this machine: this section is of an earlier version.*\n"
 
 
 def write_page(kept: Kept, page: Path, note: str = "") -> None:
-    """Draw the pictures and write the page; `note` is said of the machine."""
-    pictures.mrr_over_batches(kept.begun, page.with_name("open-world-mrr.svg"), kept.offline)
-    pictures.work_over_batches(kept.begun, STREAMED, page.with_name("open-world-work.svg"))
-    pictures.seconds_over_batches(kept.begun, STREAMED, page.with_name("open-world-seconds.svg"))
+    """Draw the pictures and write the page; `note` is said of the machine.
+
+    A section of which nothing was run stays as the page has it.
+    """
+    pictures.mrr_over_batches(kept.streams, page.with_name("open-world-mrr.svg"), kept.offline)
+    pictures.work_over_batches(kept.streams, STREAMED, page.with_name("open-world-work.svg"))
+    pictures.seconds_over_batches(kept.streams, STREAMED, page.with_name("open-world-seconds.svg"))
     about = ". ".join(part for part in (machine(), note) if part)
     parts = [PREFACE.format(machine=about)]
+    before = _sections(page)
     for section in SECTIONS:
-        parts.append(section(kept).strip() + "\n")
+        text = section(kept).strip() + "\n"
+        title = text.splitlines()[0]
+        if text.endswith(NOT_YET) and title in before:
+            text = before[title]
+            if EARLIER not in text:
+                text = text.replace(f"{title}\n", f"{title}\n\n{EARLIER}", 1)
+        parts.append(text)
     page.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _sections(page: Path) -> dict[str, str]:
+    """The sections that a page has, by the lines of their titles."""
+    if not page.exists():
+        return {}
+    _, *parts = page.read_text(encoding="utf-8").split("\n## ")
+    sections = [f"## {part.rstrip()}\n" for part in parts]
+    return {section.splitlines()[0]: section for section in sections}
 
 
 PREFACE = """# The open world
@@ -82,36 +102,52 @@ The paper's figure 3. The rows differ in how many of the older facts RotatE trai
 are means over the seeds, bands go from the least to the most. A line that ends early is that of a
 stream that was not run to its end.
 
-After the last batch:
+After the last batch that was run, of ten:
 
 """
 
 
 def stream_section(kept: Kept) -> str:
     """Figure 3, and the figures after the last batch."""
-    header = ("test facts", "system", "seeds", "MRR, all", "MRR, new", "oracle, all", "difference")
+    header = (
+        "test facts",
+        "system",
+        "after batch",
+        "seeds",
+        "MRR, all",
+        "MRR, new",
+        "oracle, all",
+        "difference",
+    )
     lines = []
     for benchmark, splits in (("FB122", ("testI", "test")), ("WN18RR", ("test",))):
         for split in splits:
             facts = f"{benchmark}, {SPLIT_NAMES[split]}"
             for system in (DEFAULT, PAPER, PUBLISHED, *kept.embeddings(benchmark)):
                 last = kept.last(benchmark, system)
-                if last:
+                if last and split in last[0]["metrics"]["online"]:
                     lines.append([facts, name_of(system), *_at_the_end(system, split, last)])
     verified = sum(bool(record.get("verified")) for record in kept.streams)
     text = STREAM + table(lines, header)
-    text += f"\n{verified} states were compared with a rebuild (`--verify`); none differed.\n"
+    if verified:
+        text += f"\n{verified} states were compared with a rebuild (`--verify`); none differed.\n"
     missing = _not_streamed(kept)
     if missing:
         text += f"\nNot run to the end on this machine: {'; '.join(missing)}.\n"
     return text
 
 
+def _is_unfinished(kept: Kept, benchmark: str, system: str) -> bool:
+    last = kept.last(benchmark, system)
+    return not last or last[0]["batch"] < kept.batches
+
+
 def _at_the_end(system: str, split: str, last: Sequence[Record]) -> list[str]:
-    """The number of seeds, the MRR on all and on new facts, and what the oracle has."""
+    """The batch, the number of seeds, the MRR on all and on new facts, and that of the oracle."""
     every = [mrr_of(record, split, "all") or 0.0 for record in last]
     new = [mrr_of(record, split, "new") or 0.0 for record in last]
-    cells = [str(len(last)), mean_and_spread(every), mean_and_spread(new)]
+    so_far = [str(last[0]["batch"]), str(len(last))]
+    cells = [*so_far, mean_and_spread(every), mean_and_spread(new)]
     if is_embedding(system):
         return [*cells, "", ""]
     oracle = [mrr_of(record, split, "all", "oracle") for record in last]
@@ -127,7 +163,7 @@ def _not_streamed(kept: Kept) -> list[str]:
         systems = [
             name_of(system)
             for system in (DEFAULT, PAPER, *variants)
-            if not kept.last(benchmark, system)
+            if _is_unfinished(kept, benchmark, system)
         ]
         if systems:
             missing.append(f"{benchmark} by {', '.join(systems)}")
@@ -187,41 +223,39 @@ def work_section(kept: Kept) -> str:
 CLUSTERS = """## Clusters that newcomers join
 
 The table of A.5, on FB122 by the paper's settings: clusters that GRINCH put newcomers into, and
-entities that were in them before, those with most facts first. Names are Wikidata's labels.
+entities that were in them before, those with most facts first, by their names in Wikidata.
 
 """
-CLUSTERS_SHOWN = 6
-BATCHES_SHOWN = 3
+SHOWN_OF_A_BATCH = 2
+SHOWN = 8
 MEMBERS = 4
-LARGEST_SHOWN = 400  # members; the largest clusters hold all kinds of things
+LARGEST = 400  # members; the largest clusters hold all kinds of things
 
 
 def clusters_section(kept: Kept) -> str:
     """The table of example clusters."""
-    names = _names("FB122")
     lines: list[list[str]] = []
-    seen: set[str] = set()
     for record in kept.of("FB122", PAPER):
-        if record["seed"] != FIRST_SEED or not record["batch"]:
-            continue
-        for example in record["examples"]:
-            first = example["members"][0]
-            is_new = first not in seen and example["size"] <= LARGEST_SHOWN
-            if is_new and len(example["newcomers"]) > 1 and len(lines) < CLUSTERS_SHOWN:
-                seen.add(first)
-                members = [names.get(one, one) for one in example["members"][:MEMBERS]]
-                newcomers = [names.get(one, one) for one in example["newcomers"][:MEMBERS]]
-                lines.append(
-                    [
-                        str(record["batch"]),
-                        f"{example['size']:,}",
-                        ", ".join(members),
-                        ", ".join(newcomers),
-                    ]
-                )
+        if record["seed"] == FIRST_SEED and record["batch"] and len(lines) < SHOWN:
+            lines += _examples(record, {line[2] for line in lines})
     if not lines:
         return CLUSTERS + NOT_YET
     return CLUSTERS + table(lines, ("batch", "entities", "there before", "newcomers"))
+
+
+def _examples(record: Record, seen: set[str]) -> list[list[str]]:
+    """Some clusters that newcomers joined with a batch, without those that were seen before."""
+    names = _names("FB122")
+    lines: list[list[str]] = []
+    for example in record["examples"]:
+        members = [names[one] for one in example["members"] if one in names][:MEMBERS]
+        newcomers = [names[one] for one in example["newcomers"] if one in names][:MEMBERS]
+        before = ", ".join(members)
+        has_enough = len(newcomers) > 1 and example["size"] <= LARGEST
+        if has_enough and before not in seen and len(lines) < SHOWN_OF_A_BATCH:
+            size = f"{example['size']:,}"
+            lines.append([str(record["batch"]), size, before, ", ".join(newcomers)])
+    return lines
 
 
 def _names(benchmark: str) -> dict[str, str]:

@@ -27,16 +27,13 @@ NAMES = {
 class Kept:
     """What the experiments have written so far.
 
-    streams   lines of streams that were run to their end
-    begun     those of all streams
-    offline   lines of embeddings that were trained on everything at once
+    streams  lines of streams, some of which may not have come to their end
+    offline  lines of embeddings that were trained on everything at once
     """
 
     def __init__(self, folder: Path) -> None:
-        of_each = [read_records(path) for path in sorted(folder.glob("*.seed*.jsonl"))]
-        batches = max((len(records) for records in of_each), default=0)
-        self.streams = [one for records in of_each if len(records) == batches for one in records]
-        self.begun = [one for records in of_each for one in records]
+        streamed = [read_records(path) for path in sorted(folder.glob("*.seed*.jsonl"))]
+        self.streams = [one for records in streamed for one in records]
         offline = [read_records(path) for path in sorted(folder.glob("*.offline.jsonl"))]
         self.offline = [one for records in offline for one in records]
         self.changes = {
@@ -54,10 +51,15 @@ class Kept:
         ]
 
     def last(self, benchmark: str, system: str) -> list[Record]:
-        """The lines after the last batch, one for each seed."""
+        """The lines after the last batch that was run, one for each seed that came so far."""
         found = self.of(benchmark, system)
         last = max((record["batch"] for record in found), default=0)
         return [record for record in found if record["batch"] == last]
+
+    @property
+    def batches(self) -> int:
+        """How many batches a whole stream has after the seed graph."""
+        return max((record["batch"] for record in self.streams), default=0)
 
     def embeddings(self, benchmark: str) -> list[str]:
         """The embeddings that were streamed."""
@@ -65,12 +67,17 @@ class Kept:
         return sorted(system for system in found if is_embedding(system))
 
     def ends(self, benchmark: str) -> dict[str, float]:
-        """The MRR of each system after the last batch, on all facts of the split of the paper."""
+        """The MRR of each system after the last of all batches, on the split of the paper.
+
+        Streams that have not come so far are left out.
+        """
         systems = {one["system"] for one in self.streams if one["benchmark"] == benchmark}
         split = SPLIT[benchmark]
         found = {}
         for system in sorted(systems):
             last = self.last(benchmark, system)
+            if last[0]["batch"] < self.batches:
+                continue
             found[system] = fmean(mrr_of(record, split, "all") or 0.0 for record in last)
         return found
 

@@ -13,6 +13,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -28,7 +29,7 @@ from casegraph.cli.sources import settings_named
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import Evaluation, Sides, evaluate
-from casegraph.graph.directions import forward
+from casegraph.graph.directions import backward, forward
 from casegraph.settings import PUBLISHED_WALKS, Settings
 from casegraph.statistics.path_types import in_words, unpacked
 
@@ -91,19 +92,27 @@ class Experiment:
 class Kept:
     """What was found out so far, a file for each thing.
 
-    again  whether to find out everything once more
+    again    whether to find out everything once more
+    draw     whether to find out nothing, and to leave out what is not known
+    missing  what was left out
     """
 
-    def __init__(self, folder: Path, *, again: bool = False) -> None:
+    def __init__(self, folder: Path, *, again: bool = False, draw: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._again = again
+        self._draw = draw
         self._found: dict[str, Any] = {}
+        self.missing: list[str] = []
 
     def value(self, name: str, find_out: Callable[[], Any]) -> Any:  # noqa: ANN401
-        """What was found out under a name, now or before: anything that JSON can say."""
+        """What is known under a name, anything that JSON can say; None if it is left out."""
         if name not in self._found:
             file = self._folder / f"{sha256(name.encode()).hexdigest()[:16]}.json"
+            if self._draw and not file.exists():
+                self.missing.append(name)
+                self._found[name] = None
+                return None
             if self._again or not file.exists():
                 started = time.process_time()
                 found = {"name": name, "value": find_out()}
@@ -112,12 +121,15 @@ class Kept:
             self._found[name] = json.loads(file.read_text(encoding="utf-8"))["value"]
         return self._found[name]
 
-    def metrics(self, experiment: Experiment, part: str = "") -> Metrics:
-        """The metrics of an experiment; `part` is a split whose facts are among those asked for."""
-        found: dict[str, Metrics] = self.value(
+    def metrics(self, experiment: Experiment, part: str = "") -> Metrics | None:
+        """The metrics of an experiment; None if it is left out.
+
+        part  a split whose facts are among those that are asked for
+        """
+        found: dict[str, Metrics] | None = self.value(
             experiment.command, lambda: _metrics_of_splits(experiment)
         )
-        return found[part or experiment.split]
+        return None if found is None else found[part or experiment.split]
 
 
 def _metrics_of_splits(experiment: Experiment) -> dict[str, Metrics]:
@@ -190,8 +202,9 @@ def both_ties(
     lines = []
     for name, experiment in named.items():
         metrics = kept.metrics(experiment)
-        for ties in TIES:
-            lines.append([name, ties, *figures(metrics, experiment.sides, ties, names)])
+        if metrics is not None:
+            for ties in TIES:
+                lines.append([name, ties, *figures(metrics, experiment.sides, ties, names)])
     return lines
 
 
@@ -214,9 +227,10 @@ def defaults(kept: Kept) -> str:
     """The default settings on every benchmark."""
     lines = []
     for name, experiment in DEFAULTS.items():
-        for part, called in PARTS[name].items() if name in PARTS else {"": ""}.items():
+        for part, called in PARTS.get(name, {"": ""}).items():
             metrics = kept.metrics(experiment, part)
-            lines.append([name + called, *figures(metrics, experiment.sides, "mean")])
+            if metrics is not None:
+                lines.append([name + called, *figures(metrics, experiment.sides, "mean")])
     text = DEFAULT + table(lines, ("test", *METRICS))
     return text + commands(list(DEFAULTS.values()))
 
@@ -265,12 +279,14 @@ def table_2(kept: Kept) -> str:
         header += [f"{part}: {name}" for name in OF_TABLE_2]
     lines = published(TABLE_2)
     for name, experiment in ON_FB122.items():
+        of_parts = [kept.metrics(experiment, part) for part in PARTS["FB122"]]
         for ties in TIES:
             cells = []
-            for part in PARTS["FB122"]:
-                metrics = kept.metrics(experiment, part)
-                cells += figures(metrics, experiment.sides, ties, OF_TABLE_2)
-            lines.append([name, ties, *cells])
+            for metrics in of_parts:
+                if metrics is not None:
+                    cells += figures(metrics, experiment.sides, ties, OF_TABLE_2)
+            if cells:
+                lines.append([name, ties, *cells])
     return table(lines, header) + commands(list(ON_FB122.values())) + SAMPLING
 
 
@@ -377,68 +393,62 @@ def table_5(kept: Kept) -> str:
 
 
 RELATION = "concept:agentbelongstoorganization"
-KINDS = {"Athlete": "concept_athlete_", "Politician": "concept_politician"}
+OF_CLUSTERS = 0.6  # similarity, so that clusters are small enough to be of one kind
+CLUSTERS = 4  # that are shown
+MEMBERS = 3  # of each that are named
+BEST = 3  # path types of each
 TABLE_6 = {
-    "Athlete": [
+    "Athlete cluster": [
         "athlete-led-sports-team → team-plays-in-league",
         "athlete-home-stadium → league-stadiums⁻¹",
     ],
-    "Politician": [
+    "Politician cluster": [
         "politician-us-member-of-political-group → person-belongs-to-organization⁻¹ → "
         "agent-belongs-to-organization",
         "agent-collaborates-with-agent → agent-belongs-to-organization",
     ],
 }
-BEST = 3  # path types of a cluster that are shown
 ABOUT_TABLE_6 = f"""
-Path types for the relation `{RELATION}`, those of the highest prior × precision in a cluster.
-The paper names its clusters after the entities in them; ours are those with most athletes and most
-politicians among the entities that have the relation, by the names of entities in NELL-995
-(the paper's settings; *members* have the relation).
+Path types for the relation `{RELATION}` that have the highest prior × precision in a cluster.
+The paper chose two clusters and named them; ours are the {CLUSTERS} in which most entities have the
+relation (the paper's settings, clusters cut at a similarity of {OF_CLUSTERS}). As in the paper,
+clusters differ in the paths that lead their entities to an answer.
 
 """
 
 
 def table_6(kept: Kept) -> str:
     """Path types of clusters."""
-    found = kept.value("high-scoring paths of clusters", _high_scoring_paths)
-    lines = []
-    for kind, of_paper in TABLE_6.items():
-        cluster = found[kind]
-        members = f"{cluster['members']:,} members, {cluster['of_kind']:,} of them so named"
-        examples = ", ".join(f"`{name}`" for name in cluster["examples"])
-        lines.append([f"*{kind}*", "*the paper*", *_in_a_cell(of_paper)])
-        lines.append(
-            [f"{kind}: {members}, such as {examples}", "here", *_in_a_cell(cluster["best"])]
-        )
-    return ABOUT_TABLE_6 + table(lines, ("cluster", "", "path types"))
+    lines = [
+        [f"*the paper's {name}*", "*" + "*<br>*".join(path_types) + "*"]
+        for name, path_types in TABLE_6.items()
+    ]
+    for cluster in kept.value("high-scoring paths of clusters", _high_scoring_paths) or []:
+        who = ", ".join(f"`{name}`" for name in cluster["members"])
+        best = "<br>".join(cluster["best"])
+        lines.append([f"{who} … ({cluster['size']} entities)", best])
+    return ABOUT_TABLE_6 + table(lines, ("cluster", "path types"))
 
 
-def _in_a_cell(path_types: Sequence[str]) -> list[str]:
-    return ["<br>".join(path_types)]
-
-
-def _high_scoring_paths() -> dict[str, Any]:
-    """By kind of entity, the cluster that has most of them, and its best path types."""
-    cases = CaseBase(Settings.paper("NELL-995"))
+def _high_scoring_paths() -> list[dict[str, Any]]:
+    """The clusters with most entities that have a relation, and their best path types."""
+    cases = CaseBase(Settings.paper("NELL-995").but(threshold=OF_CLUSTERS))
     cases.update(add=Benchmark.open(located(NELL)).facts("graph"))
     state = cases.state
     relation = forward(state.graph.relations.names.index(RELATION))
     heads = np.unique(state.graph.edges(relation).heads)
-    names = [state.graph.entities[head] for head in heads.tolist()]
-    clusters = state.clusters.entities[heads]
-    found = {}
-    for kind, prefix in KINDS.items():
-        is_of_kind = np.array([name.startswith(prefix) for name in names])
-        cluster = int(np.bincount(clusters[is_of_kind]).argmax())
-        is_inside = clusters == cluster
-        inside = np.flatnonzero(is_inside & is_of_kind).tolist()
-        found[kind] = {
-            "members": int(is_inside.sum()),
-            "of_kind": len(inside),
-            "examples": [names[place] for place in inside[:2]],
-            "best": _best_path_types(state, relation, cluster),
-        }
+    cluster_of = state.clusters.entities[heads]
+    clusters, sizes = np.unique(cluster_of, return_counts=True)
+    found = []
+    for cluster in clusters[np.argsort(-sizes, kind="stable")][:CLUSTERS].tolist():
+        names = sorted(state.graph.entities[one] for one in heads[cluster_of == cluster].tolist())
+        found.append(
+            {
+                "size": len(names),
+                "members": names[:MEMBERS],
+                "best": _best_path_types(state, relation, cluster),
+            }
+        )
     return found
 
 
@@ -446,6 +456,7 @@ def _best_path_types(state: State, relation: int, cluster: int) -> list[str]:
     """The path types of the highest prior × precision in a cluster, in words."""
     counts = state.statistics.clustered(relation)
     types = counts.types[counts.of(cluster)]
+    types = types[types != backward(relation)]
     weights = prior_times_precision(counts, cluster, types)
     best = types[np.argsort(-weights, kind="stable")[:BEST]].tolist()
     return [in_words(state.graph, unpacked(one, state.settings.max_length)) for one in best]
@@ -509,14 +520,22 @@ def spread(kept: Kept) -> str:
     for name, (experiment, text) in SPREAD.items():
         of_paper = [f"*{cell}*" for cell in text.split("|")]
         lines.append([f"*the paper, {name}*", "*original*", *of_paper])
-        around = [replace(experiment, changed=experiment.changed + one) for one in _choices()]
-        found = [kept.metrics(one) for one in around]
-        for ties in TIES:
-            rows = [figures(metrics, experiment.sides, ties, OF_TABLE_3) for metrics in found]
-            columns = [[float(cell) for cell in column] for column in zip(*rows, strict=True)]
-            cells = [f"{fmean(column):.4f} ± {pstdev(column):.4f}" for column in columns]
-            lines.append([f"{name}, {len(found)} settings", ties, *cells])
+        found = kept.value(f"spread, {experiment.command}", partial(_spread, experiment))
+        for ties, cells in (found or {}).items():
+            lines.append([name, ties, *cells])
     return ABOUT_SPREAD + table(lines, ("test", "ties", *OF_TABLE_3))
+
+
+def _spread(experiment: Experiment) -> dict[str, list[str]]:
+    """Mean and standard deviation over settings around those of an experiment, by ties."""
+    around = [replace(experiment, changed=experiment.changed + one) for one in _choices()]
+    of_each = [one.run().metrics for one in around]
+    found = {}
+    for ties in TIES:
+        rows = [figures(metrics, experiment.sides, ties, OF_TABLE_3) for metrics in of_each]
+        columns = [[float(cell) for cell in column] for column in zip(*rows, strict=True)]
+        found[ties] = [f"{fmean(column):.4f} ± {pstdev(column):.4f}" for column in columns]
+    return found
 
 
 def _choices() -> Iterator[tuple[str, ...]]:
@@ -547,13 +566,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     parser.add_argument("--kept", type=Path, default=KEPT, help="where results are kept")
     parser.add_argument("--again", action="store_true", help="run what is kept, too")
+    parser.add_argument("--draw", action="store_true", help="run nothing, only write the page")
+    parser.add_argument("--note", default="", help="what the page says of the machine")
     parser.add_argument("--only", nargs="*", choices=SECTIONS, help="print some sections only")
     arguments = parser.parse_args()
     missing = [name for name in DATASETS if find(name) is None]
     if missing:
         parser.error(f"not on this machine: {', '.join(missing)}; see 'casegraph datasets'")
 
-    kept = Kept(arguments.kept, again=arguments.again)
+    kept = Kept(arguments.kept, again=arguments.again, draw=arguments.draw)
     parts = []
     for name in arguments.only or SECTIONS:
         title, section = SECTIONS[name]
@@ -561,7 +582,11 @@ def main() -> None:
     if arguments.only:
         print("\n".join(parts))
     else:
-        parts.insert(0, PREFACE.format(machine=machine()))
+        about = ". ".join(part for part in (machine(), arguments.note) if part)
+        parts.insert(0, PREFACE.format(machine=about))
+        if kept.missing:
+            left_out = "".join(f"- `{name}`\n" for name in kept.missing)
+            parts.append(f"## Not run on this machine\n\n{left_out}")
         arguments.out.write_text("\n".join(parts), encoding="utf-8")
 
 
