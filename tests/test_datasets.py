@@ -5,7 +5,7 @@ import pytest
 
 from casegraph.errors import NotABenchmark
 from casegraph.evaluation.catalogue import data_folders
-from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.datasets import DATASETS, Benchmark
 
 DATA = next((folder for folder in data_folders() if (folder / "WN18RR").is_dir()), Path("nowhere"))
 needs_data = pytest.mark.skipif(
@@ -76,7 +76,9 @@ def test_a_graph_does_without_train(tmp_path: Path) -> None:
     assert Benchmark.open(tmp_path).splits == {"graph": tmp_path / "graph.txt"}
 
 
-@pytest.mark.parametrize(("name", "found"), [("nell", "nothing"), ("train.txt", "a file")])
+@pytest.mark.parametrize(
+    ("name", "found"), [("nell", f"nothing ({DATASETS})"), ("train.txt", "a file")]
+)
 def test_what_is_no_folder_is_no_benchmark(name: str, found: str, folder: Path) -> None:
     place = folder / name
     with pytest.raises(NotABenchmark) as raised:

@@ -836,3 +836,22 @@ def test_an_evaluation_takes_a_folder_and_says_how_much_was_asked(here: Path) ->
         ("treats", "head", 2),
         ("treats", "tail", 2),
     ]
+
+
+def test_several_files_in_the_place_of_one_source_are_told_what_to_do(here: Path) -> None:
+    refused = run("ask", "edges.tsv", "nodes.tsv", "metformin", "treats")
+    assert refused.exit_code == 2
+    assert "casegraph build FILES --into STORE" in refused.stderr
+    Path("folder").mkdir()
+    assert "name the files in it" in run("facts", "folder").stderr
+
+
+def test_a_data_set_is_found_in_any_case_and_a_wrong_name_says_where_names_are(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CASEGRAPH_DATA", str(here))
+    Path("UMLS").mkdir()
+    write_facts(drugs(), "UMLS/train.txt")
+    write_facts(drugs()[:2], "UMLS/test.txt")
+    assert run("evaluate", "umls", "--no-tune").exit_code == 0
+    assert "casegraph datasets" in run("evaluate", "umlz").stderr

@@ -309,7 +309,9 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile) as raised:
         next(read_facts(tmp_path))
-    assert str(raised.value) == f"{tmp_path}: is a directory"
+    assert str(raised.value) == (
+        f"{tmp_path}: is a folder, but neither a store nor a benchmark; name the files in it"
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has other permissions")

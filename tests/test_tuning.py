@@ -28,7 +28,7 @@ from casegraph.settings import Calibration, Combination, Curve, RelationCalibrat
 from casegraph.storage.store.checking import check
 from casegraph.tuning.calibration import Observed, calibrated, chance_to_be_asked_for, isotonic
 from casegraph.tuning.choice import best_unless_by_chance, better
-from casegraph.tuning.sample import held_out
+from casegraph.tuning.sample import LEAST, affordable, held_out
 from casegraph.tuning.tuning import tuned
 
 if TYPE_CHECKING:
@@ -363,3 +363,14 @@ def test_tune_says_what_was_chosen() -> None:
     assert done.exit_code == 0, done.stderr
     chosen = Combination(**json.loads(done.stdout)["combination"])
     assert chosen.longest >= 2
+
+
+def test_fewer_questions_are_asked_where_each_is_slow() -> None:
+    """Entities of which each shares its facts with a thousand others, and as many that do not."""
+    shared = [(f"gene {n}", "in", f"tissue {t}") for n in range(1_000) for t in range(12)]
+    apart = [(f"gene {n}", "near", f"gene {n + 1}") for n in range(12_000)]
+    assert affordable(Graph.of(apart)) == 1
+    slow = Graph.of(shared)
+    assert 0 < affordable(slow) < 1
+    assert len(held_out(slow).facts) < len(held_out(Graph.of(apart)).facts) == 600
+    assert len(held_out(slow).facts) >= LEAST

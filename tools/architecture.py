@@ -29,7 +29,7 @@ TABLE_BEGIN = "<!-- modules: written by scripts/architecture -->"
 TABLE_END = "<!-- end -->"
 
 # Imported nearly everywhere, and drawn without arrows.
-FOOT = ("settings", "errors", "running", "kernels")
+FOOT = ("settings", "errors", "frames", "running", "kernels")
 DATA = "world"  # a graph that comes with the package, not a layer of it
 APART = ("storage.store",)  # packages inside packages that have a box of their own
 
@@ -212,14 +212,11 @@ def _text(module: Module, width: float) -> tuple[str, ...]:
 
 
 def _chips(found: Mapping[str, Module], package: str, width: float) -> tuple[tuple[str, ...], ...]:
-    """The names of the modules of a package, in lines."""
+    """The names of the modules and folders of a package, in lines."""
     lines: list[tuple[str, ...]] = []
     line: list[str] = []
     used = 0.0
-    for module in found.values():
-        if package_of(module.name) != package or module.name == package or module.is_package:
-            continue
-        name = module.name.removeprefix(f"{package}.")
+    for name in _names_in(found, package):
         chip = _chip_width(name) + CHIP_GAP
         if line and used + chip > width - 2 * PAD:
             lines.append(tuple(line))
@@ -230,6 +227,17 @@ def _chips(found: Mapping[str, Module], package: str, width: float) -> tuple[tup
     if line:
         lines.append(tuple(line))
     return tuple(lines)
+
+
+def _names_in(found: Mapping[str, Module], package: str) -> list[str]:
+    """What a package contains: its modules by name, and its folders with a slash."""
+    names = []
+    for module in found.values():
+        if package_of(module.name) == package and module.name != package:
+            name, _, inside_folder = module.name.removeprefix(f"{package}.").partition(".")
+            if not inside_folder:
+                names.append(f"{name}/" if module.is_package else name)
+    return names
 
 
 def _chip_width(name: str) -> float:

@@ -1,14 +1,14 @@
 // Answers one query after the other: gathers all evidence for all candidates, and combines it.
 //
-// There are two orders of doing this, with the same result:
+// There are two ways to do this, with the same result:
 //
 //   In full: walk all path types of the list, then ask the precedents (sharers of facts, known
 //   answers, neighbours), then add the habit.
 //
 //   With early stopping: ask the precedents first, which is cheap and finds most candidates, and
-//   add the habit to each candidate as it comes. Then walk path types, the heaviest first, and
-//   check now and then whether the goal depends on a few leaders only (early_stopping.hpp). If so,
-//   the rest of the path types is followed to the leaders alone.
+//   add the habit to each new candidate. Then walk path types, the heaviest first, and check now
+//   and then whether the goal depends only on a few leaders (early_stopping.hpp). If so, the rest
+//   of the path types is followed only to the leaders.
 //
 // A query may look at `budget` edges. A step that would exceed it is not taken, and the query is
 // not `exact`. What is left out then depends on the order of work, so if the budget is not enough
@@ -43,10 +43,10 @@ class Answerer {
     if (!options_.loop_free) workspace.walks.resize(graph_.entities);
   }
 
-  // From now on, note the evidence of some answers.
+  // From now on, record the evidence of some answers.
   void record(EvidenceRecord& record) { record_ = &record; }
 
-  // Gather and combine everything that speaks for any answer of a query, as far as the goal depends
+  // Gather and combine all evidence for the answers of a query, as far as the goal depends
   // on it.
   const std::vector<Candidate>& answer(std::size_t query, const Goal& goal = {}) {
     entity_ = queries_.entities[query];
@@ -78,7 +78,7 @@ class Answerer {
     return is_in_graph(entity) ? candidates_.find(entity) : nullptr;
   }
 
-  // Whether precedents may speak for an answer. An entity is its own answer only if some entity of
+  // Whether precedents may support an answer. An entity is its own answer only if some entity of
   // the relation is.
   bool may_answer(Id answer) const { return answer != entity_ || habit_.some_answer_themselves(); }
 
@@ -306,7 +306,7 @@ class Answerer {
     return std::binary_search(own_.begin(), own_.end(), answer);
   }
 
-  // The place of a candidate, which is made if there is none.
+  // The index of a candidate, which is created if necessary.
   std::size_t candidate(Id answer) {
     if (candidates_.has(answer)) return candidates_.place_of(answer);
     const Count given_by_others = given(answer) - is_own(answer);
@@ -322,7 +322,7 @@ class Answerer {
     if (record_ != nullptr) record_->add(candidates_[place].entity, evidence);
   }
 
-  // The path type at hand leads to this end.
+  // The current path type leads to this end.
   void arrive(const Walk& walk, Id end) {
     const std::size_t place = candidate(end);
     const auto found_by = static_cast<std::int32_t>(walk.at - walk.first);
@@ -337,7 +337,7 @@ class Answerer {
     if (candidates_.is_final(place, query_.strengths[walk.at])) candidates_.mark_final(end);
   }
 
-  // Add what the path type at hand says. Returns whether it leads anywhere.
+  // Add the evidence of the current path type. Returns whether it leads anywhere.
   bool follow(const Walk& walk) {
     const std::int32_t node = node_of(walk);
     const Trie::Node& last = query_.trie.nodes[node];
@@ -556,7 +556,7 @@ class Answerer {
     for (const Waiting& one : waiting_) add(one.place, one.evidence);
   }
 
-  // Add what the entities answer that share most with the query entity.
+  // Add the answers of the entities that share most with the query entity.
   void ask_neighbours() {
     if (options_.weights[Kind::neighbours] == 0) return;
     followed += cost_of_neighbours();
@@ -568,7 +568,7 @@ class Answerer {
     });
   }
 
-  // Add what is like the known answers.
+  // Add the candidates that are similar to the known answers.
   void look_at_known_answers() {
     const bool uses_facts = options_.weights[Kind::answers_fact] > 0;
     const bool uses_nearness = options_.weights[Kind::near_answers] > 0;

@@ -19,9 +19,9 @@ struct QueryOptions {
   bool loop_free = true;    // paths; or walks, which may pass an entity twice
   int walked = 0;           // how many path types that lead anywhere are walked; 0 for all
   bool precedents = false;  // use evidence of all kinds; or of path types only
-  bool slots = false;       // path types are worth something else where a slot is taken
+  bool slots = false;       // path types are weighed by the slot of the end
   double doubt = 5;         // added to the denominator of a precedent
-  Count support = 2;        // a shared fact counts for an answer that at least so many others gave
+  Count support = 2;        // least number of others with the answer for a shared fact to count
   double habit = 0.1;       // the weight of what all entities answer
   bool sum = false;         // add the evidence up, or combine it as a discounted noisy-or
   double discount = 0.05;   // the weight of each next best piece of one kind
@@ -31,7 +31,7 @@ struct QueryOptions {
   ByKind weights{1, 0.5, 5, 1.4, 0.7, 1};
   int best = 5;                // how many pieces of a kind count
   Count nearest = 20;          // how many neighbours answer
-  Count most_sharers = 2000;   // a fact that more entities have says nothing about likeness
+  Count most_sharers = 2000;   // a fact that more entities have does not count for similarity
   Count living = 0;            // how many entities of the graph have facts
   Count budget = 100'000'000;  // edges that a query may look at; what would cost more is not
                                // followed, and the answer says so
@@ -100,7 +100,7 @@ struct EvidenceOfEach {
   std::vector<Evidence> pieces;
 };
 
-// An entity like another, by the facts they share.
+// An entity similar to another, by the facts they share.
 struct Neighbour {
   Id entity;
   double similarity;

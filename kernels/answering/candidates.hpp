@@ -2,7 +2,7 @@
 //
 // A score is either the sum of what all pieces are worth (the paper's equation 1), or combines the
 // strongest pieces of each kind (kinds.hpp). For the second way only those pieces are kept, and
-// from the pieces known so far a lower and an upper bound of the final score can be told.
+// the pieces known so far give a lower and an upper bound of the final score.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@ struct Candidate {
   Id entity;
   std::int32_t found_by;  // the place of the first path type that led here; INT32_MAX if none did
   Count paths;            // how many walks of that path type lead here
-  Count given;            // how many entities answer so, where the habit counts
+  Count given;            // how many entities have this answer, where the habit counts
   double score;
   double unseen;  // the most strength of any shared fact that was not looked up for it yet
   bool is_taken;  // whether its slot is taken: another entity has it as its answer
@@ -34,7 +34,7 @@ class Candidates {
  public:
   explicit Candidates(std::size_t entities) : places_(entities), is_final_(entities) {}
 
-  // Forget all candidates, for the next query.
+  // Remove all candidates, for the next query.
   void renew(const QueryOptions& options) {
     for (const Candidate& candidate : list_)
       is_final_.erase(static_cast<std::size_t>(candidate.entity));

@@ -1,4 +1,4 @@
-// Notes all pieces of evidence for some answers while a query is answered.
+// Records all pieces of evidence for some answers while a query is answered.
 #pragma once
 
 #include <unordered_map>

@@ -1,5 +1,5 @@
-// How alike two entities are by the facts they share: the cosine of their facts, rare ones weighing
-// more (§2.2.1 with facts in place of relations).
+// The similarity of two entities by the facts they share: the cosine of their facts, rare ones
+// weighing more (§2.2.1 with facts instead of relations).
 //
 // A fact (relation, tail) that n of N entities have weighs log(N / n), as words do in the retrieval
 // of texts (inverse document frequency). A fact of one entity alone weighs nothing.
@@ -29,7 +29,7 @@ class FactSimilarity {
       small_.push_back(compute_weight(sharers));
   }
 
-  // The squared weight of a fact that so many entities share, in units.
+  // The squared weight of a fact that `sharers` entities have, in units.
   Count weight(Count sharers) const {
     return sharers < few_sharers ? small_[static_cast<std::size_t>(sharers)]
                                  : compute_weight(sharers);

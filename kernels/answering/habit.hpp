@@ -1,7 +1,7 @@
-// The habit of a relation: what all entities that have it answer.
+// The habit of a relation: the answers of all entities that have it.
 //
 // Problem: nearly every entity that ever was an answer is a possible answer of every query. Idea:
-// candidates that have no evidence but the habit are never made. The list of all answers, most
+// candidates that have no evidence but the habit are never created. The list of all answers, most
 // frequent first, is made once for the relation, and the place in it says all about them.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace casegraph {
 class Habit {
  public:
   struct Given {
-    Count count;  // how many entities answer so
+    Count count;  // how many entities have this answer
     Id answer;
   };
 

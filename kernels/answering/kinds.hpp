@@ -1,8 +1,8 @@
 // The kinds of evidence, and how pieces of evidence become a score.
 //
 // Every piece of evidence is worth a number c from 0 to 1. Its strength is −log(1 − c), so that
-// adding strengths is a noisy-or of worths. Pieces of one kind repeat each other, pieces of
-// different kinds do not. So the score is made in two stages:
+// adding strengths is a noisy-or of worths. Pieces of one kind are redundant, pieces of different
+// kinds are not. So the score is computed in two stages:
 //
 //   within a kind    sort the pieces, strongest first: Σⱼ discountʲ⁻¹ · strengthⱼ, times the weight
 //                    of the kind
@@ -24,11 +24,11 @@ namespace casegraph {
 struct Kind {
   enum Number : int {
     path,          // a path type leads there
-    shared_fact,   // others that share a fact with the query entity answer so
+    shared_fact,   // others that share a fact with the query entity have the answer
     answers_fact,  // known answers of the query entity have a fact, and the candidate has it too
     near_answers,  // the candidate shares most with the known answers
-    neighbours,    // the entities that share most with the query entity answer so
-    habit,         // of all entities that have the relation, so many answer so
+    neighbours,    // the entities that share most with the query entity have the answer
+    habit,         // many entities that have the relation have the answer
   };
   static constexpr std::size_t count = 6;
 
@@ -36,7 +36,7 @@ struct Kind {
   static constexpr std::array<bool, count> has_several{true, true, true, false, false, false};
 };
 
-// A piece of evidence from likeness that is worth less is not used: there are very many of them.
+// Evidence from similarity that is worth less is not used: there are very many such pieces.
 constexpr double least_worth = 0.002;
 
 // A value for each kind.

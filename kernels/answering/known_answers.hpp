@@ -1,4 +1,4 @@
-// Precedents from the other end: what is like the known answers of the query entity.
+// Precedents from the other end: candidates similar to the known answers of the query entity.
 //
 // Two kinds of evidence look at the facts that known answers have:
 //
@@ -6,7 +6,7 @@
 //                      have it, how many are answers? "9 of the 12 members of NATO are known
 //                      answers, and this is one of the 12." Entities whose slot is open and
 //                      entities whose slot is taken (another entity has them as its answer) are
-//                      counted apart.
+//                      counted separately.
 //   near answers       The similarity by facts (fact_similarity.hpp) to all known answers together,
 //                      relative to the candidate that is nearest.
 //
@@ -177,7 +177,7 @@ class KnownAnswers {
     double similarity;
   };
 
-  // Sort facts by relation (a counting sort); those of one relation are told apart by their tails.
+  // Sort facts by relation (a counting sort); those of one relation differ in their tails.
   void group_facts() {
     steps_.take(2 * std::ssize(facts_));
     used_relations_.clear();

@@ -1,6 +1,6 @@
-// Precedents by likeness: what the entities answer that share most with the query entity.
+// Precedents by similarity: the answers of the entities that share most with the query entity.
 //
-// These are the paper's contextual entities (§2.2.1), alike by the facts they share instead of by
+// These are the paper's contextual entities (§2.2.1), compared by the facts they share instead of
 // the relations they have. Of those that have the query relation, the k nearest answer. Each counts
 // by the square of its similarity, relative to the nearest.
 #pragma once

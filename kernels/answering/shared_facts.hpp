@@ -1,4 +1,4 @@
-// Precedents by shared facts: what the entities that share a fact with the query entity answer.
+// Precedents by shared facts: the answers of entities that share a fact with the query entity.
 //
 // For a fact (relation, tail) of the query entity: of the other entities that have this fact and
 // the query relation, how many answer a? At least `support` of them must, and the worth of the
@@ -354,7 +354,8 @@ class SharedFacts {
     return static_cast<double>(count) / (static_cast<double>(others) + query_.options.doubt);
   }
 
-  // Whether (query relation, answer) is one of the facts: an answer must not speak for itself.
+  // Whether (query relation, answer) is one of the facts: an answer must not be evidence for
+  // itself.
   bool is_among(std::span<const Fact> facts, Id answer) const {
     const auto key = [](const Fact& fact) { return std::pair(fact.relation, fact.tail); };
     const std::pair itself(query_.relation, answer);

@@ -207,8 +207,10 @@ def ask_many(
 ) -> Call[models.Batch]:
     """Several questions at once; a pair is an entity and a relation."""
     asked = [
-        one if isinstance(one, models.Question) else models.Question(entity=one[0], relation=one[1])
-        for one in questions
+        question
+        if isinstance(question, models.Question)
+        else models.Question(entity=question[0], relation=question[1])
+        for question in questions
     ]
     body = models.Questions(
         questions=asked, top=top, known=known, of_type=of_type, candidates=candidates, as_of=as_of

@@ -1,6 +1,4 @@
-"""The loops of casegraph that a profile named;
-the headers in `kernels/` say what each array holds.
-"""
+"""The performance-critical loops, in C++; the headers in `kernels/` describe every array."""
 
 from collections.abc import Sequence
 

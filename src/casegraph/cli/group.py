@@ -20,6 +20,7 @@ from casegraph.cli.logs import start_logging
 from casegraph.cli.output import note
 from casegraph.errors import CasegraphError, UnknownName
 
+ONE_SOURCE = "(make one SOURCE of several files with 'casegraph build FILES --into STORE')"
 HINTS = {  # what finds a name that is not known
     "relation": " ('casegraph relations SOURCE' lists all)",
     "entity": " ('casegraph search SOURCE WORDS' finds names and labels)",
@@ -94,6 +95,12 @@ class Commands(click.Group):
                 raise error.__cause__ from None
             hint = HINTS.get(error.kind, "") if isinstance(error, UnknownName) else ""
             _fail(ctx, f"{error}{hint}", 1)
+        except click.UsageError as error:
+            command = error.ctx.command if error.ctx else self
+            takes_one = any(param.name == "source" for param in command.params)
+            if takes_one and "unexpected extra argument" in error.message:
+                raise click.UsageError(f"{error.message} {ONE_SOURCE}", error.ctx) from None
+            raise
         except KeyboardInterrupt:
             _fail(ctx, "interrupted", 130)
         except click.FileError as error:

@@ -66,7 +66,11 @@ def progress() -> Iterator[Show]:
 
 def named(show: Show, what: str) -> Show:
     """The same, where what is being done is a part of something."""
-    return lambda doing, done, total: show(f"{what}: {doing}", done, total)
+
+    def show_part(doing: str, done: int, total: int) -> None:
+        show(doing if doing == what else f"{what}: {doing}", done, total)
+
+    return show_part
 
 
 def counted(facts: Iterable[tuple[str, str, str]], show: Show) -> Batched:

@@ -96,16 +96,18 @@ def located(name: str | Path) -> Path:
     unchanged, whether it exists or not.
     """
     path = Path(name)
-    if path.exists() or str(name) not in catalogue():
+    in_any_case = {known.casefold(): known for known in catalogue()}
+    if path.exists() or str(name).casefold() not in in_any_case:
         return path
-    found = find(str(name))
+    name = in_any_case[str(name).casefold()]
+    found = find(name)
     if found is not None:
         return found
-    if catalogue()[str(name)].files:
+    if catalogue()[name].files:
         advice = f"fetch it with 'casegraph datasets fetch {name}'"
     else:
         advice = f"put it into a folder, and name that in {DATA_VARIABLE}"
-    raise NotABenchmark(str(name), f"the data set is not on this machine; {advice}")
+    raise NotABenchmark(name, f"the data set is not on this machine; {advice}")
 
 
 def find(name: str) -> Path | None:

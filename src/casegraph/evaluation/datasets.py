@@ -18,6 +18,7 @@ from casegraph.graph.facts import Fact
 SPLITS = ("train", "valid", "test", "dev", "testI", "testII", "graph", "full_graph")
 ENDINGS = ("", ".txt", ".tsv", ".gz", ".txt.gz", ".tsv.gz")
 LISTED = 5  # how many files of a folder an error message names
+DATASETS = "'casegraph datasets' lists data sets that are known by name"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Benchmark:
         """The benchmark in `folder`, which must have a file for `train` or for `graph`."""
         folder = Path(folder)
         if not folder.is_dir():
-            found = "a file" if folder.exists() else "nothing"
+            found = "a file" if folder.exists() else f"nothing ({DATASETS})"
             problem = f"expected a folder with a train file, found {found}"
             raise NotABenchmark(str(folder), problem)
 

@@ -76,13 +76,13 @@ def inductive(
     for direction, relation in ids_of_relations(state, questions).items():
         asked = distinct(ids[rows_of_relation(questions.rows, direction)])
         its_known = distinct(ids[rows_of_relation(known, direction)])
-        for one in scored(state, relation, asked, its_known, size):
-            rivals = one.unknown_among(is_candidate)
-            for target in one.targets.tolist():
-                fully.append(one.rank(target, rivals))
+        for question in scored(state, relation, asked, its_known, size):
+            rivals = question.unknown_among(is_candidate)
+            for target in question.targets.tolist():
+                fully.append(question.rank(target, rivals))
                 all_rivals = np.flatnonzero(rivals)
                 drawn = random.permutation(all_rivals)[:NEGATIVES]
-                sampled.append(one.rank(target, drawn))
+                sampled.append(question.rank(target, drawn))
     return {
         "pair": folder.name,
         "with_first": with_first,

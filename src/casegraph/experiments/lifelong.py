@@ -153,15 +153,15 @@ def _ranks(
         asked = distinct(ids[rows_of_relation(questions.rows, direction)])
         of_now = worlds["now"].known_of(direction)
         of_then = worlds["then"].known_of(direction)
-        for one in scored(state, relation, asked, of_now, len(ids)):
-            known_then = _answers(of_then, one.entity)
+        for question in scored(state, relation, asked, of_now, len(ids)):
+            known_then = _answers(of_then, question.entity)
             rivals = {
-                "now": one.unknown_among(worlds["now"].is_there),
-                "then": one._replace(known=known_then).unknown_among(worlds["then"].is_there),
+                "now": question.unknown_among(worlds["now"].is_there),
+                "then": question._replace(known=known_then).unknown_among(worlds["then"].is_there),
             }
-            for target in one.targets.tolist():
+            for target in question.targets.tolist():
                 for protocol in PROTOCOLS:
-                    ranks[protocol].append(one.rank(target, rivals[protocol]))
+                    ranks[protocol].append(question.rank(target, rivals[protocol]))
     return {protocol: np.array(found) for protocol, found in ranks.items()}
 
 

@@ -126,8 +126,8 @@ def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path
     """Figure 4: how many entities came with each batch, and how many others it changed."""
     pyplot = _pyplot()
     lines: dict[Look, Value] = {
-        Look("all entities so far", "#8d8d8d", "--", ""): lambda one: one["entities"],
-        Look("new entities", "#1f5fa8"): lambda one: one["newcomers"],
+        Look("all entities so far", "#8d8d8d", "--", ""): lambda record: record["entities"],
+        Look("new entities", "#1f5fa8"): lambda record: record["newcomers"],
         Look("older ones with new relations", "#e09f3e", "-", "s"): reshaped,
         Look("older ones in another cluster", "#c8553d", "-", "^"): moved,
     }
@@ -152,7 +152,7 @@ def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], p
     """What an update takes beside a rebuild: of a whole batch, and of one newcomer alone."""
     pyplot = _pyplot()
     lines: dict[Look, Value] = {
-        Look("rebuild", "#c8553d", "-", "s"): lambda one: one["rebuild"]["seconds"],
+        Look("rebuild", "#c8553d", "-", "s"): lambda record: record["rebuild"]["seconds"],
         Look("update by the whole batch", "#e09f3e", "-", "^"): batch_seconds,
         Look("one newcomer and its first answer", "#1f5fa8"): newcomer_seconds,
         Look("one newcomer, the update alone", "#2a9d6f", "-", "x"): _newcomer_update,
@@ -169,7 +169,9 @@ def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], p
         )
         for row, system in enumerate(systems):
             for axis, benchmark in zip(axes[row], benchmarks, strict=True):
-                later = [one for one in _of(records, benchmark, system) if one["batch"] > 0]
+                later = [
+                    record for record in _of(records, benchmark, system) if record["batch"] > 0
+                ]
                 for look, value in lines.items():
                     _line(axis, later, look, value)
                 axis.set_yscale("log")
@@ -232,14 +234,14 @@ def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: st
         if name not in LOOKS:
             continue
         some = _of(of_benchmark, panel.benchmark, system)
-        _line(axis, some, LOOKS[name], lambda one: mrr_of(one, panel.split, panel.group))
+        _line(axis, some, LOOKS[name], lambda record: mrr_of(record, panel.split, panel.group))
         oracle = f"{name} oracle"
         if oracle in LOOKS:
             _line(
                 axis,
                 some,
                 LOOKS[oracle],
-                lambda one: mrr_of(one, panel.split, panel.group, "oracle"),
+                lambda record: mrr_of(record, panel.split, panel.group, "oracle"),
             )
 
 

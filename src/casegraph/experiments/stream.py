@@ -260,8 +260,8 @@ def _examples(before: State, after: State) -> Iterator[Record]:
         if len(old):
             yield {
                 "size": len(inside),
-                "members": [graph.entities[one] for one in old[:MEMBERS_SHOWN].tolist()],
-                "newcomers": [graph.entities[one] for one in new[:MEMBERS_SHOWN].tolist()],
+                "members": [graph.entities[member] for member in old[:MEMBERS_SHOWN].tolist()],
+                "newcomers": [graph.entities[member] for member in new[:MEMBERS_SHOWN].tolist()],
             }
 
 

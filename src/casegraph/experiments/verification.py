@@ -27,8 +27,8 @@ def rebuilt(state: State) -> State:
 def differences(state: State, other: State) -> list[str]:
     """What two states of the same facts under the same ids do not have in common."""
     directions = list(range(state.graph.directions))
-    for one in (state, other):
-        one.statistics.prepare(directions)
+    for compared in (state, other):
+        compared.statistics.prepare(directions)
 
     found = []
     if state.digest != other.digest:

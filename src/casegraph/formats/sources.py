@@ -208,6 +208,9 @@ def _read_pieces(source: Place, name: str) -> Iterator[bytes]:
                     kind = type(piece).__name__
                     raise UnreadableFile(name, f"gives {kind}, not bytes; open it in mode 'rb'")
                 yield piece
+    except IsADirectoryError as error:
+        advice = "is a folder, but neither a store nor a benchmark; name the files in it"
+        raise UnreadableFile(name, advice) from error
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or error
         raise UnreadableFile(name, str(problem).lower()) from error

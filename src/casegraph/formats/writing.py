@@ -257,9 +257,13 @@ def _neo4j_nodes(described: Iterable[tuple[str, str, str]], seen: dict[str, None
 
 
 def _joined(types: tuple[str, ...], separator: str, name: str, number: int) -> str:
-    for one in types:
-        if any(sign in one for sign in _AMBIGUOUS) or one.startswith(":") or one != one.strip():
-            problem = f"a type with '|', ';' or ':' cannot be written: {quoted(one)}"
+    for type_name in types:
+        if (
+            any(sign in type_name for sign in _AMBIGUOUS)
+            or type_name.startswith(":")
+            or type_name != type_name.strip()
+        ):
+            problem = f"a type with '|', ';' or ':' cannot be written: {quoted(type_name)}"
             raise MalformedFact(name, number, problem)
     return separator.join(types)
 

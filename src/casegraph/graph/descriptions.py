@@ -147,11 +147,11 @@ def folded(text: str) -> str:
 
 def folded_all(texts: list[str]) -> list[str]:
     """`folded` for many texts, much faster: they are joined with line ends and folded together."""
-    odd = [place for place, text in enumerate(texts) if not text.isascii()]
-    if not odd:
+    if all(map(str.isascii, texts)):
         return _folded_together(texts)
 
     # Removing accents is the slow part, and few texts have any.
+    odd = [place for place, text in enumerate(texts) if not text.isascii()]
     lines = _folded_together([text if text.isascii() else "" for text in texts])
     for place, line in zip(odd, _folded_together([texts[place] for place in odd]), strict=True):
         lines[place] = line

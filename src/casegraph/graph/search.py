@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from casegraph.graph.graph import Graph
 
 SAMPLE = 200_000  # characters of the text, in which words are counted to find the rarest
-MOST_LOOKED_AT = 2_000  # lines with the rarest word, before they are sorted
+MOST_LOOKED_AT = 1_000  # lines with the rarest word, before they are sorted
 
 
 class Hit(NamedTuple):
@@ -61,10 +61,10 @@ class SearchText:
         parts = wanted.split()
         if not parts:
             return []
-        lines = list(self._lines_with(wanted))
-        if len(lines) < top and len(parts) > 1:  # the words need not be adjacent
-            rarest = min(parts, key=lambda part: self._text.count(part, 0, SAMPLE))
-            lines += self._lines_with(rarest)
+        rarest = min(parts, key=lambda part: (self._text.count(part, 0, SAMPLE), -len(part)))
+        lines = list(self._lines_with(rarest))
+        if len(lines) == MOST_LOOKED_AT and len(parts) > 1:  # not all of them, so the best first
+            lines = [*self._lines_with(wanted), *lines]
 
         names = self._graph.entities
         found: dict[int, tuple[int, int, str]] = {}

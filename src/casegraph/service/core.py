@@ -239,7 +239,10 @@ class Service:
     def _update(self, update: Update) -> tuple[Updated, feed.Message | None]:
         """Make an update in the thread that writes; and what to tell of it, if anything changed."""
         before = self.store.sequence
-        described = [Description(one.name, one.label, tuple(one.types)) for one in update.describe]
+        described = [
+            Description(described_name.name, described_name.label, tuple(described_name.types))
+            for described_name in update.describe
+        ]
         done = self.store.update(update.add, update.retract, described)
         sequence = self.store.sequence
         written = updated(done, sequence)
@@ -250,7 +253,7 @@ class Service:
     def _told(self, update: Update, written: Updated) -> feed.Message:
         """What listeners hear of an update."""
         # Most updates say all themselves; where not, the log does.
-        has_whole_entities = any(isinstance(one, str) for one in update.retract)
+        has_whole_entities = any(isinstance(retracted, str) for retracted in update.retract)
         says_all = not (written.repeated or written.absent or update.describe or has_whole_entities)
         if says_all:
             gone = [fact for fact in update.retract if not isinstance(fact, str)]

@@ -233,7 +233,7 @@ class JobRunner:
         show = self._show(work)
         relations = tuple(cases.relation(name) for name in wanted.relations)
         found = audit(cases, relations=relations, top=wanted.top, show=show)
-        names = [one.name for one in fields(Finding)]
+        names = [field.name for field in fields(Finding)]
         columns = [*names, "reasons", "instead_reasons"] if wanted.explain else names
 
         def rows() -> Iterator[tuple[Any, ...]]:

@@ -75,7 +75,7 @@ class Reach(NamedTuple):
 
     def plus(self, other: "Reach") -> "Reach":
         """The sum of both."""
-        return Reach(*(one + more for one, more in zip(self, other, strict=True)))
+        return Reach(*(own + more for own, more in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

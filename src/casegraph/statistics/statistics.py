@@ -430,12 +430,12 @@ class PathStatistics:
 
         self._backlog = backlog
         self._pending = {
-            relation: one for relation, one in pending.items() if backlog.holds(one.epoch)
+            relation: counts for relation, counts in pending.items() if backlog.holds(counts.epoch)
         }
         self._pending_clusters = {
-            relation: one
-            for relation, one in pending_clusters.items()
-            if backlog.holds(one.epoch) and backlog.baseline(one.epoch) is not None
+            relation: counts
+            for relation, counts in pending_clusters.items()
+            if backlog.holds(counts.epoch) and backlog.baseline(counts.epoch) is not None
         }
 
     def renumbered(

@@ -86,10 +86,10 @@ def calibrated(observed: Observed) -> Calibrated | None:
     with_curves = directions[questions >= ENOUGH].tolist()
     missing = max(MISSING, key=lambda tried: bins[0].likelihood(tried, with_curves))
 
-    overall = [one.curve(one.overall(missing)) for one in bins]
+    overall = [own_bins.curve(own_bins.overall(missing)) for own_bins in bins]
     by_direction: dict[int, Calibration] = {}
     for direction in with_curves:
-        own = [one.curve(one.of_direction(direction, missing)) for one in bins]
+        own = [own_bins.curve(own_bins.of_direction(direction, missing)) for own_bins in bins]
         by_direction[direction] = Calibration(first=own[0], others=own[1])
     return Calibrated(Calibration(first=overall[0], others=overall[1]), by_direction, missing)
 

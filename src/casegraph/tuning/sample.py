@@ -24,6 +24,7 @@ ONE_IN = 20  # one fact in 20 is held out,
 MOST = 4_000  # but at most this many
 LEAST = 500  # and at least this many,
 MOST_SHARE = 10  # but never more than one fact in 10
+USUAL_WORK = 10_000  # of a question; where it is more, the sample is smaller
 LEAST_FACTS = 200  # smaller graphs are not tuned: too few questions
 
 Digests = npt.NDArray[np.uint64]
@@ -44,11 +45,30 @@ def held_out(graph: Graph) -> HeldOut:
     """Hold out about one fact in `ONE_IN`; no entity loses its last fact."""
     facts = _facts_by_digest(graph)
     at_least = min(LEAST, len(facts) // MOST_SHARE)
-    wanted = min(max(len(facts) // ONE_IN, at_least), MOST)
+    wanted = min(len(facts) // ONE_IN, MOST)
+    wanted = max(int(affordable(graph) * wanted), at_least)
     chosen = facts[_places_to_hold_out(facts, wanted, len(graph.entities))]
     rest = graph.copy()
     rest.apply(chosen, add=False)
     return HeldOut(chosen, rest)
+
+
+def affordable(graph: Graph) -> float:
+    """Which part of the usual number of questions can be asked in the usual time: 1, or less.
+
+    A question is slow where many others share the facts of its entity, as genes of one tissue do.
+    This work is counted, not timed, so that the same facts always give the same sample.
+    """
+    entities = len(graph.entities)
+    sharers = np.zeros(entities)  # of all facts of an entity, added up
+    degrees = np.zeros(entities)
+    for direction in range(graph.directions):
+        own, _, other = graph.rows(direction).T
+        sharing = np.bincount(other, minlength=entities)
+        sharers += np.bincount(own, weights=sharing[other], minlength=entities)
+        degrees += np.bincount(own, minlength=entities)
+    work = float(sharers @ degrees) / max(float(degrees.sum()), 1.0)
+    return min(1.0, USUAL_WORK / max(work, 1.0))
 
 
 def _facts_by_digest(graph: Graph) -> Ids:

@@ -25,9 +25,10 @@ from casegraph.tuning import grid
 from casegraph.tuning.calibration import calibrated
 from casegraph.tuning.choice import best_unless_by_chance, better
 from casegraph.tuning.questions import Questions
-from casegraph.tuning.sample import LEAST_FACTS, held_out
+from casegraph.tuning.sample import LEAST_FACTS, affordable, held_out
 
 TO_CHOOSE_BY = 1_000  # facts of the sample; each is asked for with every alternative
+LEAST_TO_CHOOSE_BY = 100  # where questions are slow
 WAYS_OF_ROUND = len(grid.DISCOUNTS) + 2 * len(grid.KIND_WEIGHTS)
 MOST_WAYS = grid.LONGEST + grid.ROUNDS * WAYS_OF_ROUND  # to rank the same questions
 
@@ -50,7 +51,8 @@ def tuned(
     questions = Questions.of(graph, sample.facts)
     state.statistics.prepare(np.unique(questions.directions).tolist(), show)
 
-    bench = Bench(state, questions.first(2 * TO_CHOOSE_BY), show)
+    to_choose_by = max(LEAST_TO_CHOOSE_BY, int(affordable(graph) * TO_CHOOSE_BY))
+    bench = Bench(state, questions.first(2 * to_choose_by), show)
     combination = best_combination(bench, best_length(bench, lengths))
 
     observed = questions.observed(state, combination)

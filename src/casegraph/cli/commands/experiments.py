@@ -138,7 +138,7 @@ def _row(records: list[Record]) -> tuple[Any, ...]:
         if "oracle" in record["metrics"]
     ]
     alone = [
-        one["seconds"] + one["answer_seconds"] for record in records for one in record["alone"]
+        step["seconds"] + step["answer_seconds"] for record in records for step in record["alone"]
     ]
     updates = [record["update"] for record in records]
     return (

@@ -236,7 +236,7 @@ def _most_frequent(graph: Graph, change: Change) -> list[Frequent]:
         names = [short_name(graph.entities[end]) for end in (head, tail)]
         example = shortened(" → ".join(names))
         frequent.append(Frequent(graph.relations[relation], number, example))
-    return sorted(frequent, key=lambda one: (-one.facts, one.relation))
+    return sorted(frequent, key=lambda relation: (-relation.facts, relation.relation))
 
 
 @cli.command()

@@ -60,12 +60,11 @@ def build(
         casegraph build world --into scientists
     """
     from casegraph.cli.sources import content_of
-    from casegraph.storage.store.generations import generation_paths
 
     with _begun(folder, chosen(folder)) as store, progress() as show:
         is_begun = store.sequence > 0
         problem = f"{folder}: is a store already; give its facts with 'casegraph add'"
-        if is_begun and generation_paths(Path(folder)):
+        if is_begun and store.state.statistics.counted:
             raise CasegraphError(problem)
         described: list[Description] = []
         facts = _facts_of_all((content_of(source, read) for source in sources), described)
@@ -77,9 +76,13 @@ def build(
             update = step.update
         else:
             update = store.update(add=counted(facts, show), describe=described)
-        if tune and store.settings.can_be_tuned:
-            store.tune(named(show, "tuning"), keep_length=chosen.length_is_given)
-        store.compact(show)
+        try:
+            if tune and store.settings.can_be_tuned:
+                store.tune(named(show, "tuning"), keep_length=chosen.length_is_given)
+            store.compact(show)
+        except KeyboardInterrupt:
+            note(f"{folder}: has all facts, but is not counted; the same command continues")
+            raise
         if not len(store.graph):
             note(f"{folder}: has no facts yet, as {NO_FACTS}; 'casegraph add' adds some")
         else:

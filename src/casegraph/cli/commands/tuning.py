@@ -57,15 +57,20 @@ def _tuned(cases: CaseBase, chosen: Chosen) -> Result:
         note(f"{len(cases.graph):,} facts are too few to choose by")
         return Result(("what", "relation", "chosen"), [])
     rows = list(_choices(cases.settings, tuning))
-    return Result(("what", "relation", "chosen"), rows, asdict(tuning))
+    text = "\n".join(f"  {what}: {_shown(chosen)}" for what, _, chosen in rows)
+    return Result(("what", "relation", "chosen"), rows, asdict(tuning), text=lambda: text)
 
 
 def _choices(settings: Settings, tuning: Tuning) -> Iterator[tuple[str, str, Any]]:
     """What was chosen."""
-    yield "facts asked for", EVERYTHING, tuning.sample
-    yield "steps of the longest paths", EVERYTHING, settings.max_length
-    yield "combination", EVERYTHING, _in_words(tuning.combination)
-    yield "missing answers for each known", EVERYTHING, tuning.missing
+    yield "facts held out and asked for", EVERYTHING, tuning.sample
+    yield "longest path", EVERYTHING, settings.max_length
+    yield "weights", EVERYTHING, _in_words(tuning.combination)
+    yield "missing answers per known one", EVERYTHING, tuning.missing
+
+
+def _shown(chosen: object) -> str:
+    return f"{chosen:.4f}" if isinstance(chosen, float) else str(chosen)
 
 
 def _in_words(combination: Combination) -> str:

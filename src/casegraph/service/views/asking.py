@@ -59,7 +59,7 @@ def directions_asked(cases: CaseBase, questions: Iterable[models.Question]) -> s
         relation = relations.find(name)
         if relation is None:
             called_so = cases.descriptions.named(name)
-            relation = next((relations.find(one) for one in called_so if one in relations), None)
+            relation = next((relations.find(name) for name in called_so if name in relations), None)
         if relation is not None:
             is_head = question.wanted == "head"
             directions.add(backward(relation) if is_head else forward(relation))
@@ -108,7 +108,7 @@ def answers(cases: CaseBase, found: results.Answers) -> models.Answers:
     names = [found.asked, found.relation, *(answer.entity for answer in found)]
     return models.Answers(
         question=_question(found.asked, found.relation, inverse=found.inverse),
-        answers=[answer(one) for one in found],
+        answers=[answer(given) for given in found],
         note=found.note,
         exact=found.exact,
         tuned=found.tuned,
@@ -139,9 +139,9 @@ def answer_named(cases: CaseBase, question: models.Question, name: str) -> resul
     cases.entity(question.entity)
     wanted = cases.entity(name)
     found = asked(cases, question, top=-1)
-    for one in found:
-        if one.entity == wanted:
-            return one
+    for given in found:
+        if given.entity == wanted:
+            return given
     message = f"{name!r} was not reached by {found.question}: no path type or precedent leads there"
     raise Refused(HTTPStatus.NOT_FOUND, message)
 
@@ -254,10 +254,10 @@ def similar(cases: CaseBase, entity: str, relation: str | None, top: int) -> mod
     """The entities most like one."""
     name = cases.entity(entity)
     near = cases.similar(name, relation, top)
-    names = [name, *(one.entity for one in near)]
+    names = [name, *(neighbour.entity for neighbour in near)]
     return models.Similar(
         entity=name,
-        neighbours=[_neighbour(one) for one in near],
+        neighbours=[_neighbour(neighbour) for neighbour in near],
         sequence=cases.state.sequence,
         labels=labels_of(cases, names),
     )
@@ -283,8 +283,8 @@ def imagined(cases: CaseBase, wanted: models.WhatIf) -> models.Imagined:
 
 def _moves(before: results.Answers, after: results.Answers) -> Iterator[models.Move]:
     """How the answers move that are in either list, in the order of the list after."""
-    earlier = {one.entity: one for one in before}
-    later = {one.entity: one for one in after}
+    earlier = {given.entity: given for given in before}
+    later = {given.entity: given for given in after}
     for entity in dict.fromkeys([*later, *earlier]):
         was = earlier.get(entity)
         is_now = later.get(entity)

@@ -38,8 +38,8 @@ def clusters(cases: CaseBase, first: int, count: int) -> tuple[models.Clusters, 
         _cluster(state, int(numbers[place]), int(sizes[place]))
         for place in by_size[first : first + count].tolist()
     ]
-    names = [name for one in page for name in one.members]
-    names += [group.relation for one in page for group in one.relations]
+    names = [name for cluster in page for name in cluster.members]
+    names += [group.relation for cluster in page for group in cluster.relations]
     shown = models.Clusters(
         clusters=page,
         threshold=state.settings.threshold,
@@ -72,8 +72,8 @@ def _cluster(state: State, number: int, size: int) -> models.Cluster:
     return models.Cluster(
         cluster=number,
         size=size,
-        members=[graph.entities[one] for one in members[:MEMBERS_NAMED].tolist()],
-        relations=sorted(groups, key=lambda one: (-one.count, one.relation))[:MEMBERS_NAMED],
+        members=[graph.entities[member] for member in members[:MEMBERS_NAMED].tolist()],
+        relations=sorted(groups, key=lambda group: (-group.count, group.relation))[:MEMBERS_NAMED],
     )
 
 
@@ -91,7 +91,7 @@ def members(
     found = _members(state, number)
     if not len(found):
         raise UnknownName("cluster", str(number), ())
-    names = [state.graph.entities[one] for one in found[first : first + count].tolist()]
+    names = [state.graph.entities[member] for member in found[first : first + count].tolist()]
     shown = models.ClusterMembers(
         cluster=number,
         size=len(found),
@@ -161,7 +161,7 @@ def path_types(
                 reached=int(everyone.reached[row]),
             )
         )
-    steps = [step.removesuffix(INVERSE) for one in found for step in one.relations]
+    steps = [step.removesuffix(INVERSE) for path_type in found for step in path_type.relations]
     return models.PathTypes(
         relation=name,
         wanted=wanted,

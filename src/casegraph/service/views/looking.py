@@ -44,7 +44,11 @@ def entity(
     ordered = sorted(set(facts), key=lambda fact: (fact[0] != name, fact[1], fact[0], fact[2]))
     page = ordered[first : first + count]
     described = cases.descriptions.of(name)
-    names = [name, *(part for fact in page for part in fact), *(one.relation for one in profile)]
+    names = [
+        name,
+        *(part for fact in page for part in fact),
+        *(group.relation for group in profile),
+    ]
     shown = models.Entity(
         entity=name,
         types=list(described.types),
@@ -90,7 +94,11 @@ def relations(cases: CaseBase, first: int, count: int) -> tuple[models.Relations
     """A page of the relations, and whether there are more."""
     all_of_them = all_relations(cases)
     page = all_of_them[first : first + count]
-    names = [name for one in page for name in (one.relation, one.example[0], one.example[2])]
+    names = [
+        name
+        for relation in page
+        for name in (relation.relation, relation.example[0], relation.example[2])
+    ]
     shown = models.Relations(
         relations=page,
         next=None,
@@ -127,7 +135,7 @@ def _all_relations(cases: CaseBase) -> list[models.Relation]:
             tail_types=_types_among(cases, tails[:TYPES_OF_ENDS].tolist()),
         )
         found.append(relation)
-    return sorted(found, key=lambda one: (-one.facts, one.relation))
+    return sorted(found, key=lambda relation: (-relation.facts, relation.relation))
 
 
 def _types_among(cases: CaseBase, entities: list[int]) -> list[str]:
@@ -135,8 +143,8 @@ def _types_among(cases: CaseBase, entities: list[int]) -> list[str]:
     if not len(cases.descriptions):
         return []
     counts = Counter[str]()
-    for one in entities:
-        counts.update(cases.descriptions.of(cases.graph.entities[one]).types)
+    for entity in entities:
+        counts.update(cases.descriptions.of(cases.graph.entities[entity]).types)
     return [name for name, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:5]]
 
 
@@ -154,7 +162,7 @@ def types(cases: CaseBase) -> models.Types:
     return models.Types(
         types=found,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, (one.type for one in found)),
+        labels=labels_of(cases, (count.type for count in found)),
     )
 
 
@@ -174,10 +182,10 @@ class Overview:
         self.degrees = list(_histogram(degrees[degrees > 0]))
         largest = np.argsort(graph.prominence())[:LARGEST].tolist()
         self.largest = []
-        for one in largest:
-            name = graph.entities[one]
+        for entity in largest:
+            name = graph.entities[entity]
             described = cases.descriptions.of(name)
-            self.largest.append(_hit(name, described.label, described.types, int(degrees[one])))
+            self.largest.append(_hit(name, described.label, described.types, int(degrees[entity])))
 
 
 def overview(cases: CaseBase) -> Overview:
@@ -207,7 +215,11 @@ def suggestions(cases: CaseBase, held_back: tuple[Fact, ...], top: int) -> model
         found.append(models.Suggestion(question=question, why="a true fact that the graph lacks"))
     if not found:
         found = list(_lacking(cases, top))
-    names = [name for one in found for name in (one.question.entity, one.question.relation)]
+    names = [
+        name
+        for suggestion in found
+        for name in (suggestion.question.entity, suggestion.question.relation)
+    ]
     return models.Suggestions(
         suggestions=found, sequence=cases.state.sequence, labels=labels_of(cases, names)
     )
@@ -227,7 +239,7 @@ def _varied(cases: CaseBase, facts: tuple[Fact, ...]) -> list[Fact]:
     for fact in sorted(facts, key=place):
         rounds.append((before[fact.relation], fact))
         before[fact.relation] += 1
-    return [fact for _, fact in sorted(rounds, key=lambda one: one[0])]
+    return [fact for _, fact in sorted(rounds, key=lambda ranked: ranked[0])]
 
 
 def _lacking(cases: CaseBase, top: int) -> Iterator[models.Suggestion]:
@@ -244,13 +256,13 @@ def _lacking(cases: CaseBase, top: int) -> Iterator[models.Suggestion]:
             similar_relations.update(cases.state.profiles.relations(profile).tolist())
         best = -1
         best_shared = 0
-        for one in prominent[~np.isin(prominent, heads)].tolist():
-            profile = cases.state.profiles.of(one)
-            if profile == NONE or one in taken:
+        for entity in prominent[~np.isin(prominent, heads)].tolist():
+            profile = cases.state.profiles.of(entity)
+            if profile == NONE or entity in taken:
                 continue
             shared = sum(similar_relations[step] for step in _relations_of(cases, profile))
             if shared > best_shared:
-                best = one
+                best = entity
                 best_shared = shared
         if best >= 0:
             taken.add(best)

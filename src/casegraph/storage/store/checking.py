@@ -110,7 +110,7 @@ def salvage(folder: Path) -> Salvaged:
     facts, nameless = _named_facts(records, names)
     if nameless:
         lost.append(f"the names of {nameless:,} facts")
-    described = [one for record in records for one in record.described]
+    described = [description for record in records for description in record.described]
     return Salvaged(sorted(facts), lost, descriptions.replaced(described))
 
 

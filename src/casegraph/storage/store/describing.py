@@ -51,7 +51,7 @@ def _entities_with_most_facts(state: State) -> Iterator[Row]:
     for entity in most_prominent.tolist():
         facts = sum(len(graph.answers(entity, relation)) for relation in range(graph.directions))
         if facts:
-            yield "facts of", graph.entities[entity], facts
+            yield "facts of entity", graph.entities[entity], facts
 
 
 def _largest_profiles(state: State) -> Iterator[Row]:
@@ -64,7 +64,7 @@ def _largest_profiles(state: State) -> Iterator[Row]:
         members = len(profiles.members(profile))
         described_profiles.append((-members, ", ".join(names)))
     for minus_members, names_text in sorted(described_profiles)[:LARGEST]:
-        yield "entities with just", names_text, -minus_members
+        yield "entities with only", names_text, -minus_members
 
 
 def _largest_clusters(state: State) -> Iterator[Row]:
@@ -78,7 +78,7 @@ def _largest_clusters(state: State) -> Iterator[Row]:
     for cluster in largest.tolist():
         most_prominent = int(by_prominence[first[cluster]])
         name = state.graph.entities[most_prominent]
-        yield "entities in the cluster of", name, int(members[cluster])
+        yield "entities in cluster of", name, int(members[cluster])
 
 
 def _inexact_counts(state: State) -> Iterator[Row]:
@@ -86,12 +86,12 @@ def _inexact_counts(state: State) -> Iterator[Row]:
     statistics = state.statistics
     longest = statistics.longest
     if longest is not None and longest < state.settings.max_length:
-        yield "steps of the longest paths counted", "", longest
+        yield "longest path counted", "", longest
     for relation, counts in sorted(statistics.counted.items()):
         if not counts.exact:
             path_types = int((counts.left_out > 0).sum())
             name = state.graph.relation_name(relation)
-            yield "path types not counted for all of", name, path_types
+            yield "path types counted in part", name, path_types
 
 
 def _tuning(state: State) -> Iterator[Row]:
@@ -100,9 +100,9 @@ def _tuning(state: State) -> Iterator[Row]:
     if tuning is None:
         return
     yield "facts it was tuned to", "", tuning.facts
-    yield "facts that tuning asked for", "", tuning.sample
-    yield "steps of the longest paths by tuning", "", tuning.combination.longest
-    yield "relations with probabilities of their own", "", len(tuning.relations)
+    yield "facts asked for by tuning", "", tuning.sample
+    yield "longest path by tuning", "", tuning.combination.longest
+    yield "relations calibrated alone", "", len(tuning.relations)
     facts = len(state.graph)
     if tuning.is_outgrown_by(facts):
         yield "facts more or less since", "casegraph tune takes them in", abs(facts - tuning.facts)
@@ -111,7 +111,11 @@ def _tuning(state: State) -> Iterator[Row]:
 def _files(store: CaseStore) -> Iterator[Row]:
     state = store.state
     yield "updates", "", state.sequence
-    used = [one for one in range(state.graph.directions) if len(state.graph.edges(one).heads)]
+    used = [
+        direction
+        for direction in range(state.graph.directions)
+        if len(state.graph.edges(direction).heads)
+    ]
     missing = sum(direction not in state.statistics.counted for direction in used)
     if missing:
         yield "directions not counted yet", "casegraph compact counts them", missing

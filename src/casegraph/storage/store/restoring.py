@@ -110,7 +110,7 @@ def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Rest
         end = logged[-1].position_after(position) if logged else position
         if as_of is not None:
             _check_as_of(as_of, log.beginning.start, end.sequence)
-        records = [one.record for one in logged if one.record.sequence <= until]
+        records = [entry.record for entry in logged if entry.record.sequence <= until]
         state = replayed(generation, records, settings, log.beginning.start)
     except (KeyError, ValueError, TypeError, IndexError) as error:
         problem = f"its records do not fit together ({error})"
@@ -164,7 +164,7 @@ def caught_up(state: State, records: Sequence[Record]) -> State:
     if records and state.sequence != records[-1].sequence:
         # The last records changed nothing, and left the state as it was, with its number.
         state = state.numbered(records[-1].sequence)
-    described = [one for record in records for one in record.described]
+    described = [description for record in records for description in record.described]
     return state.described(state.descriptions.replaced(described)) if described else state
 
 

@@ -244,7 +244,7 @@ class CaseStore(CaseBase):
             return self.sequence - before
         logged = log.after(self._end)
         if logged:
-            self._state = caught_up(self._state, [one.record for one in logged])
+            self._state = caught_up(self._state, [entry.record for entry in logged])
             self._end = logged[-1].position_after(self._end)
         return len(logged)
 
