@@ -203,7 +203,7 @@ def work_section(kept: Kept) -> str:
     lines = []
     for benchmark in STREAMED:
         for system in (DEFAULT, PAPER):
-            later = [record for record in kept.of(benchmark, system) if record["batch"]]
+            later = [record for record in kept.of(benchmark, system) if record.get("alone")]
             alone = [step for record in later for step in record["alone"]]
             if alone:
                 lines.append(
@@ -237,24 +237,26 @@ def clusters_section(kept: Kept) -> str:
     lines: list[list[str]] = []
     for record in kept.of("FB122", PAPER):
         if record["seed"] == FIRST_SEED and record["batch"] and len(lines) < SHOWN:
-            lines += _examples(record, {line[2] for line in lines})
+            lines += _examples(record, {name for line in lines for name in line[2].split(", ")})
     if not lines:
         return CLUSTERS + NOT_YET
     return CLUSTERS + table(lines, ("batch", "entities", "there before", "newcomers"))
 
 
 def _examples(record: Record, seen: set[str]) -> list[list[str]]:
-    """Some clusters that newcomers joined with a batch, without those that were seen before."""
+    """Some clusters that newcomers joined with a batch.
+
+    seen  members of clusters that are shown already, which are not shown again
+    """
     names = _names("FB122")
     lines: list[list[str]] = []
     for example in record["examples"]:
         members = [names[one] for one in example["members"] if one in names][:MEMBERS]
         newcomers = [names[one] for one in example["newcomers"] if one in names][:MEMBERS]
-        before = ", ".join(members)
-        has_enough = len(newcomers) > 1 and example["size"] <= LARGEST
-        if has_enough and before not in seen and len(lines) < SHOWN_OF_A_BATCH:
+        is_shown = len(newcomers) > 1 and example["size"] <= LARGEST and not seen & set(members)
+        if is_shown and len(lines) < SHOWN_OF_A_BATCH:
             size = f"{example['size']:,}"
-            lines.append([str(record["batch"]), size, before, ", ".join(newcomers)])
+            lines.append([str(record["batch"]), size, ", ".join(members), ", ".join(newcomers)])
     return lines
 
 
