@@ -4,8 +4,8 @@ Run: scripts/bench accuracy UMLS CoDEx-S WN18RR … [--max-length N] [--limit FA
 
 Every graph is counted once, without tuning, and its validation facts are ranked by each row of
 settings. Prints MRR by mean rank for ties with the standard error of what the row changes against
-the row before (paired, over questions), and MRR of the last row by how many answers of a question
-are known already.
+the row before (paired, over questions); and of the last row, the default, the interval of MRR by
+bootstrap, and MRR by how many answers of a question are known already and by kind of relation.
 """
 
 import argparse
@@ -27,8 +27,10 @@ from casegraph.evaluation.evaluation import (
     read_files,
     tasks_of,
 )
+from casegraph.evaluation.intervals import bootstrap
 from casegraph.execution.executor import HERE
 from casegraph.graph.arrays import Counts, Floats, Ids
+from casegraph.graph.directions import inverse
 from casegraph.running import quiet
 from casegraph.settings import KindWeights, Settings
 
@@ -43,7 +45,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "+ slots": {"kinds": ONLY_PATHS, **BEST_DECIDES},
     "+ shared facts and habit": {"kinds": FORWARD, **BEST_DECIDES},
     "+ facts of answers": {"kinds": BOTH_ENDS, **BEST_DECIDES},
-    "+ kinds added up (x = .8)": {"kinds": BOTH_ENDS, **NO_RULES},
+    "+ kinds added up (x = .9)": {"kinds": BOTH_ENDS, **NO_RULES},
     "+ near answers": {"kinds": KindWeights(neighbours=0), **NO_RULES},
     "+ neighbours": NO_RULES,
     "+ facts of answers added up": {"decisive": 1.0},
@@ -58,6 +60,9 @@ KNOWN_ANSWERS = {
 }
 
 
+MANY = 1.5  # answers of an entity, in the mean, from which on a side of a relation is "many"
+
+
 class Graph(NamedTuple):
     """A benchmark that is counted, and what is asked."""
 
@@ -65,6 +70,7 @@ class Graph(NamedTuple):
     questions: Questions
     known: Ids
     known_answers: Counts  # of each question, in the graph
+    answers_each: Floats  # how many an entity has in the mean that has any, by direction
 
 
 def main() -> None:
@@ -84,11 +90,33 @@ def main() -> None:
             change = "" if before is None else difference(1 / ranks, 1 / before)
             print(f"| {name} | {np.mean(1 / ranks):.4f} | {np.mean(ranks <= 10):.3f} | {change} |")
             before = ranks
-        print("\n| known answers | questions | MRR |\n|---|---|---|")
-        for name, (least, most) in KNOWN_ANSWERS.items():
-            chosen = (graph.known_answers >= least) & (graph.known_answers <= most)
-            if before is not None and chosen.any():
-                print(f"| {name} | {chosen.sum():,} | {np.mean(1 / before[chosen]):.4f} |")
+        if before is not None:
+            print_strata(graph, 1 / before)
+
+
+def print_strata(graph: Graph, reciprocal_ranks: Floats) -> None:
+    """Where the questions are that are answered well, and where the others."""
+    interval = bootstrap(reciprocal_ranks, draws=1_000)
+    print(f"\n95 % of draws of the questions: MRR {interval.low:.4f} to {interval.high:.4f}")
+    print("\n| known answers | questions | MRR |\n|---|---|---|")
+    for name, (least, most) in KNOWN_ANSWERS.items():
+        is_in = (graph.known_answers >= least) & (graph.known_answers <= most)
+        print_stratum(name, reciprocal_ranks[is_in])
+    print("\n| one answer or many, each with one asker or many | questions | MRR |\n|---|---|---|")
+    directions = graph.questions.rows[:, 0]
+    has_many_answers = graph.answers_each[directions] >= MANY
+    has_many_askers = graph.answers_each[inverse(directions)] >= MANY
+    for answers in False, True:
+        for askers in False, True:
+            is_in = (has_many_answers == answers) & (has_many_askers == askers)
+            name = f"{'many' if answers else 'one'}, {'many' if askers else 'one'}"
+            print_stratum(name, reciprocal_ranks[is_in])
+
+
+def print_stratum(name: str, reciprocal_ranks: Floats) -> None:
+    """One row, if there are questions."""
+    if len(reciprocal_ranks):
+        print(f"| {name} | {len(reciprocal_ranks):,} | {reciprocal_ranks.mean():.4f} |")
 
 
 def counted(folder: str, max_length: int, limit: int | None) -> Graph:
@@ -101,13 +129,22 @@ def counted(folder: str, max_length: int, limit: int | None) -> Graph:
     cases = CaseBase(Settings(max_length=max_length))
     cases.update(add=files.facts(benchmark.graph))
     cases.prepare()
-    in_graph = directed(files.rows[benchmark.graph], sides)
+    in_graph = directed(files.rows[benchmark.graph], "both")
     return Graph(
         cases.state,
         questions,
         directed(files.known, sides),
         answers_in(in_graph, questions.rows),
+        answers_of_each(in_graph, 2 * len(files.relations)),
     )
+
+
+def answers_of_each(facts: Ids, directions: int) -> Floats:
+    """How many answers an entity has that has any, in the mean, for each direction."""
+    entities = np.unique(facts[:, :2], axis=0)
+    answers = np.bincount(facts[:, 0], minlength=directions)
+    askers = np.bincount(entities[:, 0], minlength=directions)
+    return answers / np.maximum(askers, 1)
 
 
 def answers_in(facts: Ids, questions: Ids) -> Counts:

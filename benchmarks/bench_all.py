@@ -1,6 +1,9 @@
 """Everything that is fast or should be: reading, counting, asking, updating, and how that grows.
 
-Run: scripts/bench [--only NAME …] [--json FILE]   (some twenty minutes on two cores)
+Run: scripts/bench [--only NAME …] [--json FILE] [--keep FOLDER]   (an hour on two cores)
+
+With --json, parts can be measured one after the other: --only hub, then --only 10000000 and so on.
+With --only nothing, what was kept is printed, and nothing is measured.
 
 Every graph is measured in a process of its own, so that its peak memory is its own.
 Beside each count stands its limit: a bare loop over the edges that must be looked at, run
@@ -16,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -95,8 +99,11 @@ def peak() -> float:
     return peak_memory() / 1e6
 
 
-def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
-    """A case base with everything counted, what each phase took, and what its limit takes."""
+def built(facts: Iterable[Fact], n: int, *, walks_bare: bool = True) -> tuple[CaseBase, Row]:
+    """A case base with everything counted, what each phase took, and what its limit takes.
+
+    walks_bare  whether to walk all path types bare, too, where everything was counted exactly
+    """
     cases = CaseBase(Settings(max_length=n))
     _, load, load_cpu = timed(lambda: cases.update(add=facts))
     graph = cases.graph
@@ -134,7 +141,7 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
         "hits / edges": hits_cpu / walking,
         "hits / limit": hits_cpu / bare_hits,
     }
-    if exact == graph.directions:
+    if exact == graph.directions and walks_bare:
         steps, _, reaching = timed(lambda: bare_reach(cases))
         row["steps"] = edges + steps
         row["reach / limit"] = reach_cpu / reaching
@@ -162,9 +169,9 @@ def bare_reach(cases: CaseBase) -> int:
 def benchmark_row(folder: str, n: int) -> Row:
     """Everything about one benchmark."""
     benchmark = Benchmark.open(located(folder))
-    cases, row = built(benchmark.facts(benchmark.graph), n)
     is_slow = folder == "Hetionet-part"
-    row |= single(cases, benchmark, 100 if is_slow else 1000)
+    cases, row = built(benchmark.facts(benchmark.graph), n, walks_bare=not is_slow)
+    row |= single(cases, benchmark, 400 if is_slow else 1000)
     if not is_slow:
         row |= batch(cases, benchmark, "tail" if folder == TAIL_ONLY else "both")
     row["peak asking"] = peak()
@@ -200,15 +207,24 @@ def facts_shaped(shape: str, count: int, seed: int = 0) -> Iterator[tuple[str, s
     return facts_like(shape, count, seed)
 
 
-def synthetic_row(count: int, shape: str) -> Row:
-    """A synthetic graph, with paths of up to two steps.
+@contextmanager
+def file_of(shape: str, count: int, keep: Path | None) -> Iterator[Path]:
+    """The facts of a synthetic graph as a table, so that making them up takes no part.
 
-    Read from a file, so that making it up takes no part.
+    keep  a folder for the file, where it may be already; by default it is a temporary one
     """
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "facts.tsv")
-        with file.open("w") as lines:
-            lines.writelines("\t".join(fact) + "\n" for fact in facts_shaped(shape, count))
+    with TemporaryDirectory() as temporary:
+        file = (keep or Path(temporary)) / f"{shape} {count}" / "facts.tsv"
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("w") as lines:
+                lines.writelines("\t".join(fact) + "\n" for fact in facts_shaped(shape, count))
+        yield file
+
+
+def synthetic_row(count: int, shape: str, keep: Path | None) -> Row:
+    """A synthetic graph, with paths of up to two steps."""
+    with file_of(shape, count, keep) as file:
         cases, row = built(read_facts(file), 2)
     milliseconds = []
     for head, relation, _ in islice(facts_shaped(shape, count, seed=1), 200):
@@ -223,12 +239,13 @@ def synthetic_row(count: int, shape: str) -> Row:
     }
 
 
-def large_row(count: int) -> Row:
+def large_row(count: int, keep: Path | None) -> Row:
     """A graph so large that only what is asked for is counted:
-    loading it, and the first questions.
+    loading it from a file, and the first questions.
     """
     cases = CaseBase(Settings(max_length=2))
-    _, load, _ = timed(lambda: cases.update(add=synthetic(count)))
+    with file_of("steep", count, keep) as file:
+        _, load, _ = timed(lambda: cases.update(add=read_facts(file)))
     row = {
         "graph": f"{count:,}",
         "facts": len(cases.graph),
@@ -318,8 +335,8 @@ def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) 
     for shape in SHAPES:
         rows = [row for row in sizes if row["graph"].startswith(shape)][1:]
         cpu_growth.append(f"{exponent(rows, 'cpu'):.2f} ({shape})")
-        if shape in HUBS:
-            steps_growth.append(f"{exponent(rows, 'steps'):.2f}")
+        if all("steps" in row for row in rows):
+            steps_growth.append(f"{exponent(rows, 'steps'):.2f} ({shape})")
     return text.format(
         machine=platform.machine(),
         threads=threads(),
@@ -338,19 +355,22 @@ def page(graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row]) 
 def main() -> None:
     """Measure each graph alone, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", help="graphs, numbers of facts, shapes, or hub")
+    parser.add_argument(
+        "--only", nargs="*", help="graphs, numbers of facts, shapes, wikidata-1000000, or hub"
+    )
     parser.add_argument(
         "--json", type=Path, help="where to keep the figures; those it has of other graphs stay"
     )
     parser.add_argument("--page", type=Path, help="where to write the tables, too")
+    parser.add_argument("--keep", type=Path, help="a folder for synthetic graphs, to use again")
     parser.add_argument("--one", nargs=2)
     arguments = parser.parse_args()
     if arguments.one:
         kind, number = arguments.one
-        print(json.dumps(measured(kind, int(number))))
+        print(json.dumps(measured(kind, int(number), arguments.keep)))
         return
 
-    rows = measured_apart(arguments.only)
+    rows = measured_apart(arguments.only, arguments.keep)
     if arguments.json:
         known = json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
         rows = {kind: joined(known.get(kind, []), new) for kind, new in rows.items()}
@@ -361,31 +381,32 @@ def main() -> None:
         arguments.page.write_text(text)
 
 
-def measured(kind: str, number: int) -> Row:
+def measured(kind: str, number: int, keep: Path | None) -> Row:
     """What is measured in this process: a graph of so many facts, or with paths so long."""
     if kind in SHAPES:
-        return synthetic_row(number, kind)
+        return synthetic_row(number, kind, keep)
     if kind == "hub":
         return hub_row(number)
     if kind == "large":
-        return large_row(number)
+        return large_row(number, keep)
     return benchmark_row(kind, number)
 
 
-def measured_apart(only: list[str] | None) -> dict[str, list[Row]]:
+def measured_apart(only: list[str] | None, keep: Path | None) -> dict[str, list[Row]]:
     """The rows of each table, all or those that are named, each measured in its own process."""
     rows: dict[str, list[Row]] = {"graphs": [], "sizes": [], "hub": [], "large": []}
+    kept = [] if keep is None else ["--keep", str(keep)]
     for folder, n in GRAPHS:
         if not only or folder in only:
             rows["graphs"].append(alone(folder, str(n)))
     for shape in SHAPES:
         for size in SIZES:
-            if not only or str(size) in only or shape in only:
-                rows["sizes"].append(alone(shape, str(size)))
+            if not only or f"{shape}-{size}" in only or str(size) in only or shape in only:
+                rows["sizes"].append(alone(shape, str(size), *kept))
     if not only or "hub" in only:
         rows["hub"].append(alone("hub", "1000000"))
     if not only or str(LARGE) in only:
-        rows["large"].append(alone("large", str(LARGE)))
+        rows["large"].append(alone("large", str(LARGE), *kept))
     return rows
 
 

@@ -20,11 +20,12 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
+HANGS = 1500  # seconds after which a process is taken to hang, on however slow a machine
 SHOWN = 4000  # characters of what a failed process said
 GRACE = 5  # seconds in which a process that takes too long says where it is
 
 
-def apart(function: Callable[..., Any], *given: Any, seconds: float = 60) -> Any:  # noqa: ANN401
+def apart(function: Callable[..., Any], *given: Any, seconds: float = HANGS) -> Any:  # noqa: ANN401
     """What a function of a test module returns.
 
     Fails the test if it fails, crashes, or takes too long.

@@ -1,15 +1,19 @@
 """Which build of the package is tested, where stores are put, and how many faults were tried.
 
 The build is the installed one, or the one in the folder that CASEGRAPH_PACKAGE names.
+
+With `--passed FILE`, tests that the file lists are not run again, and those that pass are added to
+it: a long run that was interrupted goes on where it was.
 """
 
+import json
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import pytest
 from hypothesis import settings as example_settings
@@ -66,16 +70,58 @@ def memory_folder(tmp_path: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how often what was tried, by the tests that passed, as docs/reliability.md has it."""
-    tried = Counter[str]()
-    for report in terminalreporter.getreports("passed"):
-        if report.when == "call":
-            for what, number in (
-                value for name, value in report.user_properties if name == "tried"
-            ):
-                tried[what] += number
-    if tried:
-        terminalreporter.section("tried, by tests that passed")
-        for what, number in sorted(tried.items()):
-            terminalreporter.write_line(f"| {what} | {number:,} |")
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The file that lists tests that have passed."""
+    parser.addoption("--passed", type=Path, help="tests in this file are left out, and added to it")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that have passed before."""
+    before = _passed_before(config)
+    done = [item for item in items if item.nodeid in before]
+    if done:
+        items[:] = [item for item in items if item.nodeid not in before]
+        config.hook.pytest_deselected(items=done)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Note the tests that pass, where all of them are reported: not in a worker of xdist."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Passed(config), "passed")
+
+
+class _Passed:
+    """Notes which tests pass and how often they tried what; prints the sums after the last test."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._file: Path | None = config.option.passed
+        self._tried = Counter[str]()
+        for tried in _passed_before(config).values():
+            self._tried.update(tried)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a test that has passed."""
+        if report.when != "call" or not report.passed:
+            return
+        tried: dict[str, int] = dict(
+            cast("list[Any]", value) for name, value in report.user_properties if name == "tried"
+        )
+        self._tried.update(tried)
+        if self._file is not None:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([report.nodeid, tried]) + "\n")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print how often what was tried, by tests that passed, as docs/reliability.md has it."""
+        if self._tried:
+            terminalreporter.section("tried, by tests that passed")
+            for what, number in sorted(self._tried.items()):
+                terminalreporter.write_line(f"| {what} | {number:,} |")
+
+
+def _passed_before(config: pytest.Config) -> dict[str, dict[str, int]]:
+    """The tests that the file lists, and how often each tried what."""
+    file = config.option.passed
+    if file is None or not file.exists():
+        return {}
+    return dict(map(json.loads, file.read_text(encoding="utf-8").splitlines()))

@@ -2,21 +2,24 @@
 A process that writes to a store and is killed at a given call, for `test_store_faults.py`.
 
 Run as a program it is given a folder and the numbers of calls. For each it forks: the child does
-`work` in a folder of its own and kills itself at that call, before it or half way through a write;
-the numbers of the updates that were acknowledged to it by then are in the file beside that folder.
+`work` in a folder of its own, from the update on in which that call is, and kills itself at that
+call, before it or half way through a write; the numbers of the updates that were acknowledged to it
+by then are in the file beside that folder.
 Without calls it does the work, and prints these numbers.
 """
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
+import tests.conftest  # noqa: F401  (which build is tested)
 from tests.strategies import Fact, random_facts
 
 from casegraph.storage.store.store import CaseStore
@@ -28,6 +31,7 @@ FORGOTTEN = 6  # the update after which history is forgotten
 Call = Callable[..., Any]  # the name of a call, the call itself, and what it is given
 
 
+@cache
 def batches() -> list[tuple[list[Fact], list[Fact]]]:
     """What each update adds and retracts; the last is large."""
     random = Random(7)
@@ -49,16 +53,68 @@ def states() -> list[set[Fact]]:
     return found
 
 
-def work(folder: Path, acknowledge: Callable[[int], object]) -> None:
-    """Update a store in every way:
+def work(folder: Path, acknowledge: Callable[[int], object], first: int = 1) -> None:
+    """Update a store in every way, from some update on:
     opened again, compacted, and with its history forgotten in between.
     """
-    for number, (added, retracted) in enumerate(batches(), start=1):
-        with CaseStore.open(folder) as store:
-            store.update(add=added, retract=retracted)
-            acknowledge(number)
-            if number % 4 == 2:
-                store.compact(forget_history=number == FORGOTTEN)
+    for number in range(first, BATCHES + 1):
+        update(folder, number, acknowledge)
+
+
+def update(folder: Path, number: int, acknowledge: Callable[[int], object]) -> None:
+    """One of the updates of the work."""
+    added, retracted = batches()[number - 1]
+    with CaseStore.open(folder) as store:
+        store.update(add=added, retract=retracted)
+        acknowledge(number)
+        if number % 4 == 2:
+            store.compact(forget_history=number == FORGOTTEN)
+
+
+class Start(NamedTuple):
+    """Where one of the updates of the work begins.
+
+    number  of the update
+    calls   that the work has made before
+    folder  a copy of the store as it was then; of none, before the first
+    """
+
+    number: int
+    calls: int
+    folder: Path
+
+    def copy_to(self, folder: Path) -> None:
+        """Put the store in a folder as it was then."""
+        if self.folder.exists():
+            shutil.copytree(self.folder, folder)
+
+
+class Rehearsal:
+    """The work, done once, so that it can be begun again at any of its updates.
+
+    calls  that all of it makes
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.calls = 0
+        self._starts: list[Start] = []
+        store = folder / "store"
+        folder.mkdir()
+        for number in range(1, BATCHES + 1):
+            start = Start(number, self.calls, folder / str(number))
+            self._starts.append(start)
+            if store.exists():
+                shutil.copytree(store, start.folder)
+            with calls_through(self._count):
+                update(store, number, lambda _: None)
+
+    def before(self, call: int) -> Start:
+        """The last start before a call of the work, counted from 1."""
+        return max(start for start in self._starts if start.calls < call)
+
+    def _count(self, _: str, real: Callable[..., Any], *given: Any, **options: Any) -> object:  # noqa: ANN401
+        self.calls += 1
+        return real(*given, **options)
 
 
 @contextmanager
@@ -94,13 +150,14 @@ class Failing:
     """A disk that fails at a call, with some error:
     that once, or at every call from then on until it is mended.
 
-    Every other time that it fails to write, half is written before.
+    halfway  whether half is written before, where it fails to write
     """
 
-    def __init__(self, point: int, error: int, *, sticky: bool) -> None:
+    def __init__(self, point: int, error: int, *, sticky: bool, halfway: bool) -> None:
         self.point = point
         self.error = error
         self.sticky = sticky
+        self.halfway = halfway
         self.calls = self.failed = 0
 
     def __call__(self, name: str, real: Callable[..., Any], *given: Any, **options: Any) -> object:  # noqa: ANN401
@@ -108,7 +165,7 @@ class Failing:
         self.calls += 1
         if self.calls == self.point or (self.sticky and self.calls > self.point > 0):
             self.failed += 1
-            if name == "write" and self.point % 2 and len(given[1]) > 1:
+            if name == "write" and self.halfway and len(given[1]) > 1:
                 real(given[0], given[1][: len(given[1]) // 2])
             raise OSError(self.error, os.strerror(self.error))
         return real(*given, **options)
@@ -169,9 +226,15 @@ def main(folder: Path, points: list[str]) -> None:
 
     After a colon: one more, killed while it recovers the store.
     """
+    rehearsal = Rehearsal(folder / "rehearsal")
     for name in points:
         at_work, _, recovering = name.partition(":")
-        forked(partial(work, folder / name, teller(folder / f"{name}.acknowledged")), int(at_work))
+        start = rehearsal.before(int(at_work))
+        start.copy_to(folder / name)
+        acknowledge = teller(folder / f"{name}.acknowledged")
+        acknowledge(start.number - 1)
+        rest = partial(work, folder / name, acknowledge, start.number)
+        forked(rest, int(at_work) - start.calls)
         if recovering:
             forked(partial(CaseStore.open, folder / name), int(recovering))
 

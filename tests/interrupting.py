@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from tests.crashing import calls_through
 
@@ -35,15 +35,18 @@ AFTER_CALLS = (
 )
 
 
+Place: TypeAlias = tuple[CodeType, int]  # a function, and an instruction of it
+
+
 class Interrupter:
     """Raises `KeyboardInterrupt` in this thread at one chance, counted from 1.
 
-    With 0 it only counts.
+    With 0 it only notes the places of the chances.
     """
 
     def __init__(self, chance: int = 0) -> None:
         self.chance = chance
-        self.seen = 0
+        self.places: list[Place] = []
         self.where = ""
         self._known: dict[CodeType, frozenset[int]] = _KNOWN
 
@@ -71,8 +74,8 @@ class Interrupter:
         return self._traced
 
     def _came_to(self, frame: FrameType) -> None:
-        self.seen += 1
-        if self.seen == self.chance:
+        self.places.append((frame.f_code, frame.f_lasti))
+        if len(self.places) == self.chance:
             self.where = (
                 f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"
             )
@@ -101,33 +104,49 @@ def _chances(code: CodeType) -> Iterator[int]:
             previous = name
 
 
-def chances(work: Callable[[], object]) -> tuple[int, list[int]]:
-    """How many chances there are to interrupt some work,
-    and how many there were before each call that writes.
+class Chances(NamedTuple):
+    """The chances to interrupt some work.
+
+    places  where each is
+    writes  how many chances came before each call that writes
     """
+
+    places: list[Place]
+    writes: list[int]
+
+
+def chances(work: Callable[[], object]) -> Chances:
+    """The chances to interrupt some work, which is done."""
     interrupter = Interrupter()
     writes = list[int]()
 
     def noted(_: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
-        writes.append(interrupter.seen)
+        writes.append(len(interrupter.places))
         return real(*given)
 
     with calls_through(noted), interrupter:
         work()
-    return interrupter.seen, writes
+    return Chances(interrupter.places, writes)
 
 
-def sampled(count: int, writes: list[int], points: int) -> list[int]:
-    """Some of the chances: those around every write, those after the last, and some evenly.
+def sampled(found: Chances, points: int) -> list[int]:
+    """Some of the chances, counted from 1: those around every write, those after the last write,
+    and one at every place; of each of these three at most so many points.
 
-    All, if they are few.
+    A loop comes to the same place over and over. It is interrupted there once: at one place
+    early, at another late.
     """
-    around = {write + near for write in writes for near in range(3)}
-    late = range(writes[-1] if writes else count, count + 1)
+    count = len(found.places)
+    around = {write + near for write in found.writes for near in range(3)}
+    late = range(found.writes[-1] if found.writes else count, count + 1)
+    visits: dict[Place, list[int]] = {}
+    for chance, place in enumerate(found.places, start=1):
+        visits.setdefault(place, []).append(chance)
+    one_of_each = [of[number % len(of)] for number, of in enumerate(visits.values())]
     chosen = [
         *_spread(sorted(around), points),
         *_spread(late, points),
-        *_spread(range(1, count + 1), points),
+        *_spread(sorted(one_of_each), points),
     ]
     return sorted({chance for chance in chosen if 1 <= chance <= count})
 

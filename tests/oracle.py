@@ -18,7 +18,7 @@ PathType: TypeAlias = tuple[Any, ...]  # relations
 Walk: TypeAlias = tuple[Any, ...]  # entities
 Cluster: TypeAlias = Iterable[Any]  # of entities
 Chosen: TypeAlias = Any  # casegraph's settings, or what has the same names
-LEAST_WORTH = 0.002  # evidence from likeness that is worth less is not used
+LEAST_WORTH = 0.006  # evidence from likeness that is worth less is not used
 
 
 def inverse(relation: Name) -> Name:
@@ -204,7 +204,7 @@ def strength(kind: str, worth: float, decisive: float) -> float:
     plain = -log1p(-worth)
     if kind != "path" or worth <= decisive:
         return plain
-    return plain + 20 * (plain + log1p(-decisive))
+    return plain + 60 * (plain + log1p(-decisive))
 
 
 def shared_fact(
@@ -494,7 +494,7 @@ def default_weights(
         weights[path_type] = {False: in_both, True: in_both}
         if slots:
             for slot, (own_reached, own_right) in counts.items():
-                weights[path_type][slot] = (own_right + 40 * in_both) / (own_reached + 40 + doubt)
+                weights[path_type][slot] = (own_right + 80 * in_both) / (own_reached + 80 + doubt)
     return weights
 
 
@@ -583,8 +583,7 @@ def facts_of_answers(
             own = {
                 other for other in others if has_other_asker(seen, entity, relation, other) == slot
             }
-            share = (len(own & known) + 5 * in_both) / (len(own) + doubt + 5)
-            piece = 0.3 * share
+            piece = (len(own & known) + 5 * in_both) / (len(own) + doubt + 5)
             if piece >= LEAST_WORTH:
                 worth.setdefault(candidate, []).append(piece)
     return worth

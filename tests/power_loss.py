@@ -2,8 +2,9 @@
 What a disk may hold after the power fails: all that was flushed, and any part of what was not.
 
 A `Recorder` notes every call that changes what is on disk.
-`Recorder.state` makes a folder as it may be found when the power fails after some of them:
-of the bytes written to a file since it was last flushed any writes may be missing or cut short;
+`Recorder.disk` says what may be found when the power fails after some of them:
+of the bytes written to a file since it was last flushed any writes may be missing, cut short, or
+zeros in part;
 of the names changed in a folder since it was last flushed, the last ones may be.
 """
 
@@ -25,6 +26,30 @@ class Event(NamedTuple):
     doing: str
     of: Any
     given: tuple[Any, ...] = ()
+
+
+class Disk(NamedTuple):
+    """What is on disk.
+
+    files         the path of each file with its content, and of each folder with None; a folder
+                  comes before what is in it
+    acknowledged  how many updates were acknowledged by then
+    """
+
+    files: tuple[tuple[str, bytes | None], ...]
+    acknowledged: int
+
+    def write(self, root: Path, into: Path) -> None:
+        """Make the files that were below `root` in another folder.
+
+        A file whose folder is lost is lost.
+        """
+        for path, content in self.files:
+            target = into / Path(path).relative_to(root)
+            if content is None:
+                target.mkdir(exist_ok=True)
+            elif target.parent.is_dir():
+                target.write_bytes(content)
 
 
 class Recorder:
@@ -61,13 +86,10 @@ class Recorder:
         """Note that an update was acknowledged, and after which call."""
         self._note("acknowledge", number, self.calls)
 
-    def state(self, root: Path, into: Path, until: int, random: Random) -> int:
-        """Make the folder as it may be after so many events.
-
-        Returns how many updates were acknowledged by then.
-        """
+    def disk(self, until: int, random: Random) -> "Disk":
+        """What may be on disk if the power fails after so many events."""
         events = self.events[:until]
-        names = dict[Path, int | None]()
+        names = dict[str, int | None]()
         contents = dict[int, bytearray]()
         lasting = _lasting(events, random)
         for place, event in enumerate(events):
@@ -77,15 +99,12 @@ class Recorder:
             elif event.doing in NAMING and lasting(place):
                 _name(names, event)
 
-        folders_first = sorted(names.items(), key=lambda item: len(item[0].parts))
-        for path, number in folders_first:
-            target = into / path.relative_to(root)
-            if number is None:
-                target.mkdir(exist_ok=True)
-            elif target.parent.is_dir():
-                target.write_bytes(contents.get(number, b""))
+        found = [
+            (path, None if number is None else bytes(contents.get(number, b"")))
+            for path, number in names.items()
+        ]
         acknowledged = [event.of for event in events if event.doing == "acknowledge"]
-        return max(acknowledged, default=0)
+        return Disk(tuple(sorted(found)), max(acknowledged, default=0))
 
     def _open(self, path: Path, flags: int, opened: int, *, existed: bool) -> None:
         if path.is_dir():
@@ -93,13 +112,13 @@ class Recorder:
             return
         if not existed:
             self._files[path] = next(self._numbers)
-            self._note("create", path.parent, path, self._files[path])
+            self._note("create", path.parent, str(path), self._files[path])
         elif flags & os.O_TRUNC:
             self._note("ftruncate", self._files[path], 0, 0)
         self._opened[opened] = self._files[path]
 
     def _rename(self, name: str, path: Path, *to: Path) -> None:
-        self._note(name, path.parent, path, *to)
+        self._note(name, path.parent, str(path), *map(str, to))
         inside = [known for known in self._files if known.is_relative_to(path)]
         for known in inside:
             number = self._files.pop(known)
@@ -134,23 +153,28 @@ def _change(content: bytearray, event: Event, lasts: bool, random: Random) -> No
         if lasts:
             del content[given:]
         return
-    if lasts:
-        written = given
-    else:
-        cut = random.randint(0, len(given))
-        written = given[: cut * random.randint(0, 1)]
+    written = given if lasts else _torn(given, random)
     if written:
         content.extend(bytes(max(0, offset - len(content))))
         content[offset : offset + len(written)] = written
 
 
-def _name(names: dict[Path, int | None], event: Event) -> None:
+def _torn(given: bytes, random: Random) -> bytes:
+    """What may be there of bytes that were written and not flushed: nothing, their beginning,
+    or, if the file has grown before they came, zeros in the place of some of them.
+    """
+    start, end = sorted(random.choices(range(len(given) + 1), k=2))
+    kinds = [b"", given[:end], given[:start] + bytes(end - start) + given[end:]]
+    return random.choice(kinds)
+
+
+def _name(names: dict[str, int | None], event: Event) -> None:
     path, *more = event.given
     if event.doing in ("create", "mkdir"):
         names[path] = more[0] if more else None
         return
-    inside = [known for known in names if known.is_relative_to(path)]
+    inside = [known for known in names if known == path or known.startswith(path + os.sep)]
     for known in inside:
         number = names.pop(known)
         if more:
-            names[more[0] / known.relative_to(path)] = number
+            names[more[0] + known.removeprefix(path)] = number

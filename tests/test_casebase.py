@@ -12,7 +12,7 @@ from tests.strategies import Fact, Step, fact_lists, histories, surviving
 
 from casegraph.answering.results import Answer, Answers
 from casegraph.answering.state import Update
-from casegraph.casebase import CaseBase, Known
+from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.settings import Settings
 from casegraph.similarity.profiles import NONE
@@ -20,6 +20,8 @@ from casegraph.statistics.backlog import MAX_CHANGED_FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from casegraph.answering.questions import Known
 
 PAPER = Settings.paper("WN18RR").but(max_length=3)
 FAMILY = [

@@ -188,7 +188,7 @@ def test_a_full_disk_is_an_error_in_one_sentence_and_gone_on_with_when_there_is_
 ) -> None:
     cases = case_base(FACTS)
     done = complete(cases, tmp_path / "whole", ALL)
-    full = Failing(point, errno.ENOSPC, sticky=True)
+    full = Failing(point, errno.ENOSPC, sticky=True, halfway=point % 2 == 1)
     with calls_through(full), pytest.raises(UnreadableFile) as raised:
         complete(cases, tmp_path / "parts", ALL)
     problem = f"cannot be written ({os.strerror(errno.ENOSPC)})"

@@ -13,6 +13,7 @@ from casegraph import (
     CaseStore,
     Description,
     InvalidSettings,
+    MalformedFact,
     UnknownName,
     world,
 )
@@ -148,6 +149,33 @@ def test_descriptions_are_saved_with_a_case_base(tmp_path: Path) -> None:
     cases = drugs()
     cases.save(tmp_path / "drugs.case")
     assert CaseBase.load(tmp_path / "drugs.case").descriptions == cases.descriptions
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Description("D:1", 5),  # type: ignore[arg-type]
+        Description("D:1", b"Aspirin"),  # type: ignore[arg-type]
+        Description(1, "Aspirin"),  # type: ignore[arg-type]
+        Description("D:1", "Aspirin", (5,)),  # type: ignore[arg-type]
+        Description("D:1", "Aspirin", "Drug"),  # type: ignore[arg-type]
+        Description("D:1", "Aspirin", None),  # type: ignore[arg-type]
+        ("D:1", "Aspirin"),
+        None,
+    ],
+)
+def test_a_description_that_is_no_text_is_refused_and_the_store_stays_whole(
+    wrong: Any,  # noqa: ANN401
+    tmp_path: Path,
+) -> None:
+    with CaseStore.open(tmp_path / "store") as store:
+        store.update(add=FACTS, describe=SAID)
+        with pytest.raises(MalformedFact, match="descriptions:2: expected a Description"):
+            store.update(add=[("D:9", "treats", "X:1")], describe=[SAID[0], wrong])
+        assert store.sequence == 1
+    with CaseStore.open(tmp_path / "store") as again:
+        assert list(again.descriptions) == sorted(SAID)
+        assert ("D:9", "treats", "X:1") not in again.graph
 
 
 def test_descriptions_are_durable_in_history_and_as_of_any_update(tmp_path: Path) -> None:

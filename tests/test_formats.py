@@ -413,6 +413,14 @@ odd_names = names | st.sampled_from(
         " a ",
         "'",
         "a|b;c",
+        "sep=;",
+        ";;",
+        ",,",
+        "=treats",
+        "subject",
+        "predicate",
+        "object",
+        "+",
     ]
 )
 facts = st.lists(st.tuples(odd_names, odd_names, odd_names), min_size=1, unique=True)
@@ -431,6 +439,8 @@ WRITTEN = {
     "f.parquet": ["f.parquet"],
     "f.kgx": ["f_edges.tsv", "f_nodes.tsv"],
     "f.jsonl.gz": ["f.jsonl.gz"],
+    "f.csv.gz": ["f.csv.gz"],
+    "f.nt.gz": ["f.nt.gz"],
     "f.neo4j": ["f_relationships.csv", "f_nodes.csv"],
 }
 

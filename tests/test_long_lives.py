@@ -16,7 +16,7 @@ from tests.saying import DEEP, SETTINGS, facts_of, questions_about, rebuilt, sai
 from casegraph import CaseBase, CaseStore, Settings
 from casegraph.statistics.backlog import MAX_BASELINES
 
-UPDATES = 10_000 if DEEP else 600
+UPDATES = 5_000 if DEEP else 600
 # The sizes of so many updates, early and late, are compared; each is measured so often.
 WINDOW = 60
 EVERY = 10

@@ -85,8 +85,8 @@ def test_a_count_is_a_whole_number_that_64_bits_hold() -> None:
 def test_the_defaults_are_those_that_were_chosen_over_all_graphs() -> None:
     settings = Settings()
     assert (settings.discount, settings.answers_discount) == (0.05, 0.7)
-    assert (settings.across, settings.decisive, settings.best) == (0.8, 0.77, 5)
-    assert settings.kinds.as_tuple() == (1, 0.5, 5, 1.4, 0.7, 1)
+    assert (settings.across, settings.decisive, settings.best) == (0.9, 0.77, 5)
+    assert settings.kinds.as_tuple() == (1.1, 0.4, 1.5, 1.2, 1, 1)
 
 
 def test_settings_of_an_earlier_casegraph_take_the_default_of_now_where_nothing_was_chosen() -> (

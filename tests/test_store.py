@@ -2,12 +2,14 @@
 and what its folder, lock and history promise.
 """
 
+import copy
 import errno
+import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -20,13 +22,14 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
-from tests.saying import stored_facts
+from tests.saying import facts_of, stored_facts
 from tests.strategies import Fact, Step, histories, random_facts, some_settings, surviving
 from tests.test_store_faults import named_counts
 
 from casegraph.answering.state import Update
 from casegraph.casebase import CaseBase
 from casegraph.errors import (
+    CasegraphError,
     DamagedStore,
     IncompatibleFile,
     InvalidSettings,
@@ -34,11 +37,12 @@ from casegraph.errors import (
     StoreInUse,
     UnreadableFile,
 )
+from casegraph.graph.descriptions import Description
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import depends_on_history
 from casegraph.storage import disk
 from casegraph.storage.case_files import fact_rows
-from casegraph.storage.store import generations, store
+from casegraph.storage.store import generations, records, store
 from casegraph.storage.store.checking import check, salvage
 from casegraph.storage.store.describing import described
 from casegraph.storage.store.log import LogWriter
@@ -196,6 +200,25 @@ def test_an_update_that_changes_nothing_has_no_number(folder: Path) -> None:
         assert opened.sequence == 3
 
 
+def test_a_note_is_kept_with_its_update_and_changes_nothing_else(tmp_path: Path) -> None:
+    fact = ("Einstein", "born in", "Ulm")
+    with CaseStore.open(tmp_path / "noted") as noted, CaseStore.open(tmp_path / "plain") as plain:
+        for store in (noted, plain):
+            store.update(add=[fact], describe=[Description("Einstein", "Albert", ("Person",))])
+        noted.update(retract=[fact], note=lambda done: f"{done.retracted} went".encode())
+        plain.update(retract=[fact])
+        noted.update(retract=[fact], note=lambda _: b"changes nothing")
+        noted.update(add=[fact], note=lambda done: b"\0" * done.added)
+        plain.update(add=[fact])
+    with CaseStore.open(tmp_path / "noted") as noted, CaseStore.open(tmp_path / "plain") as plain:
+        noted.compact()
+        assert list(noted.notes()) == [(2, b"1 went"), (3, b"\0")]
+        assert list(plain.notes()) == []
+        assert noted.state.digest == plain.state.digest
+        events = [(event.sequence, event.sign, event.fact) for event in noted.history()]
+        assert events == [(event.sequence, event.sign, event.fact) for event in plain.history()]
+
+
 def test_odd_names_are_kept(tmp_path: Path) -> None:
     odd = [("\x85.", "ä⁻¹", "\x0b\0"), ("𝔸", " r ", "\u202e"), ("\ud800", "ä⁻¹", "x" * 100_000)]
     for number, fact in enumerate(odd):
@@ -331,6 +354,113 @@ def test_a_forked_process_cannot_write(folder: Path) -> None:
     graph = CaseStore.open(folder, read_only=True).graph
     assert ("from", "the", "parent") in graph
     assert ("from", "the", "child") not in graph
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_process_can_open_again_what_it_closed_while_a_process_that_it_forked_goes_on(
+    folder: Path,
+) -> None:
+    program = f"""if True:
+        import os
+        from casegraph import CaseStore
+        store = CaseStore.open({str(folder)!r})
+        wait, go = os.pipe()
+        if os.fork() == 0:
+            os.close(go)
+            os.read(wait, 1)
+            store.close()
+            os._exit(0)
+        store.close()
+        again = CaseStore.open({str(folder)!r})
+        os.close(go)
+        os.wait()
+        again.update(add=[("from", "the", "parent")])
+        try:
+            CaseStore.open({str(folder)!r})
+        except Exception as error:
+            print(type(error).__name__)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert ("from", "the", "parent") in CaseStore.open(folder, read_only=True).graph
+    assert done.stdout == "StoreInUse\n", "the forked process has let go of the lock of the other"
+
+
+def test_a_copy_that_does_not_know_the_last_update_writes_nothing(folder: Path) -> None:
+    store = CaseStore.open(folder)
+    older = copy.copy(store)
+    store.update(add=[("an", "acknowledged", "update")])
+    expected = facts_of(store)
+    for change in (
+        lambda: older.update(add=[("by", "the", "copy")]),
+        older.compact,
+        lambda: older.compact(forget_history=True),
+    ):
+        with pytest.raises(ReadOnlyStore, match="open it again"):
+            change()
+    assert ("by", "the", "copy") not in older.graph
+    assert stored_facts(folder) == expected
+    with CaseStore.open(folder) as again:
+        assert facts_of(again) == expected
+    assert not any(finding.damaged for finding in check(folder))
+
+
+@pytest.mark.parametrize("happened", ["moved", "removed", "replaced"])
+def test_nothing_is_acknowledged_by_a_store_whose_folder_is_not_there_any_more(
+    happened: str, folder: Path
+) -> None:
+    store = CaseStore.open(folder)
+    store.update(add=[("an", "acknowledged", "update")])
+    expected = facts_of(store)
+    elsewhere = folder.with_name("elsewhere")
+    folder.rename(elsewhere)
+    if happened == "removed":
+        rmtree(elsewhere)
+    elif happened == "replaced":
+        copytree(elsewhere, folder)
+    with pytest.raises(ReadOnlyStore, match="its log, which was moved or removed; open it again"):
+        store.update(add=[("kept", "by", "nobody")])
+    with pytest.raises(ReadOnlyStore, match="open it again"):
+        store.compact()
+    assert facts_of(store) == expected
+    if happened != "removed":
+        place = folder if happened == "replaced" else elsewhere
+        with CaseStore.open(place) as again:
+            assert facts_of(again) == expected
+
+
+@pytest.mark.parametrize("change", ["compact", "forget history", "close", "reopen"])
+def test_what_shows_progress_or_brings_facts_cannot_change_the_store(
+    change: str, folder: Path
+) -> None:
+    store = CaseStore.open(folder)
+    expected = facts_of(store)
+    told = list[CasegraphError]()
+
+    def nested(*_: object, **__: object) -> None:
+        try:
+            if change in ("close", "reopen"):
+                getattr(store, change)()
+            else:
+                store.update(add=[("by", "the", "callback")])
+        except CasegraphError as error:
+            told.append(error)
+
+    def facts() -> Iterator[Fact]:
+        nested()
+        yield "outer", "r0", "fact"
+
+    if change in ("compact", "forget history"):
+        store.compact(nested, forget_history=change == "forget history")
+    else:
+        store.update(add=facts())
+        expected = expected | {("outer", "r0", "fact")}
+    assert told
+    assert all("cannot be changed while it is changing" in str(error) for error in told)
+    assert facts_of(store) == expected
+    store.update(add=[("a", "later", "fact")])
+    assert stored_facts(folder) == expected | {("a", "later", "fact")}
 
 
 def test_settings_are_kept_and_those_given_hold_while_the_store_is_open(tmp_path: Path) -> None:
@@ -498,6 +628,42 @@ def test_records_that_do_not_fit_together_are_refused_however_whole_they_are(
         opened._checked_writer().append(ODD[kind])
     with pytest.raises(DamagedStore, match="its records do not fit together"):
         CaseStore.open(folder)
+
+
+@pytest.mark.parametrize("text", [b"5", b"[5]", b'[["a", "b", 5]]', b"[" * 100_000])
+def test_descriptions_that_are_none_are_refused_however_whole_their_record_is(
+    text: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "encoded_descriptions", lambda _: text)
+    with CaseStore.open(folder) as opened:
+        opened.update(describe=[Description("e1", "label")])
+    with pytest.raises(DamagedStore):
+        CaseStore.open(folder)
+    assert any(finding.damaged for finding in check(folder))
+    assert set(salvage(folder).facts) == set(FACTS[2:])
+
+
+@pytest.mark.parametrize("as_of", ["2", 1.5, [1]])
+def test_an_update_that_is_no_number_is_refused(as_of: object, folder: Path) -> None:
+    with pytest.raises(InvalidSettings, match="expected the number of an update"):
+        CaseStore.open(folder, as_of=as_of)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("size", "sequence"), [(-1, 1), (10**9, 1), (100, -1)])
+def test_a_manifest_that_names_no_place_of_the_log_is_not_used(
+    size: int, sequence: int, folder: Path
+) -> None:
+    path = folder / "generation-000001"
+    text, _, _ = (path / "manifest").read_bytes().rpartition(b"\n")
+    manifest = json.loads(text)
+    store, start, *_ = manifest["of"]
+    log = (folder / "log-000000").read_bytes()
+    manifest["of"] = [store, start, sequence, size, records.digest(log[:size]).hex()]
+    generations._write_manifest(path, manifest)
+    assert stored_facts(folder) == set(FACTS[2:])
+    with CaseStore.open(folder) as opened:
+        opened.update(add=[("a", "later", "fact")])
+    assert stored_facts(folder) == {*FACTS[2:], ("a", "later", "fact")}
 
 
 def test_a_log_of_another_format_is_refused(folder: Path) -> None:

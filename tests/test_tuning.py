@@ -24,7 +24,7 @@ from casegraph.cli import cli
 from casegraph.evaluation.plots import picture
 from casegraph.evaluation.reliability import Reliability, bins, calibration_error
 from casegraph.graph.graph import Graph
-from casegraph.settings import Calibration, Combination, Curve, RelationCalibration, Tuning
+from casegraph.settings import Calibration, Combination, Curve, KnownCalibration, Tuning
 from casegraph.storage.store.checking import check
 from casegraph.tuning.calibration import Observed, calibrated, chance_to_be_asked_for, isotonic
 from casegraph.tuning.choice import best_unless_by_chance, better
@@ -192,14 +192,15 @@ def test_a_graph_outgrows_its_table() -> None:
     assert tuning.is_outgrown_by(49)
 
 
-def test_a_relation_has_its_own_calibration_or_that_of_all() -> None:
-    tuning = flat_tuning(0.5)
-    sure = flat_tuning(0.9).calibration
-    own = RelationCalibration(relation="r", inverse=True, calibration=sure)
-    with_own = replace(tuning, relations=(own,))
-    assert with_own.calibration_of("r", inverse=True) == sure
-    assert with_own.calibration_of("r", inverse=False) == tuning.calibration
-    assert with_own.calibration_of("never seen", inverse=True) == tuning.calibration
+def test_the_number_of_known_answers_says_which_calibration_holds() -> None:
+    none_known = KnownCalibration(least=0, calibration=flat(0.9))
+    some_known = KnownCalibration(least=4, calibration=flat(0.5))
+    tuning = replace(flat_tuning(0.5), calibrations=(none_known, some_known))
+    assert tuning.calibration_of(0) == tuning.calibration_of(3) == flat(0.9)
+    assert tuning.calibration_of(4) == tuning.calibration_of(1000) == flat(0.5)
+    for calibrations in (), (some_known,), (none_known, none_known):
+        with pytest.raises(InvalidSettings, match="known answers from 0, rising"):
+            replace(tuning, calibrations=calibrations)
 
 
 # Probabilities
@@ -249,16 +250,42 @@ def test_curves_find_how_often_answers_are_right_though_others_are_missing() -> 
     found = calibrated(observed)
     assert found is not None
     assert found.missing == pytest.approx(0.2, abs=0.05)
-    for curve in (found.overall.first, found.by_direction[0].others):
-        expected = np.square(curve.scores)
-        assert np.abs(np.array(curve.probabilities) - expected).max() < 0.1
+    for of_group in found.by_known[1:4]:
+        for curve in of_group.calibration.first, of_group.calibration.others:
+            expected = np.square(curve.scores)
+            assert np.abs(np.array(curve.probabilities) - expected).max() < 0.2
+
+
+def test_questions_with_more_known_answers_have_curves_of_their_own() -> None:
+    random = np.random.default_rng(2)
+    count = 4_000
+    known = np.where(np.arange(count) % 2 == 0, 1, 5)  # the held-out one among them
+    is_asked = random.random(count) < np.where(known == 1, 0.8, 0.2)
+    observed = Observed(
+        directions=np.arange(count) % 2,
+        scores=random.random(count),
+        is_first=np.ones(count, dtype=bool),
+        is_asked=is_asked,
+        known=known,
+    )
+    found = calibrated(observed)
+    assert found is not None
+    for known_with_asked, share in (1, 0.8), (5, 0.2):
+        (own,) = [one for one in found.by_known if one.least == known_with_asked - 1]
+        right = np.mean(own.calibration.first.probabilities)
+        chance = chance_to_be_asked_for(np.array([known_with_asked]), found.missing)[0]
+        assert right * chance == pytest.approx(share, abs=0.05)
+
+
+def flat(share: float) -> Calibration:
+    curve = Curve(scores=(1.0,), probabilities=(share,))
+    return Calibration(first=curve, others=curve)
 
 
 def flat_tuning(share: float) -> Tuning:
-    curve = Curve(scores=(1.0,), probabilities=(share,))
     return Tuning(
         combination=Settings().combined,
-        calibration=Calibration(first=curve, others=curve),
+        calibrations=(KnownCalibration(least=0, calibration=flat(share)),),
         missing=0.1,
         facts=100,
         sample=10,
@@ -374,3 +401,12 @@ def test_fewer_questions_are_asked_where_each_is_slow() -> None:
     assert 0 < affordable(slow) < 1
     assert len(held_out(slow).facts) < len(held_out(Graph.of(apart)).facts) == 600
     assert len(held_out(slow).facts) >= LEAST
+
+
+def test_where_questions_are_too_slow_to_choose_by_the_usual_combination_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("casegraph.tuning.sample.USUAL_WORK", 1)
+    chosen = tuned(Graph.of(FACTS), Settings())
+    assert chosen.tuning is not None  # as probabilities are calibrated
+    assert chosen.tuning.combination == replace(Settings().combined, longest=chosen.max_length)

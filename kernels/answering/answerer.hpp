@@ -35,7 +35,7 @@ class Answerer {
         queries_(queries),
         workspace_(workspace),
         candidates_(workspace.candidates),
-        shared_(query, workspace.counts, queries.entities.size() > 1, progress),
+        shared_(query, workspace, queries.entities.size() > 1, progress),
         neighbours_(query, similarity, workspace, progress),
         known_(query, similarity, workspace, progress) {
     const std::size_t nodes = query.trie.nodes.size();
@@ -174,7 +174,10 @@ class Answerer {
     candidates_.close_other_kinds();
     Leaders leaders(candidates_, goal);
     if (looks_up_later_)
-      for (Id target : goal.targets) look_up(candidates_.place_of(target));
+      for (Id target : goal.targets) {
+        const std::size_t place = candidates_.place_of(target);
+        while (candidates_[place].unseen > 0) look_up(place);
+      }
 
     // Check after four path types, then whenever half as many again have been walked: a check looks
     // at all candidates, so that all checks together cost as much as a few.
@@ -184,14 +187,14 @@ class Answerer {
         steps.take(std::ssize(leaders.places()));
         const double next = query_.strengths[walk.at];
         leaders.look(next);
-        if (looks_up_later_) look_up_for(leaders, next);
+        if (looks_up_later_) look_up_for(leaders, next, 32);
         if (leaders.are_few() && others_score_less(leaders.least_score(), next))
           return finish_leaders(walk, leaders.places());
         next_check += (next_check - walk.first) / 2;
       }
       walk.led_somewhere += follow(walk);
     }
-    if (looks_up_later_) look_up_for_all();
+    if (looks_up_later_) finish_looking_up(leaders);
     return exact;
   }
 
@@ -243,6 +246,8 @@ class Answerer {
   // Add what the rest of the path types says about the leaders, and about nobody else. Returns
   // whether the budget would have been enough for everything.
   bool finish_leaders(Walk walk, std::vector<std::size_t> leaders) {
+    for (std::size_t place : leaders)
+      while (candidates_[place].unseen > 0) look_up(place);
     Count spared = 0;  // an upper bound of the edges that are not looked at now
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
       steps.take(1 + std::ssize(leaders));
@@ -492,29 +497,35 @@ class Answerer {
       return;
     }
     shared_.choose_rarest();
-    looks_up_later_ = shared_.some_are_looked_up();
+    looks_up_later_ = shared_.looked_up() > 0;
     if (looks_up_later_) followed += shared_.open_looked_up(entity_);
   }
 
-  // Look shared facts up for one candidate.
+  // Look some more shared facts up for a candidate.
   void look_up(std::size_t place) {
-    if (candidates_[place].unseen <= 0) return;
-    look_up_answer(candidates_[place].entity);
-    candidates_.close_shared_facts(place);
+    const Id answer = candidates_[place].entity;
+    const std::size_t next = look_up_answer(answer, candidates_[place].looked_up);
+    const Count given_by_others = candidates_[place].given - is_own(answer);
+    candidates_.set_looked_up(place, next, shared_.most_strength_from(next, given_by_others));
   }
 
-  void look_up_answer(Id answer) {
+  // Look some shared facts up for an answer, from one on. Returns the one to go on with.
+  std::size_t look_up_answer(Id answer, std::size_t from) {
     const bool all_count = record_ != nullptr || options_.sum;
     const auto best = static_cast<std::size_t>(all_count ? 0 : options_.best);
-    followed += shared_.look_up(
-        answer, best, [&](const Evidence& evidence) { use_shared_fact(evidence, answer, 1); });
+    const auto [next, edges] = shared_.look_up(answer, from, best, [&](const Evidence& evidence) {
+      use_shared_fact(evidence, answer, 1);
+    });
+    followed += edges;
+    followed_before_ += edges;  // the budget has paid for it: see `leave_budget`
+    return next;
   }
 
-  // Look shared facts up for the leaders that may score most, until all have been looked up, or it
-  // seems better to walk on.
-  void look_up_for(Leaders& leaders, double next) {
-    constexpr std::size_t at_once = 64;
-    constexpr int most_rounds = 16;
+  // Look shared facts up for the leaders that may score most, until all have been looked up, or
+  // after so many rounds.
+  void look_up_for(Leaders& leaders, double next, int most_rounds) {
+    constexpr std::size_t at_once = 256;
+    constexpr Count edges_at_once = 1 << 18;
     std::vector<std::pair<double, std::size_t>> waiting;  // upper bound, place
     for (int round = 0; round < most_rounds; ++round) {
       waiting.clear();
@@ -525,23 +536,33 @@ class Answerer {
       steps.take(std::ssize(leaders.places()) + std::ssize(waiting));
       const auto end = waiting.begin() + std::min(std::ssize(waiting), std::ptrdiff_t{at_once});
       std::partial_sort(waiting.begin(), end, waiting.end(), std::greater<>());
-      for (auto at = waiting.begin(); at != end; ++at) look_up(at->second);
+      const Count enough = followed + edges_at_once;
+      for (auto at = waiting.begin(); at != end && followed < enough; ++at) look_up(at->second);
       leaders.look(next);
     }
   }
 
+  // All path types are walked: look shared facts up for whoever can still be a leader.
+  void finish_looking_up(Leaders& leaders) {
+    leaders.look(0);
+    look_up_for(leaders, 0, INT32_MAX);
+    if (!others_score_less(leaders.least_score(), 0)) look_up_for_all();
+  }
+
   // Look shared facts up for all answers that anybody gives, or for those whose evidence is wanted.
   void look_up_for_all() {
-    if (!shared_.some_are_looked_up()) return;
+    if (shared_.looked_up() == 0) return;
     if (!looks_up_later_) followed += shared_.open_looked_up(entity_);
     waiting_.clear();
     if (record_ != nullptr)
-      record_->each_wanted([&](Id answer) { look_up_answer(answer); });
+      record_->each_wanted([&](Id answer) { look_up_answer(answer, 0); });
     else
       for (Id answer : shared_.all_answers()) {
         const Candidate* known = find(answer);
-        const bool is_done = looks_up_later_ && known != nullptr && known->unseen <= 0;
-        if (!is_done) look_up_answer(answer);
+        const bool is_begun = looks_up_later_ && known != nullptr;
+        if (is_begun && known->unseen <= 0) continue;
+        std::size_t next = is_begun ? known->looked_up : 0;
+        while (next < shared_.looked_up()) next = look_up_answer(answer, next);
       }
     add_waiting();
   }

@@ -26,9 +26,9 @@ struct QueryOptions {
   bool sum = false;         // add the evidence up, or combine it as a discounted noisy-or
   double discount = 0.05;   // the weight of each next best piece of one kind
   double answers_discount = 0.7;  // the same for facts of answers, which repeat each other less
-  double across = 0.8;            // the weight of each next best kind
+  double across = 0.9;            // the weight of each next best kind
   double decisive = 0.77;         // a path type right in more cases than this decides; 1: none does
-  ByKind weights{1, 0.5, 5, 1.4, 0.7, 1};
+  ByKind weights{1.1, 0.4, 1.5, 1.2, 1, 1};
   int best = 5;                // how many pieces of a kind count
   Count nearest = 20;          // how many neighbours answer
   Count most_sharers = 2000;   // a fact that more entities have does not count for similarity

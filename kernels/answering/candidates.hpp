@@ -21,8 +21,9 @@ struct Candidate {
   Count paths;            // how many walks of that path type lead here
   Count given;            // how many entities have this answer, where the habit counts
   double score;
-  double unseen;  // the most strength of any shared fact that was not looked up for it yet
-  bool is_taken;  // whether its slot is taken: another entity has it as its answer
+  std::size_t looked_up;  // how many shared facts were looked up for it so far
+  double unseen;          // the most strength of those that were not
+  bool is_taken;          // whether its slot is taken: another entity has it as its answer
 };
 
 struct Bounds {
@@ -67,7 +68,7 @@ class Candidates {
   // unseen  the most strength that shared facts can have for it which will be looked up later
   std::size_t make(Id entity, bool is_taken, double unseen) {
     places_.set(entity, list_.size());
-    list_.push_back({entity, INT32_MAX, 0, 0, 0, unseen, is_taken});
+    list_.push_back({entity, INT32_MAX, 0, 0, 0, 0, unseen, is_taken});
     if (!options_->sum) strengths_.resize(strengths_.size() + width_);
     return list_.size() - 1;
   }
@@ -111,9 +112,10 @@ class Candidates {
     for (std::size_t place = 0; place < list_.size(); ++place) others_.push_back(others_of(place));
   }
 
-  // All shared facts have been looked up for a candidate.
-  void close_shared_facts(std::size_t place) {
-    list_[place].unseen = 0;
+  // More shared facts have been looked up for a candidate.
+  void set_looked_up(std::size_t place, std::size_t looked_up, double unseen) {
+    list_[place].looked_up = looked_up;
+    list_[place].unseen = unseen;
     if (place < others_.size()) others_[place] = others_of(place);
   }
 

@@ -37,7 +37,7 @@ struct Kind {
 };
 
 // Evidence from similarity that is worth less is not used: there are very many such pieces.
-constexpr double least_worth = 0.002;
+constexpr double least_worth = 0.006;
 
 // A value for each kind.
 using ByKind = std::array<double, Kind::count>;
@@ -51,9 +51,9 @@ struct Piece {
   double strength = 0;  // -log(1 - worth)
 };
 
-// How much more the strength of a path type counts beyond that of a decisive one. Of 8, 20 and 40,
-// tried on the validation facts of six graphs, 20 was best or within .002 of it.
-constexpr double decisive_factor = 20;
+// How much more the strength of a path type counts beyond that of a decisive one. Of 20, 40, 60 and
+// 100, tried on the validation facts of six graphs, 60 was best or within .001 of it.
+constexpr double decisive_factor = 60;
 
 // What a path type is worth if it is right in this share of cases.
 inline Piece piece_of_path(double worth, double decisive) {

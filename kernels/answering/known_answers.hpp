@@ -35,6 +35,7 @@ class KnownAnswers {
         groups_by_tail_(workspace.stamps),
         is_answer_(workspace.answers),
         is_full_(workspace.is_full),
+        has_asker_(workspace.has_asker),
         facts_of_relation_(query.graph.relations.size()),
         steps_(progress) {}
 
@@ -80,8 +81,10 @@ class KnownAnswers {
   // so for nearly all.
   template <class Use>
   void each_fact(const Use& use) {
+    find_taken();
     weigh_facts();
-    for (const FactWorth& fact : worths_) use_fact(fact, use);
+    for (const auto& [_, place] : by_worth_) use_fact(worths_[place], use);
+    for (Id entity : marked_taken_) has_asker_.erase(static_cast<std::size_t>(entity));
     for (Id candidate : full_) is_full_.erase(static_cast<std::size_t>(candidate));
     full_.clear();
   }
@@ -122,10 +125,7 @@ class KnownAnswers {
   }
 
  private:
-  static constexpr double most_worth = 0.2;  // of the nearest candidate
-  // What a fact is worth if all entities that have it are answers. A path type is judged by many
-  // entities, a fact by the few answers of one: a precise path must count for more.
-  static constexpr double most_worth_of_fact = 0.3;
+  static constexpr double most_worth = 0.2;   // of the nearest candidate
   static constexpr double trust_in_both = 5;  // how many entities of its own slot the share in
                                               // both slots counts as much as
 
@@ -165,11 +165,8 @@ class KnownAnswers {
   struct FactWorth {
     const Group* group;
     bool is_own;  // whether the query entity has it
-    std::array<Piece, 2> pieces;
-    std::array<Piece, 2> pieces_of_answers;  // for a known answer, as if that were not known
-
-    // The most that it and the facts after it say for anybody.
-    double strength() const { return std::max(pieces[0].strength, pieces[1].strength); }
+    std::array<double, 2> worth;
+    std::array<double, 2> worth_of_answers;  // for a known answer, as if that were not known
   };
 
   struct Near {
@@ -220,7 +217,18 @@ class KnownAnswers {
     answer.weight += group.weight;
   }
 
-  bool has_asker(Id entity) const { return askers_.has(entity); }
+  // Mark all that have an asker, if there are fewer of them than will be asked about: a bit is
+  // faster than a lookup.
+  void find_taken() {
+    marked_taken_ = std::ssize(askers_.heads) < cost() ? askers_.heads : Ids{};
+    steps_.take(std::ssize(marked_taken_) / 4);
+    for (Id entity : marked_taken_) has_asker_.insert(static_cast<std::size_t>(entity));
+  }
+
+  bool has_asker(Id entity) const {
+    if (marked_taken_.empty()) return askers_.has(entity);
+    return has_asker_.has(static_cast<std::size_t>(entity));
+  }
 
   // The same for an answer of the query entity, which does not count itself.
   bool has_other_asker(Id answer) const { return askers_.of(answer).size() > 1; }
@@ -232,16 +240,17 @@ class KnownAnswers {
   // Find what facts are worth that enough known answers have; those worth most come first.
   void weigh_facts() {
     worths_.clear();
+    by_worth_.clear();
     for (const Group& group : groups_) {
       if (group.answers < query_.options.support) continue;
       const FactWorth fact = weighed(group);
-      const bool is_of_use = std::max(fact.pieces[0].worth, fact.pieces[1].worth) >= least_worth;
-      if (is_of_use) worths_.push_back(fact);
+      const double most = std::max(fact.worth[0], fact.worth[1]);
+      if (most < least_worth) continue;
+      by_worth_.emplace_back(-most, worths_.size());
+      worths_.push_back(fact);
     }
     steps_.take(std::ssize(worths_));
-    std::stable_sort(worths_.begin(), worths_.end(), [](const FactWorth& a, const FactWorth& b) {
-      return a.strength() > b.strength();
-    });
+    std::sort(by_worth_.begin(), by_worth_.end());
   }
 
   FactWorth weighed(const Group& group) const {
@@ -255,9 +264,9 @@ class KnownAnswers {
     slots[0].others = std::ssize(sharers) - slots[1].others;
     slots[1].others -= group.answers;  // all of them have an asker, the query entity
     if (fact.is_own) --slots[is_taken(entity_)].others;
-    fact.pieces = {worth_in(slots, 0), worth_in(slots, 1)};
+    fact.worth = {worth_in(slots, 0), worth_in(slots, 1)};
     if (group.answers > query_.options.support)
-      fact.pieces_of_answers = {worth_of_answer(slots, 0), worth_of_answer(slots, 1)};
+      fact.worth_of_answers = {worth_of_answer(slots, 0), worth_of_answer(slots, 1)};
     return fact;
   }
 
@@ -266,15 +275,21 @@ class KnownAnswers {
     const Group& group = *fact.group;
     const Count all = std::ssize(group.sharers) - fact.is_own;
     steps_.take(std::ssize(group.sharers));
+    std::array<std::array<Piece, 2>, 2> pieces;  // by whether it is a known answer, and by slot
+    double most = -1;                            // the most strength that it or a later fact has
     for (Id sharer : group.sharers) {
       if (is_full_.has(static_cast<std::size_t>(sharer)) || sharer == entity_) continue;
+      if (most < 0) {  // logarithms, only where they are needed
+        pieces[0] = {Piece(fact.worth[0]), Piece(fact.worth[1])};
+        pieces[1] = {Piece(fact.worth_of_answers[0]), Piece(fact.worth_of_answers[1])};
+        most = std::max(pieces[0][0].strength, pieces[0][1].strength);
+      }
       const bool is_known = is_answer_.has(sharer);
-      const Piece& piece =
-          is_known ? fact.pieces_of_answers[slot_of_answer(sharer)] : fact.pieces[is_taken(sharer)];
+      const Piece& piece = pieces[is_known][is_known ? slot_of_answer(sharer) : is_taken(sharer)];
       if (piece.worth < least_worth) continue;
       const double weakest =
           use(group.relation, group.tail, sharer, piece, group.answers - is_known, all);
-      if (fact.strength() > weakest) continue;
+      if (most > weakest) continue;
       is_full_.insert(static_cast<std::size_t>(sharer));
       full_.push_back(sharer);
     }
@@ -283,15 +298,15 @@ class KnownAnswers {
   bool slot_of_answer(Id answer) const { return answers_[is_answer_.slot(answer)].has_other_asker; }
 
   // What a fact is worth for a known answer, as if that were not known: never more than for others.
-  Piece worth_of_answer(std::array<Tally, 2> slots, std::size_t slot) const {
-    if (slots[slot].answers == 0) return Piece();  // there is none
+  double worth_of_answer(std::array<Tally, 2> slots, std::size_t slot) const {
+    if (slots[slot].answers == 0) return 0;  // there is none
     --slots[slot].answers;
     ++slots[slot].others;
     return worth_in(slots, slot);
   }
 
   // By the share of answers among the entities in a slot, drawn towards their share in both slots.
-  Piece worth_in(const std::array<Tally, 2>& slots, std::size_t slot) const {
+  double worth_in(const std::array<Tally, 2>& slots, std::size_t slot) const {
     const auto number = [](Count count) { return static_cast<double>(count); };
     const double answers = number(slots[0].answers + slots[1].answers);
     const double others = number(slots[0].others + slots[1].others);
@@ -300,7 +315,7 @@ class KnownAnswers {
     const double own = number(slots[slot].answers);
     const double own_all = own + number(slots[slot].others);
     const double share = (own + trust_in_both * in_both) / (own_all + doubt + trust_in_both);
-    return Piece(most_worth_of_fact * share);
+    return share;
   }
 
   Count reciprocal_norm(Id entity) const {
@@ -315,18 +330,22 @@ class KnownAnswers {
   Stamps& groups_by_tail_;  // of one relation
   Stamps& is_answer_;       // the known answers, with their places in `answers_`
   Bits& is_full_;           // the candidates in `full_`; empty between calls
+  Bits& has_asker_;         // entities that are an answer of another; empty between calls
   std::vector<std::int32_t> facts_of_relation_;  // all 0 between queries
   mutable Steps steps_;
 
   // The query at hand.
   Id entity_ = -1;
   Id hidden_ = -1;
+  Ids marked_taken_;  // the entities in `has_asker_`
   std::vector<Answer> answers_;
   std::vector<FactOfAnswer> facts_;
   std::vector<Id> used_relations_;
   std::vector<TailOfAnswer> ordered_;  // facts by relation
   std::vector<Group> groups_;
   std::vector<FactWorth> worths_;
+  std::vector<std::pair<double, std::size_t>>
+      by_worth_;          // their negative worths and places, sorted
   std::vector<Id> full_;  // candidates that have room for no more facts
   std::vector<Near> near_;
 };

@@ -26,13 +26,13 @@ class SharedFacts {
   // 2^w - 1 of them. All classes:
   static constexpr int every_class = 64;
 
-  // counts  of entities
-  // keep    remember what is found for a fact that many share, for the next queries
-  SharedFacts(const RelationQuery& query, EpochCounts& counts, bool keep, Progress& progress)
+  // keep  remember what is found for a fact that many share, for the next queries
+  SharedFacts(const RelationQuery& query, Workspace& workspace, bool keep, Progress& progress)
       : query_(query),
         askers_(query.graph.edges(query.relation)),
         answers_(query.graph.edges(inverse(query.relation))),
-        counts_(counts),
+        counts_(workspace.counts),
+        rows_of_askers_(workspace.stamps),
         keep_(keep),
         words_(askers_.heads.size() / 64 + 1),
         steps_(progress) {
@@ -116,6 +116,10 @@ class SharedFacts {
   Count open_looked_up(Id entity) {
     Count edges = 0;
     const std::size_t row_of_entity = askers_.row_of(entity);
+    rows_of_askers_.renew();
+    steps_.take(std::ssize(askers_.heads));
+    for (std::size_t row = 0; row < askers_.heads.size(); ++row)
+      rows_of_askers_.set(askers_.heads[row], row);
     bits_.assign(looked_up_.size() * words_, 0);
     for (std::size_t at = 0; at < looked_up_.size(); ++at) {
       LookedUp& fact = looked_up_[at];
@@ -124,8 +128,9 @@ class SharedFacts {
       steps_.take(std::ssize(fact.fact.sharers) / 2);
       edges += std::ssize(fact.fact.sharers);
       for (Id sharer : fact.fact.sharers) {
-        const std::size_t row = askers_.row_of(sharer);
-        if (row == askers_.heads.size() || row == row_of_entity) continue;
+        if (!rows_of_askers_.has(sharer)) continue;
+        const std::size_t row = rows_of_askers_.slot(sharer);
+        if (row == row_of_entity) continue;
         bits[row >> 6] |= std::uint64_t{1} << (row & 63);
         ++fact.others;
       }
@@ -136,23 +141,46 @@ class SharedFacts {
     return edges;
   }
 
-  bool some_are_looked_up() const { return !looked_up_.empty(); }
+  std::size_t looked_up() const { return looked_up_.size(); }
 
   // The most strength that any fact to be looked up can have for an answer that so many others
   // give. No more of them can share the fact, nor can more than share it give the answer: of n
   // sharers at most min(n, given) / (n + doubt), which rises up to n = given, and falls from there.
   double most_strength(Count given) {
-    if (given >= few_given) return compute_most_strength(given);
+    if (given >= few_given) return most_strength_from(0, given);
     const auto place = static_cast<std::size_t>(given);
     if (most_strengths_.size() <= place) most_strengths_.resize(place + 1, -1);
-    if (most_strengths_[place] < 0) most_strengths_[place] = compute_most_strength(given);
+    if (most_strengths_[place] < 0) most_strengths_[place] = most_strength_from(0, given);
     return most_strengths_[place];
   }
 
-  // Call `use(piece of evidence)` for the facts that are looked up and speak for an answer; only
-  // for the `best` strongest, if that is not 0. Returns what that takes, in edges.
+  // The same for the facts from a place on.
+  double most_strength_from(std::size_t first, Count given) {
+    const auto strength = [&](const LookedUp& fact) {
+      const Count count = std::min(given, fact.others);
+      return count < query_.options.support ? 0 : piece_of(count, fact.others).strength;
+    };
+    const auto rest = std::span<const LookedUp>(looked_up_).subspan(first);
+    const auto at = std::ranges::lower_bound(rest, given, {}, &LookedUp::others);
+    double most = 0;
+    if (at != rest.end()) most = strength(*at);
+    if (at != rest.begin()) most = std::max(most, strength(at[-1]));
+    return most;
+  }
+
+  // How far facts have been looked up for an answer, and what that took, in edges.
+  struct LookUp {
+    std::size_t next;
+    Count edges;
+  };
+
+  // Call `use(piece of evidence)` for facts that are looked up and speak for an answer.
+  //
+  // from  the first of them. Some are looked up at a time, since those that fewest share are likely
+  //       to say most
+  // best  use only so many, the strongest. If it is 0, all, and to the last
   template <class Use>
-  Count look_up(Id answer, std::size_t best, const Use& use) {
+  LookUp look_up(Id answer, std::size_t from, std::size_t best, const Use& use) {
     rows_.clear();
     for (Id asker : answers_.of(answer)) rows_.push_back(askers_.row_of(asker));
     const bool is_dense = rows_.size() * words_an_edge > words_ * bits_an_edge;
@@ -164,12 +192,17 @@ class SharedFacts {
         is_dense ? static_cast<Count>(words_) / words_an_edge : std::ssize(rows_) / bits_an_edge;
     found_.clear();
     double least = 0;  // the worth of the weakest of the best
-    Count looked_at = 0;
-    for (const LookedUp& at : looked_up_) {
+    const std::size_t all = looked_up_.size();
+    const std::size_t end = best == 0 ? all : std::min(all, from + std::max(few_facts, 3 * from));
+    std::size_t next = from;
+    for (; next < end; ++next) {
+      const LookedUp& at = looked_up_[next];
       // From here on, a fact that more entities share is worth less even if all askers share it.
-      if (at.others >= std::ssize(rows_) && worth_of(std::ssize(rows_), at.others) <= least) break;
+      if (at.others >= std::ssize(rows_) && worth_of(std::ssize(rows_), at.others) <= least) {
+        next = all;
+        break;
+      }
       steps_.take(1 + work);
-      ++looked_at;
       const Count count = is_dense ? count_common(bits_of(at)) : count_rows(bits_of(at));
       if (count < query_.options.support) continue;
       if (at.fact.relation == query_.relation && at.fact.tail == answer) continue;
@@ -184,7 +217,7 @@ class SharedFacts {
       const Piece& piece = piece_of(found.count, others);
       use(Evidence{Kind::shared_fact, fact.relation, fact.tail, -1, found.count, others, piece});
     }
-    return looked_at * (1 + work);
+    return {next, static_cast<Count>(std::min(next, end) - from) * (1 + work)};
   }
 
   // All that anybody gives.
@@ -277,18 +310,6 @@ class SharedFacts {
 
   std::span<std::uint64_t> bits_of(const LookedUp& fact) {
     return {bits_.data() + fact.first_word, words_};
-  }
-
-  double compute_most_strength(Count given) {
-    const auto strength = [&](const LookedUp& fact) {
-      const Count count = std::min(given, fact.others);
-      return count < query_.options.support ? 0 : piece_of(count, fact.others).strength;
-    };
-    const auto at = std::ranges::lower_bound(looked_up_, given, {}, &LookedUp::others);
-    double most = 0;
-    if (at != looked_up_.end()) most = strength(*at);
-    if (at != looked_up_.begin()) most = std::max(most, strength(at[-1]));
-    return most;
   }
 
   Count count_common(std::span<const std::uint64_t> bits) const {
@@ -405,6 +426,7 @@ class SharedFacts {
   static constexpr std::size_t most_remembered = 1 << 20;  // answers: 16 megabytes
 
   static constexpr Count few_given = 1 << 16;
+  static constexpr std::size_t few_facts = 64;
   static constexpr Count few_edges = 1 << 16;         // half a millisecond
   static constexpr std::size_t most_words = 1 << 22;  // of facts that are looked up: 32 megabytes
   // What takes as long as looking at an edge:
@@ -415,6 +437,7 @@ class SharedFacts {
   const Edges& askers_;   // the edges of the query relation
   const Edges& answers_;  // the same edges, by answer
   EpochCounts& counts_;
+  Stamps& rows_of_askers_;
   const bool keep_;
   const std::size_t words_;  // of a bitset of the rows of `askers_`
   Steps steps_;

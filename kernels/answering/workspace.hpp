@@ -65,6 +65,7 @@ struct Workspace {
         stamps(entities),
         answers(entities),
         is_full(entities),
+        has_asker(entities),
         counts{std::vector<std::uint32_t>(entities)},
         likeness(entities) {}
 
@@ -78,6 +79,7 @@ struct Workspace {
   Stamps stamps;
   Stamps answers;  // the known answers of the query at hand
   Bits is_full;    // candidates that have room for no more pieces of a kind; empty between queries
+  Bits has_asker;  // entities that are an answer; empty between queries, likewise
   EpochCounts counts;
   EpochSums likeness;
   std::vector<Count> walks;  // by entity

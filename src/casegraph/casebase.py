@@ -10,27 +10,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import chain
-from operator import index
 from pathlib import Path
-from threading import Lock, get_ident
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from threading import RLock
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from casegraph.answering.asking import answers_to_all, scores
 from casegraph.answering.change_of_mind import BUDGET, MOST_FACTS, ChangeOfMind, change_of_mind
 from casegraph.answering.explanation import Explanation, Neighbour, explanations
 from casegraph.answering.labels import labelled
-from casegraph.answering.query import UNKNOWN, Found, answers, standings
-from casegraph.answering.results import Answer, Answers, named_answers
+from casegraph.answering.questions import (
+    Known,
+    Question,
+    checked_count,
+    names_and_labels,
+    query_of,
+    relation_id,
+    search_text,
+    wanted_answers,
+)
 from casegraph.answering.state import State, Update
 from casegraph.errors import (
     AmbiguousName,
     CasegraphError,
     InvalidSettings,
     UnknownName,
-    close_names,
-    quoted,
-    several,
 )
 from casegraph.formats.python_objects import descriptions_in, facts_in
 from casegraph.graph.arrays import ids
@@ -39,28 +42,22 @@ from casegraph.graph.directions import (
     backward,
     directions_of,
     forward,
-    inverse,
-    is_inverse,
-    relation_of,
 )
 from casegraph.graph.graph import Graph, Query
-from casegraph.graph.lookup import entities_of_type, entity_named, relation_named
-from casegraph.graph.search import Hit, SearchText
+from casegraph.graph.lookup import entity_named, relation_named
 from casegraph.running import Show, quiet
-from casegraph.settings import Settings, Tuning, check_count
+from casegraph.settings import Settings, Tuning
 from casegraph.similarity.retrieval import contextual_entities, similar_entities
 from casegraph.tuning.tuning import tuned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from casegraph.answering.results import Answer, Answers
     from casegraph.answering.state import Retracted
     from casegraph.formats.python_objects import Rows
     from casegraph.graph.descriptions import Description, Descriptions
-
-Known = Literal["mark", "exclude"]
-ALL = -1  # number of answers: all of them
-MAX_SUGGESTED_FROM = 10_000  # names to search for suggestions, at 4 µs each; an answer takes 1 ms
+    from casegraph.graph.search import Hit
 
 
 class CaseBase:
@@ -85,8 +82,7 @@ class CaseBase:
 
     def _start_with(self, state: State) -> None:
         self._state = state
-        self._turn = Lock()  # held by the running update
-        self._updating: int | None = None  # the thread of this update
+        self._turn = RLock()  # held by whoever is replacing the state
 
     def __repr__(self) -> str:
         graph = self.graph
@@ -135,21 +131,22 @@ class CaseBase:
         added = facts_in(add)
         retracted = facts_in(retract)
         described = chain(describe, descriptions_in(added))
-        self._refuse_update_in_update()
+        self._refuse_change_in_change()
         with self._turn:
-            self._updating = get_ident()
-            try:
-                step = self._state.updated(added, retracted, described)
-                self._state = step.state
-            finally:
-                self._updating = None
+            step = self._state.updated(added, retracted, described)
+            self._state = step.state
         return step.update
 
-    def _refuse_update_in_update(self) -> None:
-        if self._turn.locked() and self._updating == get_ident():
+    def _refuse_change_in_change(self) -> None:
+        """An error if this thread is changing this case base already.
+
+        The facts given to `update` may come from a generator, and progress is shown by a function
+        of the caller: either could call `update` again, and so could the handler of a signal.
+        """
+        if self._turn._is_owned():  # type: ignore[attr-defined, unused-ignore]
             raise CasegraphError(
-                "an update cannot begin while another of the same case base is taking in facts; "
-                "let the facts that you give to `update` change nothing themselves"
+                "a case base cannot be changed while it is changing; let the facts that you give "
+                "to `update`, and what shows progress, change nothing themselves"
             )
 
     def tune(self, show: Show = quiet, *, keep_length: bool = False) -> Tuning | None:
@@ -160,7 +157,7 @@ class CaseBase:
         This case base gets the chosen settings, and everything is counted again when next needed.
         Returns None, and changes nothing, if there are too few facts.
         """
-        self._refuse_update_in_update()
+        self._refuse_change_in_change()
         with self._turn:
             self._check_writable()
             before = self._state
@@ -181,7 +178,7 @@ class CaseBase:
         if relations is None:
             chosen = list(range(len(state.graph.relations)))
         else:
-            chosen = [_relation_named(state, name) for name in relations]
+            chosen = [relation_id(state, name) for name in relations]
         state.statistics.prepare(directions_of(chosen), show)
 
     def entity(self, text: str) -> str:
@@ -193,11 +190,11 @@ class CaseBase:
         name = entity_named(state.graph, state.descriptions, text)
         if name in state.graph.entities:
             return name
-        alike = _search_text(state).called(text)
+        alike = search_text(state).called(text)
         if len(alike) > 1:
             raise AmbiguousName("entity", text, alike)
         if not alike:
-            raise UnknownName("entity", text, _names_and_labels(state))
+            raise UnknownName("entity", text, names_and_labels(state))
         return alike[0]
 
     def relation(self, text: str) -> str:
@@ -240,10 +237,10 @@ class CaseBase:
     ) -> Answers:
         """The best answers to (?, relation, tail)."""
         state = self._state
-        direction = backward(_relation_named(state, relation))
+        direction = backward(relation_id(state, relation))
         question = Question(entity_named(state.graph, state.descriptions, tail), direction)
-        wanted = _wanted(state, top, known, candidates, of_type)
-        return _answers_to_all(state, [question], wanted)[0]
+        wanted = wanted_answers(state, top, known, candidates, of_type)
+        return answers_to_all(state, [question], wanted)[0]
 
     def ask_many(
         self,
@@ -259,9 +256,9 @@ class CaseBase:
         asked = []
         for head, relation in questions:
             name = entity_named(state.graph, state.descriptions, head)
-            asked.append(Question(name, forward(_relation_named(state, relation))))
-        wanted = _wanted(state, top, known, candidates, of_type)
-        return _answers_to_all(state, asked, wanted)
+            asked.append(Question(name, forward(relation_id(state, relation))))
+        wanted = wanted_answers(state, top, known, candidates, of_type)
+        return answers_to_all(state, asked, wanted)
 
     def explain(self, answer: Answer) -> Explanation:
         """Why an answer was given: reasons that add up to its score, with their precedents."""
@@ -276,7 +273,7 @@ class CaseBase:
         by_query: dict[Query, list[int]] = {}
         entities = []
         for place, answer in enumerate(answers):
-            query, entity = _answered(state, answer)
+            query, entity = query_of(state, answer)
             by_query.setdefault(query, []).append(place)
             entities.append(entity)
 
@@ -295,15 +292,15 @@ class CaseBase:
 
         With a relation, only entities that have it.
         """
-        count = _checked_count("top", top)
+        count = checked_count("top", top)
         state = self._state
         own = state.graph.entities.find(entity_named(state.graph, state.descriptions, entity))
         if own is None:
-            raise UnknownName("entity", entity, _names_and_labels(state))
+            raise UnknownName("entity", entity, names_and_labels(state))
         if relation is None:
             near = similar_entities(state.profiles, state.graph, own, count)
         else:
-            query = Query(own, forward(_relation_named(state, relation)))
+            query = Query(own, forward(relation_id(state, relation)))
             near = contextual_entities(state.profiles, state.graph, query, count)
         return [Neighbour.of(state, own, other) for other in near.tolist()]
 
@@ -312,14 +309,14 @@ class CaseBase:
 
         Case, accents and letter variants are ignored, and a part of a word is enough.
         """
-        return _search_text(self._state).find(words, _checked_count("top", top))
+        return search_text(self._state).find(words, checked_count("top", top))
 
     def score(self, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         """The score of each fact as an answer to (head, relation, ?), as if it were not known.
 
         The fact itself is neither walked nor a precedent, but the counts of path types include it.
         """
-        return _scores(self._state, facts)
+        return scores(self._state, facts)
 
     def what_if(
         self,
@@ -365,8 +362,8 @@ class CaseBase:
         if not 1 <= most <= MOST_FACTS:
             raise InvalidSettings("most", most, f"from 1 to {MOST_FACTS}")
         state = self._state
-        query, _ = _answered(state, answer)
-        tries = _checked_count("budget", budget)
+        query, _ = query_of(state, answer)
+        tries = checked_count("budget", budget)
         return change_of_mind(state, query, answer, most=most, budget=tries, show=show)
 
     def save(self, path: str | Path) -> None:
@@ -390,299 +387,5 @@ class CaseBase:
         return made
 
 
-class Question(NamedTuple):
-    """(name, direction, ?): the name of the entity asked about, and a direction of a relation."""
-
-    name: str
-    direction: int
-
-
-class Wanted(NamedTuple):
-    """Which answers are wanted.
-
-    top         how many, or `ALL`
-    known       whether to "mark" or to "exclude" answers that are already facts
-    candidates  the only answers to consider, if any are named;
-                None stands for a name that is unknown
-    of_type     the type of all of these, if one was given
-    is_only_one whether there is only one question
-    """
-
-    top: int
-    known: Known
-    candidates: set[int | None] | None
-    of_type: str | None = None
-    is_only_one: bool = False
-
-
-def _wanted(
-    state: State,
-    top: int,
-    known: Known,
-    candidates: Iterable[str] | None,
-    of_type: str | None = None,
-) -> Wanted:
-    count = _checked_count("top", top, all_if_negative=True)
-    if known not in ("mark", "exclude"):
-        raise InvalidSettings("known", known, "'mark' or 'exclude'")
-    allowed = None
-    if isinstance(candidates, str | bytes):
-        raise InvalidSettings("candidates", candidates, "several names, such as a list of them")
-    if candidates is not None:
-        allowed = set(_ids_of(state, candidates))
-    if of_type is not None:
-        of_this_type = set(_ids_of(state, _entities_of_type(state, of_type)))
-        allowed = of_this_type if allowed is None else allowed & of_this_type
-    return Wanted(count, known, allowed, of_type)
-
-
-def _search_text(state: State) -> SearchText:
-    def text() -> SearchText:
-        return SearchText(state.graph, state.descriptions)
-
-    return state.derived("search", text)
-
-
-def _ids_of(state: State, names: Iterable[str]) -> Iterator[int | None]:
-    for name in names:
-        yield state.graph.entities.find(entity_named(state.graph, state.descriptions, name))
-
-
-def _entities_of_type(state: State, of_type: str) -> list[str]:
-    def found() -> list[str]:
-        return entities_of_type(state.graph, state.descriptions, of_type)
-
-    return state.derived(("entities of type", of_type), found)
-
-
-def _names_and_labels(state: State) -> list[str]:
-    """All names and labels of entities."""
-    labels = [description.label for description in state.descriptions if description.label]
-    return [*state.graph.entities.names, *labels]
-
-
-def _checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
-    """A number from the user as a Python integer.
-
-    Raises `InvalidSettings` unless it is a whole number of up to 64 bits.
-    """
-    has_index = hasattr(value, "__index__")  # NumPy's integers do as well
-    count: Any = index(value) if has_index else value
-    if all_if_negative and isinstance(count, int) and count < 0:
-        return ALL
-    check_count(name, count, 0)
-    return int(count)
-
-
-def _answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted) -> list[Answers]:
-    """The answers to each question; the questions of each relation are answered together."""
-    wanted = wanted._replace(is_only_one=len(questions) == 1)
-    places: dict[int, list[int]] = {}
-    for place, question in enumerate(questions):
-        places.setdefault(question.direction, []).append(place)
-
-    found: dict[int, Answers] = {}
-    for direction in sorted(places):
-        names = [questions[place].name for place in places[direction]]
-        of_direction = _answers_of_relation(state, direction, names, wanted)
-        found.update(zip(places[direction], of_direction, strict=True))
-    return [found[place] for place in range(len(questions))]
-
-
-def _answers_of_relation(
-    state: State, direction: int, names: list[str], wanted: Wanted
-) -> list[Answers]:
-    """The answers to (name, direction, ?) for each name."""
-    graph = state.graph
-    entities = [_entity_with_facts(state, name) for name in names]
-    known_answers: list[set[int]] = []
-    for entity in entities:
-        known = set() if entity == UNKNOWN else set(graph.answers(entity, direction).tolist())
-        known_answers.append(known)
-
-    top = wanted.top
-    if wanted.candidates is not None:
-        top = ALL
-    elif wanted.known == "exclude" and top != ALL:
-        top = min(top, len(graph.entities)) + max(map(len, known_answers), default=0)
-
-    results = answers(state, direction, ids(entities), top=top)
-    return [
-        _named(state, Question(name, direction), found, known, wanted)
-        for name, known, found in zip(names, known_answers, results, strict=True)
-    ]
-
-
-def _named(
-    state: State, question: Question, found: Found, known: set[int], wanted: Wanted
-) -> Answers:
-    """The wanted answers among those found, by name; if there are none, a note says why."""
-    candidates = wanted.candidates
-    scored = list(zip(found.entities.tolist(), found.scores.tolist(), strict=True))
-    exclude = wanted.known == "exclude"
-    named = named_answers(state, question, scored, known, exclude=exclude, candidates=candidates)
-
-    given = named if wanted.top == ALL else named[: wanted.top]
-    relation = state.graph.relations[relation_of(question.direction)]
-    note = ""
-    if wanted.top != 0:
-        note = _wrong_way_round(state, question)
-        if not named:
-            note = _why_nothing(state, question, found, wanted)
-    return Answers(
-        asked=question.name,
-        relation=relation,
-        inverse=bool(is_inverse(question.direction)),
-        found=given,
-        note=note,
-        exact=found.exact,
-        tuned=state.settings.tuning is not None,
-        labels=_labels(state, relation, [question.name, *(answer.entity for answer in given)]),
-    )
-
-
-def _labels(state: State, relation: str, entities: Iterable[str]) -> dict[str, str]:
-    """The labels of a relation and of entities, where they have one."""
-    if not len(state.descriptions) and not is_iri(relation):
-        return {}  # most graphs have no labels, and an answer may have very many names
-    labels = {name: state.descriptions.label(name) for name in (relation, *entities)}
-    return {name: label for name, label in labels.items() if label != name}
-
-
 def _with_labels(explanation: Explanation, state: State) -> Explanation:
     return replace(explanation, labelled=labelled(explanation, state.descriptions))
-
-
-def _scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
-    """The score of each fact while it is hidden; 0 if one of its entities is unknown."""
-    graph = state.graph
-    places: dict[int, list[int]] = {}
-    heads: dict[int, list[int]] = {}
-    tails: dict[int, list[int]] = {}
-    for place, (head_name, relation_name, tail_name) in enumerate(facts):
-        head = graph.entities.find(head_name)
-        tail = graph.entities.find(tail_name)
-        relation = forward(_relation_named(state, relation_name))
-        if head is not None and tail is not None:
-            places.setdefault(relation, []).append(place)
-            heads.setdefault(relation, []).append(head)
-            tails.setdefault(relation, []).append(tail)
-
-    scores = [0.0] * len(facts)
-    for relation in sorted(places):
-        asked = ids(heads[relation])
-        targets = ids(tails[relation])
-        one_target_each = (np.arange(len(targets) + 1), targets)
-        nothing_known = (np.zeros(len(targets) + 1, dtype=np.int64), ids())
-        standing = standings(
-            state, (relation, asked), one_target_each, nothing_known, hidden=targets
-        )
-        for place, score in zip(places[relation], standing.score.tolist(), strict=True):
-            scores[place] = score
-    return scores
-
-
-def _answered(state: State, answer: Answer) -> tuple[Query, int]:
-    """The query that an answer was given to, and the entity that it names."""
-    entity = state.graph.entities.find(answer.asked)
-    found = state.graph.entities.find(answer.entity)
-    relation = state.graph.relations.find(answer.relation)
-    if entity is None or found is None or relation is None:
-        raise CasegraphError(
-            f"this case base did not give the answer {answer.entity!r}; "
-            "explain it with the one that did"
-        )
-    direction = backward(relation) if answer.inverse else forward(relation)
-    return Query(entity, direction), found
-
-
-def _relation_named(state: State, name: str) -> int:
-    """The number of a relation; an error if it is unknown."""
-    found = state.graph.relations.find(relation_named(state.graph, state.descriptions, name))
-    if found is None:
-        raise UnknownName("relation", name, state.graph.relations.names)
-    return found
-
-
-def _entity_with_facts(state: State, name: str) -> int:
-    """The id of an entity that has facts; `UNKNOWN` if it has none, or was never seen."""
-    entity = state.graph.entities.find(name)
-    if entity is None or state.is_without_facts(entity):
-        return UNKNOWN
-    return entity
-
-
-def _why_nothing(state: State, question: Question, found: Found, wanted: Wanted) -> str:
-    """Why there is no answer, and what to do about it."""
-    name = question.name
-    if name not in state.graph.entities:
-        # For many questions, looking for similar names would take too long.
-        has_time = wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
-        suggestions = close_names(name, _names_and_labels(state)) if has_time else []
-        meant = f", or did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
-        return f"{name!r} has never been seen; add facts about it first{meant}"
-    if _entity_with_facts(state, name) == UNKNOWN:
-        label = state.descriptions.label(name)
-        return f"nothing is known about {label!r} any more; add facts about it first"
-    if not len(state.graph.edges(question.direction).heads):
-        relation = state.graph.relation_name(question.direction)
-        return f"no entity has {relation!r} any more, so there is no precedent"
-    wrong_way = _wrong_way_round(state, question)
-    if wrong_way:
-        return wrong_way
-    if len(found.entities):
-        return _why_none_is_wanted(found, wanted)
-    return "no path type and no precedent leads to an answer"
-
-
-def _why_none_is_wanted(found: Found, wanted: Wanted) -> str:
-    """Why there is no answer although some were found."""
-    were_found = f"{several(len(found.entities), 'answer')} found"
-    also_known = "ask for them, too (known='mark', --known mark)"
-    candidates = wanted.candidates
-    if candidates is None:
-        return f"{were_found}, but only facts that are known; {also_known}"
-    if not candidates.isdisjoint(found.entities.tolist()):
-        return f"{were_found}, but of the candidates only facts that are known; {also_known}"
-    if wanted.of_type is not None:
-        return (
-            f"{were_found}, but none of type {wanted.of_type!r}; ask for another type, or for all"
-        )
-    return (
-        f"{were_found}, but none among {several(len(candidates), 'candidate')}; "
-        "allow more of them, or all"
-    )
-
-
-def _leads_one_way(state: State, relation: int) -> bool:
-    """Whether no entity is both a head and a tail of a relation."""
-
-    def has_no_entity_in_common() -> bool:
-        is_head = np.zeros(len(state.graph.entities), dtype=np.bool)
-        is_head[state.graph.edges(forward(relation)).heads] = True
-        tails = state.graph.edges(backward(relation)).heads
-        return not is_head[tails].any()
-
-    return state.derived(("leads one way", relation), has_no_entity_in_common)
-
-
-def _wrong_way_round(state: State, question: Question) -> str:
-    """A hint if a question was probably meant the other way round; else an empty string.
-
-    That is the case if the entity has the relation only in the other direction, and no entity has
-    it in both.
-    """
-    graph = state.graph
-    entity = graph.entities.find(question.name)
-    other_way = inverse(question.direction)
-    if entity is None or len(graph.answers(entity, question.direction)):
-        return ""
-    if not len(graph.answers(entity, other_way)):
-        return ""
-    if not _leads_one_way(state, relation_of(question.direction)):
-        return ""
-    name = state.descriptions.label(question.name)
-    relation = state.descriptions.label(graph.relations[relation_of(question.direction)])
-    if is_inverse(question.direction):
-        return f"{name!r} is never the tail of {relation!r}; ask for its tails (ask)"
-    return f"{name!r} is never the head of {relation!r}; ask with --head (ask_head in Python)"

@@ -48,11 +48,11 @@ class KindWeights:
     habit         of all entities that have the relation, many have the answer
     """
 
-    path: float = 1.0
-    shared_fact: float = 0.5
-    answers_fact: float = 5.0
-    near_answers: float = 1.4
-    neighbours: float = 0.7
+    path: float = 1.1
+    shared_fact: float = 0.4
+    answers_fact: float = 1.5
+    near_answers: float = 1.2
+    neighbours: float = 1.0
     habit: float = 1.0
 
     def __post_init__(self) -> None:
@@ -135,17 +135,17 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelationCalibration:
-    """How probable answers are for one direction of a relation.
+class KnownCalibration:
+    """How probable answers are to questions of which some answers are known.
 
-    inverse  whether heads are asked for
+    least  how many are known at least; the next of a list says from where on another holds
     """
 
-    relation: str
-    inverse: bool
+    least: int
     calibration: Calibration
 
     def __post_init__(self) -> None:
+        check_count("least", self.least, 0)
         calibration = _of_json(Calibration, "calibration", self.calibration)
         object.__setattr__(self, "calibration", calibration)
 
@@ -155,8 +155,7 @@ class Tuning:
     """What tuning chose for a graph, on held-out facts (see `tuning`).
 
     combination  for all relations
-    calibration  for all relations
-    relations    the relations with a calibration of their own, in the order of names
+    calibrations for all relations, by the number of known answers of a question: from 0, rising
     missing      the estimated number of answers that the graph lacks for each that it has
     facts        the number of facts of the graph
     sample       how many of them were asked for
@@ -164,8 +163,7 @@ class Tuning:
     """
 
     combination: Combination
-    calibration: Calibration
-    relations: tuple[RelationCalibration, ...] = ()
+    calibrations: tuple[KnownCalibration, ...]
     missing: float
     facts: int
     sample: int
@@ -173,26 +171,24 @@ class Tuning:
 
     def __post_init__(self) -> None:
         combination = _of_json(Combination, "combination", self.combination)
-        relations = tuple(_of_json(RelationCalibration, "relations", own) for own in self.relations)
         object.__setattr__(self, "combination", combination)
-        calibration = _of_json(Calibration, "calibration", self.calibration)
-        object.__setattr__(self, "calibration", calibration)
-        object.__setattr__(self, "relations", relations)
+        by_known = [_of_json(KnownCalibration, "calibrations", one) for one in self.calibrations]
+        object.__setattr__(self, "calibrations", tuple(by_known))
+        least = [one.least for one in by_known]
+        if least[:1] != [0] or any(low >= high for low, high in pairwise(least)):
+            raise InvalidSettings("calibrations", least, "numbers of known answers from 0, rising")
         _check("missing", self.missing, 0, None)
         check_count("facts", self.facts, 0)
         check_count("sample", self.sample, 0)
         _check_whole("version", self.version, 1, 1)
 
     def __repr__(self) -> str:
-        own = f"{len(self.relations):,} relations with probabilities of their own"
-        return f"<Tuning to {self.facts:,} facts, of which {self.sample:,} were asked for; {own}>"
+        return f"<Tuning to {self.facts:,} facts, of which {self.sample:,} were asked for>"
 
-    def calibration_of(self, relation: str, *, inverse: bool) -> Calibration:
-        """The calibration of a direction of a relation: its own, or else the general one."""
-        for own in self.relations:
-            if own.relation == relation and own.inverse == inverse:
-                return own.calibration
-        return self.calibration
+    def calibration_of(self, known: int) -> Calibration:
+        """The calibration for a question with this many known answers."""
+        fitting = [own.calibration for own in self.calibrations if own.least <= known]
+        return fitting[-1]
 
     def is_outgrown_by(self, facts: int) -> bool:
         """Whether the number of facts has changed by more than half since."""
@@ -242,7 +238,7 @@ class Settings:
     answers_discount  the same among facts that known answers share, which repeat each other less
     across       the same for kinds: the strongest kind counts fully, the next this fraction
     decisive     in "noisy-or", a path type that is worth more than this decides: what its strength
-                 is above that counts twenty times more, so that other evidence hardly outvotes it.
+                 is above that counts sixty times more, so that other evidence hardly outvotes it.
                  1: no path type does
     best         how many pieces of a kind "noisy-or" combines, from 1 to 8
 
@@ -282,7 +278,7 @@ class Settings:
     combination: Literal["noisy-or", "sum"] = "noisy-or"
     discount: float = 0.05
     answers_discount: float = 0.7
-    across: float = 0.8
+    across: float = 0.9
     decisive: float = 0.77
     best: int = 5
     loop_free: bool = True
@@ -412,7 +408,7 @@ class Settings:
         return asdict(self)
 
 
-Part = TypeVar("Part", KindWeights, Combination, Curve, Calibration, RelationCalibration, Tuning)
+Part = TypeVar("Part", KindWeights, Combination, Curve, Calibration, KnownCalibration, Tuning)
 
 
 def _of_json(kind: type[Part], name: str, value: Part | dict[str, Any]) -> Part:

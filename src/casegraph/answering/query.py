@@ -31,7 +31,6 @@ from casegraph.answering.weights import (
     right_share,
 )
 from casegraph.graph.arrays import Counts, Floats, Ids, ids
-from casegraph.graph.directions import is_inverse, relation_of
 from casegraph.running import threads
 from casegraph.settings import Calibration, Combination, Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
@@ -206,16 +205,16 @@ def relation_query(
     smaller than the graph and the counts it comes from. Combinations that tuning tries are not
     cached.
     """
-    chosen = combination or state.settings.combined
     if state.settings.neighbours is not None:
         lists = _lists_of_neighbours(state, relation, entities)
-        return _prepared(state, relation, lists, chosen)
-    list_of_everyone = state.derived(
-        ("walk list", relation, chosen.longest),
-        lambda: _list_of_everyone(state, relation, chosen.longest),
-    )
+        return _prepared(state, relation, lists, combination or state.settings.combined)
 
     def prepared() -> RelationQuery:
+        chosen = combination or state.settings.combined
+        list_of_everyone = state.derived(
+            ("walk list", relation, chosen.longest),
+            lambda: _list_of_everyone(state, relation, chosen.longest),
+        )
         return _prepared(state, relation, list_of_everyone, chosen)
 
     if combination is None:
@@ -226,16 +225,10 @@ def relation_query(
     return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)
 
 
-def calibration_of(state: State, relation: int) -> Calibration | None:
-    """The calibration for a direction of a relation; None if the settings are not tuned."""
+def calibration_of(state: State, known: int) -> Calibration | None:
+    """The calibration for a question with so many known answers; None if not tuned."""
     tuning = state.settings.tuning
-    if tuning is None:
-        return None
-    name = state.graph.relations[relation_of(relation)]
-    inverse = bool(is_inverse(relation))
-    return state.derived(
-        ("calibration", relation), lambda: tuning.calibration_of(name, inverse=inverse)
-    )
+    return None if tuning is None else tuning.calibration_of(known)
 
 
 def query_options(settings: Settings, combination: Combination) -> kernels.QueryOptions:
@@ -315,32 +308,48 @@ def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkList
     types = types[types != single_step(relation)]
     places_by_name = name_order(state.graph, types, state.settings.max_length)
 
-    numbers: dict[tuple[bytes, int], int] = {}
-    walked = [ids()]
-    open_weights = [np.zeros(0)]
-    taken_weights = [np.zeros(0)]
-    sizes = [0]
+    number_of: dict[tuple[bytes, int], int] = {}
+    lists: list[_WalkList] = []
     of_query = []
     for entity, near in zip(entities.tolist(), neighbours, strict=True):
         cluster = EVERYONE if entity == UNKNOWN else int(state.clusters.entities[entity])
         key = (near.tobytes(), cluster)
-        if key not in numbers:
-            numbers[key] = len(numbers)
+        if key not in number_of:
+            number_of[key] = len(lists)
             gathered, frequencies = _gathered(counts, near, types)
-            weight = _weights(state, relation, cluster, types[gathered], frequencies)
-            best = weight.larger
-            order = np.lexsort((places_by_name[gathered], -best))
-            order = order[best[order] > 0]
-            walked.append(gathered[order].astype(np.int32))
-            open_weights.append(weight.open[order])
-            taken_weights.append(weight.taken[order])
-            sizes.append(len(order))
-        of_query.append(numbers[key])
+            weights = _weights(state, relation, cluster, types[gathered], frequencies)
+            lists.append(_best_first(gathered, weights, places_by_name[gathered]))
+        of_query.append(number_of[key])
+    return _joined(types, lists, of_query)
+
+
+class _WalkList(NamedTuple):
+    """The path types of one list, best first: places in `types`, and what each is worth."""
+
+    walked: Ids
+    weights: SlotWeights
+
+
+def _best_first(gathered: Counts, weights: SlotWeights, places_by_name: Counts) -> _WalkList:
+    """The path types that are worth anything, best first, ties by name."""
+    best = weights.larger
+    order = np.lexsort((places_by_name, -best))
+    order = order[best[order] > 0]
+    return _WalkList(gathered[order].astype(np.int32), weights.at(order))
+
+
+def _joined(types: Counts, lists: list[_WalkList], of_query: list[int]) -> WalkLists:
+    sizes = [len(one_list.walked) for one_list in lists]
+    open_weights = [one_list.weights.open for one_list in lists]
+    taken_weights = [one_list.weights.taken for one_list in lists]
     return WalkLists(
         types,
-        offsets=np.cumsum(sizes, dtype=np.int64),
-        walked=np.concatenate(walked),
-        weights=SlotWeights(np.concatenate(open_weights), np.concatenate(taken_weights)),
+        offsets=np.cumsum([0, *sizes], dtype=np.int64),
+        walked=np.concatenate([ids(), *(one_list.walked for one_list in lists)]),
+        weights=SlotWeights(
+            open=np.concatenate([np.zeros(0), *open_weights]),
+            taken=np.concatenate([np.zeros(0), *taken_weights]),
+        ),
         of_query=ids(of_query),
     )
 

@@ -154,7 +154,7 @@ def named_answers(
     asked, direction = query
     relation = state.graph.relations[relation_of(direction)]
     inverse = bool(is_inverse(direction))
-    calibration = calibration_of(state, direction)
+    calibration = calibration_of(state, len(own))
 
     answers: list[Answer] = []
     is_first = True

@@ -145,8 +145,9 @@ def _finding(
     """The finding for a fact (head, relation, tail); `better` is how many answers score more."""
     head, relation, tail = fact
     entities = state.graph.entities
-    right = _probability(state, relation, score, is_first=score >= other.score)
-    other_right = _probability(state, relation, other.score, is_first=other.score >= score)
+    others_known = len(known) - 1  # the fact itself is hidden
+    right = _probability(state, others_known, score, is_first=score >= other.score)
+    other_right = _probability(state, others_known, other.score, is_first=other.score >= score)
     if right is None or other_right is None:
         doubt = other.score - score
     else:
@@ -173,9 +174,9 @@ def _best_other(best: Found, tail: int) -> _Scored:
     return _Scored(None, 0.0)
 
 
-def _probability(state: State, relation: int, score: float, *, is_first: bool) -> float | None:
-    """How probable an answer is; 0 if it was not found."""
-    calibration = calibration_of(state, relation)
+def _probability(state: State, known: int, score: float, *, is_first: bool) -> float | None:
+    """How probable an answer is to a question with so many known answers; 0 if not found."""
+    calibration = calibration_of(state, known)
     if calibration is None:
         return probability(state.settings, score)
     return calibrated(calibration, score, is_first=is_first) if score else 0.0

@@ -24,10 +24,11 @@ import numpy as np
 from casegraph import __version__, kernels
 from casegraph.answering.explanation import reasons
 from casegraph.answering.query import Found, answers
+from casegraph.answering.questions import ALL
 from casegraph.answering.results import Answer, named_answers
 from casegraph.answering.state import State
 from casegraph.batch.resumption import Resumable
-from casegraph.casebase import ALL, CaseBase
+from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings, UnknownName
 from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Ids, ids

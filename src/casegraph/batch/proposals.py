@@ -74,7 +74,7 @@ def _count(lines: Path) -> int:
 def _best_first(record: dict[str, Any]) -> tuple[float, float, str, str, str, str]:
     """The most probable first, then the highest score, then in the order of names.
 
-    Relations can have separate calibrations, so a higher score need not be more probable.
+    Different questions have different calibrations, so a higher score need not be more probable.
     """
     probability = record["probability"] or 0.0  # there are none with "sum"
     fact = (record["head"], record["relation"], record["tail"])

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.answering.probability import probability
-from casegraph.answering.query import calibration_of, new_answers
+from casegraph.answering.query import new_answers
 from casegraph.answering.ranking import Targets
 from casegraph.answering.state import State
 from casegraph.evaluation.plots import Bin, Panel, reliability_panel
@@ -65,7 +65,6 @@ def first_answers(state: State, targets: Targets) -> Reliability:
     tuning = state.settings.tuning
     if targets.relation is None or tuning is None:
         return _reliability([])
-    calibration = calibration_of(state, targets.relation) or tuning.calibration
     is_seen = entities < len(state.graph.entities)
     asked = np.where(is_seen, entities, -1).astype(np.int32)
     distinct, question_of = np.unique(asked, return_inverse=True)  # facts may share a question
@@ -78,6 +77,7 @@ def first_answers(state: State, targets: Targets) -> Reliability:
     rows = []
     for place, question in enumerate(question_of.tolist()):
         for answer, score in new[question]:
+            calibration = tuning.calibration_of(len(known[question]))
             predicted = probability(calibration, score, is_first=True)
             is_right = (int(entities[place]), answer) in facts
             is_asked = answer == targets_asked[place]

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from casegraph.errors import MalformedFact, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -100,12 +103,31 @@ class Descriptions:
         return Descriptions(self._by_name | new) if new else self
 
     def changes(self, described: Iterable[Description]) -> list[Description]:
-        """The descriptions that change when others are merged in, by name."""
+        """The descriptions that change when others are merged in, by name.
+
+        `MalformedFact` if one is not made of texts: it could be written and not read again.
+        """
         new: dict[str, Description] = {}
-        for description in described:
+        for number, description in enumerate(described, start=1):
+            _check_description(number, description)
             name = description.name
             new[name] = combined(new.get(name) or self.of(name), description)
         return [new[name] for name in sorted(new) if new[name] != self.of(name)]
+
+
+def _check_description(number: int, description: Description) -> None:
+    is_one = isinstance(description, Description) and _are_several(description.types)
+    if not is_one or not all(isinstance(text, str) for text in _texts(description)):
+        problem = "expected a Description of a name, a label and several types, all of them text"
+        raise MalformedFact("descriptions", number, f"{problem}: {quoted(repr(description))}")
+
+
+def _are_several(types: object) -> bool:
+    return isinstance(types, Collection) and not isinstance(types, str | bytes)
+
+
+def _texts(description: Description) -> tuple[str, ...]:
+    return (description.name, description.label, *description.types)
 
 
 def combined(before: Description, said: Description) -> Description:

@@ -200,10 +200,13 @@ def descriptions_from(content: bytes) -> tuple[Description, ...]:
     if not content:
         return ()
     described = []
-    for name, label, types in json.loads(content):
-        if not all(isinstance(text, str) for text in [name, label, *types]):
-            raise ValueError("descriptions are not texts")
-        described.append(Description(name, label, tuple(types)))
+    try:
+        for name, label, types in json.loads(content):
+            if not all(isinstance(text, str) for text in [name, label, *types]):
+                raise ValueError("descriptions are not texts")
+            described.append(Description(name, label, tuple(types)))
+    except (TypeError, RecursionError) as error:
+        raise ValueError("descriptions are not texts") from error
     return tuple(described)
 
 

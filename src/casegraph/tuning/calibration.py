@@ -3,7 +3,9 @@ Calibration: how often answers with a given score are right.
 
 The questions of a sample are answered, and it is recorded which answers are the held-out ones. Of
 two answers with the same score, a first answer is right more often, because no other has more
-support; so first answers have a separate curve.
+support; so first answers have a separate curve. Of two questions, the one with more known answers
+has more evidence for right and for wrong answers alike; so there are separate curves for questions
+with few and with many known answers.
 
 An answer other than the held-out one can be right as well, if the graph lacks it too. The more
 answers a question has, the more of them are missing. Let the graph lack `missing` answers for each
@@ -22,16 +24,18 @@ of the sample are most likely. This is learning from positive and unlabelled exa
 Noto 2008), with a chance to be labelled that depends on k.
 """
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from casegraph.graph.arrays import Counts, Flags, Floats
-from casegraph.settings import Calibration, Curve
+from casegraph.settings import Calibration, Curve, KnownCalibration
 
 POINTS = 20  # of a curve, at scores that answers have equally often
-TRUST = 1.0  # pseudo-count: weight of the overall curve in that of a relation, in answers
-ENOUGH = 60  # questions of a relation that is to have curves of its own
+KNOWN = (0, 1, 4, 11, 31, 101)  # questions with at least this many known answers have a curve
+TRUST = 1.0  # pseudo-count: weight of the overall curve in each of these, in answers
+ENOUGH = 60  # questions of a relation that has a separate curve in the estimate of `missing`
 MISSING = (0, *(round(0.01 * 1.2**step, 3) for step in range(26)))  # to try: up to 0.95
 MOST = 0.99  # the largest probability: a sample cannot justify more
 DIGITS = 6
@@ -45,7 +49,8 @@ class Observed(NamedTuple):
     scores      (answers,)
     is_first    (answers,)  whether the answer is the best that the whole graph does not have
     is_asked    (answers,)  whether it is the one that was held out
-    known       (answers,)  how many answers of the question the whole graph has
+    known       (answers,)  how many answers of the question the whole graph has: the held-out one
+                            and those that are known when it is asked for
     """
 
     directions: Counts
@@ -66,10 +71,9 @@ class Observed(NamedTuple):
 
 
 class Calibrated(NamedTuple):
-    """The curves of all relations, those of some, and how many answers the graph lacks."""
+    """Curves by the number of known answers, and how many answers the graph lacks."""
 
-    overall: Calibration
-    by_direction: dict[int, Calibration]
+    by_known: tuple[KnownCalibration, ...]
     missing: float
 
 
@@ -82,16 +86,13 @@ def calibrated(observed: Observed) -> Calibrated | None:
     if not len(others.scores):
         others = first
     bins = [_Bins(first), _Bins(others)]
-    directions, questions = np.unique(first.directions, return_counts=True)
-    with_curves = directions[questions >= ENOUGH].tolist()
-    missing = max(MISSING, key=lambda tried: bins[0].likelihood(tried, with_curves))
-
-    overall = [own_bins.curve(own_bins.overall(missing)) for own_bins in bins]
-    by_direction: dict[int, Calibration] = {}
-    for direction in with_curves:
-        own = [own_bins.curve(own_bins.of_direction(direction, missing)) for own_bins in bins]
-        by_direction[direction] = Calibration(first=own[0], others=own[1])
-    return Calibrated(Calibration(first=overall[0], others=overall[1]), by_direction, missing)
+    missing = max(MISSING, key=bins[0].likelihood)
+    by_known = []
+    for least, more in zip(KNOWN, [*KNOWN[1:], inf], strict=True):
+        of_first, of_others = (one.of_known(least, more, missing) for one in bins)
+        calibration = Calibration(first=of_first, others=of_others)
+        by_known.append(KnownCalibration(least=least, calibration=calibration))
+    return Calibrated(tuple(by_known), missing)
 
 
 def chance_to_be_asked_for(known: Counts | Floats, missing: float) -> Floats:
@@ -128,7 +129,7 @@ def isotonic(values: Floats, weights: Floats) -> Floats:
 
 
 class _Bins:
-    """Observed answers of similar scores together; the bins are those of all relations."""
+    """Observed answers of similar scores together; the bins are those of all questions."""
 
     def __init__(self, observed: Observed) -> None:
         self._observed = observed
@@ -142,28 +143,34 @@ class _Bins:
         asked, chances = self._asked_and_chances(missing)
         return np.minimum(isotonic(asked / chances, chances), MOST)
 
-    def of_direction(self, direction: int, missing: float) -> Floats:
-        """The same for one relation; where it has few answers, nearly as for all."""
-        is_own = self._observed.directions == direction
-        asked, chances = self._asked_and_chances(missing, is_own)
+    def of_some(self, chosen: Flags, missing: float) -> Floats:
+        """The same for some of the answers; where these are few, nearly as for all."""
+        asked, chances = self._asked_and_chances(missing, chosen)
         weights = chances + TRUST
         values = (asked + TRUST * self.overall(missing)) / weights
         return np.minimum(isotonic(values, weights), MOST)
 
-    def likelihood(self, missing: float, with_curves: list[int]) -> float:
+    def of_known(self, least: int, more: float, missing: float) -> Curve:
+        """The curve of questions with at least so many other known answers, and fewer than that."""
+        others_known = self._observed.known - 1
+        return self._curve(self.of_some((others_known >= least) & (others_known < more), missing))
+
+    def likelihood(self, missing: float) -> float:
         """The logarithm of how likely it is that just these answers were held out.
 
-        with_curves  the directions that have curves of their own
+        Each direction of a relation that has enough questions has a curve of its own here: what
+        its questions have in common must not pass for an effect of their known answers.
         """
         right = self.overall(missing)[self._of_answer]
-        for direction in with_curves:
+        directions, questions = np.unique(self._observed.directions, return_counts=True)
+        for direction in directions[questions >= ENOUGH].tolist():
             is_own = self._observed.directions == direction
-            right[is_own] = self.of_direction(direction, missing)[self._of_answer[is_own]]
+            right[is_own] = self.of_some(is_own, missing)[self._of_answer[is_own]]
         asked = right * chance_to_be_asked_for(self._observed.known, missing)
         asked = np.clip(asked, NEARLY, 1 - NEARLY)
         return float(np.log(np.where(self._observed.is_asked, asked, 1 - asked)).sum())
 
-    def curve(self, probabilities: Floats) -> Curve:
+    def _curve(self, probabilities: Floats) -> Curve:
         """A curve through the bins; where rounding makes scores equal, the last counts."""
         points = dict(zip(self._scores.tolist(), probabilities.tolist(), strict=True))
         rounded = [round(probability, DIGITS) for probability in points.values()]

@@ -9,7 +9,6 @@ probabilities (`calibration`).
 The choice depends only on the facts, not on their order or on a clock.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,20 +16,18 @@ import numpy as np
 from casegraph.answering.state import State
 from casegraph.errors import InvalidSettings
 from casegraph.graph.arrays import Floats
-from casegraph.graph.directions import is_inverse, relation_of
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
-from casegraph.settings import Calibration, Combination, RelationCalibration, Settings, Tuning
+from casegraph.settings import Combination, Settings, Tuning
 from casegraph.tuning import grid
 from casegraph.tuning.calibration import calibrated
 from casegraph.tuning.choice import best_unless_by_chance, better
 from casegraph.tuning.questions import Questions
 from casegraph.tuning.sample import LEAST_FACTS, affordable, held_out
 
-TO_CHOOSE_BY = 1_000  # facts of the sample; each is asked for with every alternative
-LEAST_TO_CHOOSE_BY = 100  # where questions are slow
-WAYS_OF_ROUND = len(grid.DISCOUNTS) + 2 * len(grid.KIND_WEIGHTS)
-MOST_WAYS = grid.LONGEST + grid.ROUNDS * WAYS_OF_ROUND  # to rank the same questions
+TO_CHOOSE_BY = 600  # facts of the sample; each is asked for with every alternative
+LEAST_TO_CHOOSE_BY = 100  # where fewer can be afforded, the usual combination stays
+MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KIND_WEIGHTS)  # to rank the questions
 
 
 def tuned(
@@ -47,13 +44,19 @@ def tuned(
 
     sample = held_out(graph)
     lengths = [settings.max_length] if keep_length else grid.lengths(sample.rest)
+    to_choose_by = int(affordable(graph) * TO_CHOOSE_BY)
+    can_choose = to_choose_by >= LEAST_TO_CHOOSE_BY
+    if not can_choose and not keep_length:
+        lengths = [min(grid.USUAL_LENGTH, max(lengths))]
     state = State.of(sample.rest, settings.but(max_length=max(lengths), tuning=None))
     questions = Questions.of(graph, sample.facts)
     state.statistics.prepare(np.unique(questions.directions).tolist(), show)
 
-    to_choose_by = max(LEAST_TO_CHOOSE_BY, int(affordable(graph) * TO_CHOOSE_BY))
-    bench = Bench(state, questions.first(2 * to_choose_by), show)
-    combination = best_combination(bench, best_length(bench, lengths))
+    if can_choose:
+        bench = Bench(state, questions.first(2 * to_choose_by), show)
+        combination = best_combination(bench, best_length(bench, lengths))
+    else:
+        combination = replace(state.settings.combined, longest=max(lengths))
 
     observed = questions.observed(state, combination)
     curves = calibrated(observed)
@@ -63,8 +66,7 @@ def tuned(
 
     tuning = Tuning(
         combination=combination,
-        calibration=curves.overall,
-        relations=tuple(_of_relations(graph, curves.by_direction)),
+        calibrations=curves.by_known,
         missing=curves.missing,
         facts=len(graph),
         sample=len(sample.facts),
@@ -106,24 +108,7 @@ def best_combination(bench: Bench, usual: Combination) -> Combination:
 
     One for all relations: on FB122 the sample misleads single relations.
     """
-    chosen = usual
-    for _ in range(grid.ROUNDS):
-        variants = grid.variants(chosen)
-        ranks = [bench.ranks(variant) for variant in variants]
-        best = better(bench.ranks(chosen), ranks, comparisons=grid.ROUNDS * WAYS_OF_ROUND)
-        if best is None:
-            break
-        chosen = variants[best]
-    return chosen
-
-
-def _of_relations(
-    graph: Graph, calibrations: dict[int, Calibration]
-) -> Iterator[RelationCalibration]:
-    """The calibrations of directions, in the order of names."""
-    for direction in sorted(calibrations, key=graph.relation_name):
-        yield RelationCalibration(
-            relation=graph.relations[relation_of(direction)],
-            inverse=bool(is_inverse(direction)),
-            calibration=calibrations[direction],
-        )
+    variants = grid.variants(usual)
+    ranks = [bench.ranks(variant) for variant in variants]
+    best = better(bench.ranks(usual), ranks, comparisons=len(variants))
+    return usual if best is None else variants[best]

@@ -102,7 +102,6 @@ def _tuning(state: State) -> Iterator[Row]:
     yield "facts it was tuned to", "", tuning.facts
     yield "facts asked for by tuning", "", tuning.sample
     yield "longest path by tuning", "", tuning.combination.longest
-    yield "relations calibrated alone", "", len(tuning.relations)
     facts = len(state.graph)
     if tuning.is_outgrown_by(facts):
         yield "facts more or less since", "casegraph tune takes them in", abs(facts - tuning.facts)

@@ -82,7 +82,7 @@ class Generation(NamedTuple):
         """Where the log goes on after this generation; None if it was made from another log."""
         store = log.beginning.store
         start = log.beginning.start
-        if (self.store, self.start) != (store.hex(), start):
+        if (self.store, self.start) != (store.hex(), start) or self.size > len(log.content):
             return None
         content = memoryview(log.content)[: self.size]
         if digest(content).hex() != self.log_digest:
@@ -137,6 +137,8 @@ def read(path: Path) -> Generation | None:
     store, start, sequence, size, log_digest = made_from
     if [type(value) for value in made_from] != [str, int, int, int, str]:
         raise ValueError(f"{MANIFEST} does not say of which log it is")
+    if min(start, sequence, size) < 0:
+        raise ValueError(f"{MANIFEST} has a number below zero")
 
     files = manifest["files"].items()
     arrays = upgraded({name: _read_array(path, name, sums) for name, sums in files})

@@ -54,6 +54,7 @@ class WriterLock:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._process: int | None = None  # which has taken it
         with writing(folder / NAME):
             self._opened = OpenFile(_open_or_create(folder / NAME))
             self._file = self._opened.file
@@ -61,7 +62,12 @@ class WriterLock:
             self._take()
 
     def release(self) -> None:
-        """Let another process write; may be called again."""
+        """Let another process write; may be called again.
+
+        A process that was forked meanwhile has the file open, too, so closing it is not enough.
+        """
+        if self.is_held:
+            _unlock(self._file)
         self._opened.close()
 
     @property
@@ -146,6 +152,10 @@ if os.name == "nt":
             return False
         return True
 
+    def _unlock(file: int) -> None:
+        os.lseek(file, 1 << 30, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+
 else:
     import fcntl
 
@@ -155,3 +165,6 @@ else:
         except BlockingIOError:
             return False
         return True
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)

@@ -57,6 +57,8 @@ NEW_LOG = "log.new"
 SLOT_DISTANCE = 4096  # bytes between the two slots, so that no sector of a disk has parts of both
 FAILED = "is read-only since it could not be written; open it again"
 INTERRUPTED = "was interrupted while it was being written; open it again"
+OUTDATED = "has had an update that this object does not know; open it again"
+MOVED = "has lost its log, which was moved or removed; open it again where it is"
 OTHER_PROCESS = "was opened for writing by another process; open it again in this one"
 _LOG_PREFIX = "log-"
 _SLOT = Struct("<16sQQQ32s")  # the fields of Position
@@ -246,6 +248,23 @@ class LogWriter:
             raise ReadOnlyStore(str(self._folder), self._problem)
         if self._process != os.getpid():
             raise ReadOnlyStore(str(self._folder), OTHER_PROCESS)
+
+    def check_comes_next_after(self, sequence: int) -> None:
+        """`ReadOnlyStore` unless this can write what comes after an update.
+
+        A copy of a store that was made before the last update does not know this one. And somebody
+        may have moved or removed the folder: what is written would be where nobody looks for it.
+        """
+        self.check()
+        if sequence != self.position.sequence:
+            raise ReadOnlyStore(str(self._folder), OUTDATED)
+        path = log_path(self._folder, self.position.start)
+        try:
+            is_in_place = os.path.samestat(path.lstat(), os.fstat(self._log.file))
+        except OSError:
+            is_in_place = False
+        if not is_in_place:
+            raise ReadOnlyStore(str(self._folder), MOVED)
 
     def close(self) -> None:
         """Write no more; may be called again."""

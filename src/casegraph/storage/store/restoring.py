@@ -101,6 +101,8 @@ def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Rest
     settings  how to answer questions; by default, as the store was tuned, or created
     as_of     the number of the earlier update
     """
+    if as_of is not None and not isinstance(as_of, int):
+        raise InvalidSettings("as_of", as_of, "the number of an update")
     log = read_log(folder)
     settings = settings or read_if_intact(folder, log.beginning.store) or _settings_in(log)
     until = LATEST if as_of is None else as_of

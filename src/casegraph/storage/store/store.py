@@ -44,7 +44,6 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from secrets import token_bytes
-from threading import get_ident
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from casegraph.answering.state import State
@@ -71,7 +70,7 @@ from casegraph.storage.store.restoring import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from casegraph.answering.state import Retracted, Step, Update
     from casegraph.formats.python_objects import Rows
@@ -189,8 +188,14 @@ class CaseStore(CaseBase):
     def close(self) -> None:
         """Let another process write; may be called again. Nothing is lost if it is never called.
 
-        The store can still be asked; `reopen` makes it writable again.
+        An update under way in another thread is waited for. The store can still be asked; `reopen`
+        makes it writable again.
         """
+        self._refuse_change_in_change()
+        with self._turn:
+            self._close()
+
+    def _close(self) -> None:
         if self._writer is not None:
             if self._can_write:
                 self._end = self._writer.position
@@ -204,9 +209,10 @@ class CaseStore(CaseBase):
         Returns the number of updates. A store that is open for writing is up to date, and one that
         was opened as of an earlier update stays as it is.
         """
-        if self._as_of is not None or self._can_write:
-            return 0
+        self._refuse_change_in_change()
         with self._turn:
+            if self._as_of is not None or self._can_write:
+                return 0
             return self._catch_up(read_log(self.folder))
 
     def reopen(self) -> None:
@@ -214,21 +220,22 @@ class CaseStore(CaseBase):
 
         This takes as long as those updates do, and not as long as opening the store.
         """
-        if self._can_write:
-            return
-        lock = _locked(self.folder)
-        try:
-            with self._turn:
+        self._refuse_change_in_change()
+        with self._turn:
+            if self._can_write:
+                return
+            lock = _locked(self.folder)
+            try:
                 log = read_log(self.folder)
                 self._catch_up(log)
                 lock.mark(self._end.store)
                 writer = LogWriter(self.folder, self._end)
                 writer.recover(len(log.content))
-        except BaseException:
-            lock.release()
-            raise
-        self._lock = lock
-        self._writer = writer
+            except BaseException:
+                lock.release()
+                raise
+            self._lock = lock
+            self._writer = writer
 
     @property
     def _can_write(self) -> bool:
@@ -253,8 +260,12 @@ class CaseStore(CaseBase):
         add: Rows = (),
         retract: Iterable[Retracted] = (),
         describe: Iterable[Description] = (),
+        *,
+        note: Callable[[Update], bytes] | None = None,
     ) -> Update:
         """Retract facts, then take in facts; all or nothing, and on disk when it returns.
+
+        note  makes of what the update does a note that is kept with it, if it changes anything
 
         To retract an entity, name it alone: all its facts go. What is given is as in
         `CaseBase.update`.
@@ -262,17 +273,14 @@ class CaseStore(CaseBase):
         added = facts_in(add)
         retracted = facts_in(retract)
         described = chain(describe, descriptions_in(added))
-        self._refuse_update_in_update()
+        self._refuse_change_in_change()
         with self._turn:
-            self._updating = get_ident()
-            try:
-                writer = self._checked_writer()
-                before = self._state
-                step = before.updated(added, retracted, described)
-                if len(step.change) or step.described:
-                    self._write(writer, _record(before, step), step.state)
-            finally:
-                self._updating = None
+            writer = self._checked_writer()
+            before = self._state
+            step = before.updated(added, retracted, described)
+            if len(step.change) or step.described:
+                noted = b"" if note is None else note(step.update)
+                self._write(writer, _record(before, step, noted), step.state)
         return step.update
 
     def history(self, since: int = 0) -> Iterator[Event]:
@@ -286,13 +294,20 @@ class CaseStore(CaseBase):
             raise UnreadableFile(str(self.folder), problem)
         yield from events_in(log, since, self.sequence)
 
+    def notes(self) -> Iterator[tuple[int, bytes]]:
+        """The notes of updates that have one, each with the number of its update, oldest first."""
+        log = read_log(self.folder)
+        for logged in log.after(log.first):
+            if logged.record.note:
+                yield logged.record.sequence, logged.record.note
+
     def compact(self, show: Show = quiet, *, forget_history: bool = False) -> None:
         """Count everything that questions need, and write that and the facts as a new generation.
 
         forget_history  start a new log with a single update that brings all facts; what was
                         retracted is gone for good
         """
-        self._refuse_update_in_update()
+        self._refuse_change_in_change()
         with self._turn:
             writer = self._checked_writer()
             if forget_history:
@@ -354,9 +369,9 @@ class CaseStore(CaseBase):
             problem = "was opened for reading only; open it again for writing"
             raise ReadOnlyStore(str(self.folder), problem)
         try:
-            self._writer.check()
+            self._writer.check_comes_next_after(self.sequence)
         except ReadOnlyStore:
-            self.close()
+            self._close()
             raise
         return self._writer
 
@@ -422,7 +437,7 @@ def events_in(log: Log, since: int, until: int) -> Iterator[Event]:
                 yield Event(record.sequence, when, "=", fact)
 
 
-def _record(before: State, step: Step) -> Record:
+def _record(before: State, step: Step, note: bytes = b"") -> Record:
     """What an update changed, and the names that it brought; names are called by serial numbers."""
     graph = step.graph
     return Record(
@@ -433,6 +448,7 @@ def _record(before: State, step: Step) -> Record:
         retracted=rows_by_serials(graph, step.change.retracted),
         added=rows_by_serials(graph, step.change.added),
         described=step.described,
+        note=note,
     )
 
 

@@ -1,0 +1,126 @@
+"""Asking by name: questions of one relation are answered together; scores of given facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from casegraph.answering.notes import why_nothing, wrong_way_round
+from casegraph.answering.query import UNKNOWN, answers, standings
+from casegraph.answering.questions import ALL, Question, entity_with_facts, relation_id
+from casegraph.answering.results import Answers, named_answers
+from casegraph.graph.arrays import ids
+from casegraph.graph.descriptions import is_iri
+from casegraph.graph.directions import forward, is_inverse, relation_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from casegraph.answering.query import Found
+    from casegraph.answering.questions import Wanted
+    from casegraph.answering.state import State
+
+
+def answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted) -> list[Answers]:
+    """The answers to each question; the questions of each relation are answered together."""
+    wanted = wanted._replace(is_only_one=len(questions) == 1)
+    places: dict[int, list[int]] = {}
+    for place, question in enumerate(questions):
+        places.setdefault(question.direction, []).append(place)
+
+    found: dict[int, Answers] = {}
+    for direction in sorted(places):
+        names = [questions[place].name for place in places[direction]]
+        of_direction = _answers_of_relation(state, direction, names, wanted)
+        found.update(zip(places[direction], of_direction, strict=True))
+    return [found[place] for place in range(len(questions))]
+
+
+def scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
+    """The score of each fact while it is hidden; 0 if one of its entities is unknown."""
+    graph = state.graph
+    places: dict[int, list[int]] = {}
+    heads: dict[int, list[int]] = {}
+    tails: dict[int, list[int]] = {}
+    for place, (head_name, relation_name, tail_name) in enumerate(facts):
+        head = graph.entities.find(head_name)
+        tail = graph.entities.find(tail_name)
+        relation = forward(relation_id(state, relation_name))
+        if head is not None and tail is not None:
+            places.setdefault(relation, []).append(place)
+            heads.setdefault(relation, []).append(head)
+            tails.setdefault(relation, []).append(tail)
+
+    scores = [0.0] * len(facts)
+    for relation in sorted(places):
+        asked = ids(heads[relation])
+        targets = ids(tails[relation])
+        one_target_each = (np.arange(len(targets) + 1), targets)
+        nothing_known = (np.zeros(len(targets) + 1, dtype=np.int64), ids())
+        standing = standings(
+            state, (relation, asked), one_target_each, nothing_known, hidden=targets
+        )
+        for place, score in zip(places[relation], standing.score.tolist(), strict=True):
+            scores[place] = score
+    return scores
+
+
+def _answers_of_relation(
+    state: State, direction: int, names: list[str], wanted: Wanted
+) -> list[Answers]:
+    """The answers to (name, direction, ?) for each name."""
+    graph = state.graph
+    entities = [entity_with_facts(state, name) for name in names]
+    known_answers: list[set[int]] = []
+    for entity in entities:
+        known = set() if entity == UNKNOWN else set(graph.answers(entity, direction).tolist())
+        known_answers.append(known)
+
+    top = wanted.top
+    if wanted.candidates is not None:
+        top = ALL
+    elif wanted.known == "exclude" and top != ALL:
+        top = min(top, len(graph.entities)) + max(map(len, known_answers), default=0)
+
+    results = answers(state, direction, ids(entities), top=top)
+    return [
+        _named(state, Question(name, direction), found, known, wanted)
+        for name, known, found in zip(names, known_answers, results, strict=True)
+    ]
+
+
+def _named(
+    state: State, question: Question, found: Found, known: set[int], wanted: Wanted
+) -> Answers:
+    """The wanted answers among those found, by name; if there are none, a note says why."""
+    candidates = wanted.candidates
+    scored = list(zip(found.entities.tolist(), found.scores.tolist(), strict=True))
+    exclude = wanted.known == "exclude"
+    named = named_answers(state, question, scored, known, exclude=exclude, candidates=candidates)
+
+    given = named if wanted.top == ALL else named[: wanted.top]
+    relation = state.graph.relations[relation_of(question.direction)]
+    note = ""
+    if wanted.top != 0:
+        note = wrong_way_round(state, question)
+        if not named:
+            note = why_nothing(state, question, found, wanted)
+    return Answers(
+        asked=question.name,
+        relation=relation,
+        inverse=bool(is_inverse(question.direction)),
+        found=given,
+        note=note,
+        exact=found.exact,
+        tuned=state.settings.tuning is not None,
+        labels=_labels(state, relation, [question.name, *(answer.entity for answer in given)]),
+    )
+
+
+def _labels(state: State, relation: str, entities: Iterable[str]) -> dict[str, str]:
+    """The labels of a relation and of entities, where they have one."""
+    if not len(state.descriptions) and not is_iri(relation):
+        return {}  # most graphs have no labels, and an answer may have very many names
+    labels = {name: state.descriptions.label(name) for name in (relation, *entities)}
+    return {name: label for name, label in labels.items() if label != name}

@@ -1,0 +1,140 @@
+"""Questions by name: which answers are wanted, and what the names mean in a state."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from casegraph.answering.query import UNKNOWN
+from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
+from casegraph.graph.directions import backward, forward
+from casegraph.graph.graph import Query
+from casegraph.graph.lookup import entities_of_type, entity_named, relation_named
+from casegraph.graph.search import SearchText
+from casegraph.settings import check_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from casegraph.answering.results import Answer
+    from casegraph.answering.state import State
+
+Known = Literal["mark", "exclude"]
+ALL = -1  # number of answers: all of them
+
+
+class Question(NamedTuple):
+    """(name, direction, ?): the name of the entity asked about, and a direction of a relation."""
+
+    name: str
+    direction: int
+
+
+class Wanted(NamedTuple):
+    """Which answers are wanted.
+
+    top         how many, or `ALL`
+    known       whether to "mark" or to "exclude" answers that are already facts
+    candidates  the only answers to consider, if any are named;
+                None stands for a name that is unknown
+    of_type     the type of all of these, if one was given
+    is_only_one whether there is only one question
+    """
+
+    top: int
+    known: Known
+    candidates: set[int | None] | None
+    of_type: str | None = None
+    is_only_one: bool = False
+
+
+def wanted_answers(
+    state: State,
+    top: int,
+    known: Known,
+    candidates: Iterable[str] | None,
+    of_type: str | None = None,
+) -> Wanted:
+    """Which answers are wanted, from the arguments of a question; their names become ids."""
+    count = checked_count("top", top, all_if_negative=True)
+    if known not in ("mark", "exclude"):
+        raise InvalidSettings("known", known, "'mark' or 'exclude'")
+    allowed = None
+    if isinstance(candidates, str | bytes):
+        raise InvalidSettings("candidates", candidates, "several names, such as a list of them")
+    if candidates is not None:
+        allowed = set(_ids_of(state, candidates))
+    if of_type is not None:
+        of_this_type = set(_ids_of(state, _entities_of_type(state, of_type)))
+        allowed = of_this_type if allowed is None else allowed & of_this_type
+    return Wanted(count, known, allowed, of_type)
+
+
+def query_of(state: State, answer: Answer) -> tuple[Query, int]:
+    """The query that an answer was given to, and the entity that it names."""
+    entity = state.graph.entities.find(answer.asked)
+    found = state.graph.entities.find(answer.entity)
+    relation = state.graph.relations.find(answer.relation)
+    if entity is None or found is None or relation is None:
+        raise CasegraphError(
+            f"this case base did not give the answer {answer.entity!r}; "
+            "explain it with the one that did"
+        )
+    direction = backward(relation) if answer.inverse else forward(relation)
+    return Query(entity, direction), found
+
+
+def relation_id(state: State, name: str) -> int:
+    """The number of a relation; an error if it is unknown."""
+    found = state.graph.relations.find(relation_named(state.graph, state.descriptions, name))
+    if found is None:
+        raise UnknownName("relation", name, state.graph.relations.names)
+    return found
+
+
+def entity_with_facts(state: State, name: str) -> int:
+    """The id of an entity that has facts; `UNKNOWN` if it has none, or was never seen."""
+    entity = state.graph.entities.find(name)
+    if entity is None or state.is_without_facts(entity):
+        return UNKNOWN
+    return entity
+
+
+def names_and_labels(state: State) -> list[str]:
+    """All names and labels of entities."""
+    labels = [description.label for description in state.descriptions if description.label]
+    return [*state.graph.entities.names, *labels]
+
+
+def search_text(state: State) -> SearchText:
+    """The searchable names and labels of a state, made once."""
+
+    def text() -> SearchText:
+        return SearchText(state.graph, state.descriptions)
+
+    return state.derived("search", text)
+
+
+def checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
+    """A number from the user as a Python integer.
+
+    Raises `InvalidSettings` unless it is a whole number of up to 64 bits.
+    """
+    has_index = hasattr(value, "__index__")  # NumPy's integers do as well
+    count: Any = index(value) if has_index else value
+    if all_if_negative and isinstance(count, int) and count < 0:
+        return ALL
+    check_count(name, count, 0)
+    return int(count)
+
+
+def _ids_of(state: State, names: Iterable[str]) -> Iterator[int | None]:
+    for name in names:
+        yield state.graph.entities.find(entity_named(state.graph, state.descriptions, name))
+
+
+def _entities_of_type(state: State, of_type: str) -> list[str]:
+    def found() -> list[str]:
+        return entities_of_type(state.graph, state.descriptions, of_type)
+
+    return state.derived(("entities of type", of_type), found)
