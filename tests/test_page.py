@@ -10,6 +10,7 @@ import sys
 import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 from tests.browsing import Window, opened_browser, patient, window
@@ -20,7 +21,7 @@ import casegraph.service
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
 ROOT = Path(__file__).parents[1]
 PAGE = Path(casegraph.service.__file__).parent / "page"
@@ -171,7 +172,7 @@ def test_a_question_is_asked_both_ways_by_typing(shown: Window) -> None:
     assert page.title() == "What is Albert Einstein citizen of? – casegraph"
 
     shown.go("ask", entity="Germany", relation="citizen of")
-    shown.press("⇄ The other way round")
+    shown.press("⇄ Reverse the question")
     shown.wait_for("is citizen of", ".claim")
     assert "wanted=head" in page.url
     page.wait_for_function("() => document.title === 'What is citizen of Germany? – casegraph'")
@@ -183,7 +184,8 @@ SENTENCES = [
     ("works at", "What does X work at?", "What works at X?"),
     ("citizen of", "What is X citizen of?", "What is citizen of X?"),
     ("capital", "What is the capital of X?", "What has X as its capital?"),
-    ("died in", "X died in what?", "What died in X?"),
+    ("died in", "What did X die in?", "What died in X?"),
+    ("born in", "What was X born in?", "What was born in X?"),
     ("is a", "X is a what?", "What is a X?"),
     ("has part", "X has part what?", "What has part X?"),
     ("_hypernym", "What is the _hypernym of X?", "What has X as its _hypernym?"),
@@ -280,9 +282,9 @@ def test_neighbours_say_what_they_share_and_answer(shown: Window) -> None:
 
 def test_known_answers_are_marked_or_apart(shown: Window) -> None:
     shown.go("ask", **EINSTEIN)
-    shown.wait_for("Known already")
+    shown.wait_for("Known answers")
     assert "United States" not in shown.answers()
-    shown.press("Rank known answers, too")
+    shown.press("Include known answers")
     shown.page.locator(".tag.known").first.wait_for()
     assert "United States" in shown.answers()
 
@@ -337,11 +339,11 @@ def test_a_fact_is_retracted_in_place_and_the_slider_goes_back(browser: Browser,
 def test_what_if_shows_another_world_and_writes_nothing(browser: Browser, own: Live) -> None:
     with window(browser, own.address) as opened:
         opened.go("ask", **EINSTEIN)
-        opened.press("What if Albert Einstein were not born in Ulm?")
+        opened.press("What if Albert Einstein was not born in Ulm?")
         opened.page.locator(".verdict").wait_for()
         said = opened.page.locator("#imagined").inner_text()
         assert "Germany would" in said
-        assert "Nothing is written" in said
+        assert "Nothing has been saved" in said
         assert own.service.store.sequence == 1
 
         address = opened.page.url
@@ -350,11 +352,30 @@ def test_what_if_shows_another_world_and_writes_nothing(browser: Browser, own: L
         opened.page.locator(".verdict").wait_for()
         assert opened.page.locator("#imagined").inner_text() == said
 
-        opened.press("Back to what is")
+        opened.press("Discard")
         opened.page.locator("#imagined").wait_for(state="hidden")
         opened.press("What would change its mind?")
         opened.page.locator(".mind-found li, .mind p").first.wait_for()
-        opened.wait_for("imagined worlds were asked", ".mind")
+        opened.wait_for("combinations were tried", ".mind")
+
+
+def test_what_takes_a_while_says_so_and_why(browser: Browser, own: Live) -> None:
+    with window(browser, own.address) as opened:
+        opened.go()
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+
+        opened.page.route("**/v1/ask?*", hold)
+        own.service._is_ready.clear()
+        opened.page.evaluate("(asked) => { location.hash = asked; }", f"ask?{urlencode(EINSTEIN)}")
+        opened.page.get_by_text("Counting this graph for the first time").wait_for()
+        opened.page.route("**/v1/ask?*", lambda route: route.continue_())
+        for route in held:
+            route.continue_()
+        opened.wait_for("Why Germany", ".why")
+        opened.page.locator("#waiting").wait_for(state="hidden")
 
 
 def test_an_answer_of_ones_own_is_imagined_and_added(browser: Browser, own: Live) -> None:
@@ -508,7 +529,7 @@ def test_audit_and_proposals_run_as_jobs(browser: Browser, own: Live) -> None:
         page = opened.page
         opened.go("audit")
         page.get_by_label("relation").select_option("continent")
-        opened.press("Begin")
+        opened.press("Start")
         first = page.locator(".findings li").first
         first.wait_for()
         first.get_by_role("button", name="Retract").click()
@@ -519,7 +540,7 @@ def test_audit_and_proposals_run_as_jobs(browser: Browser, own: Live) -> None:
         opened.go("proposals")
         page.get_by_label("relation").select_option("continent")
         page.get_by_label("with a probability of at least").fill("0")
-        opened.press("Begin")
+        opened.press("Start")
         page.locator(".findings li").first.get_by_role("button", name="Accept").click()
         page.locator(".toast", has_text="Added").wait_for()
         assert own.service.store.sequence == 4

@@ -155,7 +155,7 @@ def test_another_address_is_refused_without_keys() -> None:
 def test_serve_says_what_it_would_serve_and_where(tmp_path: Path) -> None:
     done = run("serve", tmp_path / "store", "--check", "--port", "1")
     assert done.exit_code == 0
-    assert "127.0.0.1:1, 0 keys" in done.stdout
+    assert "http://127.0.0.1:1/ to this computer only" in done.stdout
     refused = run("serve", tmp_path / "other", "--host", "0.0.0.0", "--check")
     assert not (tmp_path / "other").exists()
     assert_refused(refused, "host is '0.0.0.0'; expected an address of this computer")
@@ -447,6 +447,32 @@ def test_after_a_kill_every_acknowledged_add_is_there_and_none_is_invented(
         there = {fact.head for fact in store.graph.facts() if fact.head.startswith("person")}
     assert len(acknowledged) >= 60
     assert acknowledged <= there <= sent
+
+
+def test_a_key_is_known_after_a_kill_and_its_update_is_not_made_again(memory_folder: Path) -> None:
+    folder = memory_folder / "keyed"
+    with CaseStore.open(folder) as store:
+        store.update(add=FACTS)
+    body = {"add": [["Nobody", "born in", "Ulm"], *FACTS]}
+    key = {"Idempotency-Key": "one"}
+    answers = []
+    for _ in range(2):
+        command = process("serve", folder, "--port", "0")
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as serving:
+            assert serving.stderr is not None
+            found = re.search(r"http://\S+", serving.stderr.readline())
+            assert found
+            with httpx.Client(base_url=found.group().rstrip("/"), timeout=PATIENCE) as client:
+                answers.append(client.post("/v1/update", json=body, headers=key).json())
+                client.post("/v1/update", json={"retract": ["Nobody"]})
+                other = client.post("/v1/update", json={"add": FACTS}, headers=key)
+                assert other.status_code == 409
+            serving.kill()
+    assert answers[1] == answers[0]
+    assert (answers[0]["sequence"], answers[0]["added"], answers[0]["repeated"]) == (2, 1, 2)
+    with CaseStore.open(folder) as store:
+        assert store.sequence == 3
+        assert set(store.graph.facts()) == set(FACTS)
 
 
 def _is_there(client: httpx.Client, name: str) -> bool:

@@ -200,6 +200,25 @@ def test_an_update_that_changes_nothing_has_no_number(folder: Path) -> None:
         assert opened.sequence == 3
 
 
+def test_a_note_is_kept_with_its_update_and_changes_nothing_else(tmp_path: Path) -> None:
+    fact = ("Einstein", "born in", "Ulm")
+    with CaseStore.open(tmp_path / "noted") as noted, CaseStore.open(tmp_path / "plain") as plain:
+        for store in (noted, plain):
+            store.update(add=[fact], describe=[Description("Einstein", "Albert", ("Person",))])
+        noted.update(retract=[fact], note=lambda done: f"{done.retracted} went".encode())
+        plain.update(retract=[fact])
+        noted.update(retract=[fact], note=lambda _: b"changes nothing")
+        noted.update(add=[fact], note=lambda done: b"\0" * done.added)
+        plain.update(add=[fact])
+    with CaseStore.open(tmp_path / "noted") as noted, CaseStore.open(tmp_path / "plain") as plain:
+        noted.compact()
+        assert list(noted.notes()) == [(2, b"1 went"), (3, b"\0")]
+        assert list(plain.notes()) == []
+        assert noted.state.digest == plain.state.digest
+        events = [(event.sequence, event.sign, event.fact) for event in noted.history()]
+        assert events == [(event.sequence, event.sign, event.fact) for event in plain.history()]
+
+
 def test_odd_names_are_kept(tmp_path: Path) -> None:
     odd = [("\x85.", "ä⁻¹", "\x0b\0"), ("𝔸", " r ", "\u202e"), ("\ud800", "ä⁻¹", "x" * 100_000)]
     for number, fact in enumerate(odd):

@@ -9,10 +9,8 @@ begun is finished, also if its client has left.
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from hashlib import sha256
 from http import HTTPStatus
 from threading import Event as Flag
 from threading import Thread
@@ -26,6 +24,7 @@ from casegraph.kernels import StopFlag
 from casegraph.running import Stopped, stopped_by
 from casegraph.service import feed
 from casegraph.service.counting import Counts
+from casegraph.service.idempotency import Note, UpdatesByKey, digest_of, kept_in, note_of
 from casegraph.service.jobs import JobRunner
 from casegraph.service.keys import Keys
 from casegraph.service.limits import Limits
@@ -40,7 +39,6 @@ from casegraph.storage.store.store import CaseStore
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
-REMEMBERED = 10_000  # idempotency keys
 MOST_PREPARED = 3  # states that are counted at the start, if updates come all the time
 
 
@@ -80,7 +78,8 @@ class Service:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_ready = Flag()
         self._is_over = StopFlag()
-        self._remembered: OrderedDict[str, tuple[bytes, asyncio.Task[Updated]]] = OrderedDict()
+        self._by_key = UpdatesByKey()
+        self._kept_keys: asyncio.Task[None] | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -180,16 +179,23 @@ class Service:
         """
         if key is None:
             return await asyncio.shield(asyncio.ensure_future(self._written(update)))
-        digest = sha256(update.model_dump_json().encode()).digest()
-        remembered = self._remembered.get(key)
-        if remembered is None:
-            task = asyncio.ensure_future(self._written(update))
-            self._remember(key, digest, task)
-            return await asyncio.shield(task)
-        if remembered[0] != digest:
-            message = "this idempotency key was used for another update; choose a new one"
-            raise Refused(HTTPStatus.CONFLICT, message)
-        return await asyncio.shield(remembered[1])
+        await self._know_kept_keys()
+        updating = self._by_key.find(key, update)
+        if updating is None:
+            updating = asyncio.ensure_future(self._written(update, note_of(key, update)))
+            self._by_key.remember(key, digest_of(update), updating)
+        return await asyncio.shield(updating)
+
+    async def _know_kept_keys(self) -> None:
+        """Read the keys that the log has kept; once, when the first key is used."""
+        if self._kept_keys is None:
+            self._kept_keys = asyncio.ensure_future(self._read_kept_keys())
+        await asyncio.shield(self._kept_keys)
+
+    async def _read_kept_keys(self) -> None:
+        loop = asyncio.get_running_loop()
+        kept = await loop.run_in_executor(self._writer, kept_in, self.store)
+        self._by_key.remember_kept(kept)
 
     def now(self) -> dict[str, float]:
         """What metrics say of this moment."""
@@ -218,32 +224,21 @@ class Service:
             logger.exception("cannot count what questions need")
         self._is_ready.set()
 
-    def _remember(self, key: str, digest: bytes, task: asyncio.Task[Updated]) -> None:
-        self._remembered[key] = (digest, task)
-        while len(self._remembered) > REMEMBERED:
-            self._remembered.popitem(last=False)
-
-        def forget_failure(done: asyncio.Task[Updated]) -> None:
-            if done.cancelled() or done.exception() is not None:
-                self._remembered.pop(key, None)
-
-        task.add_done_callback(forget_failure)
-
-    async def _written(self, update: Update) -> Updated:
+    async def _written(self, update: Update, note: Note | None = None) -> Updated:
         loop = asyncio.get_running_loop()
-        written, change = await loop.run_in_executor(self._writer, self._update, update)
+        written, change = await loop.run_in_executor(self._writer, self._update, update, note)
         if change is not None:
             self.feed.tell(change)
         return written
 
-    def _update(self, update: Update) -> tuple[Updated, feed.Message | None]:
+    def _update(self, update: Update, note: Note | None) -> tuple[Updated, feed.Message | None]:
         """Make an update in the thread that writes; and what to tell of it, if anything changed."""
         before = self.store.sequence
         described = [
             Description(described_name.name, described_name.label, tuple(described_name.types))
             for described_name in update.describe
         ]
-        done = self.store.update(update.add, update.retract, described)
+        done = self.store.update(update.add, update.retract, described, note=note)
         sequence = self.store.sequence
         written = updated(done, sequence)
         if sequence == before:

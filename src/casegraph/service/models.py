@@ -123,6 +123,7 @@ class Reason(Model):
     """One reason for an answer.
 
     sentence    the reason as a person reads it, with labels
+    short       the same without the names of precedents
     share       its part of the score; the shares of all reasons add up to it
     part        the same as a part of 1
     count, of   what the sentence counts; docs/explanations.md has their meaning
@@ -134,6 +135,7 @@ class Reason(Model):
     kind: str
     words: str
     sentence: str
+    short: str
     worth: float
     share: float
     part: float

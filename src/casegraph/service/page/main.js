@@ -1,6 +1,7 @@
 // The page begins here: the address says which view is shown, and changes of the graph refresh it.
 
 import { here } from "./address.js";
+import { get } from "./api.js";
 import { forget, info } from "./catalogue.js";
 import { element, fill } from "./dom.js";
 import { listen } from "./live.js";
@@ -25,7 +26,9 @@ const VIEWS = {
 };
 const SECTIONS = { entity: "overview", relation: "relations", cluster: "clusters" };
 
+const SOON = 400; // milliseconds; what takes longer says so
 const main = document.getElementById("main");
+const waiting = document.getElementById("waiting");
 let present = { name: "", view: null };
 let leaving = new AbortController();
 let isHeard = false;
@@ -39,6 +42,7 @@ async function show() {
   const { view: name, parameters } = here();
   const isOther = present.name !== name;
   main.setAttribute("aria-busy", "true");
+  const late = setTimeout(() => showWaiting(signal), SOON);
   try {
     if (isOther) {
       const made = await (VIEWS[name] ?? VIEWS.ask)();
@@ -53,8 +57,21 @@ async function show() {
     if (problem.name === "AbortError") return;
     present = { name: "", view: null };
     fill(main, problemPage(problem));
+  } finally {
+    clearTimeout(late);
   }
-  if (!signal.aborted) main.setAttribute("aria-busy", "false");
+  if (signal.aborted) return;
+  waiting.hidden = true;
+  main.setAttribute("aria-busy", "false");
+}
+
+/** Say that what was asked for takes a while, and why. */
+async function showWaiting(signal) {
+  waiting.textContent = "Working …";
+  waiting.hidden = false;
+  const about = await get("info").catch(() => null);
+  if (signal.aborted || !about || about.ready) return;
+  waiting.textContent = "Counting this graph for the first time. The answer will follow …";
 }
 
 /** Put a view on the page. Views that show their best part first call this when it is there. */

@@ -3,8 +3,10 @@
 // A relation is called anything, so a sentence is chosen by the shape of its label:
 //   treats      does  What does Metformin treat?        What treats pain?
 //   citizen of  is    What is Einstein citizen of?      What is citizen of Japan?
+//   born in     is    What was Einstein born in?        What was born in Ulm?
 //   capital     noun  What is the capital of France?    What has Paris as its capital?
-//   died in     past  Einstein died in what?            What died in Princeton?
+//   died in     past  What did Einstein die in?         What died in Princeton?
+//   has part    other Einstein has part what?           What has part Ulm?
 // The last one reads well for any other verb, too. What is no plain English is taken for a noun.
 
 const PREPOSITIONS = new Set(
@@ -16,14 +18,19 @@ const PREPOSITIONS = new Set(
     .join(" ")
     .split(" "),
 );
-const PAST_VERBS = new Set(
+// Verbs in the past, each with its infinitive.
+const PAST_VERBS = new Map(
   [
-    "acted appeared attended began collaborated competed corresponded died emigrated fought",
-    "graduated immigrated lectured lived moved participated performed played reigned resided",
-    "retired served settled starred studied taught trained travelled went worked wrote",
+    "acted:act appeared:appear attended:attend began:begin collaborated:collaborate",
+    "competed:compete corresponded:correspond died:die emigrated:emigrate fought:fight",
+    "graduated:graduate immigrated:immigrate lectured:lecture lived:live moved:move",
+    "participated:participate performed:perform played:play reigned:reign resided:reside",
+    "retired:retire served:serve settled:settle starred:star studied:study taught:teach",
+    "trained:train travelled:travel went:go worked:work wrote:write",
   ]
     .join(" ")
-    .split(" "),
+    .split(" ")
+    .map((pair) => pair.split(":")),
 );
 const COPULAS = new Set(["is", "are", "was", "were", "has", "had", "can", "may", "did", "does"]);
 const PLAIN = /^[a-z]+( [a-z]+)*$/i;
@@ -35,21 +42,29 @@ export function kindOf(relation) {
   const words = relation.toLowerCase().split(" ");
   const [first] = words;
   const endsInPreposition = PREPOSITIONS.has(words.at(-1));
-  if (COPULAS.has(first) || PAST_VERBS.has(first)) return "past";
+  if (PAST_VERBS.has(first)) return "past";
+  if (COPULAS.has(first)) return "other";
   const isVerb = VERB.test(first);
   if (isVerb && (words.length === 1 || endsInPreposition)) return "does";
-  if (isVerb) return "past";
+  if (isVerb) return "other";
   return endsInPreposition ? "is" : "noun";
 }
 
-/** The verb without its ending: treats, treat; carries, carry; teaches, teach. */
+/** The verb without its ending: treats, treat; carries, carry; teaches, teach; died, die. */
 export function infinitive(relation) {
   const [verb, ...rest] = relation.split(" ");
+  const past = PAST_VERBS.get(verb.toLowerCase());
+  if (past) return [past, ...rest].join(" ");
   const bare = verb
     .replace(/ies$/, "y")
     .replace(/(ch|sh|ss|x|z|o)es$/, "$1")
     .replace(/([^s])s$/, "$1");
   return [bare, ...rest].join(" ");
+}
+
+/** The form of "to be" before a relation: one is born once. */
+export function be(relation) {
+  return /^born\b/i.test(relation) ? "was" : "is";
 }
 
 /** What is asked for, at the beginning of a question. */
@@ -69,13 +84,14 @@ export function questionParts({ entity, wanted }, relationLabel, type = "") {
   const kind = kindOf(relationLabel);
   if (wanted === "head") {
     if (kind === "noun") return [`${what} has`, subject, "as its", verb, "?"];
-    if (kind === "is") return [`${what} is`, verb, subject, "?"];
+    if (kind === "is") return [`${what} ${be(relationLabel)}`, verb, subject, "?"];
     return [what, verb, subject, "?"];
   }
   if (kind === "noun") return [`${what} is the`, verb, "of", subject, "?"];
-  if (kind === "is") return [`${what} is`, subject, verb, "?"];
-  if (kind === "does") {
-    return [`${what} does`, subject, { relation: infinitive(relationLabel) }, "?"];
+  if (kind === "is") return [`${what} ${be(relationLabel)}`, subject, verb, "?"];
+  if (kind === "does" || kind === "past") {
+    const auxiliary = kind === "does" ? "does" : "did";
+    return [`${what} ${auxiliary}`, subject, { relation: infinitive(relationLabel) }, "?"];
   }
   return [subject, verb, `${what.toLowerCase()}?`];
 }
@@ -95,27 +111,28 @@ export function factParts([head, relation, tail], labelOf) {
   const words = labelOf(relation);
   const kind = kindOf(words);
   if (kind === "noun") return [{ entity: tail }, `is the ${words} of`, { entity: head }];
-  if (kind === "is") return [{ entity: head }, `is ${words}`, { entity: tail }];
+  if (kind === "is") return [{ entity: head }, `${be(words)} ${words}`, { entity: tail }];
   return [{ entity: head }, words, { entity: tail }];
 }
 
-/** That a fact were not so, as parts. */
+/** That a fact was not so, as parts. */
 export function doubtParts([head, relation, tail], labelOf) {
   const words = labelOf(relation);
   const kind = kindOf(words);
-  if (kind === "noun") return [{ entity: tail }, `were not the ${words} of`, { entity: head }];
-  if (kind === "is") return [{ entity: head }, `were not ${words}`, { entity: tail }];
-  if (kind === "does") return [{ entity: head }, `did not ${infinitive(words)}`, { entity: tail }];
-  return ["it were not so that", { entity: head }, words, { entity: tail }];
+  if (kind === "noun") return [{ entity: tail }, `was not the ${words} of`, { entity: head }];
+  if (kind === "is") return [{ entity: head }, `was not ${words}`, { entity: tail }];
+  if (kind === "does" || kind === "past") {
+    return [{ entity: head }, `did not ${infinitive(words)}`, { entity: tail }];
+  }
+  return ["it was not so that", { entity: head }, words, { entity: tail }];
 }
 
-/** That a fact were so, as parts. */
+/** That a fact was so, as parts. */
 export function wishParts([head, relation, tail], labelOf) {
   const words = labelOf(relation);
   const kind = kindOf(words);
-  if (kind === "noun") return [{ entity: tail }, `were the ${words} of`, { entity: head }];
-  if (kind === "is") return [{ entity: head }, `were ${words}`, { entity: tail }];
-  if (kind === "does") return [{ entity: head }, `did ${infinitive(words)}`, { entity: tail }];
+  if (kind === "noun") return [{ entity: tail }, `was the ${words} of`, { entity: head }];
+  if (kind === "is") return [{ entity: head }, `was ${words}`, { entity: tail }];
   return [{ entity: head }, words, { entity: tail }];
 }
 

@@ -5,6 +5,7 @@ from http import HTTPStatus
 from itertools import pairwise
 
 from casegraph.answering import results
+from casegraph.answering.evidence.kinds import kind_named
 from casegraph.answering.explanation import Explanation, Neighbour
 from casegraph.answering.labels import labelled
 from casegraph.answering.support import facts_of_each, failures_of_each
@@ -193,6 +194,7 @@ def _reason(
         kind=reason.kind,
         words=said.reasons[place].words,
         sentence=said.reasons[place].sentence(said.answer),
+        short=kind_named(reason.kind).sentence(said.reasons[place], said.answer),
         worth=reason.worth,
         share=reason.share,
         part=reason.share / score if score else 0.0,

@@ -212,7 +212,9 @@ def suggestions(cases: CaseBase, held_back: tuple[Fact, ...], top: int) -> model
     found = []
     for fact in _varied(cases, held_back)[:top]:
         question = models.Question(entity=fact.head, relation=fact.relation)
-        found.append(models.Suggestion(question=question, why="a true fact that the graph lacks"))
+        found.append(
+            models.Suggestion(question=question, why="a true fact that is missing from the graph")
+        )
     if not found:
         found = list(_lacking(cases, top))
     names = [

@@ -8,7 +8,7 @@ checked by itself, none can be missing between two others, and none can come fro
 
     beginning  magic, format, store, start, size of settings | settings | digest
     record     header (see `_Header`) | length of each name | names
-               | rows of facts that went | rows of facts that came | descriptions | digest
+               | rows of facts that went | rows of facts that came | descriptions | note | digest
 
 All numbers are little-endian.
 """
@@ -36,7 +36,7 @@ FORMAT = 1
 DIGEST = 32  # bytes of a digest
 TIMES = range(-62_135_596_800_000_000, 253_402_300_800_000_000)  # microseconds, years 1 to 9999
 _BEGINNING = Struct("<14sH16sQI")  # magic, format, store, start, bytes of settings
-_HEADER = Struct("<16s32sQqIIIIQIIQ")  # the fields of _Header
+_HEADER = Struct("<16s32sQqIIIIQIIII")  # the fields of _Header
 SMALL_RECORD = 1 << 20  # bytes; a larger one is written in pieces
 _LENGTH_BYTES = 4  # of the length of a name
 _ROW_BYTES = 12  # of a fact: three numbers of four bytes
@@ -122,6 +122,7 @@ class Record:
     sequence   the number of the update
     time       microseconds since 1970
     described  what is said of entities from now on, where that changed
+    note       what the writer wants to find again with the update; the store does not look at it
     """
 
     sequence: int
@@ -131,6 +132,7 @@ class Record:
     retracted: Ids
     added: Ids
     described: tuple[Description, ...] = ()
+    note: bytes = b""
 
 
 class LoggedRecord(NamedTuple):
@@ -223,6 +225,7 @@ def encoded_record(record: Record, store: bytes, previous: bytes) -> list[Piece]
         retracted=len(record.retracted),
         description_bytes=len(descriptions),
         added=len(record.added),
+        note_bytes=len(record.note),
     )
     pieces: list[Piece] = [
         _HEADER.pack(*header),
@@ -231,6 +234,7 @@ def encoded_record(record: Record, store: bytes, previous: bytes) -> list[Piece]
         _bytes_of(record.retracted.astype("<i4", copy=False)),
         _bytes_of(record.added.astype("<i4", copy=False)),
         descriptions,
+        record.note,
     ]
     if sum(map(len, pieces)) < SMALL_RECORD:
         content = b"".join(pieces)
@@ -283,7 +287,7 @@ class _Header(NamedTuple):
     """The first bytes of a record; `entities` to `added`, apart from `first_`, are how many.
 
     Logs from before there were descriptions have 64 bits for `retracted`, of which the upper half,
-    now `description_bytes`, is always 0.
+    now `description_bytes`, is always 0. Likewise `added`, and notes.
     """
 
     store: bytes
@@ -298,13 +302,14 @@ class _Header(NamedTuple):
     retracted: int
     description_bytes: int
     added: int
+    note_bytes: int
 
     @property
     def record_bytes(self) -> int:
         """The size of the record, from its header to its digest."""
         lengths = _LENGTH_BYTES * (self.entities + self.relations)
         rows = _ROW_BYTES * (self.retracted + self.added)
-        content = lengths + self.name_bytes + rows + self.description_bytes
+        content = lengths + self.name_bytes + rows + self.description_bytes + self.note_bytes
         return _HEADER.size + content + DIGEST
 
 
@@ -337,6 +342,7 @@ def _decoded(content: bytes, offset: int, header: _Header) -> Record:
         retracted=rows[: header.retracted],
         added=rows[header.retracted :],
         described=descriptions_from(content[descriptions_start:descriptions_end]),
+        note=bytes(content[descriptions_end : descriptions_end + header.note_bytes]),
     )
 
 

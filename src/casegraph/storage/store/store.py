@@ -70,7 +70,7 @@ from casegraph.storage.store.restoring import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from casegraph.answering.state import Retracted, Step, Update
     from casegraph.formats.python_objects import Rows
@@ -260,8 +260,12 @@ class CaseStore(CaseBase):
         add: Rows = (),
         retract: Iterable[Retracted] = (),
         describe: Iterable[Description] = (),
+        *,
+        note: Callable[[Update], bytes] | None = None,
     ) -> Update:
         """Retract facts, then take in facts; all or nothing, and on disk when it returns.
+
+        note  makes of what the update does a note that is kept with it, if it changes anything
 
         To retract an entity, name it alone: all its facts go. What is given is as in
         `CaseBase.update`.
@@ -275,7 +279,8 @@ class CaseStore(CaseBase):
             before = self._state
             step = before.updated(added, retracted, described)
             if len(step.change) or step.described:
-                self._write(writer, _record(before, step), step.state)
+                noted = b"" if note is None else note(step.update)
+                self._write(writer, _record(before, step, noted), step.state)
         return step.update
 
     def history(self, since: int = 0) -> Iterator[Event]:
@@ -288,6 +293,13 @@ class CaseStore(CaseBase):
             problem = "its history was forgotten since it was opened; open it again"
             raise UnreadableFile(str(self.folder), problem)
         yield from events_in(log, since, self.sequence)
+
+    def notes(self) -> Iterator[tuple[int, bytes]]:
+        """The notes of updates that have one, each with the number of its update, oldest first."""
+        log = read_log(self.folder)
+        for logged in log.after(log.first):
+            if logged.record.note:
+                yield logged.record.sequence, logged.record.note
 
     def compact(self, show: Show = quiet, *, forget_history: bool = False) -> None:
         """Count everything that questions need, and write that and the facts as a new generation.
@@ -425,7 +437,7 @@ def events_in(log: Log, since: int, until: int) -> Iterator[Event]:
                 yield Event(record.sequence, when, "=", fact)
 
 
-def _record(before: State, step: Step) -> Record:
+def _record(before: State, step: Step, note: bytes = b"") -> Record:
     """What an update changed, and the names that it brought; names are called by serial numbers."""
     graph = step.graph
     return Record(
@@ -436,6 +448,7 @@ def _record(before: State, step: Step) -> Record:
         retracted=rows_by_serials(graph, step.change.retracted),
         added=rows_by_serials(graph, step.change.added),
         described=step.described,
+        note=note,
     )
 
 

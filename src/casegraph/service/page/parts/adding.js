@@ -4,7 +4,7 @@ import { change, here } from "../address.js";
 import { add } from "../changing.js";
 import { button, element } from "../dom.js";
 import { label, named } from "../names.js";
-import { kindOf } from "../wording.js";
+import { be, kindOf } from "../wording.js";
 import { combobox } from "./combobox.js";
 import { factOf } from "./fact.js";
 import { entitiesFor } from "./finding.js";
@@ -32,7 +32,7 @@ export function answerForm(question, asOf) {
   return element(
     "form",
     { class: "add-answer", submit },
-    element("span", { class: "title" }, "Know better?"),
+    element("span", { class: "title" }, "Add an answer"),
     element("span", { class: "line" }, lineOf(question, field)),
     element(
       "span",
@@ -52,6 +52,6 @@ function lineOf({ entity, relation, wanted }, field) {
   if (kind === "noun") {
     return isHead ? [own, ` is the ${words} of `, field] : [field, ` is the ${words} of `, own];
   }
-  const verb = kind === "is" ? ` is ${words} ` : ` ${words} `;
+  const verb = kind === "is" ? ` ${be(words)} ${words} ` : ` ${words} `;
   return isHead ? [field, verb, own] : [own, verb, field];
 }

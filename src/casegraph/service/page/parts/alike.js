@@ -30,7 +30,7 @@ function neighbourShown(neighbour, question, answer) {
     "li",
     {},
     element("a", { href: toQuestion(asked), class: "who" }, named(neighbour.entity)),
-    element("span", { class: "like" }, `${percent(neighbour.similarity)} alike`),
+    element("span", { class: "like" }, `${percent(neighbour.similarity)} similar`),
     answers.length
       ? element("span", { class: isSame ? "gives same" : "gives" }, joined(answers, ", "), more)
       : null,

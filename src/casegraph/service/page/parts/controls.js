@@ -13,8 +13,8 @@ export async function controls(parameters, shown = null) {
   const isMarked = parameters.known === "mark";
   const toggle = () => change({ known: isMarked ? null : "mark" });
   return [
-    button("⇄ The other way round", () => swapped(parameters)),
-    button("Rank known answers, too", toggle, { "aria-pressed": String(isMarked) }),
+    button("⇄ Reverse the question", () => swapped(parameters)),
+    button("Include known answers", toggle, { "aria-pressed": String(isMarked) }),
     await typeChoice(parameters),
     timeline(await info(), parameters.as_of),
     shown ? copyMenu(shown) : null,

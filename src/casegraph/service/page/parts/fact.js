@@ -14,12 +14,12 @@ export function factWords(fact) {
   return shown(factParts(fact, label), named);
 }
 
-/** "Albert Einstein were not born in Ulm". */
+/** "Albert Einstein was not born in Ulm". */
 export function doubt(fact) {
   return shown(doubtParts(fact, label), named);
 }
 
-/** "Albert Einstein were born in Munich". */
+/** "Albert Einstein was born in Munich". */
 export function wish(fact) {
   return shown(wishParts(fact, label), named);
 }

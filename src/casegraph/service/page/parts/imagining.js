@@ -27,7 +27,7 @@ export async function showImagined(node, question, answer, parameters, signal) {
     known: parameters.known === "mark" ? "mark" : "exclude",
     as_of: parameters.as_of ? Number(parameters.as_of) : null,
   };
-  fill(node, headline(without, wished), element("p", { class: "soft" }, "Asking that world …"));
+  fill(node, headline(without, wished), element("p", { class: "soft" }, "Asking …"));
   try {
     const imagined = await post("what-if", body, signal);
     learn(imagined.before);
@@ -121,7 +121,8 @@ function table({ before, after }, moves) {
       cell(is ? worthOf(is) : null),
     );
   });
-  const heads = ["answer", "rank", "worth", "", "rank then", "worth then"];
+  const value = before.tuned ? "probability" : "score";
+  const heads = ["answer", "rank", value, "", "new rank", `new ${value}`];
   return element(
     "div",
     { class: "scroll", tabindex: "0", role: "group", "aria-label": "ranks before and after" },
@@ -162,7 +163,7 @@ function actions(parameters) {
   const forReal = async () => {
     try {
       await update({ retract: without, add: wished });
-      toast("The graph is changed as you imagined.", {
+      toast("The changes were saved.", {
         undo: () => update({ add: without, retract: wished }),
       });
       back();
@@ -173,9 +174,9 @@ function actions(parameters) {
   return element(
     "p",
     { class: "row" },
-    element("span", { class: "soft grow" }, "Nothing is written."),
-    button("Back to what is", back),
-    button("Make it so", forReal),
+    element("span", { class: "soft grow" }, "Nothing has been saved."),
+    button("Discard", back),
+    button("Save these changes", forReal),
   );
 }
 
@@ -205,17 +206,19 @@ export function changeOfMind(question, answer, parameters, words) {
 }
 
 function mindShown(mind) {
-  const tried = `${number(mind.tried)} imagined worlds were asked`;
+  const tried = `${number(mind.tried)} combinations were tried`;
   if (!mind.facts.length) {
-    const surely = mind.is_smallest ? "Nothing small" : "As far as was tried, nothing small";
-    const words = `${surely}: no three of the ${number(mind.considered)} facts behind it decide.`;
+    const facts = `up to three of the ${number(mind.considered)} facts behind it`;
+    const words = mind.is_smallest
+      ? `It would stay, whichever ${facts} were missing.`
+      : `No ${facts} were found without which it would lose its place.`;
     return element("p", {}, words, element("small", {}, tried));
   }
   const then = mind.instead
     ? [named(mind.instead), " would come first instead of ", named(mind.answer.entity), "."]
     : ["there would be no answer."];
   const facts = mind.facts.map((fact) => element("li", {}, factSentence(fact)));
-  const smallest = mind.is_smallest ? "no smaller set does it" : "there may be a smaller set";
+  const smallest = mind.is_smallest ? "no smaller set is enough" : "there may be a smaller set";
   return element(
     "div",
     { class: "mind-found" },
@@ -223,7 +226,7 @@ function mindShown(mind) {
     element("ul", {}, facts),
     element("p", {}, then),
     element("small", {}, `${smallest}; ${tried}`),
-    element("p", { class: "row" }, button("See that world", () => imagineWithout(mind.facts))),
+    element("p", { class: "row" }, button("Show this ranking", () => imagineWithout(mind.facts))),
   );
 }
 

@@ -27,7 +27,7 @@ export async function knownShown(parameters, found, answer, signal) {
   });
   const rest = count - links.length;
   const more = rest > 0 ? ` and ${number(rest)} more` : null;
-  const title = element("span", { class: "title" }, "Known already");
+  const title = element("span", { class: "title" }, "Known answers");
   return element("p", { class: "known-already" }, title, joined(links, ", "), more);
 }
 

@@ -1,9 +1,9 @@
-// Why: each reason as a sentence with its counts and its share, opening into what it rests on.
+// Why: each reason as a sentence with its share of the score, opening into what it is based on.
 
 import { change, here, toQuestion } from "../address.js";
 import { retract } from "../changing.js";
 import { button, element, joined, newId } from "../dom.js";
-import { entityLink, named, number, percent } from "../names.js";
+import { entityLink, named, percent } from "../names.js";
 import { drawDescent } from "./descent.js";
 import { doubt, factSentence } from "./fact.js";
 import { drawPaths } from "./paths.js";
@@ -55,7 +55,7 @@ function reasonShown(explanation, reason, largest, open) {
       percent(reason.part),
       element("span", { class: "bar", lengths: { part: largest ? reason.part / largest : 0 } }),
     ),
-    element("span", { class: "says" }, sentenceOf(explanation, reason), small(reason)),
+    element("span", { class: "says" }, saysOf(reason)),
   );
   const toggle = (isOpen) => {
     if (isOpen && !body.hasChildNodes()) body.append(...bodyOf(explanation, reason));
@@ -69,27 +69,26 @@ function reasonShown(explanation, reason, largest, open) {
   return element("div", { class: "reason" }, head, body);
 }
 
-/** The reason as a sentence. */
-function sentenceOf(explanation, reason) {
-  const answer = named(explanation.answer.entity);
-  const asked = named(explanation.question.entity);
-  const words = element("em", {}, reason.words);
-  const count = element("b", {}, number(reason.count));
-  const of = number(reason.of);
-  if (reason.kind === "path") return ["The way ", way(reason), " leads to ", answer, "."];
-  if (reason.kind === "shared fact") {
-    return [count, ` of the ${of} others with `, words, " have the answer ", answer, "."];
+/**
+ * The sentence of a reason, as the service says it, and its kind beside it.
+ *
+ * The sentence about a path type begins with its steps, which are shown as arrows here.
+ */
+function saysOf(reason) {
+  if (reason.kind === "path") {
+    const counts = reason.short.slice(reason.words.length + 2);
+    return [way(reason), element("small", {}, `path · ${counts}`)];
   }
-  if (reason.kind === "fact of answers") {
-    return [answer, " has ", words, ", as have ", count, ` answers of the ${of} that have it.`];
-  }
-  if (reason.kind === "near answers") {
-    return [answer, ` shares much with the ${of} known answers.`];
-  }
-  if (reason.kind === "neighbours") {
-    return [count, ` of the ${of} most like `, asked, " have the answer ", answer, "."];
-  }
-  return [count, ` of all ${of} others asked the same have the answer `, answer, "."];
+  const sentence = `${reason.short[0].toUpperCase()}${reason.short.slice(1)}.`;
+  return [emphasized(sentence, reason.words), element("small", {}, reason.kind)];
+}
+
+/** A text with one part of it emphasized, where it first occurs. */
+function emphasized(text, part) {
+  const start = part ? text.indexOf(part) : -1;
+  if (start < 0) return text;
+  const end = start + part.length;
+  return [text.slice(0, start), element("em", {}, part), text.slice(end)];
 }
 
 /** A path type as words with arrows between them. */
@@ -101,24 +100,6 @@ function way(reason) {
     return element("span", { class: "step" }, arrow, element("bdi", {}, name));
   });
   return element("em", { class: "way" }, joined(steps, " "));
-}
-
-function small(reason) {
-  return element("small", {}, `${reason.kind} · ${tally(reason)}`);
-}
-
-const SLOTS = {
-  open: " where nobody else has the answer",
-  taken: " where somebody else has the answer too",
-};
-
-function tally(reason) {
-  const { count, of, hits, tries } = reason;
-  if (reason.kind === "near answers") return `${number(of)} answers are known`;
-  if (reason.kind === "fact of answers") return `${number(count)} of ${number(of)} are answers`;
-  if (reason.kind === "path" && !of) return `right on ${number(hits)} of ${number(tries)} walks`;
-  const which = SLOTS[reason.slot] ?? "";
-  return `right ${number(count)} of ${number(of)} times${which}`;
 }
 
 function bodyOf(explanation, reason) {
@@ -157,7 +138,7 @@ function precedentsOf(explanation, reason) {
   return lists.some((list) => list !== null) ? element("div", {}, lists) : null;
 }
 
-/** What it rests on: each fact can be doubted, or retracted. */
+/** What it is based on: each fact can be doubted, or retracted. */
 function factsOf(reason) {
   if (!reason.facts.length) return null;
   const isPast = here().parameters.as_of !== undefined;
@@ -178,7 +159,7 @@ function factsOf(reason) {
         list.append(...rest);
       })
     : null;
-  return element("div", {}, element("span", { class: "title" }, "It rests on"), list, more);
+  return element("div", {}, element("span", { class: "title" }, "Based on"), list, more);
 }
 
 /** Ask a world without a fact, besides those that are doubted already. */
@@ -199,9 +180,9 @@ export function overallDrawing(explanation, most = 3) {
 /** Names of the ways in which reasons are found, for a summary. */
 export function summaryOf(explanation) {
   const count = explanation.reasons.length;
-  if (!count) return "Nothing speaks for it.";
-  const one = "One reason speaks for it.";
-  const several = `${count} reasons speak for it.`;
+  if (!count) return "Nothing supports it.";
+  const one = "One reason supports it.";
+  const several = `${count} reasons support it.`;
   return count === 1 ? one : several;
 }
 

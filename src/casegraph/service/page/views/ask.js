@@ -216,7 +216,7 @@ function notesOn(found) {
   if (!found.answers.length) return element("p", { class: "notice" }, found.note);
   const notes = [];
   if (found.none !== null) {
-    const words = element("span", {}, "none of the new ones");
+    const words = element("span", {}, "None of these");
     notes.push(element("p", { class: "none" }, words, element("b", {}, percent(found.none))));
   }
   if (!found.tuned) {

@@ -19,8 +19,8 @@ export function auditView() {
     element(
       "p",
       { class: "lead" },
-      "Every fact is asked for as if it were missing. First come those that nothing speaks for, ",
-      "where much speaks for something else. They may be right all the same: look twice.",
+      "Each fact is asked for as if it were missing. Facts that little supports, while much ",
+      "supports another answer, come first. They may still be right: check before you retract.",
     ),
     element("section", {}, form),
     panel.node,
@@ -39,7 +39,7 @@ export function auditView() {
       element("span", {}, "Look at the facts of "),
       relation,
       element("label", {}, "and list the most doubtful ", top),
-      element("button", { class: "button main" }, "Begin"),
+      element("button", { class: "button main" }, "Start"),
     );
     await panel.resume(signal);
   }
@@ -67,7 +67,7 @@ function findingShown(row) {
 
 function insteadShown(row) {
   const isSure = row.probability !== null;
-  const chance = isSure ? `${percent(row.probability)} by what speaks for it` : "";
+  const chance = isSure ? `${percent(row.probability)} by what supports it` : "";
   if (!row.instead) return element("small", { class: "block" }, chance);
   const known = row.instead_known ? " (a fact, too)" : "";
   const before = chance ? `${chance} · better: ` : "better: ";

@@ -29,7 +29,7 @@ export function clustersView() {
     });
     const scroll = { class: "scroll tall", tabindex: "0", role: "group", "aria-label": "tree" };
     const least = `within a cluster, their mean similarity is ${first.threshold} or more.`;
-    const words = `Entities are alike if they have the same relations; ${least}`;
+    const words = `Entities are similar if they have the same relations; ${least}`;
     fill(
       node,
       element("h1", {}, "Clusters"),

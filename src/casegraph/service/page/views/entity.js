@@ -98,14 +98,14 @@ function alike(similar, cluster) {
       "li",
       {},
       entityLink(one.entity),
-      element("small", {}, ` ${percent(one.similarity)} alike`),
+      element("small", {}, ` ${percent(one.similarity)} similar`),
       element("small", { class: "block" }, `shares ${one.shared.slice(0, 4).join(", ")}`),
     ),
   );
   return element(
     "section",
     {},
-    element("h2", {}, "Like it"),
+    element("h2", {}, "Similar entities"),
     rows.length
       ? element("ul", { class: "plain-list" }, rows)
       : element("p", { class: "soft" }, "Nothing shares a fact with it."),

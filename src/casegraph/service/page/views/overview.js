@@ -33,8 +33,8 @@ export function overviewView() {
       element(
         "div",
         { class: "masonry" },
-        histogram("Facts of a relation", all.slice(0, BARS).map(relationBar)),
-        histogram("Facts of an entity", about.degrees.map(degreeBar)),
+        histogram("Facts per relation", all.slice(0, BARS).map(relationBar)),
+        histogram("Facts per entity", about.degrees.map(degreeBar)),
         largest(about),
         kinds.length ? histogram("Types", kinds.slice(0, BARS).map(typeBar)) : null,
         lastEvents(events),
@@ -114,7 +114,7 @@ function largest(about) {
     href: toEntity(hit.entity),
     count: hit.facts,
   }));
-  return histogram("Largest entities", rows);
+  return histogram("Entities with most facts", rows);
 }
 
 async function latest(about, signal) {
@@ -137,14 +137,16 @@ function lastEvents(events) {
   return element(
     "section",
     {},
-    element("h2", {}, "What happened last"),
+    element("h2", {}, "Recent changes"),
     element("ul", { class: "events" }, shown),
   );
 }
 
 function settings(about) {
   const shown = ["clustering", "max_length", "threshold", "neighbours", "combination"];
-  const rows = Object.entries(about.settings).filter(([name]) => shown.includes(name));
+  const rows = Object.entries(about.settings).filter(
+    ([name, value]) => shown.includes(name) && value !== null,
+  );
   const items = rows.map(([name, value]) => [
     element("dt", {}, name.replaceAll("_", " ")),
     element("dd", {}, typeof value === "object" ? JSON.stringify(value) : String(value)),
@@ -152,7 +154,7 @@ function settings(about) {
   return element(
     "section",
     {},
-    element("h2", {}, "How it answers"),
+    element("h2", {}, "Settings"),
     element(
       "p",
       {},

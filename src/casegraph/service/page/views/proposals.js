@@ -18,7 +18,7 @@ export function proposalsView() {
     element(
       "p",
       { class: "lead" },
-      "Every entity is asked for what others like it have. The answers that are no facts yet are ",
+      "Each entity is asked for what similar entities have. Answers that are not facts yet are ",
       "proposed, the most probable first.",
     ),
     element("section", {}, form),
@@ -42,7 +42,7 @@ export function proposalsView() {
       relation,
       element("label", {}, "with a probability of at least ", least),
       element("label", {}, "and list the best ", best),
-      element("button", { class: "button main" }, "Begin"),
+      element("button", { class: "button main" }, "Start"),
     );
     await panel.resume(signal);
   }
