@@ -13,7 +13,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from benchmarks.open_world_page import STREAMED, Kept, write_page
+from benchmarks.open_world_page import write_page
+from benchmarks.open_world_records import STREAMED, Kept
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.experiments.arrivals import Plan
@@ -22,7 +23,8 @@ from casegraph.experiments.embedding_stream import VARIANTS, embedding_stream, o
 from casegraph.experiments.embeddings import MODELS, Training
 from casegraph.experiments.inductive import inductive
 from casegraph.experiments.lifelong import lifelong
-from casegraph.experiments.stream import Record, Wanted, stream
+from casegraph.experiments.records import Record
+from casegraph.experiments.stream import Wanted, stream
 from casegraph.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -32,15 +34,18 @@ SEEDS = (0, 1, 2)
 PAIRS = ("WN18RR_v1", "WN18RR_v2", "fb237_v1", "fb237_v2", "nell_v1")
 SNAPSHOTS = "LKGE-ENTITY"
 
-# Below what the paper used, which trained on more than one processor.
+# Below what the paper used, so that one processor trains them in hours. The learning rate was
+# chosen by the valid facts after the first batch of FB122: MRR .415, against .398 with .02.
 IN_STREAM = {
-    "FB122": Training(dimension=64, epochs=60),
-    "WN18RR": Training(dimension=32, epochs=30),
+    "FB122": Training(dimension=64, epochs=60, learning_rate=0.005),
+    "WN18RR": Training(dimension=32, epochs=30, learning_rate=0.005),
 }
 OFFLINE = {
     "UMLS": Training(dimension=64, epochs=100, batch=256, every=10),
-    "FB122": Training(dimension=64, epochs=60),
+    "FB122": Training(dimension=64, epochs=60, learning_rate=0.005),
+    "WN18RR": Training(dimension=32, epochs=30, learning_rate=0.005),
 }
+TRAINED_OFFLINE = {"UMLS": MODELS, "FB122": MODELS, "WN18RR": ("RotatE",)}
 
 
 def streams() -> Iterator[tuple[str, Wanted]]:
@@ -93,15 +98,15 @@ def run_inductive(folder: Path) -> None:
 
 
 def run_embeddings(folder: Path) -> None:
-    """Embeddings, offline and in the stream."""
+    """Embeddings, in the stream and offline."""
     for benchmark, training in IN_STREAM.items():
         opened = Benchmark.open(located(benchmark))
         for variant in VARIANTS:
             embedding_stream(opened, Plan(), variant, training, folder, say)
-    for benchmark, training in OFFLINE.items():
-        for model in MODELS:
-            of_model = replace(training, model=model)
-            offline(Benchmark.open(located(benchmark)), of_model, folder, say)
+    for benchmark, models in TRAINED_OFFLINE.items():
+        opened = Benchmark.open(located(benchmark))
+        for model in models:
+            offline(opened, replace(OFFLINE[benchmark], model=model), folder, say)
 
 
 RUNS: dict[str, Callable[[Path], None]] = {

@@ -4,128 +4,155 @@ The page docs/open-world.md with its pictures, from the lines that the experimen
 Used by `benchmarks/open_world.py`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from statistics import fmean, median, pstdev
+from statistics import fmean, median
 
+from benchmarks.open_world_claims import claims_section
+from benchmarks.open_world_records import (
+    DEFAULT,
+    PAPER,
+    PUBLISHED,
+    SPLIT,
+    SPLIT_NAMES,
+    STREAMED,
+    Kept,
+    is_embedding,
+    mean_and_spread,
+    name_of,
+)
 from benchmarks.reproduce import machine, table
 from casegraph.evaluation.catalogue import located
 from casegraph.experiments import pictures
 from casegraph.experiments.embedding_stream import VARIANTS
 from casegraph.experiments.embeddings import MODELS
 from casegraph.experiments.lifelong import PROTOCOLS, summary
-from casegraph.experiments.pictures import mrr_of
-from casegraph.experiments.stream import MRR, Record, read_records
+from casegraph.experiments.records import MRR, Record, mrr_of
 from casegraph.formats.names import read_names
 
-STREAMED = ("FB122", "WN18RR")
 FIRST_SEED = 0
-
-
-class Kept:
-    """What the experiments have written so far."""
-
-    def __init__(self, folder: Path) -> None:
-        of_each = [read_records(path) for path in sorted(folder.glob("*.seed*.jsonl"))]
-        batches = max((len(records) for records in of_each), default=0)
-        self.streams: list[Record] = []
-        self.begun: list[Record] = []  # those of streams that are not finished, too
-        for records in of_each:
-            self.begun += records
-            if len(records) == batches:  # others are unfinished
-                self.streams += records
-        self.offline: list[Record] = []
-        for path in sorted(folder.glob("*.offline.jsonl")):
-            self.offline += read_records(path)
-        self.changes = {
-            benchmark: _read(folder / f"changes.{benchmark}.jsonl") for benchmark in STREAMED
-        }
-        self.lifelong = _read(folder / "lifelong.jsonl")
-        self.inductive = _read(folder / "inductive.jsonl")
-
-    def of(self, benchmark: str, system: str) -> list[Record]:
-        """The lines of a stream, over all seeds."""
-        return [
-            record
-            for record in self.streams
-            if record["benchmark"] == benchmark and record["system"] == system
-        ]
-
-    def last(self, benchmark: str, system: str) -> list[Record]:
-        """The lines after the last batch, one for each seed."""
-        found = self.of(benchmark, system)
-        last = max((record["batch"] for record in found), default=0)
-        return [record for record in found if record["batch"] == last]
-
-    def embeddings(self, benchmark: str) -> list[str]:
-        """The embeddings that were streamed."""
-        found = {record["system"] for record in self.streams if record["benchmark"] == benchmark}
-        return sorted(system for system in found if system.endswith("%"))
-
-
-def _read(path: Path) -> list[Record]:
-    return read_records(path) if path.exists() else []
+NOT_YET = "Not run yet on this machine; `scripts/open-world` does.\n"
+EARLIER = "*Not run again on this machine: this section is of an earlier version.*\n"
 
 
 def write_page(kept: Kept, page: Path, note: str = "") -> None:
-    """Draw the pictures and write the page; `note` is said of the machine."""
-    pictures.mrr_over_batches(kept.begun, page.with_name("open-world-mrr.svg"), kept.offline)
-    pictures.work_over_batches(kept.begun, STREAMED, page.with_name("open-world-work.svg"))
-    pictures.seconds_over_batches(kept.begun, STREAMED, page.with_name("open-world-seconds.svg"))
-    about = "; ".join(part for part in (machine(), note) if part)
+    """Draw the pictures and write the page; `note` is said of the machine.
+
+    A section of which nothing was run stays as the page has it.
+    """
+    pictures.mrr_over_batches(kept.streams, page.with_name("open-world-mrr.svg"), kept.offline)
+    pictures.work_over_batches(kept.streams, STREAMED, page.with_name("open-world-work.svg"))
+    pictures.seconds_over_batches(kept.streams, STREAMED, page.with_name("open-world-seconds.svg"))
+    about = ". ".join(part for part in (machine(), note) if part)
     parts = [PREFACE.format(machine=about)]
+    before = _sections(page)
     for section in SECTIONS:
-        parts.append(section(kept).strip() + "\n")
+        text = section(kept).strip() + "\n"
+        title = text.splitlines()[0]
+        if text.endswith(NOT_YET) and title in before:
+            text = before[title]
+            if EARLIER not in text:
+                text = text.replace(f"{title}\n", f"{title}\n\n{EARLIER}", 1)
+        parts.append(text)
     page.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _sections(page: Path) -> dict[str, str]:
+    """The sections that a page has, by the lines of their titles."""
+    if not page.exists():
+        return {}
+    _, *parts = page.read_text(encoding="utf-8").split("\n## ")
+    sections = [f"## {part.rstrip()}\n" for part in parts]
+    return {section.splitlines()[0]: section for section in sections}
 
 
 PREFACE = """# The open world
 
 Written by `scripts/open-world`; do not edit. {machine}.
 
-Entities that nobody has seen before come with their facts, and questions about them follow at
-once (§3.3, §3.4, A.3 and A.5 of the paper). MRR is filtered, with the mean rank for ties, among
-the entities that are there; every other answer that some file knows is passed over.
+Entities that nobody has seen before arrive with their facts, and questions about them follow at
+once (§3.3, §3.4, A.3 and A.5 of the paper). MRR is filtered: an answer that some file knows is no
+rival of another. Candidates are the entities that have arrived; ties get their mean rank. All
+seconds are of the processor, those of all threads added up, so that a busy machine changes little.
 """
 
 STREAM = """## The paper's stream
 
-Half of the entities are there at first: the tenth with most facts, and others at random. The rest
-comes in ten batches with its facts of train; facts of test are asked for as soon as both of their
-entities are there. In each batch all newcomers but five come together, and these five alone, one
-after the other. `casegraph stream FB122 --settings paper --out DIR` prints it for one seed.
+At first half of the entities are there: the tenth with most facts, and others at random. The rest
+arrives in ten batches, with its facts of train. A fact of test is asked for as soon as both of its
+entities are there. Of each batch all newcomers but five arrive together, and these five alone, one
+after the other. This prints one stream:
 
-*casegraph* are the default settings, not tuned: [tuning](accuracy.md#tuning-and-probabilities)
-asks a graph for its own facts, and half a graph would choose for the whole one. *The paper's
-settings* cluster by GRINCH, which follows each change; the *oracle* clusters (HAC) and counts
-everything from scratch after each batch. *The published prior* takes the prior from sampled
-walks, as the code of the paper's authors does ([results](results.md)).
+```sh
+casegraph stream FB122 --verify --out streams
+casegraph stream FB122 --verify --out streams --settings paper
+```
+
+- **casegraph** is the default setting. It is not [tuned](accuracy.md#tuning-and-probabilities):
+  tuning asks a graph for its own facts, and half a graph would choose for the whole one.
+- *The paper's settings* cluster by GRINCH, which follows each change. Their *oracle* clusters (HAC)
+  and counts everything from scratch after each batch.
+- *The published prior* takes the prior from sampled walks, as the code of the paper's authors does
+  ([results](results.md)).
+- *RotatE*, trained further with each batch, is described [below](#embeddings).
 
 ![MRR over batches](open-world-mrr.svg)
 
-The paper's figure 3: lines are means over the seeds, bands go from the least to the most. A line
-that ends early is that of a stream that was not run to its end yet.
+The paper's figure 3. The rows differ in how many of the older facts RotatE trains on again. Lines
+are means over the seeds, bands go from the least to the most. A line that ends early is that of a
+stream that was not run to its end.
+
+After the last batch that was run, of ten:
 
 """
 
 
 def stream_section(kept: Kept) -> str:
     """Figure 3, and the figures after the last batch."""
-    header = ("system", "facts of", "seeds", "MRR, all", "MRR, new", "oracle, all", "difference")
+    header = (
+        "test facts",
+        "system",
+        "after batch",
+        "seeds",
+        "MRR, all",
+        "MRR, new",
+        "oracle, all",
+        "difference",
+    )
     lines = []
     for benchmark, splits in (("FB122", ("testI", "test")), ("WN18RR", ("test",))):
-        names = ["default", "paper-grinch", "published-grinch", *kept.embeddings(benchmark)]
         for split in splits:
-            for system in names:
+            facts = f"{benchmark}, {SPLIT_NAMES[split]}"
+            for system in (DEFAULT, PAPER, PUBLISHED, *kept.embeddings(benchmark)):
                 last = kept.last(benchmark, system)
-                if last:
-                    lines.append(_last_line(benchmark, system, split, last))
+                if last and split in last[0]["metrics"]["online"]:
+                    lines.append([facts, name_of(system), *_at_the_end(system, split, last)])
     verified = sum(bool(record.get("verified")) for record in kept.streams)
-    checked = f"\n{verified} states were compared with a rebuild (`--verify`); none differed.\n"
+    text = STREAM + table(lines, header)
+    if verified:
+        text += f"\n{verified} states were compared with a rebuild (`--verify`); none differed.\n"
     missing = _not_streamed(kept)
     if missing:
-        checked += f"\nNot run yet on this machine: {'; '.join(missing)}.\n"
-    return STREAM + "After the last batch:\n\n" + table(lines, header) + checked
+        text += f"\nNot run to the end on this machine: {'; '.join(missing)}.\n"
+    return text
+
+
+def _is_unfinished(kept: Kept, benchmark: str, system: str) -> bool:
+    last = kept.last(benchmark, system)
+    return not last or last[0]["batch"] < kept.batches
+
+
+def _at_the_end(system: str, split: str, last: Sequence[Record]) -> list[str]:
+    """The batch, the number of seeds, the MRR on all and on new facts, and that of the oracle."""
+    every = [mrr_of(record, split, "all") or 0.0 for record in last]
+    new = [mrr_of(record, split, "new") or 0.0 for record in last]
+    so_far = [str(last[0]["batch"]), str(len(last))]
+    cells = [*so_far, mean_and_spread(every), mean_and_spread(new)]
+    if is_embedding(system):
+        return [*cells, "", ""]
+    oracle = [mrr_of(record, split, "all", "oracle") for record in last]
+    anew = fmean(one for one in oracle if one is not None) if any(oracle) else fmean(every)
+    return [*cells, f"{anew:.4f}", f"{fmean(every) - anew:+.4f}"]
 
 
 def _not_streamed(kept: Kept) -> list[str]:
@@ -134,215 +161,30 @@ def _not_streamed(kept: Kept) -> list[str]:
     missing = []
     for benchmark in STREAMED:
         systems = [
-            _label(system)
-            for system in ("default", "paper-grinch", *variants)
-            if not kept.last(benchmark, system)
+            name_of(system)
+            for system in (DEFAULT, PAPER, *variants)
+            if _is_unfinished(kept, benchmark, system)
         ]
         if systems:
             missing.append(f"{benchmark} by {', '.join(systems)}")
     return missing
 
 
-def _last_line(benchmark: str, system: str, split: str, last: Sequence[Record]) -> list[str]:
-    every = [mrr_of(record, split, "all") or 0.0 for record in last]
-    new = [mrr_of(record, split, "new") or 0.0 for record in last]
-    oracle = [mrr_of(record, split, "all", "oracle") for record in last]
-    known = [one for one in oracle if one is not None]
-    is_ours = not system.endswith("%")
-    compared = fmean(known) if known else fmean(every)
-    return [
-        _label(system),
-        f"{benchmark} {split}",
-        str(len(last)),
-        _mean(every),
-        _mean(new),
-        f"{compared:.4f}" if is_ours else "",
-        f"{fmean(every) - compared:+.4f}" if is_ours else "",
-    ]
-
-
-def _label(system: str) -> str:
-    labels = {
-        "default": "**casegraph**",
-        "paper-grinch": "the paper's settings",
-        "published-grinch": "the published prior",
-    }
-    return labels.get(system, system)
-
-
-def _mean(values: Sequence[float]) -> str:
-    if len(values) == 1:
-        return f"{values[0]:.4f}"
-    return f"{fmean(values):.4f} ± {pstdev(values):.4f}"
-
-
-def claims_section(kept: Kept) -> str:
-    """The five claims of §3.4, one after the other."""
-    parts = ["## The paper's five claims\n"]
-    parts.append(_claim_rotate(kept))
-    parts.append(_claim_freeze(kept))
-    parts.append(_claim_placed(kept))
-    parts.append(_claim_oracle(kept))
-    parts.append(_claim_best(kept))
-    return "\n".join(parts)
-
-
-NOT_YET = "Not run yet on this machine; `scripts/open-world` does.\n"
-NOT_RUN = "Not checked: that was not run yet (`scripts/open-world --only embeddings`)."
-SPLIT = {"FB122": "testI", "WN18RR": "test"}
-OFFLINE_OF_PAPER = {"FB122": 0.471, "WN18RR": 0.48}
-
-
-def _ends(kept: Kept, benchmark: str) -> dict[str, float]:
-    """The MRR of each system after the last batch, on all facts of the split of the paper."""
-    found = {}
-    for system in sorted({one["system"] for one in kept.streams if one["benchmark"] == benchmark}):
-        last = kept.last(benchmark, system)
-        found[system] = fmean(mrr_of(record, SPLIT[benchmark], "all") or 0.0 for record in last)
-    return found
-
-
-def _verdict(holds: bool) -> str:
-    return "Holds" if holds else "Does not hold"
-
-
-def _checked(claim: str, found: Sequence[str]) -> str:
-    """A claim, and the sentences that say how far it holds."""
-    sentences = ". ".join(found) + "." if found else NOT_RUN
-    return f"**{claim}** {sentences}\n"
-
-
-def _claim_rotate(kept: Kept) -> str:
-    claim = (
-        "(i) RotatE loses at least 8 points of MRR online on FB122, and 11 on WN18RR, "
-        "against itself offline."
-    )
-    found = []
-    for benchmark, points in (("FB122", 0.08), ("WN18RR", 0.11)):
-        ours = [
-            one
-            for one in kept.offline
-            if one["benchmark"] == benchmark and one["system"] == "RotatE, offline"
-        ]
-        online = {name: mrr for name, mrr in _ends(kept, benchmark).items() if name.endswith("%")}
-        if not online:
-            continue
-        best = max(online, key=online.__getitem__)
-        ends = f"{best}, the best of them, ends at {online[best]:.3f}"
-        begins = mrr_of(kept.of(benchmark, best)[0], SPLIT[benchmark], "all") or 0.0
-        since = f"with the seed graph it had {begins:.3f}"
-        reference = mrr_of(ours[0], SPLIT[benchmark], "all") if ours else None
-        if reference is None:
-            by_paper = f"RotatE offline has {OFFLINE_OF_PAPER[benchmark]:.3f} by the paper"
-            trained = "with our dimension and epochs it was not trained offline yet"
-            found.append(f"Not settled on {benchmark}: {ends}; {since}; {by_paper}, {trained}")
-        else:
-            lost = reference - online[best]
-            offline_mrr = f"{lost:.3f} below itself offline ({reference:.3f})"
-            found.append(f"{_verdict(lost >= points)} on {benchmark}: {ends}, {offline_mrr}")
-    return _checked(claim, found)
-
-
-def _claim_freeze(kept: Kept) -> str:
-    claim = "(ii) With frozen embeddings MRR deteriorates quickly after a certain point."
-    found = []
-    for benchmark in STREAMED:
-        frozen = [name for name in kept.embeddings(benchmark) if "Freeze" in name]
-        for name in frozen:
-            by_batch = [
-                mrr_of(record, SPLIT[benchmark], "all") or 0.0
-                for record in kept.of(benchmark, name)
-            ]
-            fall = max(by_batch) - by_batch[-1]
-            found.append(
-                f"{_verdict(fall > 0.02)} for {name} on {benchmark}: "
-                f"from {max(by_batch):.3f} at best to {by_batch[-1]:.3f}"
-            )
-    return _checked(claim, found)
-
-
-def _claim_placed(kept: Kept) -> str:
-    claim = "(iii) On all facts, RotatE+ is better than RotatE."
-    found = []
-    for benchmark in STREAMED:
-        ends = _ends(kept, benchmark)
-        for replay in pictures.REPLAYS:
-            plain = ends.get(f"RotatE-{replay}")
-            placed = ends.get(f"RotatE+-{replay}")
-            if plain is not None and placed is not None:
-                found.append(
-                    f"{_verdict(placed > plain)} on {benchmark} with {replay} again: "
-                    f"{placed:.3f} against {plain:.3f}"
-                )
-    return _checked(claim, found)
-
-
-def _claim_oracle(kept: Kept) -> str:
-    claim = "(iv) Online almost matches the oracle."
-    found = []
-    for benchmark in STREAMED:
-        differences = []
-        for record in kept.of(benchmark, "paper-grinch"):
-            online = mrr_of(record, SPLIT[benchmark], "all")
-            oracle = mrr_of(record, SPLIT[benchmark], "all", "oracle")
-            if online is not None and oracle is not None:
-                differences.append(online - oracle)
-        if differences:
-            largest = max(differences, key=abs)
-            last = [
-                (mrr_of(one, SPLIT[benchmark], "all") or 0)
-                - (mrr_of(one, SPLIT[benchmark], "all", "oracle") or 0)
-                for one in kept.last(benchmark, "paper-grinch")
-            ]
-            found.append(
-                f"{_verdict(max(map(abs, last)) <= 0.005)} on {benchmark}: by the paper's settings "
-                f"the difference is {largest:+.4f} at most after any batch and any seed, "
-                f"and {fmean(last):+.4f} after the last"
-            )
-    exact = (
-        "The default settings have no clusters, and their state is that of a rebuild: "
-        "no difference at all"
-    )
-    return _checked(claim, [*found, exact])
-
-
-def _claim_best(kept: Kept) -> str:
-    claim = "(v) The method comes closest to the best offline result, above all variants of RotatE."
-    found = []
-    for benchmark in STREAMED:
-        ends = _ends(kept, benchmark)
-        ours = {name: ends[name] for name in ("default", "paper-grinch") if name in ends}
-        online = {name: mrr for name, mrr in ends.items() if name.endswith("%")}
-        if not ours:
-            continue
-        shown = ", ".join(f"{_label(name)} {mrr:.3f}" for name, mrr in ours.items())
-        goal = OFFLINE_OF_PAPER[benchmark]
-        sentence = f"{benchmark}: {shown}; RotatE offline by the paper {goal:.3f}"
-        if online:
-            best = max(online, key=online.__getitem__)
-            holds = min(ours.values()) > online[best]
-            sentence = (
-                f"{_verdict(holds)} on {sentence}; {best}, the best online, {online[best]:.3f}"
-            )
-        found.append(sentence)
-    return _checked(claim, found)
-
-
 WORK = """## Work for a batch
 
 ![Entities that come and change with each batch](open-world-work.svg)
 
-The paper's figure 4: how many entities come with a batch, how many others get relations that they
-did not have, and, by the paper's settings, how many others GRINCH puts into another cluster.
-The line at the top is all entities, for which the oracle works.
+The paper's figure 4: how many entities arrive with a batch, how many older ones get relations that
+they did not have, and, by the paper's settings, how many older ones GRINCH puts into another
+cluster. The oracle works for all entities so far, the line at the top.
 
 ![Seconds of an update beside a rebuild](open-world-seconds.svg)
 
-A batch changes more facts than following them would be worth (256), so everything is counted
-anew. The newcomers that come alone are what an update is for: hits change only for the entities on
-cycles through new facts (A.4), and all other counts catch up when they are asked for. *Newcomer,
-answer* is the time from its facts to the first answer about it. Medians over all batches and seeds,
-in seconds:
+A whole batch changes so many facts (more than 256) that counting everything anew is cheaper than
+following each change. Updates are made for the newcomers that arrive alone: hits change only for
+the entities on cycles through new facts (A.4), and all other counts catch up when they are asked
+for. *Newcomer, answer* is the time from its facts to the first answer about it. Medians over all
+batches and seeds, in seconds of the processor:
 
 """
 
@@ -360,13 +202,13 @@ def work_section(kept: Kept) -> str:
     )
     lines = []
     for benchmark in STREAMED:
-        for system in ("default", "paper-grinch"):
-            later = [record for record in kept.of(benchmark, system) if record["batch"]]
+        for system in (DEFAULT, PAPER):
+            later = [record for record in kept.of(benchmark, system) if record.get("alone")]
             alone = [step for record in later for step in record["alone"]]
             if alone:
                 lines.append(
                     [
-                        f"{benchmark}, {_label(system)}",
+                        f"{benchmark}, {name_of(system)}",
                         f"{median(record['rebuild']['seconds'] for record in later):.2f}",
                         f"{median(pictures.batch_seconds(record) for record in later):.2f}",
                         f"{median(pictures.seconds_to_answer(step) for step in alone):.3f}",
@@ -380,42 +222,42 @@ def work_section(kept: Kept) -> str:
 
 CLUSTERS = """## Clusters that newcomers join
 
-The table of A.5, on FB122 by the paper's settings: clusters that newcomers joined, with entities
-that were there before.
+The table of A.5, on FB122 by the paper's settings: clusters that GRINCH put newcomers into, and
+entities that were in them before, those with most facts first, by their names in Wikidata.
 
 """
-CLUSTERS_SHOWN = 6
-BATCHES_SHOWN = 3
+SHOWN_OF_A_BATCH = 2
+SHOWN = 8
 MEMBERS = 4
-LARGEST_SHOWN = 400  # members; the largest clusters hold all kinds of things
+LARGEST = 400  # members; the largest clusters hold all kinds of things
 
 
 def clusters_section(kept: Kept) -> str:
     """The table of example clusters."""
-    names = _names("FB122")
     lines: list[list[str]] = []
-    seen: set[str] = set()
-    for record in kept.of("FB122", "paper-grinch"):
-        if record["seed"] != FIRST_SEED or not record["batch"]:
-            continue
-        for example in record["examples"]:
-            first = example["members"][0]
-            is_new = first not in seen and example["size"] <= LARGEST_SHOWN
-            if is_new and len(example["newcomers"]) > 1 and len(lines) < CLUSTERS_SHOWN:
-                seen.add(first)
-                members = [names.get(one, one) for one in example["members"][:MEMBERS]]
-                newcomers = [names.get(one, one) for one in example["newcomers"][:MEMBERS]]
-                lines.append(
-                    [
-                        str(record["batch"]),
-                        f"{example['size']:,}",
-                        ", ".join(members),
-                        ", ".join(newcomers),
-                    ]
-                )
+    for record in kept.of("FB122", PAPER):
+        if record["seed"] == FIRST_SEED and record["batch"] and len(lines) < SHOWN:
+            lines += _examples(record, {name for line in lines for name in line[2].split(", ")})
     if not lines:
         return CLUSTERS + NOT_YET
     return CLUSTERS + table(lines, ("batch", "entities", "there before", "newcomers"))
+
+
+def _examples(record: Record, seen: set[str]) -> list[list[str]]:
+    """Some clusters that newcomers joined with a batch.
+
+    seen  members of clusters that are shown already, which are not shown again
+    """
+    names = _names("FB122")
+    lines: list[list[str]] = []
+    for example in record["examples"]:
+        members = [names[one] for one in example["members"] if one in names][:MEMBERS]
+        newcomers = [names[one] for one in example["newcomers"] if one in names][:MEMBERS]
+        is_shown = len(newcomers) > 1 and example["size"] <= LARGEST and not seen & set(members)
+        if is_shown and len(lines) < SHOWN_OF_A_BATCH:
+            size = f"{example['size']:,}"
+            lines.append([str(record["batch"]), size, ", ".join(members), ", ".join(newcomers)])
+    return lines
 
 
 def _names(benchmark: str) -> dict[str, str]:
@@ -426,9 +268,10 @@ def _names(benchmark: str) -> dict[str, str]:
 
 CHANGES = """## Relations that arrive, facts that go
 
-The paper tries neither. All facts are there but those of the relation that is asked about most;
-it arrives; a tenth of all facts goes, and returns. *A rebuild*: every count is the one that the
-facts give in one go. *As ever*: every rank is that of a graph that always had all facts.
+The paper tries neither. At first all facts are there but those of the relation that is asked about
+most; then it arrives; then a tenth of all facts goes, and returns. *Equals a rebuild*: every count
+is the one that the facts give in one go. *As if always there*: every rank is that of a graph that
+always had all facts. Default settings, not tuned.
 
 """
 
@@ -444,8 +287,8 @@ def changes_section(kept: Kept) -> str:
         "seconds",
         "MRR",
         "MRR of the relation",
-        "a rebuild",
-        "as ever",
+        "equals a rebuild",
+        "as if always there",
     )
     lines = []
     for benchmark, records in kept.changes.items():
@@ -544,10 +387,11 @@ INDUCTIVE = """## Inductive pairs
 
 GraIL's pairs (Teru et al. 2020): the second graph of a pair shares relations with the first, and
 no entity. *Alone*: only the second graph is known. *After the first*: the first is known, and the
-second comes as newcomers. All entities of the second graph are ranked; beside it Hits@10 among 50
-sampled ones. *Tuned* chooses how far to walk and how to combine evidence, by facts that are held
-out of the graph that is known. Published rows: full ranking as collected by MoKGR (EMNLP 2025,
-table 6), from a copy whose cells had shifted: check before quoting.
+second comes as newcomers. *Tuned* chooses how far to walk and how to combine evidence, by facts of
+the graph that is known.
+
+MRR among all entities of the second graph. Published columns, in italics, are those that MoKGR
+(EMNLP 2025, table 6) collected, from a copy whose cells had shifted: check before quoting.
 
 """
 INDUCTIVE_PUBLISHED = {
@@ -557,144 +401,168 @@ INDUCTIVE_PUBLISHED = {
     "fb237_v2": (".433", ".369", ".469", ".471", ".497"),
     "nell_v1": (".615", ".584", ".637", ".644", ".718"),
 }
+WAYS = ("alone", "alone, tuned", "after the first", "after the first, tuned")
 
 
 def inductive_section(kept: Kept) -> str:
     """GraIL."""
-    header = ("pair", "known", "tuned", "MRR", "H@1", "H@10", "H@10 of 50", "seconds")
-    lines = []
+    if not kept.inductive:
+        return INDUCTIVE + NOT_YET
+    by_pair: dict[str, dict[str, Record]] = {}
     for record in kept.inductive:
-        lines.append(
-            [
-                record["pair"],
-                "after the first" if record["with_first"] else "alone",
-                "yes" if record["tuned"] else "",
-                f"{record['fully']['mrr']:.3f}",
-                f"{record['fully']['hits_at_1']:.3f}",
-                f"{record['fully']['hits_at_10']:.3f}",
-                f"{record['sampled']['hits_at_10']:.3f}",
-                f"{record['seconds']:.1f}",
-            ]
-        )
-    published = [
-        [f"*{pair}*", *(f"*{figure}*" for figure in figures)]
-        for pair, figures in INDUCTIVE_PUBLISHED.items()
-    ]
-    names = ("MRR, published", "RuleN", "NBFNet", "RED-GNN", "AdaProp", "MoKGR")
-    return INDUCTIVE + table(lines, header) + "\n" + table(published, names)
+        known = "after the first" if record["with_first"] else "alone"
+        way = f"{known}, tuned" if record["tuned"] else known
+        by_pair.setdefault(record["pair"], {})[way] = record
+    lines = []
+    for pair, published in INDUCTIVE_PUBLISHED.items():
+        cells = [f"{by_pair[pair][way]['fully']['mrr']:.3f}" for way in WAYS]
+        lines.append([pair, *cells, *(f"*{figure}*" for figure in published)])
+    header = ("pair", *WAYS, "*RuleN*", "*NBFNet*", "*RED-GNN*", "*AdaProp*", "*MoKGR*")
+    text = INDUCTIVE + table(lines, header)
+
+    more = []
+    for pair, ways in by_pair.items():
+        for way in WAYS:
+            fully = ways[way]["fully"]
+            more.append(
+                [
+                    pair,
+                    way,
+                    f"{fully['hits_at_1']:.3f}",
+                    f"{fully['hits_at_10']:.3f}",
+                    f"{ways[way]['sampled']['hits_at_10']:.3f}",
+                    f"{ways[way]['seconds']:.1f}",
+                ]
+            )
+    columns = ("pair", "known", "H@1", "H@10", "H@10 among 50 sampled", "seconds")
+    return text + "\nThe same runs:\n\n" + table(more, columns)
 
 
 EMBEDDINGS = """## Embeddings
 
 By PyKEEN, with fewer dimensions and epochs than in the papers, so that one processor can train
-them: the columns say which, and published figures stand beside ours. Training stops when facts of
-valid are no longer answered better, as in the paper. casegraph trains nothing: 0 seconds.
+them: the tables say which. Training stops when facts of valid are no longer answered better, as in
+the paper. casegraph trains nothing: 0 seconds.
 
-In the stream, the model of the seed graph is the same for all variants of RotatE, and goes on with
-the facts of each batch. *RotatE+* puts newcomers where their neighbours would have them;
-*RotatE-Freeze* keeps the embeddings of entities that were there before. The percentage is how many
-of the older facts are trained on again, those near newcomers ten times as likely.
+### In the stream
+
+All variants begin with the same model of the seed graph, and train on with the facts of each batch.
+The percentage is the part of the older facts that is *replayed*, which means trained on again;
+those near newcomers are ten times as likely. The embedding of a newcomer begins at random, in
+*RotatE+* where its neighbours would have it. *RotatE-Freeze* keeps the embeddings of older
+entities.
 
 """
 OFFLINE = """
-Offline, all facts of train at once:
+### Offline
+
+All facts of train at once. In italics beside it what the paper's tables 2 and 3 have.
 
 """
-EMBEDDINGS_PUBLISHED = (
-    ("KALE-Joint", ".325", ".684", ".523"),
-    ("ASR-DistMult", ".330", ".948", ".675"),
-    ("ASR-ComplEx", ".338", ".984", ".698"),
-    ("KBlr", "", "", ".702"),
-    ("TransE", ".296", ".630", ".480"),
-    ("DistMult", ".313", ".874", ".628"),
-    ("ComplEx", ".329", ".887", ".641"),
-    ("GNTP", ".313", ".977", ".678"),
-    ("RotatE", ".471", ".846", ".678"),
-    ("CBR", ".359", ".636", ".527"),
-    ("the paper's own", ".457", ".948", ".727"),
-)
+PUBLISHED_OFFLINE = {
+    "UMLS": {},
+    "FB122": {
+        "TransE": {"testI": ".296", "testII": ".630", "test": ".480"},
+        "DistMult": {"testI": ".313", "testII": ".874", "test": ".628"},
+        "ComplEx": {"testI": ".329", "testII": ".887", "test": ".641"},
+        "RotatE": {"testI": ".471", "testII": ".846", "test": ".678"},
+    },
+    "WN18RR": {"RotatE": {"test": ".48"}},
+}
+OTHERS = """
+[Results](results.md) has the published rows of all other systems in the paper's tables (KALE, ASR,
+KBlr, GNTP, MINERVA, CBR), and what casegraph measures on the same facts.
+"""
 
 
 def embeddings_section(kept: Kept) -> str:
     """Embeddings beside the published rows."""
-    return EMBEDDINGS + _streamed_embeddings(kept) + OFFLINE + _offline_embeddings(kept)
+    return EMBEDDINGS + _streamed_embeddings(kept) + OFFLINE + _offline_embeddings(kept) + OTHERS
 
 
 def _streamed_embeddings(kept: Kept) -> str:
     """How the embeddings of the stream were trained, and how long."""
-    header = ("in the stream", "dimension", "epochs, at most", "epochs", "training s", "MRR, all")
+    header = ("test facts", "system", "dimension", "epochs", "training s", "MRR, all")
     lines = []
+    how = []
     for benchmark in STREAMED:
+        split = SPLIT[benchmark]
         for system in kept.embeddings(benchmark):
             records = kept.of(benchmark, system)
-            training = records[0]["training"]
-            last = kept.last(benchmark, system)
+            mrr = [mrr_of(record, split, "all") or 0.0 for record in kept.last(benchmark, system)]
             lines.append(
                 [
-                    f"{benchmark} {SPLIT[benchmark]}, {system}",
-                    str(training["dimension"]),
-                    str(training["epochs"]),
+                    f"{benchmark}, {SPLIT_NAMES[split]}",
+                    system,
+                    str(records[0]["training"]["dimension"]),
                     str(sum(record["trained"]["epochs"] for record in records)),
                     f"{sum(record['trained']['seconds'] for record in records):,.0f}",
-                    _mean([mrr_of(record, SPLIT[benchmark], "all") or 0.0 for record in last]),
+                    mean_and_spread(mrr),
                 ]
             )
+            how.append(f"{benchmark}: {_trained(records[0]['training'])}")
     if not lines:
-        return "None were streamed on this machine yet.\n"
-    training = _trainings(kept)[0]
+        return NOT_YET
+    described = "".join(f"- {one}\n" for one in dict.fromkeys(how))
+    return f"{table(lines, header)}\nEpochs and seconds are those of all batches.\n\n{described}"
+
+
+def _trained(training: Record) -> str:
+    """How a model was trained, in words."""
     return (
-        f"{table(lines, header)}\nEpochs and seconds, of one processor, are those of all batches. "
-        f"Learning rate {training['learning_rate']:g}; {training['negatives']} wrong answers for "
-        f"each step of {training['batch']:,} questions; {training['valid']} facts of valid asked "
-        f"for every {training['every']} epochs, and an end when they are answered no better "
-        f"{training['patience']} times.\n"
+        f"at most {training['epochs']} epochs a batch, learning rate "
+        f"{training['learning_rate']:g}, {training['negatives']} wrong answers for each step of "
+        f"{training['batch']:,} questions; every {training['every']} epochs "
+        f"{training['valid']} facts of valid are asked for, and training ends when they were "
+        f"answered no better {training['patience']} times."
     )
-
-
-def _trainings(kept: Kept) -> list[Record]:
-    """How the embeddings of the stream were trained, each time."""
-    return [record["training"] for record in kept.streams if "training" in record]
 
 
 def _offline_embeddings(kept: Kept) -> str:
-    header = ("model", "benchmark", "MRR", "H@10", "dimension", "epochs", "training s")
-    lines = []
-    for record in kept.offline:
-        for split, groups in record["metrics"]["online"].items():
-            lines.append(
-                [
-                    record["training"]["model"],
-                    f"{record['benchmark']} {split}",
+    header = (
+        "test facts",
+        "model",
+        "MRR",
+        "in the paper",
+        "H@10",
+        "dimension",
+        "epochs",
+        "learning rate",
+        "training s",
+    )
+    lines = list(_offline_lines(kept))
+    text = table(lines, header) if lines else NOT_YET
+    missing = [
+        f"{model} on {benchmark}"
+        for benchmark, known in PUBLISHED_OFFLINE.items()
+        for model in (known or MODELS)
+        if kept.offline_of(benchmark, model) is None
+    ]
+    if missing:
+        text += f"\nNot trained on this machine: {', '.join(missing)}.\n"
+    return text
+
+
+def _offline_lines(kept: Kept) -> Iterator[list[str]]:
+    for benchmark, known in PUBLISHED_OFFLINE.items():
+        for model in MODELS:
+            record = kept.offline_of(benchmark, model)
+            if record is None:
+                continue
+            training = record["training"]
+            for split, groups in record["metrics"]["online"].items():
+                of_paper = known.get(model, {}).get(split)
+                yield [
+                    f"{benchmark}, {SPLIT_NAMES[split]}",
+                    model,
                     f"{groups['all'][MRR]:.3f}",
+                    f"*{of_paper}*" if of_paper else "",
                     f"{groups['all']['both.realistic.hits_at_10']:.3f}",
-                    str(record["training"]["dimension"]),
+                    str(training["dimension"]),
                     str(record["trained"]["epochs"]),
+                    f"{training['learning_rate']:g}",
                     f"{record['trained']['seconds']:,.0f}",
                 ]
-            )
-    measured = table(lines, header) if lines else "None were trained on this machine yet.\n"
-    missing = _not_trained(kept)
-    if lines and missing:
-        measured += f"\nNot trained yet on this machine: {', '.join(missing)}.\n"
-    published = [[f"*{name}*", *figures] for name, *figures in EMBEDDINGS_PUBLISHED]
-    names = ("FB122, published in the paper's table 2", "test-I", "test-II", "test")
-    more = (
-        "\nThe paper's table 3 has, for WN18RR (MRR): TransE .23, DistMult .43, ComplEx .44, "
-        "ConvE .43,\nRotatE .48, GNTP .43, MINERVA .43, CBR .43, its own .48. "
-        "[Results](results.md) has what casegraph\nmeasures on the same tests.\n"
-    )
-    return measured + "\n" + table(published, names) + more
-
-
-def _not_trained(kept: Kept) -> list[str]:
-    """The models that are not trained offline yet."""
-    trained = {(one["benchmark"], one["training"]["model"]) for one in kept.offline}
-    return [
-        f"{model} on {benchmark}"
-        for benchmark in ("UMLS", "FB122")
-        for model in MODELS
-        if (benchmark, model) not in trained
-    ]
 
 
 SECTIONS: tuple[Callable[[Kept], str], ...] = (

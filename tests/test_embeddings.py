@@ -24,7 +24,7 @@ from casegraph.experiments.embeddings import (
     asked_for,
     replayed,
 )
-from casegraph.experiments.stream import MRR
+from casegraph.experiments.records import MRR
 
 # PyKEEN and what it imports warn of their own affairs.
 pytestmark = pytest.mark.filterwarnings("default")

@@ -25,7 +25,8 @@ from casegraph.experiments.candidates import scored
 from casegraph.experiments.changes import changes
 from casegraph.experiments.inductive import inductive
 from casegraph.experiments.lifelong import lifelong, summary
-from casegraph.experiments.stream import MRR, Record, Wanted, stream
+from casegraph.experiments.records import MRR, Record
+from casegraph.experiments.stream import Wanted, stream
 from casegraph.experiments.verification import differences, rebuilt
 from casegraph.graph.graph import Graph
 from casegraph.running import quiet

@@ -7,8 +7,7 @@ state must be what its facts give in one go, and when all facts are there, all a
 of a graph that always had them.
 """
 
-from time import perf_counter
-from typing import Any
+from time import process_time
 
 import numpy as np
 
@@ -19,14 +18,13 @@ from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import directed, questions_of, ranked, read_files, tasks_of
 from casegraph.evaluation.ranking import metrics
 from casegraph.execution.executor import HERE
+from casegraph.experiments.records import MRR, Record
 from casegraph.experiments.verification import differences, rebuilt
 from casegraph.graph.directions import relation_of
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
 RETRACTED = 0.1  # of all facts
-MRR = "both.realistic.inverse_harmonic_mean_rank"
-Record = dict[str, Any]
 
 
 def changes(
@@ -73,10 +71,10 @@ def changes(
     }
     records = []
     for name, change in steps.items():
-        started = perf_counter()
+        started = process_time()
         cases.update(**change)
         cases.prepare(show=show)
-        seconds = perf_counter() - started
+        seconds = process_time() - started
         found = ranks(cases.state)
         records.append(
             {

@@ -20,6 +20,7 @@ from casegraph.errors import IncompatibleFile, InvalidSettings
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import read_files
 from casegraph.experiments.arrivals import SEED_GRAPH, Arrivals, Plan, arrivals
+from casegraph.experiments.asking import TEST, asked_after, digest_of, metrics_of
 from casegraph.experiments.embeddings import (
     Embedding,
     Lesson,
@@ -28,14 +29,7 @@ from casegraph.experiments.embeddings import (
     asked_for,
     replayed,
 )
-from casegraph.experiments.stream import (
-    TEST,
-    Record,
-    asked_after,
-    digest_of,
-    metrics_of,
-    read_records,
-)
+from casegraph.experiments.records import Record, read_records
 from casegraph.graph.arrays import Counts
 from casegraph.running import Show, quiet
 
@@ -62,12 +56,12 @@ class Variant:
 
 
 VARIANTS = (
-    Variant(),
     Variant(replay=0.1),
-    Variant(replay=0.3),
     Variant(placed=True, replay=0.1),
-    Variant(placed=True, replay=0.3),
     Variant(frozen=True, replay=0.1),
+    Variant(),
+    Variant(replay=0.3),
+    Variant(placed=True, replay=0.3),
     Variant(frozen=True, replay=0.3),
 )
 

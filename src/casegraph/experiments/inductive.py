@@ -11,8 +11,7 @@ Either way the answers are ranked
 """
 
 from pathlib import Path
-from time import perf_counter
-from typing import Any
+from time import process_time
 
 import numpy as np
 
@@ -28,12 +27,12 @@ from casegraph.evaluation.evaluation import (
     rows_of_relation,
 )
 from casegraph.experiments.candidates import mrr_and_hits, scored
+from casegraph.experiments.records import Record
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
 NEGATIVES = 50
 ENDING = "_ind"
-Record = dict[str, Any]
 
 
 def inductive(
@@ -53,7 +52,7 @@ def inductive(
     """
     newcomers = Benchmark.open(folder.with_name(folder.name + ENDING))
     files = read_files(newcomers, "test", "train", show)
-    started = perf_counter()
+    started = process_time()
     cases = CaseBase(settings)
     if with_first:
         cases.update(add=Benchmark.open(folder).facts("train"))
@@ -61,7 +60,7 @@ def inductive(
     if tune:
         cases.tune(show)
     cases.prepare(show=show)
-    seconds = perf_counter() - started
+    seconds = process_time() - started
 
     state = cases.state
     questions = questions_of(files, "test", "both", None)

@@ -15,8 +15,7 @@ Two protocols are ranked by, since the published one is unusual:
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from time import perf_counter
-from typing import Any
+from time import process_time
 
 import numpy as np
 
@@ -35,13 +34,13 @@ from casegraph.evaluation.evaluation import (
     rows_of_relation,
 )
 from casegraph.experiments.candidates import mrr_and_hits, scored
+from casegraph.experiments.records import Record
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
 FILES = ("train", "valid", "test")
 PROTOCOLS = ("then", "now")
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +96,10 @@ def lifelong(
     cases = CaseBase(settings)
     records: list[Record] = []
     for now in range(snapshots.count):
-        started = perf_counter()
+        started = process_time()
         cases.update(add=snapshots.files.facts(f"train{now}"))
         cases.prepare(show=show)
-        seconds = perf_counter() - started
+        seconds = process_time() - started
         for then in range(now + 1):
             show("test sets of snapshots", len(records), _sets(snapshots.count))
             questions = questions_of(snapshots.files, f"test{then}", "both", limit)

@@ -8,12 +8,13 @@ and a band from the least to the most. The same lines give the same file.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from math import ceil
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple, TypeAlias
 
 from casegraph.errors import CasegraphError
-from casegraph.experiments.stream import MRR, Record
+from casegraph.experiments.records import Record, mrr_of
 from casegraph.storage.disk import atomic_write
 
 Theirs: TypeAlias = Any  # what Matplotlib makes
@@ -48,17 +49,16 @@ class Look(NamedTuple):
 
 LOOKS = {
     "default": Look("casegraph", "#1f5fa8"),
-    "paper-grinch": Look("the paper's settings, online", "#2a9d6f"),
-    "paper-grinch oracle": Look("… oracle: all made again", "#2a9d6f", ":", "x"),
-    "published-grinch": Look("… with the published prior", "#7a6fc2"),
+    "paper-grinch": Look("paper's settings, online", "#2a9d6f"),
+    "paper-grinch oracle": Look("paper's settings, oracle", "#2a9d6f", ":", "x"),
+    "published-grinch": Look("published prior, online", "#7a6fc2"),
     "RotatE": Look("RotatE", "#c8553d", "-", "s"),
     "RotatE+": Look("RotatE+", "#e09f3e", "-", "^"),
     "RotatE-Freeze": Look("RotatE-Freeze", "#8d8d8d", "-", "v"),
-    "RotatE-0%": Look("RotatE, nothing again", "#e3a99c", "-", ""),
+    "RotatE-0%": Look("RotatE, nothing replayed", "#e3a99c", "-", ""),
 }
-OFFLINE_BY_PAPER = Look("RotatE offline, by the paper", "#c8553d", "--", "")
+OFFLINE_BY_PAPER = Look("RotatE offline, in the paper", "#c8553d", "--", "")
 OFFLINE_HERE = Look("RotatE offline, trained here", "#c8553d", ":", "")
-PLAIN = Look("", "#444444")
 
 
 class Panel(NamedTuple):
@@ -66,23 +66,26 @@ class Panel(NamedTuple):
 
     split    the facts that are asked for
     group    "all" of them, or those that are "new" with the batch
+    title    what stands above it
     offline  what the best system that saw everything at once reached, by the paper
     """
 
     benchmark: str
     split: str
     group: str
+    title: str
     offline: float
 
 
 PANELS = (
-    Panel("FB122", "testI", "all", 0.471),
-    Panel("FB122", "testI", "new", 0.471),
-    Panel("WN18RR", "test", "all", 0.48),
-    Panel("WN18RR", "test", "new", 0.48),
+    Panel("FB122", "testI", "all", "FB122 test-I, all facts so far", 0.471),
+    Panel("FB122", "testI", "new", "FB122 test-I, new facts", 0.471),
+    Panel("WN18RR", "test", "all", "WN18RR, all facts so far", 0.48),
+    Panel("WN18RR", "test", "new", "WN18RR, new facts", 0.48),
 )
 REPLAYS = ("10%", "30%")
-INCHES_OF_LABEL = 4  # of a legend
+BATCHES_MARKED = 2  # every second batch has a number
+INCHES_OF_LABEL = 3  # of a legend
 
 
 def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Record] = ()) -> None:
@@ -104,20 +107,17 @@ def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Re
             len(panels),
             figsize=(3 * len(panels), 1 + 2.6 * len(replays)),
             sharex=True,
-            sharey="col",
+            sharey=True,
             squeeze=False,
         )
         for row, replay in enumerate(replays):
-            for column, panel in enumerate(panels):
-                _mrr_panel(axes[row][column], records, panel, replay)
-                _offline_lines(axes[row][column], panel, offline)
-                axes[row][column].set_ylim(bottom=0)
-                if row == 0:
-                    facts = "all facts" if panel.group == "all" else "new facts"
-                    axes[row][column].set_title(f"{panel.benchmark} {panel.split}, {facts}")
-            axes[row][0].set_ylabel(f"MRR\n(embeddings: {replay} again)")
-        for below in axes[-1]:
-            below.set_xlabel("batch")
+            for axis, panel in zip(axes[row], panels, strict=True):
+                _mrr_panel(axis, records, panel, replay)
+                _offline_lines(axis, panel, offline)
+                axis.set_title(panel.title if row == 0 else "")
+            axes[row][0].set_ylabel(f"MRR, RotatE with {replay} replay")
+        axes[0][0].set_ylim(bottom=0)  # of all, as they share it
+        _label_batches(pyplot, axes)
         _legend_below(figure, axes.ravel())
         _write(figure, path)
 
@@ -126,10 +126,10 @@ def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path
     """Figure 4: how many entities came with each batch, and how many others it changed."""
     pyplot = _pyplot()
     lines: dict[Look, Value] = {
-        Look("entities that are there", "#b0b0b0", "--", ""): lambda record: record["entities"],
-        Look("newcomers", "#1f5fa8"): lambda record: record["newcomers"],
-        Look("with other relations than before", "#e09f3e", "-", "s"): reshaped,
-        Look("in another cluster than before", "#c8553d", "-", "^"): moved,
+        Look("all entities so far", "#8d8d8d", "--", ""): lambda record: record["entities"],
+        Look("new entities", "#1f5fa8"): lambda record: record["newcomers"],
+        Look("older ones with new relations", "#e09f3e", "-", "s"): reshaped,
+        Look("older ones in another cluster", "#c8553d", "-", "^"): moved,
     }
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(1, len(benchmarks), figsize=(9, 3.6), squeeze=False)
@@ -139,10 +139,11 @@ def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path
             for look, value in lines.items():
                 _line(axis, later, look, value)
             axis.set_title(benchmark)
-            axis.set_xlabel("batch")
-            axis.set_ylim(bottom=0)
+            axis.set_yscale("log")
+            axis.minorticks_off()
             axis.yaxis.set_major_formatter("{x:,.0f}")
-        axes[0][0].set_ylabel("entities")
+        axes[0][0].set_ylabel("entities (logarithmic)")
+        _label_batches(pyplot, axes)
         _legend_below(figure, axes.ravel())
         _write(figure, path)
 
@@ -151,13 +152,13 @@ def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], p
     """What an update takes beside a rebuild: of a whole batch, and of one newcomer alone."""
     pyplot = _pyplot()
     lines: dict[Look, Value] = {
-        Look("everything again", "#c8553d", "-", "s"): lambda record: record["rebuild"]["seconds"],
-        Look("the batch, all at once", "#e09f3e", "-", "^"): batch_seconds,
-        Look("one newcomer, until a question is answered", "#1f5fa8"): newcomer_seconds,
+        Look("rebuild", "#c8553d", "-", "s"): lambda record: record["rebuild"]["seconds"],
+        Look("update by the whole batch", "#e09f3e", "-", "^"): batch_seconds,
+        Look("one newcomer and its first answer", "#1f5fa8"): newcomer_seconds,
         Look("one newcomer, the update alone", "#2a9d6f", "-", "x"): _newcomer_update,
     }
     drawn = {record["system"] for record in records}
-    systems = [system for system in ("default", "paper-grinch") if system in drawn]
+    systems = [system for system in ("default", "paper-grinch") if system in drawn] or ["default"]
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(
             len(systems),
@@ -174,11 +175,11 @@ def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], p
                 for look, value in lines.items():
                     _line(axis, later, look, value)
                 axis.set_yscale("log")
+                axis.minorticks_off()
                 axis.yaxis.set_major_formatter(lambda value, _: _spoken(value))
                 axis.set_title(f"{benchmark}, {LOOKS[system].label}")
-            axes[row][0].set_ylabel("time")
-        for below in axes[-1]:
-            below.set_xlabel("batch")
+            axes[row][0].set_ylabel("processor time")
+        _label_batches(pyplot, axes)
         _legend_below(figure, axes.ravel())
         _write(figure, path)
 
@@ -200,20 +201,15 @@ def newcomer_seconds(record: Record) -> float | None:
     return median(each) if each else None
 
 
-def mrr_of(record: Record, split: str, group: str, which: str = "online") -> float | None:
-    """The MRR after a batch, if there were facts to ask for."""
-    groups = record["metrics"].get(which, {}).get(split, {})
-    found = groups.get(group, {}).get(MRR)
-    return None if found is None else float(found)
-
-
 def reshaped(record: Record) -> float:
     """How many entities that were there have other relations than before."""
     return float(sum(step["reshaped"] - step["new_entities"] for step in _steps(record)))
 
 
-def moved(record: Record) -> float:
-    """How many entities that were there are in another cluster than before."""
+def moved(record: Record) -> float | None:
+    """How many entities that were there are in another cluster than before, if there are any."""
+    if "clusters" not in record:
+        return None
     return float(sum(step["moved"] - step["new_entities"] for step in _steps(record)))
 
 
@@ -308,15 +304,24 @@ def _spoken(seconds: float) -> str:
     return f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms"
 
 
+def _label_batches(pyplot: Theirs, axes: Theirs) -> None:
+    """Number the batches below the lowest diagrams."""
+    for axis in axes.ravel():
+        axis.xaxis.set_major_locator(pyplot.MultipleLocator(BATCHES_MARKED))
+    for lowest in axes[-1]:
+        lowest.set_xlabel("batch")
+
+
 def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
     """One legend for all diagrams."""
     lines: dict[str, Theirs] = {}
     for axis in axes:
         for line, label in zip(*axis.get_legend_handles_labels(), strict=True):
             lines.setdefault(label, line)
-    columns = int(figure.get_figwidth() // INCHES_OF_LABEL)
+    at_most = int(figure.get_figwidth() // INCHES_OF_LABEL)
+    rows = max(ceil(len(lines) / at_most), 1)
+    columns = max(ceil(len(lines) / rows), 1)
     figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=columns, fontsize=9)
-    rows = -(-len(lines) // columns)
     figure.tight_layout(rect=(0, 0.02 + 0.2 * rows / figure.get_figheight(), 1, 1))
 
 

@@ -1,12 +1,12 @@
 """
 The paper's stream (§3.4): a graph that grows batch by batch, and how well it answers after each.
 
-A case base takes in the seed graph, then each batch. After each of them every fact of test whose
-two entities are there is asked for, and ranked among the entities that are there; every other
-answer that some file knows is passed over. Beside it stands the *oracle*, which clusters and counts
-everything from scratch: it says what an update may cost, and what is lost by clusters that follow
+A case base takes in the seed graph, then each batch, and is asked after each of them
+(`experiments.asking`). Beside it stands the *oracle*, which clusters and counts everything from
+scratch: it says what an update may cost, and what is lost by clusters that follow
 changes. Where nothing depends on history the oracle gives the same answers by construction, so only
-its seconds are of interest; `verify` makes sure of that.
+its seconds are of interest; `verify` makes sure of that. All seconds are of the processor, those of
+all threads added up: they are the same on a busy machine.
 
 The settings stay as they are. To tune is to ask the graph for its own facts, and may be done once,
 on the seed graph; a system that lives on does not know which graph it will be asked about.
@@ -15,10 +15,8 @@ on the seed graph; a system that lives on does not know which graph it will be a
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
-from time import perf_counter
-from typing import Any, NamedTuple
+from time import process_time
 
 import numpy as np
 
@@ -28,33 +26,22 @@ from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.evaluation.evaluation import (
-    Files,
-    Questions,
-    directed,
-    questions_of,
-    ranked,
-    read_files,
-    tasks_of,
-)
-from casegraph.evaluation.ranking import metrics
+from casegraph.evaluation.evaluation import ranked, read_files, tasks_of
 from casegraph.execution.executor import HERE
 from casegraph.experiments.arrivals import SEED_GRAPH, Arrivals, Plan, arrivals
+from casegraph.experiments.asking import TEST, Asked, asked_after, digest_of, metrics_of
+from casegraph.experiments.records import Record, read_records
 from casegraph.experiments.verification import differences, rebuilt
-from casegraph.graph.arrays import Counts, Flags, Ids
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE, depends_on_history
 
-TEST = "test"
-MRR = "both.realistic.inverse_harmonic_mean_rank"
 WORK = ("added", "new_entities", "new_relations", "reshaped", "moved", "recounted", "anew")
 NO_RANKS = Ranks(np.zeros(0), np.zeros(0), np.zeros(0))
 CLUSTERS_SHOWN = 12
 MEMBERS_SHOWN = 6
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,24 +98,6 @@ def stream(benchmark: Benchmark, wanted: Wanted, folder: Path, show: Show = quie
             file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
     show("batches of the stream", arriving.batches + 1, arriving.batches + 1)
     return read_records(out)
-
-
-def read_records(path: Path) -> list[Record]:
-    """The lines that a stream wrote."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-class Asked(NamedTuple):
-    """The questions after a batch.
-
-    known   rows (direction, entity, target): the facts to pass over
-    groups  which questions belong to each group of facts, by the name of a split, then by
-            whether all of them are asked for or those that came with the batch
-    """
-
-    questions: Questions
-    known: Ids
-    groups: dict[str, dict[str, Flags]]
 
 
 class _Growing:
@@ -205,27 +174,27 @@ class _Growing:
     def _timed_update(self, step: int) -> Record:
         """Take in a step, and say what that took and did."""
         facts = self._facts(step)
-        started = perf_counter()
+        started = process_time()
         update = self._cases.update(add=facts)
-        return {"seconds": perf_counter() - started, **_work(update)}
+        return {"seconds": process_time() - started, **_work(update)}
 
     def _timed_newcomer(self, step: int) -> Record:
         """Take in an entity that comes alone, and answer a question about it."""
         update = self._timed_update(step)
-        started = perf_counter()
+        started = process_time()
         for fact in self._facts(step)[:1]:
             coming = int(np.flatnonzero(self._arriving.step_of == step)[0])
             if fact.head == self._arriving.files.entities[coming]:
                 self._cases.ask(fact.head, fact.relation)
             else:
                 self._cases.ask_head(fact.relation, fact.tail)
-        return {**update, "answer_seconds": perf_counter() - started}
+        return {**update, "answer_seconds": process_time() - started}
 
     def _timed_count(self) -> float:
         """Bring all counts up to date; returns the seconds."""
-        started = perf_counter()
+        started = process_time()
         self._cases.prepare(show=self._show)
-        return perf_counter() - started
+        return process_time() - started
 
     def _rebuild(self) -> tuple[State, float]:
         """The state that clusters and counts everything from scratch, and its seconds."""
@@ -234,12 +203,12 @@ class _Growing:
         if depends_on_history(settings):
             settings = settings.but(clustering="hac")
         facts = list(now.facts())
-        started = perf_counter()
+        started = process_time()
         graph = Graph(now.entities, now.relations)
         graph.add(facts)
         oracle = State.of(graph, settings)
         oracle.statistics.prepare(range(graph.directions), self._show)
-        return oracle, perf_counter() - started
+        return oracle, process_time() - started
 
     def _verify(self, state: State, oracle: State, asked: Asked, ranks: Ranks) -> None:
         """Compare with a rebuild, which the oracle is unless clusters depend on history."""
@@ -254,37 +223,10 @@ class _Growing:
             )
 
 
-def asked_after(arriving: Arrivals, batch: int, limit: int | None) -> Asked:
-    """What to ask after a batch."""
-    files = arriving.until(batch)
-    questions = questions_of(files, TEST, "both", limit)
-    batch_of = arriving.batch_of_entities(batch)
-    is_new = batch_of[questions.rows[:, 1:]].max(axis=1) == batch
-    groups = {}
-    for split, rows in files.rows.items():
-        if str(split).startswith(TEST):
-            is_inside = _is_among(questions.rows, directed(rows, "both"), len(files.entities))
-            groups[str(split)] = {"all": is_inside, "new": is_inside & is_new}
-    return Asked(questions, directed(files.known, "both"), groups)
-
-
 def _ranks(state: State, asked: Asked, show: Show) -> Ranks:
     if not len(asked.questions):
         return NO_RANKS
     return ranked(state, tasks_of(state, asked.questions, asked.known), HERE, show)
-
-
-def metrics_of(asked: Asked, ranks: Ranks) -> Record:
-    """The metrics of each group of questions over both sides, with how many there are."""
-    is_head = asked.questions.is_head
-    found: Record = {}
-    for split, groups in asked.groups.items():
-        found[split] = {}
-        for group, chosen in groups.items():
-            of_group = metrics(ranks[chosen], is_head[chosen])
-            of_both = {name: value for name, value in of_group.items() if name.startswith("both.")}
-            found[split][group] = {"questions": int(chosen.sum()), **of_both}
-    return found
 
 
 def _work(update: Update) -> Record:
@@ -323,30 +265,9 @@ def _examples(before: State, after: State) -> Iterator[Record]:
             }
 
 
-def _is_among(rows: Ids, others: Ids, entities: int) -> Flags:
-    """Which rows (direction, entity, target) are among others."""
-
-    def as_numbers(some: Ids) -> Counts:
-        direction, entity, target = some.astype(np.int64).T
-        return np.asarray((direction * entities + entity) * entities + target)
-
-    return np.isin(as_numbers(rows), as_numbers(others))
-
-
 def _are_equal(ranks: Ranks, others: Ranks) -> bool:
     return (
         np.array_equal(ranks.optimistic, others.optimistic)
         and np.array_equal(ranks.pessimistic, others.pessimistic)
         and np.array_equal(ranks.original, others.original)
     )
-
-
-def digest_of(files: Files, wanted: Record) -> str:
-    """A digest of all that the lines of a stream depend on: the facts, and what is wanted."""
-    hashed = sha256(json.dumps(wanted, sort_keys=True).encode())
-    for name in (*files.entities, *files.relations):
-        hashed.update(name.encode(errors="surrogatepass") + b"\n")
-    for split, rows in files.rows.items():
-        hashed.update(f"{split} {len(rows)}".encode())
-        hashed.update(rows.astype("<i4").tobytes())
-    return hashed.hexdigest()

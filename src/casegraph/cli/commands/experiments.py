@@ -17,7 +17,7 @@ from casegraph.errors import CasegraphError
 
 if TYPE_CHECKING:
     from casegraph.cli.options import Chosen
-    from casegraph.experiments.stream import Record
+    from casegraph.experiments.records import Record
     from casegraph.settings import Settings
 
 OUT = "Where to write one file of JSON lines per seed."
