@@ -94,6 +94,11 @@ def is_embedding(system: str) -> bool:
     return system.endswith("%")
 
 
+def was_read_off(records: Sequence[Record]) -> bool:
+    """Whether some lines were read off the page of an earlier run, whose own are lost."""
+    return any(record.get("read_off") for record in records)
+
+
 def name_of(system: str) -> str:
     """What the page calls a system."""
     return NAMES.get(system, system)
