@@ -165,7 +165,7 @@ class BareBatchWalker {
 Count walk_together(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
                     int max_length, int threads, Progress& progress) {
   const ReachPlan plan(pairs, {}, max_length);
-  const StartBatches batches(graph, entities, plan.trie);
+  const StartBatches batches(graph, entities, plan);
   std::vector<BareBatchWalker> walkers(std::max(threads, 1),
                                        BareBatchWalker(graph, plan.trie, progress));
   return sum_over(batches.list.size(), threads, progress, [&](std::size_t thread, std::size_t at) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "counting/reach_cost.hpp"
+#include "counting/reach_plan.hpp"
 #include "counting/reach_together.hpp"
 #include "counting/start_sets.hpp"
 #include "counting/trie.hpp"
@@ -64,13 +65,17 @@ struct StepCosts {
 };
 
 // Counts walks along one branch of the trie after the other.
+//
+// plan  the pairs that the path types of the trie belong to; null if all entities have the query
+//       relation of every one of them
 class Estimator {
  public:
-  Estimator(const Graph& graph, Ids entities, const Trie& trie, StepCosts& costs,
-            Progress& progress)
+  Estimator(const Graph& graph, Ids entities, const Trie& trie, const ReachPlan* plan,
+            StepCosts& costs, Progress& progress)
       : graph_(graph),
         entities_(entities),
         trie_(trie),
+        plan_(plan),
         costs_(costs),
         after_first_(graph.entities),
         after_second_(graph.entities),
@@ -81,7 +86,7 @@ class Estimator {
     const Edges& edges = graph_.edges(trie_.nodes[child].relation);
     const Edges& back = graph_.edges(inverse(trie_.nodes[child].relation));
     steps_.take(std::ssize(entities_) + std::ssize(back.heads));
-    const Count starts = starts_among(entities_, edges);
+    const Count starts = starts_of(child, edges);
     starts_ = static_cast<double>(starts);
     batches_ = static_cast<double>(batches_of(starts));
     if (starts == 0) return;
@@ -94,6 +99,14 @@ class Estimator {
   }
 
  private:
+  // How many entities paths are followed from that begin with a child of the root.
+  Count starts_of(std::int32_t child, const Edges& edges) {
+    if (plan_ == nullptr) return starts_among(entities_, edges);
+    const std::vector<char> asks = plan_->asks_below(graph_, child);
+    return std::ranges::count_if(entities_,
+                                 [&](Id entity) { return asks[entity] && edges.has(entity); });
+  }
+
   void estimate_below(std::int32_t second) {
     const Id relation = trie_.nodes[second].relation;
     const double walks = walk(relation);
@@ -150,6 +163,7 @@ class Estimator {
   const Graph& graph_;
   const Ids entities_;
   const Trie& trie_;
+  const ReachPlan* plan_;
   StepCosts& costs_;  // each branch is written by one thread
 
   double starts_ = 0;
@@ -159,15 +173,15 @@ class Estimator {
   Steps steps_;
 };
 
-StepCosts step_costs(const Graph& graph, Ids entities, const Trie& trie, int threads,
-                     Progress& progress) {
+StepCosts step_costs(const Graph& graph, Ids entities, const Trie& trie, const ReachPlan* plan,
+                     int threads, Progress& progress) {
   std::vector<Id> known;  // not those that came after this state of the graph
   for (Id entity : entities)
     if (entity < graph.entities) known.push_back(entity);
   StepCosts costs(trie.nodes.size());
   const std::vector<std::int32_t> children = children_of_root(trie);
   const auto workers = static_cast<std::size_t>(useful_threads(threads, children.size()));
-  std::vector<Estimator> estimators(workers, Estimator(graph, known, trie, costs, progress));
+  std::vector<Estimator> estimators(workers, Estimator(graph, known, trie, plan, costs, progress));
   parallel(threads, children.size(), progress, [&](int thread, std::size_t at) {
     estimators[static_cast<std::size_t>(thread)].estimate(children[at]);
   });
@@ -211,20 +225,20 @@ std::vector<char> better_together(const Graph& graph, Ids entities,
   const Packing packing(max_length);
   std::vector<char> is_together(pairs.size());
   std::vector<std::size_t> eligible;
-  std::vector<PathType> types;
+  std::vector<RelationPathType> eligible_pairs;
   for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
     const bool is_limited = !widest.empty() && widest[pair] != INT64_MAX;
     if (is_limited || packing.length(pairs[pair].type) > longest_together) continue;
     eligible.push_back(pair);
-    types.push_back(pairs[pair].type);
+    eligible_pairs.push_back(pairs[pair]);
   }
   if (graph.entities > most_entities || eligible.empty()) return is_together;
 
-  const Trie trie(types, max_length);
-  const StepCosts costs = step_costs(graph, entities, trie, threads, progress);
-  const std::vector<char> is_chosen = chosen_nodes(trie, costs);
+  const ReachPlan plan(eligible_pairs, {}, max_length);
+  const StepCosts costs = step_costs(graph, entities, plan.trie, &plan, threads, progress);
+  const std::vector<char> is_chosen = chosen_nodes(plan.trie, costs);
   for (std::size_t at = 0; at < eligible.size(); ++at)
-    is_together[eligible[at]] = is_chosen[trie.node_of_type[at]];
+    is_together[eligible[at]] = is_chosen[plan.trie.node_of_type[at]];
   return is_together;
 }
 
@@ -232,7 +246,7 @@ ReachEstimates reach_estimates(const Graph& graph, Ids entities, std::span<const
                                int max_length, int threads, Progress& progress) {
   const bool is_small = graph.entities <= most_entities;
   const Trie trie(types, max_length);
-  const StepCosts costs = step_costs(graph, entities, trie, threads, progress);
+  const StepCosts costs = step_costs(graph, entities, trie, nullptr, threads, progress);
   ReachEstimates estimates;
   for (std::int32_t node : trie.node_of_type) {
     const Trie::Node& at = trie.nodes[node];

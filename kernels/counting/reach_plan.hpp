@@ -14,6 +14,7 @@
 
 #include "counting/reach.hpp"
 #include "counting/trie.hpp"
+#include "graph/graph.hpp"
 
 namespace casegraph {
 
@@ -49,6 +50,20 @@ class ReachPlan {
   }
   std::span<const std::int32_t> pairs_at_or_below(std::int32_t node) const {
     return pairs_between(node, trie.nodes[node].after);
+  }
+
+  // By entity: whether it has the query relation of a pair at or below a node. Paths from all
+  // others count for nothing there.
+  std::vector<char> asks_below(const Graph& graph, std::int32_t node) const {
+    std::vector<char> asks(graph.entities);
+    std::vector<char> is_done(graph.relations.size());
+    for (std::int32_t pair : pairs_at_or_below(node)) {
+      const Id relation = pairs[pair].relation;
+      if (is_done[relation]) continue;
+      is_done[relation] = true;
+      for (Id head : graph.edges(relation).heads) asks[head] = true;
+    }
+    return asks;
   }
 
   // How many edges the step that leads to a node may follow for a pair at or below it.

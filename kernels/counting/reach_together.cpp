@@ -441,7 +441,7 @@ class BatchCounter {
 Reach reach_together(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
                      int max_length, Count reported, int threads, Progress& progress) {
   const TogetherPlan plan(graph, pairs, max_length, threads, progress);
-  const StartBatches batches(graph, entities, plan.paths.trie);
+  const StartBatches batches(graph, entities, plan.paths);
   const auto workers = static_cast<std::size_t>(useful_threads(threads, batches.list.size()));
   std::vector<BatchCounter> counters(workers, BatchCounter(graph, plan, progress));
   parallel(threads, batches.list.size(), progress, [&](int thread, std::size_t at) {

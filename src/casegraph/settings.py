@@ -23,7 +23,7 @@ LARGEST_ID = 2**31 - 1  # ids have 32 bits, with sign
 LARGEST_COUNT = 2**63 - 1  # counts have 64 bits, with sign
 
 # Defaults of early versions, which had no `kinds`; where a file has them, today's defaults apply.
-EARLIER_DEFAULTS = {"discount": 0.05, "counting": 4_000_000_000}
+EARLIER_DEFAULTS = {"discount": 0.05, "budget": 20_000_000, "counting": 4_000_000_000}
 UNSET = object()
 
 PUBLISHED_WALKS = 1000  # random walks from each entity in the authors' published code
