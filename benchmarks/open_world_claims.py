@@ -130,6 +130,8 @@ def oracle(kept: Kept) -> list[str]:
         at_end = _differences(last, benchmark)
         batch = last[0]["batch"]
         verdict = _verdict(max(map(abs, at_end)) <= ALMOST, is_whole=batch == kept.batches)
+        if max(map(abs, at_end)) <= ALMOST < max(map(abs, differences)):
+            verdict += ", though not after every batch,"
         found.append(
             f"{verdict} on {benchmark}, if a difference of at most {ALMOST} is meant: online less "
             f"oracle (above 0, online is better) is {fmean(at_end):+.4f} after batch {batch} of "
@@ -146,52 +148,44 @@ def oracle(kept: Kept) -> list[str]:
 
 
 def best(kept: Kept) -> list[str]:
-    """Whether our settings and the paper's end above every variant of RotatE."""
+    """Whether our settings and the paper's are above every variant of RotatE.
+
+    Two streams are compared after the last batch that both have come to.
+    """
     found = []
     for benchmark in STREAMED:
-        ends = kept.ends(benchmark)
-        online = _online(kept, benchmark)
-        offline = f"RotatE offline has {ROTATE_OFFLINE[benchmark]:.3f} in the paper"
+        variants = kept.embeddings(benchmark)
         for system in (DEFAULT, PAPER):
-            if system not in ends:
-                continue
             records = kept.of(benchmark, system)
-            verb = "ends" if system == DEFAULT else "end"
-            own = f"{name_of(system)} {verb} at {ends[system]:.3f}"
-            if not online:
-                found.append(
-                    f"Not checked on {benchmark}, no variant of RotatE was run: {own}; "
-                    f"{offline}{_firmness(records)}"
-                )
+            if not records:
                 continue
-            first = max(online, key=online.__getitem__)
-            rivals = [f"{first}, the best that was run to the end, at {online[first]:.3f}"]
-            is_above = ends[system] > online[first]
-            for name in kept.embeddings(benchmark):
-                if name not in online:
-                    last, its, ours = _where_it_stopped(kept, benchmark, name, system)
-                    rivals.append(
-                        f"{name} has {its:.3f} after batch {last}, its last, to {ours:.3f}"
-                    )
-                    is_above = is_above and ours > its
+            last = records[-1]["batch"]
+            own = f"{name_of(system)}: {_after(records, last):.3f} after batch {last}"
+            offline = f"RotatE offline has {ROTATE_OFFLINE[benchmark]:.3f} in the paper"
+            rivals = []
+            is_above = True
+            for name in variants:
+                others = kept.of(benchmark, name)
+                batch = min(last, others[-1]["batch"])
+                ours, theirs = _after(records, batch), _after(others, batch)
+                is_above = is_above and ours > theirs
+                rivals.append(f"{ours:.3f} against {theirs:.3f} of {name} after batch {batch}")
+            verdict = _verdict(is_above, is_whole=last == kept.batches)
+            if not variants:
+                verdict = "Not checked"
+                rivals = ["no variant of RotatE was run"]
             found.append(
-                f"{_verdict(is_above)} on {benchmark}: {own}; {'; '.join(rivals)}; "
+                f"{verdict} on {benchmark} by {own}; {'; '.join(rivals)}; "
                 f"{offline}{_firmness(records)}"
             )
     return found
 
 
-def _where_it_stopped(
-    kept: Kept, benchmark: str, name: str, system: str
-) -> tuple[int, float, float]:
-    """The last batch of a stream, and the MRR of it and of another there."""
-    split = SPLIT[benchmark]
-    stopped = kept.last(benchmark, name)
-    last = stopped[0]["batch"]
-    same = [record for record in kept.of(benchmark, system) if record["batch"] == last]
-    its = fmean(mrr_of(record, split, "all") or 0.0 for record in stopped)
-    others = fmean(mrr_of(record, split, "all") or 0.0 for record in same)
-    return last, its, others
+def _after(records: Sequence[Record], batch: int) -> float:
+    """The MRR on all facts after a batch, the mean of all seeds."""
+    split = SPLIT[records[0]["benchmark"]]
+    some = [record for record in records if record["batch"] == batch]
+    return fmean(mrr_of(record, split, "all") or 0.0 for record in some)
 
 
 def _unchecked(benchmark: str) -> str:
