@@ -11,6 +11,7 @@ CasegraphError        base class of every error raised on purpose
 ├─ NotABenchmark     a folder does not hold the files of a benchmark
 ├─ StoreInUse        a store is being written by another process, or already by this one
 ├─ ReadOnlyStore     a store was opened for reading, or writing to it failed
+├─ Stopped           another thread no longer wants what this one computes (`running`)
 ├─ Refused           the service does not take a request, whatever it asks (`service.problems`)
 ├─ Problem           what the service says went wrong, where its client raises it (`client`)
 └─ DamagedStore      a file of a store is not as it was written
