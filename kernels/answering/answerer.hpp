@@ -179,6 +179,10 @@ class Answerer {
         while (candidates_[place].unseen > 0) look_up(place);
       }
 
+    // Looking facts up for leaders who may fall behind later is in vain, so a check does some of
+    // it.
+    constexpr int rounds_at_a_check = 32;
+
     // Check after four path types, then whenever half as many again have been walked: a check looks
     // at all candidates, so that all checks together cost as much as a few.
     std::int64_t next_check = walk.at + 4;
@@ -187,7 +191,7 @@ class Answerer {
         steps.take(std::ssize(leaders.places()));
         const double next = query_.strengths[walk.at];
         leaders.look(next);
-        if (looks_up_later_) look_up_for(leaders, next, 32);
+        if (looks_up_later_) look_up_for(leaders, next, rounds_at_a_check);
         if (leaders.are_few() && others_score_less(leaders.least_score(), next))
           return finish_leaders(walk, leaders.places());
         next_check += (next_check - walk.first) / 2;
@@ -521,8 +525,8 @@ class Answerer {
     return next;
   }
 
-  // Look shared facts up for the leaders that may score most, until all have been looked up, or
-  // after so many rounds.
+  // Look shared facts up for the leaders that may score most, until all have been looked up, or for
+  // `most_rounds` rounds.
   void look_up_for(Leaders& leaders, double next, int most_rounds) {
     constexpr std::size_t at_once = 256;
     constexpr Count edges_at_once = 1 << 18;
