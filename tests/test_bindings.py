@@ -189,18 +189,13 @@ BINDINGS = {
         },
         any_length=frozenset({"types"}),
     ),
-    "reach_back": Binding(
-        kernels.reach_back,
-        {
-            "graph": GRAPH.kernel,
-            "ends": EVERYONE,
-            "relation": 0,
-            "types": TYPES,
-            "selected": SELECTED,
-        }
-        | {"excluded": (ids([0, 0, 3]), ids([0, 1, 0])), **COUNTED},
+    "reach_around": Binding(
+        kernels.reach_around,
+        {"graph": GRAPH.kernel, "relation": 0, "types": TYPES}
+        | {"starts": (ids([0, 0, 3]), ids([0, 1, 0])), "ends": (ids([1, 2]), ids([1, 0]))}
+        | COUNTED,
         any_length=frozenset({"types"}),
-        any_larger=frozenset({"ends", "excluded.0"}),
+        any_larger=frozenset({"starts.0", "ends.0"}),
     ),
     "bare_reach": Binding(
         kernels_bench.bare_reach,
@@ -479,10 +474,14 @@ def test_lines_of_no_shape_are_refused(name: str, value: Any, message: str) -> N
         kernels.interned_lines(**arguments)
 
 
-def test_starts_that_are_not_sorted_are_refused() -> None:
-    unsorted = ids([3, 0, 0]), ids([0, 0, 1])
-    with pytest.raises(ValueError, match="starts are not sorted"):
-        kernels.reach_back(**{**BINDINGS["reach_back"].arguments, "excluded": unsorted})
+@pytest.mark.parametrize("wrong", [([3, 0, 0], [0, 0, 1]), ([0, 3, 3], [0, 1, 1])])
+@pytest.mark.parametrize("name", ["starts", "ends"])
+def test_endpoints_that_are_not_sorted_or_repeated_are_refused(
+    name: str, wrong: tuple[list[int], list[int]]
+) -> None:
+    arguments = {**BINDINGS["reach_around"].arguments, name: tuple(map(ids, wrong))}
+    with pytest.raises(ValueError, match="endpoints are not sorted"):
+        kernels.reach_around(**arguments)
 
 
 def test_more_relations_than_path_types_can_name_are_refused() -> None:

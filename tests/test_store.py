@@ -625,7 +625,7 @@ def test_records_that_do_not_fit_together_are_refused_however_whole_they_are(
     kind: str, folder: Path
 ) -> None:
     with CaseStore.open(folder) as opened:
-        opened._checked_writer().append(ODD[kind])
+        opened._checked_writer().append([ODD[kind]])
     with pytest.raises(DamagedStore, match="its records do not fit together"):
         CaseStore.open(folder)
 
@@ -938,7 +938,7 @@ def appended(writer: LogWriter, record: Record, interrupts: Interrupts) -> bool:
     before = sys.gettrace()
     sys.settrace(interrupts)
     try:
-        writer.append(record)
+        writer.append([record])
     except KeyboardInterrupt:
         return False
     finally:
@@ -979,7 +979,7 @@ def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it
                 advice = "was interrupted while it was being written; open it again"
                 assert str(error).endswith(advice)  # noqa: PT017
                 with pytest.raises(ReadOnlyStore):
-                    writer.append(record)
+                    writer.append([record])
                 assert log.read_bytes() == after
         if is_done:
             break

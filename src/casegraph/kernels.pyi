@@ -190,17 +190,16 @@ def affected_endpoints(
     types: Counts,
     max_length: int,
 ) -> tuple[Ids, Ids, Ids, Ids]: ...
-def reach_back(
+def reach_around(
     graph: Graph,
-    ends: Ids,
     relation: int,
     types: Counts,
-    selected: tuple[Counts, Ids],
-    excluded: tuple[Ids, Ids],
+    starts: tuple[Ids, Ids],
+    ends: tuple[Ids, Ids],
     max_length: int,
     threads: int,
     progress: Counts,
-) -> tuple[Counts, Counts]: ...
+) -> tuple[Counts, Counts, Counts, Counts, Counts]: ...
 def average_linkage(offsets: Counts, relations: Ids, members: Counts) -> tuple[Ids, Ids]: ...
 
 class Workspaces:

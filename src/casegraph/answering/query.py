@@ -225,6 +225,11 @@ def relation_query(
     return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)
 
 
+def is_prepared(state: State, relation: int) -> bool:
+    """Whether everything is made that the next question about a relation needs."""
+    return state.has_derived(("relation query", relation))
+
+
 def calibration_of(state: State, known: int) -> Calibration | None:
     """The calibration for a question with so many known answers; None if not tuned."""
     tuning = state.settings.tuning
@@ -270,18 +275,35 @@ def _list_of_everyone(state: State, relation: int, longest: int) -> WalkLists:
     """
     settings = state.settings
     counts = state.statistics.everyone(relation)
-    types = counts.types
     if settings.weight == "right":
-        weights = _right_weights(counts, settings)
-    else:
-        cluster_counts = state.statistics.clustered(relation)
-        weights = SlotWeights.of_both(prior_times_precision(cluster_counts, EVERYONE, types))
+        return state.derived_from(
+            counts,
+            ("walk list", relation, longest),
+            lambda: _best_of_all(
+                state, relation, longest, counts, _right_weights(counts, settings)
+            ),
+        )
+    cluster_counts = state.statistics.clustered(relation)
+    weights = SlotWeights.of_both(prior_times_precision(cluster_counts, EVERYONE, counts.types))
+    return _best_of_all(state, relation, longest, counts, weights)
 
+
+def _best_of_all(
+    state: State, relation: int, longest: int, counts: PathCounts, weights: SlotWeights
+) -> WalkLists:
+    """The path types that are worth anything, best first, as a single list."""
+    types = counts.types
+    max_length = state.settings.max_length
+    places_by_name = state.derived_from(
+        types,
+        ("name order", relation),
+        lambda: name_order(state.graph, types, max_length),
+    )
     best = weights.larger
-    order = np.lexsort((name_order(state.graph, types, settings.max_length), -best))
+    order = np.lexsort((places_by_name, -best))
     is_walked = (best > 0) & (types != single_step(relation))
-    if longest < settings.max_length:
-        is_walked &= lengths(types, settings.max_length) <= longest
+    if longest < max_length:
+        is_walked &= lengths(types, max_length) <= longest
     walked = order[is_walked[order]].astype(np.int32)
     offsets = np.array([0, len(walked)])
     return WalkLists(types, offsets, walked, weights.at(walked), of_query=ids([0]))

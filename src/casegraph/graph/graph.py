@@ -217,8 +217,12 @@ class Graph:
         """
         if steps not in self._most_walks:
             degrees = self.walks_from_each(1).astype(np.float64)
-            powers = (degrees**length for length in range(1, steps + 1))
-            self._most_walks[steps] = float(sum(power.sum() for power in powers))
+            power = np.ones_like(degrees)
+            total = 0.0
+            for _ in range(steps):
+                power *= degrees
+                total += float(power.sum())
+            self._most_walks[steps] = total
         return self._most_walks[steps]
 
     def relation_name(self, relation: int) -> str:

@@ -335,28 +335,22 @@ class Counting:
             reach.left_out[~is_followed & (labels == relation)] = has_relation.sum()
         return reach
 
-    def reach_back(
-        self,
-        relation: int,
-        types: Counts,
-        ends: Ids,
-        selected: Selection,
-        excluded: tuple[Ids, Ids],
+    def reach_around(
+        self, relation: int, types: Counts, starts: tuple[Ids, Ids], ends: tuple[Ids, Ids]
     ) -> Reach:
-        """What each path type reaches, only for paths to `ends`; walks back from there.
+        """What each path type reaches, only for paths from `starts`, and for others to `ends`.
 
-        selected  for each end the path types to follow back
-        excluded  pairs of an entity, sorted, and the place of a path type, which do not count
+        starts, ends  pairs of an entity, sorted, and the place of a path type
         """
-        if self.settings.weight != "right" or not len(ends) or not len(types):
+        if self.settings.weight != "right":
             return Reach.nowhere(types)
         graph = self.graph.kernel
         max_length = self.settings.max_length
         columns: tuple[Counts, ...] = self._run(
             "counting what paths reach",
-            len(ends),
-            lambda progress: kernels.reach_back(
-                graph, ends, relation, types, selected, excluded, max_length, threads(), progress
+            len(starts[0]) + len(ends[0]),
+            lambda progress: kernels.reach_around(
+                graph, relation, types, starts, ends, max_length, threads(), progress
             ),
         )
         return Reach._make(columns)
