@@ -5,7 +5,6 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from casegraph.answering.query import UNKNOWN
 from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
 from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Query
@@ -90,14 +89,6 @@ def relation_id(state: State, name: str) -> int:
     if found is None:
         raise UnknownName("relation", name, state.graph.relations.names)
     return found
-
-
-def entity_with_facts(state: State, name: str) -> int:
-    """The id of an entity that has facts; `UNKNOWN` if it has none, or was never seen."""
-    entity = state.graph.entities.find(name)
-    if entity is None or state.is_without_facts(entity):
-        return UNKNOWN
-    return entity
 
 
 def names_and_labels(state: State) -> list[str]:
