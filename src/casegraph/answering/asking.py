@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from casegraph.answering.arguments import ALL
 from casegraph.answering.notes import why_nothing, wrong_way_round
 from casegraph.answering.query import UNKNOWN, answers, standings
-from casegraph.answering.questions import ALL, Question, relation_id
+from casegraph.answering.questions import Question, relation_id
 from casegraph.answering.results import Answers, named_answers
 from casegraph.graph.arrays import ids
 from casegraph.graph.descriptions import is_iri
