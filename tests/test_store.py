@@ -788,7 +788,7 @@ def test_a_generation_that_cannot_be_written_changes_nothing(
             before = said(opened)
             failing(call, number, errno.ENOSPC, patched)
             if call in ("write", "fsync") or number == 1:
-                with pytest.raises(UnreadableFile, match="generation.new: .*no space left on dev"):
+                with pytest.raises(UnreadableFile, match=r"generation.new: .*no space left on dev"):
                     opened.compact()
                 assert not (folder / generations.UNFINISHED).exists()
     with CaseStore.open(folder) as again:

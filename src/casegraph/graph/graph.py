@@ -211,7 +211,7 @@ class Graph:
         return self._walks[steps]
 
     def most_walks(self, steps: int) -> float:
-        """A number that there are no more walks of up to `steps` steps than; quickly found.
+        """An upper bound of the number of walks of up to `steps` steps; quickly found.
 
         Since edges are walked both ways, there are no more walks of k steps than the sum of all
         degrees to the power of k.
