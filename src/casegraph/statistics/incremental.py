@@ -13,7 +13,8 @@ or second asker comes or goes. What these starts and ends contributed is counted
 the graph before and subtracted, counted on the graph after and added.
 
 *Counts of clusters.* Hits are counted again for entities that moved to another cluster, or whose
-hits changed; tries for path types that follow a changed relation, and in clusters that changed.
+hits changed; tries for path types that follow a changed relation, and in clusters that changed. A
+caller compares this work (`ClusterChanges.work`) with that of counting from scratch.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
