@@ -445,6 +445,19 @@ def test_a_first_fact_is_typed_into_an_empty_graph(browser: Browser, tmp_path: P
             assert opened.page.locator("h1").count() == 1
 
 
+def test_where_no_question_is_suggested_one_begins_with_an_entity(
+    browser: Browser, tmp_path: Path
+) -> None:
+    facts = [("Anna", "keeps", "Rex"), ("Bert", "keeps", "Mia")]
+    with (
+        live(tmp_path / "store", limits=patient(), facts=facts) as running,
+        window(browser, running.address) as opened,
+    ):
+        opened.go()
+        opened.page.locator(".cards a", has_text="Anna").click()
+        opened.wait_for("Choose what you want to know about it")
+
+
 def test_an_address_shows_the_same_again_and_back_goes_back(shown: Window) -> None:
     page = shown.page
     shown.go("ask", **EINSTEIN)

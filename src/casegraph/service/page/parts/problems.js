@@ -17,13 +17,14 @@ export async function problemShown(problem, parameters) {
     meant.length
       ? element("p", { class: "row" }, "Did you mean ", meant.map((one) => choice(field, one)), "?")
       : null,
-    kind === "entity" && !meant.length ? element("p", {}, "Ask about another name, or ", toAdd()) : null,
+    kind === "entity" && !meant.length ? advice() : null,
     problem.status === 503 ? button("Try again", () => change({})) : null,
   );
 }
 
-function toAdd() {
-  return element("a", { href: to("add") }, "add facts about this one");
+function advice() {
+  const toAdd = element("a", { href: to("add") }, "add facts about this one");
+  return element("p", {}, "Ask about another name, or ", toAdd, ".");
 }
 
 function sentence(text) {
