@@ -218,6 +218,7 @@ def answers(
     hidden: Ids,
     workspaces: Workspaces,
     top: int,
+    new_only: bool,
     threads: int,
 ) -> tuple[Counts, Ids, Floats, npt.NDArray[np.uint8], int]: ...
 def standings(

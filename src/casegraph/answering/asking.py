@@ -77,13 +77,9 @@ def _answers_of_relation(
         known = set() if entity == UNKNOWN else set(graph.answers(entity, direction).tolist())
         known_answers.append(known)
 
-    top = wanted.top
-    if wanted.candidates is not None:
-        top = ALL
-    elif wanted.known == "exclude" and top != ALL:
-        top = min(top, len(graph.entities)) + max(map(len, known_answers), default=0)
-
-    results = answers(state, direction, ids(entities), top=top)
+    top = wanted.top if wanted.candidates is None else ALL
+    new_only = wanted.known == "exclude" and top != ALL
+    results = answers(state, direction, ids(entities), top=top, new_only=new_only)
     return [
         _named(state, Question(name, direction), found, known, wanted)
         for name, known, found in zip(names, known_answers, results, strict=True)
@@ -105,6 +101,9 @@ def _named(
     if wanted.top != 0:
         note = wrong_way_round(state, question)
         if not named:
+            if known:  # they may be what was found
+                entity = ids([entity_with_facts(state, question.name)])
+                found = answers(state, question.direction, entity, top=ALL)[0]
             note = why_nothing(state, question, found, wanted)
     return Answers(
         asked=question.name,
