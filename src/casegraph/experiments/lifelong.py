@@ -35,7 +35,7 @@ from casegraph.evaluation.evaluation import (
 )
 from casegraph.experiments.candidates import mrr_and_hits, scored
 from casegraph.experiments.records import Record
-from casegraph.graph.arrays import Counts, Flags, Floats, Ids
+from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
@@ -190,8 +190,7 @@ class _World:
 
 
 def _answers(known: Ids, entity: int) -> Ids:
-    first, last = np.searchsorted(known[:, 0], [entity, entity + 1]).tolist()
-    return known[first:last, 1]
+    return known[rows_with(entity, known[:, 0]), 1]
 
 
 def _sets(snapshots: int) -> int:

@@ -169,7 +169,8 @@ class Graph:
     def answers(self, entity: int, relation: int) -> Ids:
         """The entities that a direction of a relation leads to from `entity`, sorted by id."""
         heads, offsets, tails = self._edges[relation]
-        row = int(np.searchsorted(heads, entity))
+        of_same_type = np.int32(entity)  # else NumPy would convert all heads
+        row = heads.searchsorted(of_same_type)
         if row == len(heads) or heads[row] != entity:
             return tails[:0]
         return tails[offsets[row] : offsets[row + 1]]

@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Flags, Ids
+from casegraph.graph.arrays import Counts, Flags, Ids, rows_with
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
@@ -187,8 +187,7 @@ class ClusterCounts:
 
     def of(self, cluster: int) -> slice:
         """The rows of a cluster."""
-        first, last = np.searchsorted(self.clusters, [cluster, cluster + 1])
-        return slice(int(first), int(last))
+        return rows_with(cluster, self.clusters)
 
     @property
     def for_prior(self) -> Counts:

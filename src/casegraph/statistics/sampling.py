@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.graph.arrays import Counts, Ids, ids, joined
+from casegraph.graph.arrays import Counts, Ids, ids, joined, rows_with
 from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Graph
@@ -44,12 +44,9 @@ class SampledPaths(NamedTuple):
 
     def of_relation(self, relation: int) -> "SampledPaths":
         """The paths to answers of one relation."""
-        start, end = np.searchsorted(self.relations, [relation, relation + 1]).tolist()
+        rows = rows_with(relation, self.relations)
         return SampledPaths(
-            self.relations[start:end],
-            self.entities[start:end],
-            self.types[start:end],
-            self.times[start:end],
+            self.relations[rows], self.entities[rows], self.types[rows], self.times[rows]
         )
 
     def as_counts(self, entities: Ids) -> ClusterCounts:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from casegraph.errors import CasegraphError
-from casegraph.graph.arrays import Counts, Ids, joined
+from casegraph.graph.arrays import Counts, Ids, joined, rows_with
 from casegraph.running import Show, quiet
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.backlog import Backlog, Baseline
@@ -330,8 +330,8 @@ class PathStatistics:
                 problem = "the graph takes too much work to be counted as a whole; ask it instead"
                 raise CasegraphError(f"{problem}, which counts one relation after the other")
             for relation in range(self.graph.directions):
-                start, end = np.searchsorted(counted.relations, [relation, relation + 1]).tolist()
-                own = (counted.types[start:end], counted.hits[start:end])
+                rows = rows_with(relation, counted.relations)
+                own = (counted.types[rows], counted.hits[rows])
                 limited = limited_hits(self.graph, relation, self.settings, *own)
                 self._own_hits[relation] = limited
             return
@@ -612,8 +612,7 @@ class PathStatistics:
         order = np.lexsort((all_types, all_clusters, all_labels))
         ordered_labels = all_labels[order]
         for relation in relations:
-            start, end = np.searchsorted(ordered_labels, [relation, relation + 1]).tolist()
-            rows_of_relation = order[start:end]
+            rows_of_relation = order[rows_with(relation, ordered_labels)]
             self._clustered[relation] = ClusterCounts(
                 all_clusters[rows_of_relation],
                 all_types[rows_of_relation],

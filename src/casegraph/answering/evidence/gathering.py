@@ -33,9 +33,9 @@ def gathered_evidence(
     hidden  a known answer to be treated as unknown, or -1
     """
     entity = ids([query.entity])
-    lists, kernel = relation_query(state, query.relation, entity)
+    lists, kernel, list_of_each = relation_query(state, query.relation, entity)
     offsets, columns = kernels.evidence(
-        kernel, entity, lists.of_query, ids([hidden]), state.workspaces, found
+        kernel, entity, list_of_each, ids([hidden]), state.workspaces, found
     )
     rows = zip(*(column.tolist() for column in columns), strict=True)
     pieces = [Piece(*row) for row in rows]
