@@ -112,8 +112,8 @@ def _named(
     note = ""
     if not named and wanted.top != 0:
         if known:  # they may be what was found
-            entity = ids([entity_with_facts(state, question.name)])
-            found = answers(state, question.direction, entity, top=ALL)[0]
+            entity, _ = _entity_and_known_answers(state, question)
+            found = answers(state, question.direction, ids([entity]), top=ALL)[0]
         note = why_nothing(state, question, found, wanted)
     elif not known and wanted.top != 0:
         note = wrong_way_round(state, question)
