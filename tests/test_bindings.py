@@ -97,6 +97,16 @@ BINDINGS = {
         {"graph": GRAPH.kernel, "walks": np.zeros(ENTITIES, dtype=np.int64)},
         any_larger=frozenset({"walks"}),
     ),
+    "walks_one_step_longer_from": Binding(
+        kernels.walks_one_step_longer_from,
+        {
+            "graph": GRAPH.kernel,
+            "entities": EVERYONE,
+            "walks": np.zeros(ENTITIES, dtype=np.int64),
+        },
+        any_length=frozenset({"entities"}),
+        any_larger=frozenset({"walks"}),
+    ),
     "closed_paths": Binding(
         kernels.closed_paths,
         {

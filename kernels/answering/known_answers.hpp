@@ -139,19 +139,17 @@ class KnownAnswers {
   // Call `use(candidate, worth)` for all that share much with the known answers.
   template <class Use>
   void each_near(const Use& use) {
-    for (Id answer : answers_) reciprocal_norms_[answer] = reciprocal_norm(answer);
+    mark_norms();
     likeness_.renew();
     for (const Group& group : groups_) {
       const Count weight = similarity_.weight(std::ssize(group.sharers));
       if (weight == 0) continue;
-      steps_.take(std::ssize(group.sharers));
-      Count all = 0;
-      for (Id sharer : group.sharers) all += reciprocal_norms_[sharer];
+      steps_.take(std::ssize(group.sharers) / 2);
       // What a known answer shares with itself does not count.
       for (Id sharer : group.sharers)
-        likeness_.add(sharer, weight * (all - reciprocal_norms_[sharer]));
+        likeness_.add(sharer, weight * (group.reciprocal_norms - reciprocal_norms_[sharer]));
     }
-    for (Id answer : answers_) reciprocal_norms_[answer] = 0;
+    unmark_norms();
 
     near_.clear();
     double nearest = 0;
@@ -175,16 +173,22 @@ class KnownAnswers {
   static constexpr double trust_in_both = 5;  // how many entities of its own slot the share in
                                               // both slots counts as much as
 
-  // A fact of a known answer.
+  // A fact of a known answer, and the reciprocal norm of that answer.
   struct FactOfAnswer {
     Id relation, tail;
+    std::uint32_t reciprocal_norm;
+  };
+  struct TailOfAnswer {
+    Id tail;
+    std::uint32_t reciprocal_norm;
   };
 
-  // A fact, and how many known answers have it.
+  // A fact, and the known answers that have it.
   struct Group {
     Id relation, tail;
     Ids sharers;  // all entities that have the fact
     Count answers = 0;
+    Count reciprocal_norms = 0;  // their sum
   };
 
   // How many of some entities are known answers, and how many are not.
@@ -223,6 +227,7 @@ class KnownAnswers {
   // Count how many sharers of each fact are known answers.
   void group_all_facts() {
     const Graph& graph = query_.graph;
+    mark_norms();
     for (Id relation = 0; relation < std::ssize(graph.relations); ++relation) {
       const Edges& edges = graph.edges(inverse(relation));
       for (std::size_t row = 0; row < edges.heads.size(); ++row) {
@@ -230,20 +235,27 @@ class KnownAnswers {
         steps_.take();
         if (!is_used(relation, edges.heads[row], sharers)) continue;
         steps_.take(std::ssize(sharers) / 4);
-        Count answers = 0;
-        for (Id sharer : sharers) answers += is_answer_.has(sharer);
-        if (answers > 0) groups_.push_back({relation, edges.heads[row], sharers, answers});
+        Group group{relation, edges.heads[row], sharers};
+        for (Id sharer : sharers) {
+          group.answers += is_answer_.has(sharer);
+          group.reciprocal_norms += reciprocal_norms_[sharer];
+        }
+        if (group.answers > 0) groups_.push_back(group);
       }
     }
+    unmark_norms();
   }
 
   // Sort the facts of known answers by relation (a counting sort); those of one relation differ in
   // their tails.
   void group_facts() {
     facts_.clear();
-    for (Id answer : answers_)
-      FactSimilarity::each_edge(query_.graph, answer, steps_,
-                                [&](Id relation, Id tail) { facts_.push_back({relation, tail}); });
+    for (Id answer : answers_) {
+      const std::uint32_t norm = reciprocal_norm(answer);
+      FactSimilarity::each_edge(query_.graph, answer, steps_, [&](Id relation, Id tail) {
+        facts_.push_back({relation, tail, norm});
+      });
+    }
     steps_.take(2 * std::ssize(facts_));
     used_relations_.clear();
     for (const FactOfAnswer& fact : facts_)
@@ -251,7 +263,8 @@ class KnownAnswers {
     std::int32_t next = 0;
     for (Id relation : used_relations_) next += std::exchange(facts_of_relation_[relation], next);
     tails_.resize(facts_.size());
-    for (const FactOfAnswer& fact : facts_) tails_[facts_of_relation_[fact.relation]++] = fact.tail;
+    for (const FactOfAnswer& fact : facts_)
+      tails_[facts_of_relation_[fact.relation]++] = {fact.tail, fact.reciprocal_norm};
 
     std::int32_t begin = 0;
     for (Id relation : used_relations_) {
@@ -261,7 +274,8 @@ class KnownAnswers {
     }
   }
 
-  void add_to_group(Id relation, Id tail) {
+  void add_to_group(Id relation, const TailOfAnswer& fact) {
+    const Id tail = fact.tail;
     constexpr std::size_t none = UINT32_MAX;  // the fact is of no use
     if (!slots_.has(tail)) {
       const Ids sharers = query_.graph.tails(tail, inverse(relation));
@@ -270,7 +284,9 @@ class KnownAnswers {
       if (uses_it) groups_.push_back({relation, tail, sharers});
     }
     const std::size_t place = slots_.slot(tail);
-    if (place != none) ++groups_[place].answers;
+    if (place == none) return;
+    ++groups_[place].answers;
+    groups_[place].reciprocal_norms += fact.reciprocal_norm;
   }
 
   // Whether a fact says anything: not that the query entity has the answer, nor a fact of nobody
@@ -430,6 +446,13 @@ class KnownAnswers {
     return share;
   }
 
+  void mark_norms() {
+    for (Id answer : answers_) reciprocal_norms_[answer] = reciprocal_norm(answer);
+  }
+  void unmark_norms() {
+    for (Id answer : answers_) reciprocal_norms_[answer] = 0;
+  }
+
   std::uint32_t reciprocal_norm(Id entity) const {
     const double norm = similarity_.norm(query_.graph, entity, steps_);
     return static_cast<std::uint32_t>(std::llround(FactSimilarity::reciprocal_unit / norm));
@@ -456,7 +479,7 @@ class KnownAnswers {
   std::vector<Id> answers_;
   std::vector<FactOfAnswer> facts_;
   std::vector<Id> used_relations_;
-  std::vector<Id> tails_;  // of the facts, by relation
+  std::vector<TailOfAnswer> tails_;  // of the facts, by relation
   std::vector<Group> groups_;
   std::vector<FactWorth> worths_;
   std::vector<std::uint16_t> step_of_fact_;  // parallel to them

@@ -430,7 +430,7 @@ class SharedFacts {
 
   static constexpr Count few_given = 1 << 16;
   static constexpr std::size_t few_facts = 16;
-  static constexpr Count few_edges = 1 << 16;         // half a millisecond
+  static constexpr Count few_edges = 1 << 15;         // some tenths of a millisecond
   static constexpr std::size_t most_words = 1 << 22;  // of facts that are looked up: 32 megabytes
   // What takes as long as looking at an edge:
   static constexpr int words_an_edge = 8;

@@ -210,6 +210,17 @@ class Graph:
             self._walks[steps] = kernels.walks_one_step_longer(self.kernel, shorter)
         return self._walks[steps]
 
+    def walks_from(self, entities: Ids, steps: int) -> Counts:
+        """The number of walks of up to `steps` steps from each of some entities.
+
+        If these have few of all edges, only theirs are looked at.
+        """
+        is_known = steps <= 1 or steps in self._walks
+        if is_known or 4 * self.walks_from_each(1)[entities].sum() > 2 * len(self):
+            return self.walks_from_each(steps)[entities]
+        shorter = self.walks_from_each(steps - 1)
+        return kernels.walks_one_step_longer_from(self.kernel, entities, shorter)
+
     def most_walks(self, steps: int) -> float:
         """A number that there are no more walks of up to `steps` steps than; quickly found.
 
