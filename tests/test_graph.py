@@ -23,6 +23,7 @@ from tests.strategies import (
 )
 
 from casegraph import kernels
+from casegraph.graph.arrays import Floats
 from casegraph.graph.batches import BATCH_SIZE
 from casegraph.graph.change import NO_ROWS, Change, net_change
 from casegraph.graph.directions import forward, inverse, relation_of
@@ -364,12 +365,12 @@ def test_walks_are_counted_over_every_edge_in_both_directions(entities: int) -> 
     tails = [graph.edges(relation).tails for relation in range(graph.directions)]
     all_heads = np.concatenate(heads)
     all_tails = np.concatenate(tails)
-    expected = np.zeros(len(graph.entities))
+    expected: Floats = np.zeros(len(graph.entities))
     some = np.array([3, 0, 3, 7], dtype=np.int32)
     for steps in (1, 2, 3):
-        expected = np.bincount(
-            all_heads, weights=1 + expected[all_tails], minlength=len(graph.entities)
-        )
+        onward = 1 + expected[all_tails]
+        walks = np.bincount(all_heads, weights=onward, minlength=len(graph.entities))
+        expected = walks.astype(np.float64)
         assert graph.walks_from(some, steps).tolist() == expected[some].tolist()
         assert graph.walks_from_each(steps).tolist() == expected.tolist()
         assert graph.walks_from(some, steps).tolist() == expected[some].tolist()
