@@ -23,7 +23,6 @@ from tests.strategies import (
 )
 
 from casegraph import kernels
-from casegraph.graph.arrays import Floats
 from casegraph.graph.batches import BATCH_SIZE
 from casegraph.graph.change import NO_ROWS, Change, net_change
 from casegraph.graph.directions import forward, inverse, relation_of
@@ -365,7 +364,7 @@ def test_walks_are_counted_over_every_edge_in_both_directions(entities: int) -> 
     tails = [graph.edges(relation).tails for relation in range(graph.directions)]
     all_heads = np.concatenate(heads)
     all_tails = np.concatenate(tails)
-    expected: Floats = np.zeros(len(graph.entities))
+    expected: np.ndarray[Any, np.dtype[np.float64]] = np.zeros(len(graph.entities))
     some = np.array([3, 0, 3, 7], dtype=np.int32)
     for steps in (1, 2, 3):
         onward = 1 + expected[all_tails]
