@@ -97,6 +97,16 @@ BINDINGS = {
         {"graph": GRAPH.kernel, "walks": np.zeros(ENTITIES, dtype=np.int64)},
         any_larger=frozenset({"walks"}),
     ),
+    "walks_one_step_longer_from": Binding(
+        kernels.walks_one_step_longer_from,
+        {
+            "graph": GRAPH.kernel,
+            "entities": EVERYONE,
+            "walks": np.zeros(ENTITIES, dtype=np.int64),
+        },
+        any_length=frozenset({"entities"}),
+        any_larger=frozenset({"walks"}),
+    ),
     "closed_paths": Binding(
         kernels.closed_paths,
         {
@@ -253,7 +263,7 @@ BINDINGS = {
         any_longer=frozenset({"walk.0", "walk.1"}),
         any_value=frozenset({"rank"}),
     ),
-    "answers": Binding(kernels.answers, {**QUERY, "top": 3, "threads": 2}),
+    "answers": Binding(kernels.answers, {**QUERY, "top": 3, "new_only": True, "threads": 2}),
     "standings": Binding(
         kernels.standings,
         {**QUERY, "target_offsets": np.array([0, 1, 1, 3]), "targets": ids([2, 0, 4]), "threads": 2}
@@ -358,7 +368,7 @@ def wrong_calls() -> Iterator[Any]:
                 ]
             elif isinstance(value, np.ndarray):
                 wrong = list(wrong_arrays(binding, place, value))
-            elif isinstance(value, int) and place != "top":
+            elif isinstance(value, int) and place not in ("top", "new_only"):
                 wrong = list(wrong_numbers(place))
             else:
                 wrong = [("nothing", None)]
@@ -552,7 +562,7 @@ def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:
                 np.array([0.5]),
             )
             query = kernels.RelationQuery(graph.kernel, 0, walk, kernels.QueryOptions(), rank)
-            found = kernels.answers(query, ids([0]), ids([0]), ids([-1]), workspaces, -1, 1)
+            found = kernels.answers(query, ids([0]), ids([0]), ids([-1]), workspaces, -1, False, 1)
             assert found[1].tolist() == [1]
 
 

@@ -135,7 +135,10 @@ LONG = {
         (1, 1, 2),
         "tree.insert(1 << 18, ids([0, 9]), 1, np.arange(1 << 19, dtype=np.int32))",
     ),
-    "answers": ((3, 5, 100), "kernels.answers(query, entity, list_, unknown, workspaces, -1, 2)"),
+    "answers": (
+        (3, 5, 100),
+        "kernels.answers(query, entity, list_, unknown, workspaces, -1, False, 2)",
+    ),
     "standings": (
         (3, 5, 100),
         "kernels.standings(query, entity, list_, unknown, workspaces, "

@@ -59,12 +59,14 @@ def answers(
     entities: Ids,
     *,
     top: int,
+    new_only: bool = False,
     hidden: Ids | None = None,
     combination: Combination | None = None,
 ) -> list[Found]:
     """The best `top` answers of each query (entity, relation, ?); all of them if `top` is -1.
 
     entities     (queries,)  the entity of each query; -1 if it was never seen
+    new_only     whether to leave out answers that are known and not hidden
     hidden       (queries,)  for each query a known answer to be treated as unknown, or -1
     combination  how to combine evidence; by default, as the settings say
     """
@@ -76,6 +78,7 @@ def answers(
         _hidden_or_none(hidden, entities),
         state.workspaces,
         top,
+        new_only,
         threads(),
     )
     counts_are_exact = state.derived(("exact", relation), lambda: state.statistics.exact(relation))

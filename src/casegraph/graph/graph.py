@@ -21,6 +21,7 @@ from casegraph.graph.arrays import Counts, Ids, ids, is_run_start, run_bounds
 from casegraph.graph.change import NO_ROWS, Change
 from casegraph.graph.directions import (
     INVERSE,
+    backward,
     direction_count,
     directions_of,
     forward,
@@ -210,6 +211,17 @@ class Graph:
             self._walks[steps] = kernels.walks_one_step_longer(self.kernel, shorter)
         return self._walks[steps]
 
+    def walks_from(self, entities: Ids, steps: int) -> Counts:
+        """The number of walks of up to `steps` steps from each of some entities.
+
+        If these have few of all edges, only theirs are looked at.
+        """
+        is_known = steps <= 1 or steps in self._walks
+        if is_known or 4 * self.walks_from_each(1)[entities].sum() > 2 * len(self):
+            return self.walks_from_each(steps)[entities]
+        shorter = self.walks_from_each(steps - 1)
+        return kernels.walks_one_step_longer_from(self.kernel, entities, shorter)
+
     def most_walks(self, steps: int) -> float:
         """An upper bound of the number of walks of up to `steps` steps; quickly found.
 
@@ -225,6 +237,11 @@ class Graph:
                 total += float(power.sum())
             self._most_walks[steps] = total
         return self._most_walks[steps]
+
+    def direction_ranks(self) -> Ids:
+        """The rank of each direction by the names of relations; a relation precedes its inverse."""
+        ranks = self.relations.ranks()
+        return np.stack([forward(ranks), backward(ranks)], axis=1).ravel()
 
     def relation_name(self, relation: int) -> str:
         """The name of a direction: that of its relation, with ⁻¹ from tail to head."""
