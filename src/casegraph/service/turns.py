@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from time import perf_counter
 
-MOMENT = 0.02  # seconds
+MOMENT = 0.025  # seconds
 QUICK = 0.004  # seconds; to be handed to a thread and back takes a good part of this
 RECENT = 0.1  # what the latest duration counts in their mean
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,6 +85,7 @@ def serve(
         note(f"{_in_words(store, folder)} is at {server.address}/ (Ctrl-C ends it)")
         if is_opened:
             click.launch(f"{server.address}/")
+        gc.freeze()  # what is there by now stays; to look for cycles in it would stop all requests
         server.run()
 
 
