@@ -76,6 +76,28 @@ def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_the_best_new_answers_are_those_that_are_not_known_to_the_last_bit(
+    changes: dict[str, Any],
+) -> None:
+    cases = random_cases(Random(str(changes)), **changes)
+    leave_one_out = cases.settings.neighbours is None
+    for relation in range(cases.graph.directions):
+        heads, _, tails = cases.graph.rows(relation).T.copy()
+        for hidden in None, tails:
+            options: dict[str, Any] = {"hidden": hidden}
+            options["leave_one_out"] = leave_one_out and hidden is not None
+            whole = answers(cases.state, relation, heads, top=-1, **options)
+            for top in (1, 3, -1):
+                few = answers(cases.state, relation, heads, top=top, only_new=True, **options)
+                for head, tail, found, best in zip(heads, tails, whole, few, strict=True):
+                    known = set(cases.graph.answers(int(head), relation).tolist())
+                    if hidden is not None:
+                        known.discard(int(tail))
+                    new = [pair for pair in found.pairs() if pair[0] not in known]
+                    assert list(best.pairs()) == (new if top < 0 else new[:top])
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_a_target_stands_where_it_stands_among_all(changes: dict[str, Any]) -> None:
     random = Random(str(changes))
     cases = random_cases(random, **changes)

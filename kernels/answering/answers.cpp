@@ -40,13 +40,16 @@ struct Scored {
 };
 
 // All candidates with a score, and the `top` best of those that have only the habit; all of them if
-// `top` is negative.
+// `top` is negative. (Known answers are candidates wherever there is a habit.)
 std::vector<Scored> scored(const Answerer& answerer, const Habit& habit,
-                           const std::vector<Candidate>& candidates, Count top) {
+                           const std::vector<Candidate>& candidates, const Goal& goal) {
   std::vector<Scored> all;
   all.reserve(candidates.size());
-  for (const Candidate& candidate : candidates)
-    if (candidate.score > 0) all.push_back({candidate.entity, candidate.score});
+  for (const Candidate& candidate : candidates) {
+    const bool is_wanted = !(goal.only_new && candidate.is_known);
+    if (is_wanted && candidate.score > 0) all.push_back({candidate.entity, candidate.score});
+  }
+  Count top = goal.top;
   const Count others = answerer.others();
   for (const Habit::Given& given : habit.list()) {
     if (top == 0) break;
@@ -72,17 +75,18 @@ void keep_best(std::vector<Scored>& all, Count top, Ids rank, Steps& steps) {
 }  // namespace
 
 Answers answers(const RelationQuery& relation_query, const Queries& queries, Workspaces& workspaces,
-                Count top, int threads, Progress& progress) {
+                Count top, bool only_new, int threads, Progress& progress) {
+  const Goal goal{top, {}, only_new};
   std::vector<std::vector<Scored>> best(queries.entities.size());
   Answers result;
   result.exact.assign(queries.entities.size(), 1);
   std::atomic<Count> followed{0};
   const auto answer = [&](Answerer& answerer, std::size_t query) {
     const Count before = answerer.followed;
-    const std::vector<Candidate>& candidates = answerer.answer(query, {top});
+    const std::vector<Candidate>& candidates = answerer.answer(query, goal);
     if (!answerer.is_known()) return;
     result.exact[query] = answerer.exact;
-    best[query] = scored(answerer, relation_query.habit, candidates, top);
+    best[query] = scored(answerer, relation_query.habit, candidates, goal);
     keep_best(best[query], top, relation_query.rank, answerer.steps);
     followed += answerer.followed - before;
   };

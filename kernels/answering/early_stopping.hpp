@@ -22,6 +22,7 @@ struct Goal {
 
   Count top = -1;
   Ids targets = {};
+  bool only_new = false;  // known answers are not among the best
 
   bool allows_early_stopping() const {
     return top > 0 || (!targets.empty() && targets.size() <= few_targets);
@@ -39,7 +40,13 @@ class Leaders {
 
   // Look again, when all path types to come have no more than the strength `next`.
   void look(double next) {
-    for (; seen_ < candidates_.list().size(); ++seen_) places_.push_back(seen_);
+    for (; seen_ < candidates_.list().size(); ++seen_) {
+      const Candidate& candidate = candidates_[seen_];
+      if (goal_.only_new && candidate.is_known)
+        candidates_.mark_final(candidate.entity);
+      else
+        places_.push_back(seen_);
+    }
     bounds_.clear();
     for (std::size_t place : places_) bounds_.push_back(candidates_.bounds(place, next));
     if (goal_.top >= 0)

@@ -208,7 +208,13 @@ class Workspaces:
 
 class RelationQuery:
     def __init__(
-        self, graph: Graph, relation: int, walk: _WalkLists, options: QueryOptions, rank: Ids
+        self,
+        graph: Graph,
+        relation: int,
+        walk: _WalkLists,
+        options: QueryOptions,
+        rank: Ids,
+        fewer: tuple[tuple[Floats, Floats], tuple[Floats, Floats]] | None = None,
     ) -> None: ...
 
 def answers(
@@ -219,6 +225,7 @@ def answers(
     workspaces: Workspaces,
     top: int,
     threads: int,
+    only_new: bool = False,
 ) -> tuple[Counts, Ids, Floats, npt.NDArray[np.uint8], int]: ...
 def standings(
     query: RelationQuery,
