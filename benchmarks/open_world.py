@@ -81,7 +81,7 @@ def run_changes(folder: Path) -> None:
 def run_lifelong(folder: Path) -> None:
     """Snapshots."""
     snapshots = located(f"{SNAPSHOTS}/0").parent
-    _keep(folder / "lifelong.jsonl", lambda: lifelong(snapshots, Settings(), show=say))
+    lifelong(snapshots, Settings(), folder / "lifelong.jsonl", show=say)
 
 
 def run_inductive(folder: Path) -> None:

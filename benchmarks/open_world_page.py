@@ -335,6 +335,7 @@ and passes over all facts. *Backward transfer* is what the MRR of a test set gai
 snapshot to the last: below 0, something was forgotten.
 
 """
+SNAPSHOTS = 5
 LIFELONG_PUBLISHED = (
     ("*fine-tuning (IncDE's table 2)*", "then", ".165", ".085", ".321", ""),
     ("*EWC (the same)*", "then", ".229", ".130", ".423", ""),
@@ -367,6 +368,8 @@ def lifelong_section(kept: Kept) -> str:
     header = ("system", "protocol", "MRR", "H@1", "H@10", "backward transfer")
     text = LIFELONG + table(lines, header) + _forgotten(found)
     last = max(record["snapshot"] for record in kept.lifelong)
+    if last + 1 < SNAPSHOTS:
+        text += f"\nOnly {last + 1} of the {SNAPSHOTS} snapshots were run on this machine.\n"
     text += (
         f"\nQuestions of each test set, two for each fact that is asked for: {numbers}. "
         "The MRR (*now* / *then*) of each after each snapshot:\n\n"

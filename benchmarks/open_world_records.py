@@ -4,6 +4,7 @@ What the open-world experiments have written so far, by experiment.
 Used by the page docs/open-world.md and by the check of the paper's claims.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, pstdev
@@ -39,7 +40,7 @@ class Kept:
         self.changes = {
             benchmark: _read(folder / f"changes.{benchmark}.jsonl") for benchmark in STREAMED
         }
-        self.lifelong = _read(folder / "lifelong.jsonl")
+        self.lifelong = _whole_snapshots(_read(folder / "lifelong.jsonl"))
         self.inductive = _read(folder / "inductive.jsonl")
 
     def of(self, benchmark: str, system: str) -> list[Record]:
@@ -109,6 +110,12 @@ def mean_and_spread(values: Sequence[float]) -> str:
     if len(values) == 1:
         return f"{values[0]:.4f}"
     return f"{fmean(values):.4f} ± {pstdev(values):.4f}"
+
+
+def _whole_snapshots(records: Sequence[Record]) -> list[Record]:
+    """The records of snapshots after which all test sets so far were asked for."""
+    asked = Counter(record["snapshot"] for record in records)
+    return [record for record in records if asked[record["snapshot"]] == record["snapshot"] + 1]
 
 
 def _read(path: Path) -> list[Record]:

@@ -53,6 +53,7 @@ LAYERS = [
     "answering.rendering",
     "answering.notebook",
     "answering.results",
+    "answering.arguments",
     "answering.questions",
     "answering.notes",
     "answering.asking",

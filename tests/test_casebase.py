@@ -431,6 +431,25 @@ def test_a_number_of_answers_that_is_no_whole_number_or_does_not_fit_is_refused(
         asked[ask]()
 
 
+def test_an_argument_of_a_wrong_type_is_named() -> None:
+    cases = case_base(FAMILY)
+    answers = cases.ask("ann", "parent of")
+    wrong: Any = [
+        (cases.ask_many, ["ab", None, [5], ["ab"], [("ann", "parent of", "bob")]]),
+        (cases.score, ["abc", None, [5], ["abc"], [("ann", "parent of")]]),
+        (cases.search, [5, None, b"ann"]),
+        (cases.explain, ["ann", None, answers]),
+        (cases.explain_all, ["ann", None, answers[0]]),
+        (cases.change_of_mind, ["ann", None, answers]),
+        (lambda of: cases.ask("ann", "parent of", candidates=of), ["bob", 5, [5]]),
+        (lambda of: cases.ask("ann", "parent of", of_type=of), [5, b"city"]),
+    ]
+    for call, arguments in wrong:
+        for argument in arguments:
+            with pytest.raises(InvalidSettings, match=r"^[a-z_ ]+ is .+; expected .+$"):
+                call(argument)
+
+
 def test_any_number_of_answers_that_fits_is_given() -> None:
     cases = CaseBase(Settings(support=1))
     cases.update(add=[("a", "r", "b"), ("c", "r", "b"), ("c", "r", "d"), ("a", "s", "c")])

@@ -9,12 +9,7 @@ from casegraph.errors import CasegraphError, InvalidSettings
 from casegraph.evaluation.catalogue import find, located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.experiments.arrivals import Plan
-from casegraph.experiments.embedding_scores import (
-    answer_vectors,
-    question_vectors,
-    scores_of_all,
-    scores_of_own,
-)
+from casegraph.experiments.embedding_scores import Scoring
 from casegraph.experiments.embedding_stream import Variant, embedding_stream, offline
 from casegraph.experiments.embeddings import (
     MODELS,
@@ -110,12 +105,13 @@ def test_scores_of_many_questions_at_once_are_those_of_pykeen(model: str) -> Non
     theirs = Embedding(training, 7, 3).model
     theirs.eval()
     questions = np.array([[0, 1], [1, 2], [4, 0], [5, 6]])
-    candidates = torch.tensor([0, 3, 5, 6])
+    candidates = np.array([0, 3, 5, 6])
     with torch.no_grad():
-        vectors = question_vectors(torch, model, theirs, questions)
-        answers = answer_vectors(torch, model, theirs, candidates)
-        found = scores_of_all(model, vectors, answers)
-        of_own = scores_of_own(model, vectors, answers)
+        scoring = Scoring(torch, model, theirs)
+        vectors = scoring.questions(questions)
+        answers = scoring.answers(candidates)
+        found = scoring.of_all(vectors, answers)
+        of_own = scoring.of_own(vectors, answers)
         assert of_own.tolist() == pytest.approx(found.diagonal().tolist(), abs=1e-5)
         for row, (direction, entity) in enumerate(questions.tolist()):
             relation = direction if model == "ConvE" else direction // 2

@@ -25,7 +25,7 @@ from casegraph.experiments.candidates import scored
 from casegraph.experiments.changes import changes
 from casegraph.experiments.inductive import inductive
 from casegraph.experiments.lifelong import lifelong, summary
-from casegraph.experiments.records import MRR, Record
+from casegraph.experiments.records import MRR, Record, read_records
 from casegraph.experiments.stream import Wanted, stream
 from casegraph.experiments.verification import differences, rebuilt
 from casegraph.graph.graph import Graph
@@ -238,8 +238,10 @@ def snapshots(files: Files, tmp_path: Path) -> Path:
     return tmp_path / "snapshots"
 
 
-def test_snapshots_are_asked_about_again(snapshots: Path, benchmark_of_world: Benchmark) -> None:
-    records = lifelong(snapshots, OURS)
+def test_snapshots_are_asked_about_again(
+    snapshots: Path, benchmark_of_world: Benchmark, tmp_path: Path
+) -> None:
+    records = lifelong(snapshots, OURS, tmp_path / "records.jsonl")
     asked = [(record["snapshot"], record["test_set"]) for record in records]
     assert asked == [(0, 0), (1, 0), (1, 1)]
     assert records[0]["then"] == records[0]["now"]
@@ -256,9 +258,29 @@ def test_snapshots_are_asked_about_again(snapshots: Path, benchmark_of_world: Be
     assert found["backward_transfer"] == pytest.approx(mrr[0] - records[0]["now"]["mrr"])
 
 
+@pytest.mark.parametrize("interrupted_after", [0, 1, 2])
+def test_snapshots_go_on_after_an_interruption(
+    snapshots: Path, tmp_path: Path, interrupted_after: int
+) -> None:
+    def interrupt(doing: str, done: int, total: int) -> None:
+        if doing == "test sets of snapshots" and done == interrupted_after:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "records.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        lifelong(snapshots, OURS, out, show=interrupt)
+    assert len(read_records(out)) == interrupted_after
+
+    records = lifelong(snapshots, OURS, out)
+    expected = lifelong(snapshots, OURS, tmp_path / "whole.jsonl")
+    for record in (*records, *expected):
+        del record["seconds"]
+    assert records == expected
+
+
 def test_a_folder_without_snapshots_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotABenchmark, match="expected folders 0, 1, 2"):
-        lifelong(tmp_path, OURS)
+        lifelong(tmp_path, OURS, tmp_path / "records.jsonl")
 
 
 def test_an_inductive_graph_alone_is_ranked_as_a_benchmark(

@@ -12,11 +12,13 @@ from tests.strategies import random_fact
 
 from casegraph import kernels
 from casegraph.casebase import CaseBase
+from casegraph.experiments import verification
 from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
+from casegraph.statistics.counts import Counting
 
 COLUMNS = ("types", "hits", "reached", "right", "reached_open", "right_open")
 
@@ -94,6 +96,53 @@ def test_answers_after_any_history_are_those_of_a_rebuild() -> None:
                 other = rebuilt(cases, facts)
                 if relation in other.graph.relations:
                     assert cases.ask(head, relation, top=-1) == other.ask(head, relation, top=-1)
+
+
+@pytest.mark.parametrize("neighbours", [1, 2, 60])
+def test_to_bring_clusters_up_to_date_never_counts_from_more_entities_than_a_rebuild(
+    neighbours: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newcomer on cycles with all others: counting from scratch takes less than following it."""
+    counted_from = count_starts(monkeypatch)
+    triangles = [
+        (f"{corner}{number}", relation, f"{next_corner}{number}")
+        for number in range(60)
+        for corner, relation, next_corner in (("a", "r", "b"), ("b", "s", "c"), ("c", "t", "a"))
+    ]
+    cases = CaseBase(Settings(weight="prior", clustering="hac", max_length=3))
+    cases.update(add=triangles)
+    cases.prepare()
+
+    to_newcomer = [(f"a{number}", "u", "hub") for number in range(neighbours)]
+    from_newcomer = [("hub", "v", f"b{number}") for number in range(neighbours)]
+    update = cases.update(add=to_newcomer + from_newcomer)
+    assert not update.anew
+    counted_from.clear()
+    cases.prepare()
+    work = sum(counted_from)
+
+    other = verification.rebuilt(cases.state)
+    counted_from.clear()
+    other.statistics.prepare(range(cases.graph.directions))
+    assert 0 < work <= sum(counted_from)
+    if neighbours == 1:
+        assert work < sum(counted_from) / 4
+    assert not verification.differences(cases.state, other)
+
+
+def count_starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list to which every count of paths to answers adds from how many entities it counts."""
+    counted_from: list[int] = []
+    hits = Counting.hits
+
+    def hits_and_note(
+        self: Counting, relations: list[int], entities: Ids, clusters: Ids, longest: int
+    ) -> tuple[Ids, Ids, Counts, Counts]:
+        counted_from.append(len(entities))
+        return hits(self, relations, entities, clusters, longest)
+
+    monkeypatch.setattr(Counting, "hits", hits_and_note)
+    return counted_from
 
 
 def test_a_large_change_is_counted_again_and_says_so() -> None:

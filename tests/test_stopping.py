@@ -43,10 +43,10 @@ def random_cases(random: Random, **changes: Any) -> CaseBase:  # noqa: ANN401  (
 
 def followed(cases: CaseBase, relation: int, entities: list[int], top: int) -> int:
     """Edges looked at to find the best answers."""
-    lists, kernel = relation_query(cases.state, relation, ids(entities))
+    _, kernel, list_of_each = relation_query(cases.state, relation, ids(entities))
     unknown = np.full(len(entities), -1, dtype=np.int32)
     return kernels.answers(
-        kernel, ids(entities), lists.of_query, unknown, cases.state.workspaces, top, 1
+        kernel, ids(entities), list_of_each, unknown, cases.state.workspaces, top, 1
     )[-1]
 
 

@@ -14,6 +14,12 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from casegraph.answering.arguments import (
+    checked_count,
+    checked_rows,
+    checked_text,
+    several_of,
+)
 from casegraph.answering.asking import answers_to_all, scores
 from casegraph.answering.change_of_mind import BUDGET, MOST_FACTS, ChangeOfMind, change_of_mind
 from casegraph.answering.explanation import Explanation, Neighbour, explanations
@@ -21,7 +27,6 @@ from casegraph.answering.labels import labelled
 from casegraph.answering.questions import (
     Known,
     Question,
-    checked_count,
     names_and_labels,
     query_of,
     relation_id,
@@ -259,7 +264,7 @@ class CaseBase:
         """Several questions (head, relation, ?) at once, answered in parallel."""
         state = self._state
         asked = []
-        for head, relation in questions:
+        for head, relation in checked_rows("questions", questions, ("head", "relation")):
             name = entity_named(state.graph, state.descriptions, head)
             asked.append(Question(name, forward(relation_id(state, relation))))
         wanted = wanted_answers(state, top, known, candidates, of_type)
@@ -277,7 +282,7 @@ class CaseBase:
         state = self._state
         by_query: dict[Query, list[int]] = {}
         entities = []
-        for place, answer in enumerate(answers):
+        for place, answer in enumerate(several_of("answers", answers, "a list of answers")):
             query, entity = query_of(state, answer)
             by_query.setdefault(query, []).append(place)
             entities.append(entity)
@@ -314,14 +319,15 @@ class CaseBase:
 
         Case, accents and letter variants are ignored, and a part of a word is enough.
         """
-        return search_text(self._state).find(words, checked_count("top", top))
+        text = checked_text("words", words)
+        return search_text(self._state).find(text, checked_count("top", top))
 
     def score(self, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         """The score of each fact as an answer to (head, relation, ?), as if it were not known.
 
         The fact itself is neither walked nor a precedent, but the counts of path types include it.
         """
-        return scores(self._state, facts)
+        return scores(self._state, checked_rows("facts", facts, ("head", "relation", "tail")))
 
     def what_if(
         self,

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from casegraph.answering.arguments import ALL
 from casegraph.answering.notes import why_nothing, wrong_way_round
 from casegraph.answering.query import UNKNOWN, answers, standings
-from casegraph.answering.questions import ALL, Question, entity_with_facts, relation_id
+from casegraph.answering.questions import Question, relation_id
 from casegraph.answering.results import Answers, named_answers
 from casegraph.graph.arrays import ids
 from casegraph.graph.descriptions import is_iri
@@ -70,24 +71,35 @@ def _answers_of_relation(
     state: State, direction: int, names: list[str], wanted: Wanted
 ) -> list[Answers]:
     """The answers to (name, direction, ?) for each name."""
-    graph = state.graph
-    entities = [entity_with_facts(state, name) for name in names]
-    known_answers: list[set[int]] = []
-    for entity in entities:
-        known = set() if entity == UNKNOWN else set(graph.answers(entity, direction).tolist())
+    entities = []
+    known_answers = []
+    for name in names:
+        entity, known = _entity_and_known_answers(state, Question(name, direction))
+        entities.append(entity)
         known_answers.append(known)
 
     top = wanted.top
     if wanted.candidates is not None:
         top = ALL
     elif wanted.known == "exclude" and top != ALL:
-        top = min(top, len(graph.entities)) + max(map(len, known_answers), default=0)
+        top = min(top, len(state.graph.entities)) + max(map(len, known_answers), default=0)
 
     results = answers(state, direction, ids(entities), top=top)
     return [
         _named(state, Question(name, direction), found, known, wanted)
         for name, known, found in zip(names, known_answers, results, strict=True)
     ]
+
+
+def _entity_and_known_answers(state: State, question: Question) -> tuple[int, set[int]]:
+    """The id of the entity asked about, or `UNKNOWN` if it has no facts; and its known answers."""
+    entity = state.graph.entities.find(question.name)
+    if entity is None:
+        return UNKNOWN, set()
+    known = set(state.graph.answers(entity, question.direction).tolist())
+    if not known and state.is_without_facts(entity):
+        return UNKNOWN, known
+    return entity, known
 
 
 def _named(
@@ -102,10 +114,10 @@ def _named(
     given = named if wanted.top == ALL else named[: wanted.top]
     relation = state.graph.relations[relation_of(question.direction)]
     note = ""
-    if wanted.top != 0:
+    if not named and wanted.top != 0:
+        note = why_nothing(state, question, found, wanted)
+    elif not known and wanted.top != 0:
         note = wrong_way_round(state, question)
-        if not named:
-            note = why_nothing(state, question, found, wanted)
     return Answers(
         asked=question.name,
         relation=relation,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from casegraph.answering.query import UNKNOWN
-from casegraph.answering.questions import entity_with_facts, names_and_labels
+from casegraph.answering.questions import names_and_labels
 from casegraph.errors import close_names, quoted, several
 from casegraph.graph.directions import backward, forward, inverse, is_inverse, relation_of
 
@@ -22,13 +21,14 @@ MAX_SUGGESTED_FROM = 10_000  # names to search for suggestions, at 4 µs each; a
 def why_nothing(state: State, question: Question, found: Found, wanted: Wanted) -> str:
     """Why there is no answer, and what to do about it."""
     name = question.name
-    if name not in state.graph.entities:
+    entity = state.graph.entities.find(name)
+    if entity is None:
         # For many questions, looking for similar names would take too long.
         has_time = wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
         suggestions = close_names(name, names_and_labels(state)) if has_time else []
         meant = f", or did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
         return f"{name!r} has never been seen; add facts about it first{meant}"
-    if entity_with_facts(state, name) == UNKNOWN:
+    if state.is_without_facts(entity):
         label = state.descriptions.label(name)
         return f"nothing is known about {label!r} any more; add facts about it first"
     if not len(state.graph.edges(question.direction).heads):
@@ -50,10 +50,7 @@ def wrong_way_round(state: State, question: Question) -> str:
     """
     graph = state.graph
     entity = graph.entities.find(question.name)
-    other_way = inverse(question.direction)
-    if entity is None or len(graph.answers(entity, question.direction)):
-        return ""
-    if not len(graph.answers(entity, other_way)):
+    if entity is None or not len(graph.answers(entity, inverse(question.direction))):
         return ""
     if not _leads_one_way(state, relation_of(question.direction)):
         return ""

@@ -15,7 +15,7 @@ and combine everything.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -80,14 +80,14 @@ def answers(
     offsets, found, scores, exact, _ = kernels.answers(
         query.kernel,
         entities,
-        query.lists.of_query,
+        query.list_of_each,
         _hidden_or_none(hidden, entities),
         state.workspaces,
         top,
         threads(),
         only_new,
     )
-    counts_are_exact = state.statistics.exact(relation)
+    counts_are_exact = state.derived(("exact", relation), lambda: state.statistics.exact(relation))
     results = []
     for (start, end), walks_are_exact in zip(pairwise(offsets), exact.tolist(), strict=True):
         is_exact = bool(walks_are_exact) and counts_are_exact
@@ -133,7 +133,7 @@ def standings(
     score, better, equal, earlier = kernels.standings(
         prepared.kernel,
         entities,
-        prepared.lists.of_query,
+        prepared.list_of_each,
         _hidden_or_none(hidden, entities),
         state.workspaces,
         *targets,
@@ -151,16 +151,14 @@ class WalkLists:
     offsets   (lists + 1,)  list i is `walked[offsets[i] : offsets[i + 1]]`, best first
     walked    (rows,)       places in `types`
     weights   (rows,)       what each path type is worth in its list, by slot
-    of_query  (queries,)    which list each query walks
-    fewer                   the weights if one right end fewer had been counted, whose slot was
-                            open, and if its slot was taken; for leave-one-out only
+    fewer     the weights if one right end fewer had been counted, whose slot was open, and if its
+              slot was taken; for leave-one-out only
     """
 
     types: Counts
     offsets: Counts
     walked: Ids
     weights: SlotWeights
-    of_query: Ids
     fewer: tuple[SlotWeights, SlotWeights] | None = None
 
     @property
@@ -170,10 +168,14 @@ class WalkLists:
 
 
 class RelationQuery(NamedTuple):
-    """What queries of one relation walk, and its prepared form in the kernels."""
+    """What queries of one relation walk, and its prepared form in the kernels.
+
+    list_of_each  (queries,)  which list each query walks
+    """
 
     lists: WalkLists
     kernel: kernels.RelationQuery
+    list_of_each: Ids
 
 
 def relation_query(
@@ -197,23 +199,24 @@ def relation_query(
     cached.
     """
     if state.settings.neighbours is not None:
-        lists = _lists_of_neighbours(state, relation, entities)
-        return _prepared(state, relation, lists, combination or state.settings.combined)
+        lists, list_of_each = _lists_of_neighbours(state, relation, entities)
+        kernel = _prepared(state, relation, lists, combination or state.settings.combined)
+        return RelationQuery(lists, kernel, list_of_each)
 
-    def prepared() -> RelationQuery:
+    def prepared() -> tuple[WalkLists, kernels.RelationQuery]:
         chosen = combination or state.settings.combined
         list_of_everyone = state.derived(
             ("walk list", relation, chosen.longest, leave_one_out),
             lambda: _list_of_everyone(state, relation, chosen.longest, leave_one_out=leave_one_out),
         )
-        return _prepared(state, relation, list_of_everyone, chosen)
+        return list_of_everyone, _prepared(state, relation, list_of_everyone, chosen)
 
     if combination is None and not leave_one_out:
         shared = state.derived(("relation query", relation), prepared)
     else:
         shared = prepared()
     the_only_list = np.zeros(len(entities), dtype=np.int32)
-    return RelationQuery(replace(shared.lists, of_query=the_only_list), shared.kernel)
+    return RelationQuery(*shared, the_only_list)
 
 
 def calibration_of(state: State, known: int) -> Calibration | None:
@@ -246,14 +249,13 @@ def query_options(settings: Settings, combination: Combination) -> kernels.Query
 
 def _prepared(
     state: State, relation: int, lists: WalkLists, combination: Combination
-) -> RelationQuery:
+) -> kernels.RelationQuery:
     ranks = state.graph.entities.ranks()
     options = query_options(state.settings, combination)
     options.living = state.living
-    kernel = kernels.RelationQuery(
+    return kernels.RelationQuery(
         state.graph.kernel, relation, lists.arrays, options, ranks, lists.fewer
     )
-    return RelationQuery(lists, kernel)
 
 
 def _list_of_everyone(
@@ -286,7 +288,7 @@ def _list_of_everyone(
             _right_weights(open_end, settings).at(walked),
             _right_weights(taken_end, settings).at(walked),
         )
-    return WalkLists(types, offsets, walked, weights.at(walked), of_query=ids([0]), fewer=fewer)
+    return WalkLists(types, offsets, walked, weights.at(walked), fewer)
 
 
 def _right_weights(counts: PathCounts, settings: Settings) -> SlotWeights:
@@ -296,10 +298,10 @@ def _right_weights(counts: PathCounts, settings: Settings) -> SlotWeights:
     return SlotWeights.of_both(right_share(counts.right, counts.reached, settings.doubt))
 
 
-def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkLists:
-    """A list for each query, P_n(E_{c,q}, r) (§2.2.1).
+def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> tuple[WalkLists, Ids]:
+    """Lists P_n(E_{c,q}, r) (§2.2.1), and which of them each query walks.
 
-    It holds the path types that lead the contextual entities of the query to their answers.
+    A list holds the path types that lead the contextual entities of a query to their answers.
 
     Queries with the same contextual entities and the same cluster share a list.
     """
@@ -312,7 +314,7 @@ def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkList
 
     number_of: dict[tuple[bytes, int], int] = {}
     lists: list[_WalkList] = []
-    of_query = []
+    list_of_each = []
     for entity, near in zip(entities.tolist(), neighbours, strict=True):
         cluster = EVERYONE if entity == UNKNOWN else int(state.clusters.entities[entity])
         key = (near.tobytes(), cluster)
@@ -321,8 +323,8 @@ def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> WalkList
             gathered, frequencies = _gathered(counts, near, types)
             weights = _weights(state, relation, cluster, types[gathered], frequencies)
             lists.append(_best_first(gathered, weights, places_by_name[gathered]))
-        of_query.append(number_of[key])
-    return _joined(types, lists, of_query)
+        list_of_each.append(number_of[key])
+    return _joined(types, lists), ids(list_of_each)
 
 
 class _WalkList(NamedTuple):
@@ -340,7 +342,7 @@ def _best_first(gathered: Counts, weights: SlotWeights, places_by_name: Counts) 
     return _WalkList(gathered[order].astype(np.int32), weights.at(order))
 
 
-def _joined(types: Counts, lists: list[_WalkList], of_query: list[int]) -> WalkLists:
+def _joined(types: Counts, lists: list[_WalkList]) -> WalkLists:
     sizes = [len(one_list.walked) for one_list in lists]
     open_weights = [one_list.weights.open for one_list in lists]
     taken_weights = [one_list.weights.taken for one_list in lists]
@@ -352,7 +354,6 @@ def _joined(types: Counts, lists: list[_WalkList], of_query: list[int]) -> WalkL
             open=np.concatenate([np.zeros(0), *open_weights]),
             taken=np.concatenate([np.zeros(0), *taken_weights]),
         ),
-        of_query=ids(of_query),
     )
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from operator import index
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from casegraph.answering.query import UNKNOWN
+from casegraph.answering.arguments import checked_answer, checked_count, checked_text, several_of
 from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
 from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Query
 from casegraph.graph.lookup import entities_of_type, entity_named, relation_named
 from casegraph.graph.search import SearchText
-from casegraph.settings import check_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from casegraph.answering.state import State
 
 Known = Literal["mark", "exclude"]
-ALL = -1  # number of answers: all of them
 
 
 class Question(NamedTuple):
@@ -60,18 +57,19 @@ def wanted_answers(
     if known not in ("mark", "exclude"):
         raise InvalidSettings("known", known, "'mark' or 'exclude'")
     allowed = None
-    if isinstance(candidates, str | bytes):
-        raise InvalidSettings("candidates", candidates, "several names, such as a list of them")
     if candidates is not None:
-        allowed = set(_ids_of(state, candidates))
+        names = several_of("candidates", candidates, "several names, such as a list of them")
+        allowed = set(_ids_of(state, names))
     if of_type is not None:
-        of_this_type = set(_ids_of(state, _entities_of_type(state, of_type)))
+        its_name = checked_text("of_type", of_type)
+        of_this_type = set(_ids_of(state, _entities_of_type(state, its_name)))
         allowed = of_this_type if allowed is None else allowed & of_this_type
     return Wanted(count, known, allowed, of_type)
 
 
 def query_of(state: State, answer: Answer) -> tuple[Query, int]:
     """The query that an answer was given to, and the entity that it names."""
+    checked_answer(answer)
     entity = state.graph.entities.find(answer.asked)
     found = state.graph.entities.find(answer.entity)
     relation = state.graph.relations.find(answer.relation)
@@ -92,14 +90,6 @@ def relation_id(state: State, name: str) -> int:
     return found
 
 
-def entity_with_facts(state: State, name: str) -> int:
-    """The id of an entity that has facts; `UNKNOWN` if it has none, or was never seen."""
-    entity = state.graph.entities.find(name)
-    if entity is None or state.is_without_facts(entity):
-        return UNKNOWN
-    return entity
-
-
 def names_and_labels(state: State) -> list[str]:
     """All names and labels of entities."""
     labels = [description.label for description in state.descriptions if description.label]
@@ -113,19 +103,6 @@ def search_text(state: State) -> SearchText:
         return SearchText(state.graph, state.descriptions)
 
     return state.derived("search", text)
-
-
-def checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
-    """A number from the user as a Python integer.
-
-    Raises `InvalidSettings` unless it is a whole number of up to 64 bits.
-    """
-    has_index = hasattr(value, "__index__")  # NumPy's integers do as well
-    count: Any = index(value) if has_index else value
-    if all_if_negative and isinstance(count, int) and count < 0:
-        return ALL
-    check_count(name, count, 0)
-    return int(count)
 
 
 def _ids_of(state: State, names: Iterable[str]) -> Iterator[int | None]:

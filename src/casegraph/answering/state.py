@@ -203,7 +203,8 @@ class State:
 
     def is_without_facts(self, entity: int) -> bool:
         """Whether an entity is neither head nor tail of a fact."""
-        return self._profiles.is_without_facts(entity)
+        all_have_facts = self.living == len(self.graph.entities)
+        return not all_have_facts and self._profiles.is_without_facts(entity)
 
     @property
     def clusters(self) -> Clusters:

@@ -34,7 +34,7 @@ from casegraph.evaluation.reliability import Reliability, first_answers
 from casegraph.execution.executor import HERE, Executor
 from casegraph.formats.registry import read_facts
 from casegraph.frames import Tabular
-from casegraph.graph.arrays import Flags, Ids, ids
+from casegraph.graph.arrays import Flags, Ids, ids, rows_with
 from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact
@@ -445,5 +445,4 @@ def ids_of_entities(state: State, names: list[str]) -> Ids:
 
 def rows_of_relation(rows: Ids, direction: int) -> Ids:
     """The (entity, target) of the rows with a direction; rows are sorted by direction."""
-    start, end = np.searchsorted(rows[:, 0], [direction, direction + 1]).tolist()
-    return rows[start:end, 1:]
+    return rows[rows_with(direction, rows[:, 0]), 1:]

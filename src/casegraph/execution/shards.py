@@ -23,7 +23,7 @@ import numpy as np
 
 from casegraph.answering.state import State
 from casegraph.errors import CasegraphError, InvalidSettings
-from casegraph.graph.arrays import Counts, Ids, ids, joined
+from casegraph.graph.arrays import Counts, Ids, ids, joined, rows_with
 from casegraph.graph.digest import relations_in_use
 from casegraph.graph.directions import directions_of
 from casegraph.graph.graph import Graph
@@ -184,9 +184,9 @@ def keep(state: State, counts: Part) -> None:
     hits: dict[int, tuple[Counts, Counts]] = {}
     counted: dict[int, PathCounts] = {}
     for relation in range(state.graph.directions):
-        start, end = np.searchsorted(rows.relation, [relation, relation + 1]).tolist()
-        own_columns = [rows.columns[name][start:end] for name in COUNT_COLUMNS]
-        found = PathCounts(rows.types[start:end], *own_columns)
+        own = rows_with(relation, rows.relation)
+        own_columns = [rows.columns[name][own] for name in COUNT_COLUMNS]
+        found = PathCounts(rows.types[own], *own_columns)
         hits[relation] = (found.types, found.hits)
         if relation in reach_counted:
             counted[relation] = found

@@ -14,7 +14,7 @@ import numpy as np
 
 from casegraph.answering.query import UNKNOWN, answers
 from casegraph.answering.state import State
-from casegraph.graph.arrays import Counts, Flags, Floats, Ids, run_bounds
+from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with, run_bounds
 
 ASKED_AT_ONCE = 256  # questions whose scores are held together
 ALL = -1  # answers
@@ -65,8 +65,8 @@ def scored(
         all_scores = _scores(state, relation, of_questions, entities)
         asked_about = zip(some, of_questions.tolist(), all_scores, strict=True)
         for (start, end), entity, scores in asked_about:
-            first, last = np.searchsorted(known[:, 0], [entity, entity + 1]).tolist()
-            yield Scored(entity, asked[start:end, 1], scores, known[first:last, 1])
+            its_known = known[rows_with(entity, known[:, 0]), 1]
+            yield Scored(entity, asked[start:end, 1], scores, its_known)
 
 
 def mrr_and_hits(ranks: Floats) -> dict[str, float]:

@@ -22,15 +22,7 @@ import numpy as np
 
 from casegraph.answering.ranking import Ranks, distinct
 from casegraph.errors import CasegraphError
-from casegraph.experiments.embedding_scores import (
-    BY_DIRECTION,
-    BY_DISTANCE,
-    Theirs,
-    answer_vectors,
-    question_vectors,
-    scores_of_all,
-    scores_of_own,
-)
+from casegraph.experiments.embedding_scores import BY_DIRECTION, BY_DISTANCE, Scoring, Theirs
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, run_bounds
 from casegraph.running import Show, quiet
 from casegraph.storage.disk import atomic_write
@@ -125,6 +117,7 @@ class Embedding:
             **_options(training.model),
         )
         self.model.reset_parameters_()
+        self._scoring = Scoring(torch, training.model, self.model)
 
     def train(self, lesson: Lesson, progress: Path | None = None, show: Show = quiet) -> Trained:
         """Train until facts of valid are no longer answered better.
@@ -139,7 +132,8 @@ class Embedding:
         best = _Best(self.model)
         epoch = 0
         if progress is not None and progress.exists():
-            epoch = best.load(progress)
+            epoch, seconds_before = best.load(progress)
+            started -= seconds_before
         questions = asked_for(lesson.facts)
         optimizer = self._torch.optim.Adam(
             self.model.parameters(), lr=training.learning_rate, fused=True
@@ -150,7 +144,7 @@ class Embedding:
             epoch += training.every
             best.look(self._valid_mrr(lesson))
             if progress is not None:
-                best.save(progress, epoch)
+                best.save(progress, epoch, process_time() - started)
             show(f"training {training.model}", epoch, training.epochs)
         best.restore()
         return Trained(epoch, process_time() - started, best.mrr)
@@ -243,16 +237,11 @@ class Embedding:
 
     def _loss_of(self, questions: Ids, wrong: Counts) -> Theirs:
         """The loss of some questions (direction, entity, target) that share wrong answers."""
-        name = self.training.model
-        vectors = question_vectors(self._torch, name, self.model, questions)
-        own = scores_of_own(name, vectors, self._answer_vectors(questions[:, 2]))
-        of_wrong = scores_of_all(name, vectors, self._answer_vectors(wrong))
+        scoring = self._scoring
+        vectors = scoring.questions(questions)
+        own = scoring.of_own(vectors, scoring.answers(questions[:, 2]))
+        of_wrong = scoring.of_all(vectors, scoring.answers(wrong))
         return self.model.loss.process_slcwa_scores(own[:, None], of_wrong)
-
-    def _answer_vectors(self, entities: Counts | Ids) -> Theirs:
-        torch = self._torch
-        chosen = torch.from_numpy(entities.astype(np.int64))
-        return answer_vectors(torch, self.training.model, self.model, chosen)
 
     def _valid_mrr(self, lesson: Lesson) -> float:
         """How well some facts of valid are answered, on both sides; 0 if there are none."""
@@ -266,12 +255,10 @@ class Embedding:
 
     def _scores(self, questions: Ids, entities: int) -> list[Floats]:
         """What the first entities score as answers of each question (direction, entity)."""
-        torch = self._torch
-        name = self.training.model
         self.model.eval()
-        with torch.no_grad():
-            vectors = question_vectors(torch, name, self.model, questions)
-            found = scores_of_all(name, vectors, self._answer_vectors(np.arange(entities)))
+        with self._torch.no_grad():
+            vectors = self._scoring.questions(questions)
+            found = self._scoring.of_all(vectors, self._scoring.answers(np.arange(entities)))
         return list(found.numpy())
 
 
@@ -300,23 +287,23 @@ class _Best:
         """Give the model its best parameters."""
         _take(self._model, self._kept)
 
-    def save(self, path: Path, epoch: int) -> None:
-        """Write the parameters of now and the best ones, and how far training is."""
+    def save(self, path: Path, epoch: int, seconds: float) -> None:
+        """Write the parameters of now and the best ones, how far training is, and what it took."""
         now = {f"now.{name}": array for name, array in _parameters(self._model).items()}
         best = {f"best.{name}": array for name, array in self._kept.items()}
-        numbers = np.array([epoch, self.mrr, self.since])
+        numbers = np.array([epoch, seconds, self.mrr, self.since])
         with atomic_write(path) as file:
             np.savez(file, allow_pickle=False, progress=numbers, **now, **best)
 
-    def load(self, path: Path) -> int:
-        """Go on from what `save` wrote; returns the epoch."""
+    def load(self, path: Path) -> tuple[int, float]:
+        """Go on from what `save` wrote; returns the epoch, and the seconds it took."""
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
-        epoch, self.mrr, since = arrays.pop("progress").tolist()
+        epoch, seconds, self.mrr, since = arrays.pop("progress").tolist()
         self.since = int(since)
         _take(self._model, _with_prefix(arrays, "now."))
         self._kept = _with_prefix(arrays, "best.")
-        return int(epoch)
+        return int(epoch), seconds
 
 
 def asked_for(facts: Counts) -> Ids:

@@ -12,7 +12,8 @@ Two protocols are ranked by, since the published one is unusual:
     now   among all entities so far; whatever is a fact in a file so far is passed over
 """
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from time import process_time
@@ -20,6 +21,7 @@ from time import process_time
 import numpy as np
 
 from casegraph.answering.ranking import distinct
+from casegraph.batch.resumption import Resumable
 from casegraph.casebase import CaseBase
 from casegraph.errors import NotABenchmark
 from casegraph.evaluation.datasets import Benchmark
@@ -33,9 +35,10 @@ from casegraph.evaluation.evaluation import (
     read_files,
     rows_of_relation,
 )
+from casegraph.experiments.asking import digest_of
 from casegraph.experiments.candidates import mrr_and_hits, scored
-from casegraph.experiments.records import Record
-from casegraph.graph.arrays import Counts, Flags, Floats, Ids
+from casegraph.experiments.records import Record, read_records
+from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
@@ -86,26 +89,31 @@ class Snapshots:
 
 
 def lifelong(
-    folder: Path, settings: Settings, limit: int | None = None, show: Show = quiet
+    folder: Path, settings: Settings, out: Path, limit: int | None = None, show: Show = quiet
 ) -> list[Record]:
     """Take in snapshot after snapshot; a record for each test set after each snapshot.
 
+    out    a file that each record is written to as soon as it is known
     limit  ask for only so many facts of a test set, spread evenly
+
+    If an earlier call for the same was interrupted, go on with its file. Returns all records.
     """
     snapshots = Snapshots.open(folder, show)
+    wanted = {"settings": asdict(settings), "limit": limit}
     cases = CaseBase(settings)
-    records: list[Record] = []
-    for now in range(snapshots.count):
-        started = process_time()
-        cases.update(add=snapshots.files.facts(f"train{now}"))
-        cases.prepare(show=show)
-        seconds = process_time() - started
-        for then in range(now + 1):
-            show("test sets of snapshots", len(records), _sets(snapshots.count))
-            questions = questions_of(snapshots.files, f"test{then}", "both", limit)
-            ranks = _ranks(cases, snapshots, questions, then, now)
-            records.append(
-                {
+    with Resumable(out, digest_of(snapshots.files, wanted)) as file:
+        for now in range(snapshots.count):
+            started = process_time()
+            cases.update(add=snapshots.files.facts(f"train{now}"))
+            if file.done >= _sets(now + 1):
+                continue  # an earlier call has asked for all test sets after this snapshot
+            cases.prepare(show=show)
+            seconds = process_time() - started
+            for then in range(file.done - _sets(now), now + 1):
+                show("test sets of snapshots", file.done, _sets(snapshots.count))
+                questions = questions_of(snapshots.files, f"test{then}", "both", limit)
+                ranks = _ranks(cases, snapshots, questions, then, now)
+                record = {
                     "snapshot": now,
                     "test_set": then,
                     "facts": len(cases.graph),
@@ -114,9 +122,9 @@ def lifelong(
                     "seconds": seconds,
                     **{protocol: mrr_and_hits(ranks[protocol]) for protocol in PROTOCOLS},
                 }
-            )
-    show("test sets of snapshots", len(records), _sets(snapshots.count))
-    return records
+                file.write(json.dumps(record).encode() + b"\n")
+        show("test sets of snapshots", file.done, _sets(snapshots.count))
+    return read_records(out)
 
 
 def summary(records: list[Record]) -> dict[str, dict[str, float]]:
@@ -190,10 +198,9 @@ class _World:
 
 
 def _answers(known: Ids, entity: int) -> Ids:
-    first, last = np.searchsorted(known[:, 0], [entity, entity + 1]).tolist()
-    return known[first:last, 1]
+    return known[rows_with(entity, known[:, 0]), 1]
 
 
 def _sets(snapshots: int) -> int:
-    """How many test sets are asked for in all."""
+    """How many test sets are asked for after so many snapshots, in all."""
     return snapshots * (snapshots + 1) // 2

@@ -33,6 +33,16 @@ def joined(parts: Iterable[Counts]) -> Counts:
     return np.concatenate([nothing, *parts])
 
 
+def rows_with(value: int, column: Ids | Counts) -> slice:
+    """The rows of a sorted column that hold a value.
+
+    NumPy converts the whole column if the value has another type, so the value is converted.
+    """
+    bounds = np.array([value, value + 1], dtype=column.dtype)
+    start, end = column.searchsorted(bounds).tolist()
+    return slice(start, end)
+
+
 def is_run_start(values: Ids | Counts) -> Flags:
     """Whether each value differs from the value before it; the first always does."""
     is_start = np.ones(len(values), dtype=np.bool)

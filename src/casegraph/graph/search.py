@@ -17,13 +17,11 @@ from casegraph.graph.descriptions import folded, folded_all
 from casegraph.graph.lookup import kinds_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from casegraph.graph.descriptions import Descriptions
     from casegraph.graph.graph import Graph
 
 SAMPLE = 200_000  # characters of the text, in which words are counted to find the rarest
-MOST_LOOKED_AT = 1_000  # lines with the rarest word, before they are sorted
+MOST_LOOKED_AT = 1_000  # lines with a text, before they are sorted
 
 
 class Hit(NamedTuple):
@@ -62,13 +60,16 @@ class SearchText:
         if not parts:
             return []
         rarest = min(parts, key=lambda part: (self._text.count(part, 0, SAMPLE), -len(part)))
-        lines = list(self._lines_with(rarest))
-        if len(lines) == MOST_LOOKED_AT and len(parts) > 1:  # not all of them, so the best first
-            lines = [*self._lines_with(wanted), *lines]
+        places = self._places_of(rarest)
+        if len(places) == MOST_LOOKED_AT:  # there may be more, so look for the best as well
+            with_all = self._places_of(wanted) if len(parts) > 1 else []
+            places = [*self._places_of(f"\n{wanted}"), *with_all, *places]
 
         names = self._graph.entities
         found: dict[int, tuple[int, int, str]] = {}
-        for line, entity in lines:
+        for place in dict.fromkeys(places):
+            line = self._text[self._starts[place] : self._starts[place + 1] - 1]
+            entity = self._entities[place]
             if all(part in line for part in parts):
                 rank = (_how_well(line, wanted), -int(self._degrees[entity]), names[entity])
                 found[entity] = min(rank, found.get(entity, rank))
@@ -88,21 +89,8 @@ class SearchText:
                 return sorted({names[self._entities[place]] for place in places})
         return []
 
-    def _lines_with(self, word: str) -> Iterator[tuple[str, int]]:
-        """The lines that have a word, and their entities.
-
-        If there are very many, only the first `MOST_LOOKED_AT` are used, those that begin with the
-        word first.
-        """
-        places = self._places_of(word)
-        if len(places) == MOST_LOOKED_AT:
-            places = list(dict.fromkeys([*self._places_of(f"\n{word}"), *places]))
-        for place in places[:MOST_LOOKED_AT]:
-            line = self._text[self._starts[place] : self._starts[place + 1] - 1]
-            yield line, self._entities[place]
-
     def _places_of(self, text: str) -> list[int]:
-        """The numbers of the first lines in which a text is found, each once."""
+        """The numbers of the first `MOST_LOOKED_AT` lines in which a text is found."""
         found: list[int] = []
         at = self._text.find(text)
         while at >= 0 and len(found) < MOST_LOOKED_AT:

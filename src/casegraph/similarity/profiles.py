@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Flags, Ids, ids, run_bounds
+from casegraph.graph.arrays import Counts, Flags, Ids, ids, rows_with, run_bounds
 from casegraph.graph.graph import Graph, Renumbering
 from casegraph.running import paused_garbage_collection
 
@@ -206,8 +206,7 @@ class _RelationIndex(NamedTuple):
         return cls(relations[order], profiles[order])
 
     def profiles_having(self, relation: int) -> Ids:
-        first, last = np.searchsorted(self.relations, [relation, relation + 1])
-        return self.profiles[first:last]
+        return self.profiles[rows_with(relation, self.relations)]
 
 
 def _groups(groups: Ids, values: Ids, is_chosen: Flags) -> Iterator[tuple[int, Ids]]:

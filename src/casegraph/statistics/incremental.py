@@ -13,10 +13,11 @@ or second asker comes or goes. What these starts and ends contributed is counted
 the graph before and subtracted, counted on the graph after and added.
 
 *Counts of clusters.* Hits are counted again for entities that moved to another cluster, or whose
-hits changed; tries for path types that follow a changed relation, and in clusters that changed.
+hits changed; tries for path types that follow a changed relation, and in clusters that changed. A
+caller compares this work (`ClusterChanges.work`) with that of counting from scratch.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ from casegraph.graph.change import Change
 from casegraph.graph.directions import inverse, is_inverse, relation_of
 from casegraph.graph.edges import is_among, key, sorted_unique
 from casegraph.graph.graph import Graph
-from casegraph.similarity.clusters.assignment import EVERYONE
+from casegraph.similarity.clusters.assignment import EVERYONE, with_newcomers
 from casegraph.statistics.counts import (
     ClusterCounts,
     Counting,
@@ -293,71 +294,122 @@ def _entities_with_other_slots(outdated: OutdatedCounts, relation: int, now: Gra
     return ids(changed)
 
 
-class OutdatedClusterCounts(NamedTuple):
-    """Counts in clusters on an earlier graph, its clusters, and entities whose hits changed."""
+class ClusterChanges(NamedTuple):
+    """What has changed for clusters since an earlier graph.
 
-    counts: ClusterCounts
+    graph      the earlier graph
+    clusters   (entities,)  the cluster of each entity then; `EVERYONE` if it came later
+    moved      entities that are in another cluster now, sorted
+    recounted  entities that moved, or whose hits changed, sorted
+    """
+
     graph: Graph
     clusters: Ids
-    entities: Ids
+    moved: Ids
+    recounted: Ids
+
+    @classmethod
+    def between(
+        cls, graph: Graph, clusters_then: Ids, clusters_now: Ids, with_other_hits: Ids
+    ) -> "ClusterChanges":
+        """What has changed, by the clusters then and now, and by whose hits changed."""
+        clusters = with_newcomers(clusters_then, len(clusters_now))
+        moved = np.flatnonzero(clusters != clusters_now).astype(np.int32)
+        return cls(graph, clusters, moved, np.union1d(with_other_hits, moved))
+
+    def work(self, relation: int, now: Graph) -> int:
+        """From how many entities `updated_cluster_counts` counts paths: then, and again now."""
+        return len(self.recounted_of(relation, self.graph)) + len(self.recounted_of(relation, now))
+
+    def recounted_of(self, relation: int, graph: Graph) -> Ids:
+        """The entities whose paths to answers of a relation are counted again on a graph."""
+        heads = graph.edges(relation).heads
+        return np.intersect1d(self.recounted, heads, assume_unique=True)
+
+
+class OutdatedClusterCounts(NamedTuple):
+    """The counts of a relation in clusters on an earlier graph, and what has changed since."""
+
+    counts: ClusterCounts
+    changes: ClusterChanges
 
 
 def updated_cluster_counts(
+    outdated: Mapping[int, OutdatedClusterCounts],
+    now: Counting,
+    clusters: Ids,
+    everyone: Mapping[int, PathCounts],
+) -> dict[int, ClusterCounts]:
+    """The counts of some relations in each cluster now, from those before.
+
+    outdated  by relation, the counts before
+    clusters  (entities,)  the cluster of each entity now
+    everyone  by relation, the counts over all entities, which are up to date already
+
+    Tries are counted for all relations in one call, since their path types share endings.
+    """
+    found: dict[int, ClusterCounts] = {}
+    questions: list[tuple[Ids, Ids, Counts]] = [(ids(), ids(), np.empty(0, dtype=np.int64))]
+    places: list[Counts] = []  # the rows of each relation whose tries are counted again
+    for relation, before in outdated.items():
+        counts, is_again = _with_known_tries(before, relation, now, clusters, everyone[relation])
+        found[relation] = counts
+        again = np.flatnonzero(is_again)
+        places.append(again)
+        labels = np.full(len(again), relation, dtype=np.int32)
+        questions.append((counts.clusters[again], labels, counts.types[again]))
+
+    asked_clusters, asked_relations, asked_types = columns_joined(questions)
+    tries = now.tries(asked_clusters, asked_relations, asked_types, clusters)
+    start = 0
+    for counts, again in zip(found.values(), places, strict=True):
+        counts.tries[again] = tries[start : start + len(again)]
+        start += len(again)
+    return found
+
+
+def _with_known_tries(
     outdated: OutdatedClusterCounts,
     relation: int,
     now: Counting,
     clusters: Ids,
     everyone: PathCounts,
-) -> ClusterCounts:
-    """The counts of a relation in each cluster now, from those before.
+) -> tuple[ClusterCounts, Flags]:
+    """The counts of a relation now, with the tries of before, and whether each must be recounted.
 
-    clusters  (entities,)  the cluster of each entity now
-    everyone               the counts over all entities, which are up to date already
+    Tries change with the relations that a path type follows, with the entities of a cluster, and
+    with those that have the relation.
     """
-    new_entities = len(clusters) - len(outdated.clusters)
-    clusters_before = np.append(outdated.clusters, np.full(new_entities, EVERYONE, dtype=np.int32))
-    moved = np.flatnonzero(clusters_before != clusters).astype(np.int32)
-
-    labels, types, hits = _cluster_hits_now(
-        outdated, relation, now, clusters_before, clusters, moved
-    )
+    labels, types, hits = _cluster_hits_now(outdated, relation, now, clusters)
     labels = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), labels])
     types = np.concatenate([everyone.types, types])
     hits = np.concatenate([everyone.hits, hits])
 
     tries, is_known = _tries_before(outdated.counts, labels, types)
-    changed_relations = now.graph.changed_since(outdated.graph)
-    changed_clusters = np.concatenate([clusters_before[moved], clusters[moved]])
+    changes = outdated.changes
+    changed_relations = now.graph.changed_since(changes.graph)
+    changed_clusters = np.append(changes.clusters[changes.moved], clusters[changes.moved])
     follows_change = follows(types, changed_relations, now.settings.max_length)
     is_in_changed_cluster = np.isin(labels, changed_clusters) & (labels != EVERYONE)
     answers_changed = relation_of(relation) in changed_relations
-    again = ~is_known | follows_change | is_in_changed_cluster | answers_changed
-    relations = np.full(int(again.sum()), relation, dtype=np.int32)
-    tries[again] = now.tries(labels[again], relations, types[again], clusters)
-    return ClusterCounts(labels, types, hits, tries)
+    is_again = ~is_known | follows_change | is_in_changed_cluster | answers_changed
+    return ClusterCounts(labels, types, hits, tries), is_again
 
 
 def _cluster_hits_now(
-    outdated: OutdatedClusterCounts,
-    relation: int,
-    now: Counting,
-    clusters_before: Ids,
-    clusters: Ids,
-    moved: Ids,
+    outdated: OutdatedClusterCounts, relation: int, now: Counting, clusters: Ids
 ) -> tuple[Ids, Counts, Counts]:
     """Cluster, path type and hits, sorted, without `EVERYONE`.
 
     Those before, corrected for the entities that moved or whose hits changed.
     """
-    inside = slice(outdated.counts.of(EVERYONE).stop, None)
-    counts = outdated.counts
+    counts, changes = outdated
+    inside = slice(counts.of(EVERYONE).stop, None)
     parts = [(counts.clusters[inside], counts.types[inside], counts.hits[inside])]
 
-    recounted = np.union1d(outdated.entities, moved)
-    then = Counting(outdated.graph, now.settings)
-    for counting, cluster_of, sign in ((then, clusters_before, -1), (now, clusters, 1)):
-        heads = counting.graph.edges(relation).heads
-        entities = np.intersect1d(recounted, heads, assume_unique=True)
+    then = Counting(changes.graph, now.settings)
+    for counting, cluster_of, sign in ((then, changes.clusters, -1), (now, clusters, 1)):
+        entities = changes.recounted_of(relation, counting.graph)
         labels, _, types, hits = counting.hits(
             [relation], entities, cluster_of, longest=now.settings.max_length
         )

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from casegraph.errors import CasegraphError
-from casegraph.graph.arrays import Counts, Ids, joined
+from casegraph.graph.arrays import Counts, Ids, joined, rows_with
 from casegraph.running import Show, quiet
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.backlog import Backlog, Baseline
@@ -45,6 +45,7 @@ from casegraph.statistics.counts import (
 )
 from casegraph.statistics.incremental import (
     ChangedHits,
+    ClusterChanges,
     OutdatedClusterCounts,
     OutdatedCounts,
     TypeHits,
@@ -193,6 +194,7 @@ class PathStatistics:
         self._pending_clusters: dict[int, PendingClusterCounts] = {}
         self._backlog = Backlog()
         self._since: dict[int, tuple[Graph, Change]] = {}  # what changed since an epoch began
+        self._clusters_since: dict[int, ClusterChanges] = {}  # the same for clusters
         self._counting = RLock()
 
     def everyone(self, relation: int) -> PathCounts:
@@ -331,8 +333,8 @@ class PathStatistics:
                 problem = "the graph takes too much work to be counted as a whole; ask it instead"
                 raise CasegraphError(f"{problem}, which counts one relation after the other")
             for relation in range(self.graph.directions):
-                start, end = np.searchsorted(counted.relations, [relation, relation + 1]).tolist()
-                own = (counted.types[start:end], counted.hits[start:end])
+                rows = rows_with(relation, counted.relations)
+                own = (counted.types[rows], counted.hits[rows])
                 limited = limited_hits(self.graph, relation, self.settings, *own)
                 self._own_hits[relation] = limited
             return
@@ -556,8 +558,7 @@ class PathStatistics:
             missing = [relation for relation in relations if relation not in self._clustered]
             self._count_everyone(missing, show)
             counting = Counting(self.graph, self.settings, show)
-            for relation in missing:
-                self._catch_up_in_clusters(relation, counting)
+            self._catch_up_in_clusters(missing, counting)
             missing = [relation for relation in missing if relation not in self._clustered]
             if missing:
                 self._find_hits(missing, show)
@@ -576,23 +577,38 @@ class PathStatistics:
                 own = samples.of_relation(relation)
                 self._with_samples[relation] = with_samples(counts, own, self._clusters())
 
-    def _catch_up_in_clusters(self, relation: int, counting: Counting) -> None:
-        """Bring the pending counts of a relation in clusters up to date."""
-        pending = self._pending_clusters.get(relation)
-        if pending is None:
+    def _catch_up_in_clusters(self, relations: list[int], counting: Counting) -> None:
+        """Bring the pending counts of these relations in clusters up to date.
+
+        Nothing is done if counting from scratch takes less work: then paths of all these relations
+        are counted together, from each entity once.
+        """
+        outdated: dict[int, OutdatedClusterCounts] = {}
+        for relation in relations:
+            pending = self._pending_clusters.get(relation)
+            changes = None if pending is None else self._cluster_changes_since(pending.epoch)
+            if pending is not None and changes is not None:
+                outdated[relation] = OutdatedClusterCounts(pending.counts, changes)
+
+        work = sum(
+            before.changes.work(relation, self.graph) for relation, before in outdated.items()
+        )
+        if not outdated or work > len(having(self.graph, list(outdated))):
             return
-        baseline = self._backlog.baseline(pending.epoch)
+        updated = updated_cluster_counts(outdated, counting, self._clusters(), self.counted)
+        self._clustered.update(updated)
+
+    def _cluster_changes_since(self, epoch: int) -> ClusterChanges | None:
+        """What has changed for clusters since an epoch began; None if that is not known."""
+        baseline = self._backlog.baseline(epoch)
         if baseline is None or baseline.clusters is None:
-            return
-        outdated = OutdatedClusterCounts(
-            counts=pending.counts,
-            graph=baseline.graph,
-            clusters=baseline.clusters,
-            entities=self._backlog.entities_since(pending.epoch),
-        )
-        self._clustered[relation] = updated_cluster_counts(
-            outdated, relation, counting, self._clusters(), self.counted[relation]
-        )
+            return None
+        if epoch not in self._clusters_since:
+            with_other_hits = self._backlog.entities_since(epoch)
+            self._clusters_since[epoch] = ClusterChanges.between(
+                baseline.graph, baseline.clusters, self._clusters(), with_other_hits
+            )
+        return self._clusters_since[epoch]
 
     def _count_clusters_from_scratch(
         self, relations: list[int], counting: Counting, longest: int
@@ -619,8 +635,7 @@ class PathStatistics:
         order = np.lexsort((all_types, all_clusters, all_labels))
         ordered_labels = all_labels[order]
         for relation in relations:
-            start, end = np.searchsorted(ordered_labels, [relation, relation + 1]).tolist()
-            rows_of_relation = order[start:end]
+            rows_of_relation = order[rows_with(relation, ordered_labels)]
             self._clustered[relation] = ClusterCounts(
                 all_clusters[rows_of_relation],
                 all_types[rows_of_relation],

@@ -8,6 +8,7 @@ import numpy as np
 
 from casegraph.answering.evidence.fact_rows import fact_row, in_name_order, shared_fact_rows
 from casegraph.answering.evidence.kind import EvidenceKind
+from casegraph.errors import several
 from casegraph.graph.directions import inverse
 
 if TYPE_CHECKING:
@@ -42,8 +43,10 @@ class NearAnswers(EvidenceKind):
         return tuple(graph.entities[known[place]] for place in order[is_similar[order]].tolist())
 
     def sentence(self, reason: Reason, answer: Answer) -> str:
-        """That the answer is like the known answers."""
-        return f"shares much with the {reason.of:,} known answers"
+        """That the answer is like the known answers, other than itself."""
+        if answer.known:
+            return f"shares much with {several(reason.of - 1, 'other known answer')}"
+        return f"shares much with {several(reason.of, 'known answer')}"
 
     def facts(self, context: AnswerContext, piece: Piece) -> Iterator[FactRow]:
         """Each known answer that shares a fact with this one, and the facts they share."""

@@ -1,0 +1,62 @@
+"""Checks of what a caller of the Python API passes: a wrong type is named in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import index
+from typing import Any
+
+from casegraph.answering.results import Answer
+from casegraph.errors import InvalidSettings
+from casegraph.settings import check_count
+
+ALL = -1  # number of answers: all of them
+
+
+def checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:
+    """A number from the user as a Python integer.
+
+    Raises `InvalidSettings` unless it is a whole number of up to 64 bits.
+    """
+    has_index = hasattr(value, "__index__")  # NumPy's integers do as well
+    count: Any = index(value) if has_index else value
+    if all_if_negative and isinstance(count, int) and count < 0:
+        return ALL
+    check_count(name, count, 0)
+    return int(count)
+
+
+def checked_text(name: str, value: str) -> str:
+    """A text from the user."""
+    if not isinstance(value, str):
+        raise InvalidSettings(name, value, "text")
+    return value
+
+
+def several_of(name: str, values: Iterable[Any], expected: str) -> Iterable[Any]:
+    """Several things from the user; a text is a single one.
+
+    expected  what they should be, for the error
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidSettings(name, values, expected)
+    return values
+
+
+def checked_rows(name: str, rows: Iterable[Any], columns: tuple[str, ...]) -> list[Any]:
+    """Rows from the user, with a value for each of these columns."""
+    expected = f"a list of rows ({', '.join(columns)})"
+    checked = []
+    for row in several_of(name, rows, expected):
+        values = tuple(several_of(f"a row of {name}", row, f"({', '.join(columns)})"))
+        if len(values) != len(columns):
+            raise InvalidSettings(f"a row of {name}", row, f"({', '.join(columns)})")
+        checked.append(values)
+    return checked
+
+
+def checked_answer(value: Answer) -> Answer:
+    """An answer from the user."""
+    if not isinstance(value, Answer):
+        raise InvalidSettings("answer", value, "one of the answers that a question was given")
+    return value
