@@ -21,7 +21,7 @@ from casegraph.graph.directions import inverse
 from casegraph.tuning.calibration import Observed
 
 FIRST = 10  # answers of a question that are looked at
-MOST_ALIKE = 10  # how often the same question is asked, each time for another answer
+MOST_ALIKE = 3  # how often the same question is asked, each time for another answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

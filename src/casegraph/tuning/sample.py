@@ -21,7 +21,7 @@ from casegraph.graph.directions import forward, relation_of
 from casegraph.graph.graph import Graph
 
 ONE_IN = 20  # of the facts of a graph, one in 20 is asked for,
-MOST = 2_000  # but at most this many
+MOST = 1_500  # but at most this many
 LEAST = 500  # and at least this many,
 MOST_SHARE = 10  # but never more than one fact in 10
 USUAL_WORK = 10_000  # of a question; where it is more, the sample is smaller
