@@ -482,6 +482,25 @@ def test_tune_says_what_was_chosen() -> None:
     assert chosen.longest >= 2
 
 
+def test_commands_tune_on_held_out_facts_or_say_that_they_are_too_few(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    facts = list(world.facts())
+    lines = ["\t".join(fact) for fact in facts]
+    train = tmp_path / "train.tsv"
+    valid = tmp_path / "valid.tsv"
+    train.write_text("\n".join(lines[:-300]), encoding="utf-8")
+    valid.write_text("\n".join(lines[-300:]), encoding="utf-8")
+    few = run("tune", train, "--held-out", valid)
+    assert few.exit_code == 0
+    assert "fewer than 1,000" in few.stderr
+    monkeypatch.setattr("casegraph.tuning.tuning.LEAST_GIVEN", 20)
+    assert "held-out facts asked for" in run("tune", train, "--held-out", valid).stdout
+    store = tmp_path / "store"
+    assert run("build", train, "--into", store, "--held-out", valid).exit_code == 0
+    assert "held-out facts asked for" in run("info", store).stdout
+
+
 def test_fewer_questions_are_asked_where_each_is_slow() -> None:
     """Entities of which each shares its facts with a thousand others, and as many that do not."""
     shared = [(f"gene {n}", "in", f"tissue {t}") for n in range(1_000) for t in range(12)]
