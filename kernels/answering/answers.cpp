@@ -40,16 +40,13 @@ struct Scored {
 };
 
 // All candidates with a score, and the `top` best of those that have only the habit; all of them if
-// `top` is negative. (Known answers are candidates wherever there is a habit.)
+// `top` is negative.
 std::vector<Scored> scored(const Answerer& answerer, const Habit& habit,
-                           const std::vector<Candidate>& candidates, const Goal& goal) {
+                           const std::vector<Candidate>& candidates, Count top) {
   std::vector<Scored> all;
   all.reserve(candidates.size());
-  for (const Candidate& candidate : candidates) {
-    const bool is_wanted = !(goal.only_new && candidate.is_known);
-    if (is_wanted && candidate.score > 0) all.push_back({candidate.entity, candidate.score});
-  }
-  Count top = goal.top;
+  for (const Candidate& candidate : candidates)
+    if (candidate.score > 0) all.push_back({candidate.entity, candidate.score});
   const Count others = answerer.others();
   for (const Habit::Given& given : habit.list()) {
     if (top == 0) break;
@@ -75,18 +72,17 @@ void keep_best(std::vector<Scored>& all, Count top, Ids rank, Steps& steps) {
 }  // namespace
 
 Answers answers(const RelationQuery& relation_query, const Queries& queries, Workspaces& workspaces,
-                Count top, bool only_new, int threads, Progress& progress) {
-  const Goal goal{top, {}, only_new};
+                Count top, bool new_only, int threads, Progress& progress) {
   std::vector<std::vector<Scored>> best(queries.entities.size());
   Answers result;
   result.exact.assign(queries.entities.size(), 1);
   std::atomic<Count> followed{0};
   const auto answer = [&](Answerer& answerer, std::size_t query) {
     const Count before = answerer.followed;
-    const std::vector<Candidate>& candidates = answerer.answer(query, goal);
+    const std::vector<Candidate>& candidates = answerer.answer(query, {top, new_only});
     if (!answerer.is_known()) return;
     result.exact[query] = answerer.exact;
-    best[query] = scored(answerer, relation_query.habit, candidates, goal);
+    best[query] = scored(answerer, relation_query.habit, candidates, top);
     keep_best(best[query], top, relation_query.rank, answerer.steps);
     followed += answerer.followed - before;
   };
@@ -114,7 +110,7 @@ Standing standings(const RelationQuery& relation_query, const Queries& queries,
   standing.equal.resize(all);
   standing.earlier.resize(all);
   const auto compare = [&](Answerer& answerer, std::size_t query) {
-    const Goal goal{-1, targets.of(query)};
+    const Goal goal{.targets = targets.of(query)};
     const std::vector<Candidate>& candidates = answerer.answer(query, goal);
     const Ids known = targets.known_of(query);
     for (std::int64_t at = targets.offsets[query]; at < targets.offsets[query + 1]; ++at) {

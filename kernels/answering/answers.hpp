@@ -120,11 +120,10 @@ struct RelationQuery;
 class Workspaces;
 
 // The best `top` answers of every query, best first, equal scores in the order of `rank`. All
-// answers if `top` is negative.
-//
-// only_new  leave out the answers that are known and not hidden
+// answers if `top` is negative. With `new_only`, known answers are left out, except for a hidden
+// one.
 Answers answers(const RelationQuery& relation_query, const Queries& queries, Workspaces& workspaces,
-                Count top, bool only_new, int threads, Progress& progress);
+                Count top, bool new_only, int threads, Progress& progress);
 
 // How the targets of every query compare with its other candidates.
 Standing standings(const RelationQuery& relation_query, const Queries& queries,

@@ -24,7 +24,6 @@ struct Candidate {
   std::size_t looked_up;  // how many shared facts were looked up for it so far
   double unseen;          // the most strength of those that were not
   bool is_taken;          // whether its slot is taken: another entity has it as its answer
-  bool is_known;          // whether it is a known answer of the query entity
 };
 
 struct Bounds {
@@ -67,9 +66,9 @@ class Candidates {
   // A new candidate; returns its place.
   //
   // unseen  the most strength that shared facts can have for it which will be looked up later
-  std::size_t make(Id entity, bool is_taken, bool is_known, double unseen) {
+  std::size_t make(Id entity, bool is_taken, double unseen) {
     places_.set(entity, list_.size());
-    list_.push_back({entity, INT32_MAX, 0, 0, 0, 0, unseen, is_taken, is_known});
+    list_.push_back({entity, INT32_MAX, 0, 0, 0, 0, unseen, is_taken});
     if (!options_->sum) strengths_.resize(strengths_.size() + width_);
     return list_.size() - 1;
   }
@@ -151,6 +150,11 @@ class Candidates {
   void combine() {
     if (options_->sum) return;
     for (std::size_t place = 0; place < list_.size(); ++place) list_[place].score = score(place);
+  }
+
+  // The same for some candidates.
+  void combine(std::span<const std::size_t> places) {
+    for (std::size_t place : places) list_[place].score = score(place);
   }
 
  private:

@@ -66,10 +66,10 @@ Queries queries_of(const OwnedRelationQuery& with, const In<Id>& entities, const
 }
 
 nb::tuple answers_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists, In<Id> hidden,
-                   Workspaces& workspaces, Count top, int threads, bool only_new) {
+                   Workspaces& workspaces, Count top, bool new_only, int threads) {
   Answers found = run(nullptr, [&](Progress& running) {
     const Queries queries = queries_of(with, entities, lists, hidden);
-    return answers(with.query, queries, workspaces, top, only_new, checks::threads(threads),
+    return answers(with.query, queries, workspaces, top, new_only, checks::threads(threads),
                    running);
   });
   return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.entities)),
@@ -158,9 +158,9 @@ void bind_answering(nb::module_& m) {
            "walk"_a, "options"_a, "rank"_a, "fewer"_a = nb::none());
 
   m.def("answers", &answers_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
-        "top"_a, "threads"_a, "only_new"_a = false,
-        "The best answers of each query: offsets, entities, scores, whether exact; and the edges "
-        "looked at.");
+        "top"_a, "new_only"_a, "threads"_a,
+        "The best answers of each query, without those that are known if `new_only`: offsets, "
+        "entities, scores, whether exact; and the edges looked at.");
   m.def("standings", &standings_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
         "target_offsets"_a, "targets"_a, "known_offsets"_a, "known"_a, "threads"_a,
         "Of each target its score, and how many candidates are better, equal, and equal but "

@@ -9,7 +9,7 @@ same, but estimate the prior from sampled walks, as the authors' published code 
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import pairwise
 from math import inf
 from typing import Any, Literal, TypeVar
@@ -61,7 +61,14 @@ class KindWeights:
 
     def as_tuple(self) -> tuple[float, ...]:
         """In the order of the kernels."""
-        return astuple(self)
+        return (
+            self.path,
+            self.shared_fact,
+            self.answers_fact,
+            self.near_answers,
+            self.neighbours,
+            self.habit,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ and combine everything.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -63,17 +63,17 @@ def answers(
     entities: Ids,
     *,
     top: int,
+    new_only: bool = False,
     hidden: Ids | None = None,
     leave_one_out: bool = False,
-    only_new: bool = False,
     combination: Combination | None = None,
 ) -> list[Found]:
     """The best `top` answers of each query (entity, relation, ?); all of them if `top` is -1.
 
     entities       (queries,)  the entity of each query; -1 if it was never seen
+    new_only       whether to leave out answers that are known and not hidden
     hidden         (queries,)  for each query a known answer to be treated as unknown, or -1
     leave_one_out  whether the counts of path types are less by the hidden answer, too
-    only_new       whether to skip known answers that are not hidden
     combination    how to combine evidence; by default, as the settings say
     """
     query = relation_query(state, relation, entities, combination, leave_one_out=leave_one_out)
@@ -84,8 +84,8 @@ def answers(
         _hidden_or_none(hidden, entities),
         state.workspaces,
         top,
+        new_only,
         threads(),
-        only_new,
     )
     counts_are_exact = state.derived(("exact", relation), lambda: state.statistics.exact(relation))
     results = []
@@ -206,10 +206,16 @@ def relation_query(
     def prepared() -> tuple[WalkLists, kernels.RelationQuery]:
         chosen = combination or state.settings.combined
         list_of_everyone = state.derived(
-            ("walk list", relation, chosen.longest, leave_one_out),
-            lambda: _list_of_everyone(state, relation, chosen.longest, leave_one_out=leave_one_out),
+            ("walk list", relation, chosen.longest),
+            lambda: _list_of_everyone(state, relation, chosen.longest),
         )
-        return list_of_everyone, _prepared(state, relation, list_of_everyone, chosen)
+        if not leave_one_out:
+            return list_of_everyone, _prepared(state, relation, list_of_everyone, chosen)
+        with_fewer = state.derived(
+            ("walk list for leave-one-out", relation, chosen.longest),
+            lambda: _with_fewer(state, relation, list_of_everyone),
+        )
+        return with_fewer, _prepared(state, relation, with_fewer, chosen)
 
     if combination is None and not leave_one_out:
         shared = state.derived(("relation query", relation), prepared)
@@ -217,6 +223,11 @@ def relation_query(
         shared = prepared()
     the_only_list = np.zeros(len(entities), dtype=np.int32)
     return RelationQuery(*shared, the_only_list)
+
+
+def is_prepared(state: State, relation: int) -> bool:
+    """Whether everything is made that the next question about a relation needs."""
+    return state.has_derived(("relation query", relation))
 
 
 def calibration_of(state: State, known: int) -> Calibration | None:
@@ -258,37 +269,53 @@ def _prepared(
     )
 
 
-def _list_of_everyone(
-    state: State, relation: int, longest: int, *, leave_one_out: bool
-) -> WalkLists:
+def _list_of_everyone(state: State, relation: int, longest: int) -> WalkLists:
     """One list for all queries: every path type of the relation, with everyone's counts.
 
     longest  the largest number of steps of a path type
     """
     settings = state.settings
     counts = state.statistics.everyone(relation)
-    types = counts.types
     if settings.weight == "right":
-        weights = _right_weights(counts, settings)
-    else:
-        cluster_counts = state.statistics.clustered(relation)
-        weights = SlotWeights.of_both(prior_times_precision(cluster_counts, EVERYONE, types))
+        return state.derived_from(
+            counts,
+            ("walk list", relation, longest),
+            lambda: _best_of_all(
+                state, relation, longest, counts, _right_weights(counts, settings)
+            ),
+        )
+    cluster_counts = state.statistics.clustered(relation)
+    weights = SlotWeights.of_both(prior_times_precision(cluster_counts, EVERYONE, counts.types))
+    return _best_of_all(state, relation, longest, counts, weights)
 
+
+def _best_of_all(
+    state: State, relation: int, longest: int, counts: PathCounts, weights: SlotWeights
+) -> WalkLists:
+    """The path types that are worth anything, best first, as a single list."""
+    types = counts.types
+    max_length = state.settings.max_length
+    places_by_name = state.derived_from(
+        types,
+        ("name order", relation),
+        lambda: name_order(state.graph, types, max_length),
+    )
     best = weights.larger
-    order = np.lexsort((name_order(state.graph, types, settings.max_length), -best))
+    order = np.lexsort((places_by_name, -best))
     is_walked = (best > 0) & (types != single_step(relation))
-    if longest < settings.max_length:
-        is_walked &= lengths(types, settings.max_length) <= longest
+    if longest < max_length:
+        is_walked &= lengths(types, max_length) <= longest
     walked = order[is_walked[order]].astype(np.int32)
     offsets = np.array([0, len(walked)])
-    fewer = None
-    if leave_one_out:
-        open_end, taken_end = with_one_fewer(counts)
-        fewer = (
-            _right_weights(open_end, settings).at(walked),
-            _right_weights(taken_end, settings).at(walked),
-        )
-    return WalkLists(types, offsets, walked, weights.at(walked), fewer)
+    return WalkLists(types, offsets, walked, weights.at(walked))
+
+
+def _with_fewer(state: State, relation: int, lists: WalkLists) -> WalkLists:
+    """The list of everyone, with the weights that leave-one-out needs."""
+    open_end, taken_end = with_one_fewer(state.statistics.everyone(relation))
+    if_open = _right_weights(open_end, state.settings).at(lists.walked)
+    if_taken = _right_weights(taken_end, state.settings).at(lists.walked)
+    return replace(lists, fewer=(if_open, if_taken))
 
 
 def _right_weights(counts: PathCounts, settings: Settings) -> SlotWeights:

@@ -72,7 +72,7 @@ def first_answers(state: State, targets: Targets) -> Reliability:
         [len(state.graph.answers(entity, targets.relation)) for entity in distinct.tolist()]
     )
     facts = {(entity, answer) for entity, answer in targets.known.tolist()}
-    first = answers(state, targets.relation, distinct, top=1, only_new=True)
+    first = answers(state, targets.relation, distinct, top=1, new_only=True)
 
     chances = chance_to_be_asked_for(known_counts + 1, tuning.missing)
     rows = []

@@ -109,7 +109,7 @@ class Questions:
                 top=FIRST,
                 hidden=targets if self.in_graph else None,
                 leave_one_out=self.in_graph,
-                only_new=True,
+                new_only=True,
                 combination=combination,
             )
             sizes = [len(one.entities) for one in results]
