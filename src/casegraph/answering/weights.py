@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.graph.arrays import Counts, Floats
+from casegraph.graph.arrays import Counts, Floats, Ids
 from casegraph.statistics.counts import ClusterCounts, PathCounts
 from casegraph.statistics.statistics import PathStatistics
 
@@ -109,7 +109,7 @@ class SlotWeights(NamedTuple):
         """The larger of both, for each path type."""
         return np.maximum(self.open, self.taken)
 
-    def at(self, places: Counts) -> "SlotWeights":
+    def at(self, places: Counts | Ids) -> "SlotWeights":
         """The weights of some of the path types."""
         return SlotWeights(self.open[places], self.taken[places])
 
