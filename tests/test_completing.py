@@ -297,8 +297,8 @@ def test_an_audit_scores_each_fact_as_if_it_were_missing() -> None:
     for one in found:
         assert one.instead != one.tail
         assert one.instead_known == ((one.head, one.relation, one.instead) in FACTS)
-        instead_probability = completion.probability(cases.settings, one.instead_score) or 0
-        assert one.doubt == (1 - (one.probability or 0)) * instead_probability
+        instead = completion.uncalibrated_probability(cases.settings, one.instead_score) or 0
+        assert one.doubt == (1 - (one.probability or 0)) * instead
     assert audit(cases, top=7) == found[:7]
     of_one_relation = [one for one in found if one.relation == "r1"]
     assert audit(cases, relations=("r1",), top=1_000) == of_one_relation

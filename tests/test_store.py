@@ -750,6 +750,35 @@ def test_a_write_that_fails_leaves_what_was_acknowledged_and_a_store_to_read(
     assert not any(finding.damaged for finding in check(folder))
 
 
+@pytest.mark.parametrize("change", ["update", "compact", "forget history", "tune"])
+@pytest.mark.parametrize("by", ["open", "reopen"])
+def test_after_a_failed_write_the_same_process_can_open_the_store_again(
+    change: str, by: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = CaseStore.open(folder)
+    changes: dict[str, Callable[[], object]] = {
+        "update": lambda: opened.update(add=[("a", "new", "fact")]),
+        "compact": opened.compact,
+        "forget history": lambda: opened.compact(forget_history=True),
+        "tune": opened.tune,
+    }
+    with monkeypatch.context() as patched:
+        failing("fsync", 1, errno.ENOSPC, patched)
+        with pytest.raises(UnreadableFile, match="open the store again"):
+            changes[change]()
+    assert not opened.is_writable
+    if by == "reopen":
+        opened.reopen()
+        again = opened
+    else:
+        again = CaseStore.open(folder)
+    again.update(add=[("b", "new", "fact")])
+    expected = facts_of(again)
+    assert ("b", "new", "fact") in expected
+    again.close()
+    assert stored_facts(folder) == expected
+
+
 @pytest.mark.parametrize("call", ["write", "fsync", "mkdir", "rename"])
 def test_a_generation_that_cannot_be_written_changes_nothing(
     call: str, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -759,8 +788,9 @@ def test_a_generation_that_cannot_be_written_changes_nothing(
             before = said(opened)
             failing(call, number, errno.ENOSPC, patched)
             if call in ("write", "fsync") or number == 1:
-                with pytest.raises(UnreadableFile, match="no space left on device"):
+                with pytest.raises(UnreadableFile, match=r"generation.new: .*no space left on dev"):
                     opened.compact()
+                assert not (folder / generations.UNFINISHED).exists()
     with CaseStore.open(folder) as again:
         assert said(again) == before
         again.compact()

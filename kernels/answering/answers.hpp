@@ -13,7 +13,8 @@
 
 namespace casegraph {
 
-// How evidence is gathered and combined: the part of Python's `Settings` that the kernels know.
+// How evidence is gathered and combined: the part of Python's `Settings` that the kernels know, and
+// three numbers that are no settings: `nearest`, `most_sharers` and `living`.
 struct QueryOptions {
   int max_length = 3;
   bool loop_free = true;    // paths; or walks, which may pass an entity twice
@@ -90,7 +91,8 @@ struct Evidence {
   Kind::Number kind;
   Id relation, tail;    // the shared fact, or -1
   std::int32_t walked;  // the path type, as a place in the list, or -1
-  Count count, of;      // how many of how many others gave the answer
+  Count count, of;      // how many of how many others gave the answer; of a path type, `count` is 1
+                        // if the slot of the answer is taken, and `of` is 0
   Piece piece;          // what it is worth, before combination
 };
 

@@ -91,7 +91,6 @@ Selection selection_of(const Places& given, std::size_t entities, std::size_t ty
   return selected;
 }
 
-// An entity that came after this state of the graph reaches nothing, and may be asked about.
 nb::tuple columns_of(Reach&& sums) {
   return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)),
                         array(std::move(sums.reached_open)), array(std::move(sums.right_open)),
@@ -103,7 +102,7 @@ nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathT
                  Counters progress) {
   Reach sums = run(progress.data(), [&](Progress& running) {
     const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
-    checks::ids("entities", span(entities), 0);
+    checks::ids("entities", span(entities), 0);  // one that came after this graph reaches nothing
     const Selection chosen = selection_of(selected, entities.shape(0), types.shape(0));
     if (widest.shape(0) != 0) checks::lengths("widest", widest.shape(0), "types", types.shape(0));
     for (Count most : span(widest)) checks::in_range("widest", most, 0, INT64_MAX);

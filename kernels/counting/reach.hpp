@@ -2,7 +2,7 @@
 //
 // Problem: for a query relation and a path type, sum over all entities that have the relation: how
 // many distinct entities the loop-free paths of the type reach, and how many of these are answers.
-// right / (reached + doubt) is the precision of the default setting. Both are also counted for the
+// right / (reached + doubt) is what a path type is worth by default. Both are also counted for the
 // ends whose slot is open: no other entity has the end as its answer. (Where answers have one asker
 // each, as a child has one mother, an end whose slot is taken is hardly ever right.)
 //

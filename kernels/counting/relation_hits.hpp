@@ -1,7 +1,8 @@
 // Hits of one relation, found from its own edges.
 //
 // Problem: `cycles` finds the hits of all relations at once, which is the least work for all of
-// them. Whoever asks the first question of a graph of fifty million facts waits for one relation.
+// them. But whoever asks the first question of a graph of fifty million facts needs one relation,
+// and would wait for all.
 //
 // Idea: meet in the middle at each edge of the relation, as `closed_paths` does, but walk to the
 // second half from that end of the edge where less is to be walked, and store the first halves of

@@ -1,5 +1,5 @@
 """
-All exceptions that casegraph raises on purpose, in one place.
+All exceptions that casegraph raises on purpose, listed in one place.
 
 CasegraphError        base class of every error raised on purpose
 ├─ UnknownName       a query names an entity or relation the graph has never seen

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from casegraph.graph.arrays import Counts, Floats, Ids
 
+_Reach = tuple[Counts, Counts, Counts, Counts, Counts]
 _WalkLists = tuple[Counts, Counts, Ids, Floats, Floats]
 
 class StopFlag:
@@ -164,7 +165,7 @@ def reach(
     max_length: int,
     threads: int,
     progress: Counts,
-) -> tuple[Counts, Counts, Counts]: ...
+) -> _Reach: ...
 def reach_together(
     graph: Graph,
     entities: Ids,
@@ -173,7 +174,7 @@ def reach_together(
     max_length: int,
     threads: int,
     progress: Counts,
-) -> tuple[Counts, Counts, Counts, Counts, Counts]: ...
+) -> _Reach: ...
 def cost_together(graph: Graph, relation: int, types: Counts, max_length: int) -> int: ...
 def reach_estimates(
     graph: Graph, entities: Ids, types: Counts, max_length: int, threads: int
@@ -200,7 +201,7 @@ def reach_back(
     max_length: int,
     threads: int,
     progress: Counts,
-) -> tuple[Counts, Counts]: ...
+) -> _Reach: ...
 def average_linkage(offsets: Counts, relations: Ids, members: Counts) -> tuple[Ids, Ids]: ...
 
 class Workspaces:

@@ -212,8 +212,8 @@ class Settings:
                  weaker evidence. None: all
     support      a path type must have led to an answer this many times; likewise an answer must be
                  shared by this many entities that share a fact. Higher is faster and more cautious
-    loop_free    whether a path may visit an entity only once. If not, any walk counts, as in the
-                 paper
+    loop_free    whether a path that a question walks may visit an entity only once. If not, any
+                 walk will do, as in the paper. Counts are always of loop-free paths
 
     What evidence is worth:
 

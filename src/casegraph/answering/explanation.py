@@ -9,7 +9,6 @@ each kind is presented is in the package `evidence`.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from casegraph.answering.evidence.context import Nearest
-    from casegraph.answering.evidence.gathering import Evidence
+    from casegraph.answering.evidence.gathering import AnswerEvidence
     from casegraph.answering.evidence.reason import Reason
     from casegraph.answering.state import State
     from casegraph.graph.arrays import Ids
@@ -68,18 +67,18 @@ class Neighbour:
     def of(cls, state: State, entity: int, other: int, relation: int | None = None) -> Neighbour:
         """How `other` is like `entity` by their relations; with a relation, also what it answers.
 
-        The similarity is the cosine of two sets of relations (§2.2.1), |A ∩ B| / √(|A| |B|).
+        The similarity is the cosine of two sets of relations (§2.2.1).
         """
         graph = state.graph
         profiles = state.profiles
-        own = profiles.relations(profiles.of(entity))
-        theirs = profiles.relations(profiles.of(other))
-        common = np.intersect1d(own, theirs).tolist()
+        own_profile = profiles.of(entity)
+        its_profile = profiles.of(other)
+        shared = np.intersect1d(profiles.relations(own_profile), profiles.relations(its_profile))
         answers = ids() if relation is None else graph.answers(other, relation)
         return cls(
             entity=graph.entities[other],
-            similarity=len(common) / sqrt(len(own) * len(theirs)),
-            shared=tuple(sorted(graph.relation_name(label) for label in common)),
+            similarity=profiles.similarity(own_profile, its_profile),
+            shared=tuple(sorted(graph.relation_name(relation) for relation in shared.tolist())),
             answers=sorted_names(graph, answers),
         )
 
@@ -181,7 +180,7 @@ def reasons(state: State, query: Query, found: int, hidden: int = UNKNOWN) -> It
     return _reasons(evidence)
 
 
-def _reasons(evidence: Evidence) -> Iterator[Reason]:
+def _reasons(evidence: AnswerEvidence) -> Iterator[Reason]:
     for piece, share in shares(evidence):
         yield KINDS[piece.kind].reason(evidence.context, piece, share)
 

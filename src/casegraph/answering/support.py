@@ -19,7 +19,7 @@ from casegraph.graph.arrays import ids
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from casegraph.answering.evidence.gathering import Evidence
+    from casegraph.answering.evidence.gathering import AnswerEvidence
     from casegraph.answering.state import State
     from casegraph.graph.facts import Fact
     from casegraph.graph.graph import Query
@@ -66,6 +66,6 @@ def failures_of_each(state: State, query: Query, found: int, most: int) -> list[
     return failures
 
 
-def _evidence(state: State, query: Query, found: int) -> Evidence:
+def _evidence(state: State, query: Query, found: int) -> AnswerEvidence:
     (evidence,) = gathered_evidence(state, query, ids([found]))
     return evidence

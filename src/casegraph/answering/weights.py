@@ -1,15 +1,18 @@
 """
 What a path type is worth (equations 2 and 3), from counts.
 
-All of the counts belong to one query relation r; `c` is a cluster of entities, or everyone.
-For each path type p there are
+All of the counts belong to one query relation r. For each path type p, a cluster of entities and
+everyone have
 
-    hits(p)     paths of type p from the entities of c to their answers
-    tries(p)    walks of type p from the same entities, wherever they end
-    reached(p)  distinct ends of these paths from each entity
+    hits(p)     loop-free paths of type p from these entities to their answers
+    tries(p)    walks of type p from these entities, wherever they end
+
+and everyone has
+
+    reached(p)  distinct ends of the loop-free paths of type p, for each entity
     right(p)    how many of these ends are answers
 
-and two ways to weigh it:
+There are two ways to weigh a path type; `c` is the cluster of the query entity:
 
     prior × precision = P(p | c, r) · P(e₂ | p, c, r)      the paper's, equations 2 and 3
     right(p) / (reached(p) + doubt)                        the default

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.answering.probability import probability as calibrated
+from casegraph.answering.probability import probability
 from casegraph.answering.query import Found, Standings, answers, calibration_of, standings
 from casegraph.answering.results import Answer
 from casegraph.answering.state import State
@@ -25,7 +25,7 @@ from casegraph.batch.completion import (
     NOTHING_HIDDEN,
     chosen_directions,
     first_reasons,
-    probability,
+    uncalibrated_probability,
 )
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings
@@ -44,7 +44,7 @@ class Finding:
 
     score          as an answer to (head, relation, ?)
     probability    that the fact is right: calibrated if tuned, else derived from the score (see
-                   `completion.probability`)
+                   `completion.uncalibrated_probability`)
     rank           one more than the number of answers that score more, other facts left out;
                    None if the fact is not found as an answer
     instead        the best other answer, if there is one
@@ -178,8 +178,8 @@ def _probability(state: State, known: int, score: float, *, is_first: bool) -> f
     """How probable an answer is to a question with so many known answers; 0 if not found."""
     calibration = calibration_of(state, known)
     if calibration is None:
-        return probability(state.settings, score)
-    return calibrated(calibration, score, is_first=is_first) if score else 0.0
+        return uncalibrated_probability(state.settings, score)
+    return probability(calibration, score, is_first=is_first) if score else 0.0
 
 
 def _order(found: Finding) -> tuple[float, str, str, str]:

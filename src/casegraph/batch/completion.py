@@ -174,11 +174,11 @@ def _only(found: Found, allowed: Ids, known: set[int]) -> Found:
     return found._replace(entities=found.entities[is_kept], scores=found.scores[is_kept])
 
 
-def probability(settings: Settings, score: float) -> float | None:
+def uncalibrated_probability(settings: Settings, score: float) -> float | None:
     """The probability of an answer: 1 - exp(-score) if evidence is combined by noisy-or.
 
-    The extra strength of a decisive path type is removed first. The probability is not calibrated;
-    that needs tuning. Other combinations give no probability.
+    The extra strength of a decisive path type is removed first. For a calibrated probability, a
+    case base must be tuned. Other combinations give no probability.
     """
     if settings.combination != "noisy-or":
         return None
@@ -253,7 +253,7 @@ def _probability(settings: Settings, answer: Answer) -> float | None:
     """The calibrated probability if tuned, else the one from the score."""
     if answer.probability is not None:
         return answer.probability
-    return probability(settings, answer.score)
+    return uncalibrated_probability(settings, answer.score)
 
 
 def _record(state: State, answer: Answer, *, exact: bool, explain: bool) -> dict[str, Any]:

@@ -3,7 +3,8 @@ Relations and their directions.
 
 Relation k of a graph can be walked both ways: from head to tail, and from tail to head.
 The method treats these two directions as two relations (r and r⁻¹ in the paper).
-They have the numbers 2k and 2k + 1; no other module knows that.
+They have the numbers 2k and 2k + 1. No other Python module computes with these numbers; the kernels
+have `inverse` in `common/ids.hpp`.
 """
 
 from collections.abc import Iterable, Iterator

@@ -21,6 +21,7 @@ from casegraph.graph.arrays import Counts, Ids, ids, is_run_start, run_bounds
 from casegraph.graph.change import NO_ROWS, Change
 from casegraph.graph.directions import (
     INVERSE,
+    backward,
     direction_count,
     directions_of,
     forward,
@@ -211,7 +212,7 @@ class Graph:
         return self._walks[steps]
 
     def most_walks(self, steps: int) -> float:
-        """A number that there are no more walks of up to `steps` steps than; quickly found.
+        """An upper bound of the number of walks of up to `steps` steps; quickly found.
 
         Since edges are walked both ways, there are no more walks of k steps than the sum of all
         degrees to the power of k.
@@ -221,6 +222,11 @@ class Graph:
             powers = (degrees**length for length in range(1, steps + 1))
             self._most_walks[steps] = float(sum(power.sum() for power in powers))
         return self._most_walks[steps]
+
+    def direction_ranks(self) -> Ids:
+        """The rank of each direction by the names of relations; a relation precedes its inverse."""
+        ranks = self.relations.ranks()
+        return np.stack([forward(ranks), backward(ranks)], axis=1).ravel()
 
     def relation_name(self, relation: int) -> str:
         """The name of a direction: that of its relation, with ⁻¹ from tail to head."""

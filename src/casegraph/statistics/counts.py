@@ -309,14 +309,14 @@ class Counting:
             return self._reach_of_followed(limits > 0, labels, types, entities, limits)
         graph = self.graph.kernel
         max_length = self.settings.max_length
-        columns: tuple[Counts, ...] = self._run(
+        columns = self._run(
             "counting what paths reach",
             len(entities),
             lambda progress: kernels.reach(
                 graph, entities, labels, types, selected, limits, max_length, threads(), progress
             ),
         )
-        return Reach._make(columns)
+        return Reach(*columns)
 
     def _reach_of_followed(
         self, is_followed: Flags, labels: Ids, types: Counts, entities: Ids, limits: Counts
@@ -351,14 +351,14 @@ class Counting:
             return Reach.nowhere(types)
         graph = self.graph.kernel
         max_length = self.settings.max_length
-        columns: tuple[Counts, ...] = self._run(
+        columns = self._run(
             "counting what paths reach",
             len(ends),
             lambda progress: kernels.reach_back(
                 graph, ends, relation, types, selected, excluded, max_length, threads(), progress
             ),
         )
-        return Reach._make(columns)
+        return Reach(*columns)
 
     def max_widths(self, relation: int, types: Counts) -> Counts | None:
         """How wide a step of each path type may be to keep `reach` within its budget.

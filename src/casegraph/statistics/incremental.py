@@ -29,7 +29,7 @@ from casegraph.graph.change import Change
 from casegraph.graph.directions import inverse, is_inverse, relation_of
 from casegraph.graph.edges import is_among, key, sorted_unique
 from casegraph.graph.graph import Graph
-from casegraph.similarity.clusters.assignment import EVERYONE
+from casegraph.similarity.clusters.assignment import EVERYONE, with_newcomers
 from casegraph.statistics.counts import (
     ClusterCounts,
     Counting,
@@ -313,9 +313,7 @@ class ClusterChanges(NamedTuple):
         cls, graph: Graph, clusters_then: Ids, clusters_now: Ids, with_other_hits: Ids
     ) -> "ClusterChanges":
         """What has changed, by the clusters then and now, and by whose hits changed."""
-        new_entities = len(clusters_now) - len(clusters_then)
-        of_newcomers = np.full(new_entities, EVERYONE, dtype=np.int32)
-        clusters = np.append(clusters_then, of_newcomers)
+        clusters = with_newcomers(clusters_then, len(clusters_now))
         moved = np.flatnonzero(clusters != clusters_now).astype(np.int32)
         return cls(graph, clusters, moved, np.union1d(with_other_hits, moved))
 

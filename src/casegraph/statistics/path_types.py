@@ -17,7 +17,7 @@ import numpy as np
 
 from casegraph.errors import InvalidSettings
 from casegraph.graph.arrays import Counts, Flags, Ids
-from casegraph.graph.directions import Numbers, backward, forward, inverse, relation_of
+from casegraph.graph.directions import Numbers, inverse, relation_of
 from casegraph.graph.graph import Graph
 
 Path = tuple[int, ...]  # the entities that a path visits, in order
@@ -96,9 +96,7 @@ def name_order(graph: Graph, types: Counts, max_length: int) -> Counts:
     relation is replaced by the rank of its name, and the first step has the highest bits.
     """
     bits = _bits_per_step(max_length)
-    ranks = graph.relations.ranks().astype(np.int64)
-    both_directions = np.stack([forward(ranks), backward(ranks)], axis=1).ravel()
-    rank_of_group = np.concatenate([[0], both_directions + 1])
+    rank_of_group = np.concatenate([[0], graph.direction_ranks().astype(np.int64) + 1])
     key = np.zeros_like(types)
     for groups in _groups_of_bits(types, max_length):
         key = (key << bits) | rank_of_group[groups]

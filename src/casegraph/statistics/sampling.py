@@ -18,7 +18,6 @@ import numpy as np
 
 from casegraph.graph.arrays import Counts, Ids, ids, joined, rows_with
 from casegraph.graph.change import NO_ROWS
-from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
 from casegraph.similarity.clusters.assignment import EVERYONE
@@ -133,10 +132,8 @@ class _Edges(NamedTuple):
         place_of = np.zeros(len(graph.entities), dtype=np.int64)
         place_of[entities] = np.arange(len(entities))
 
-        ranks = graph.relations.ranks()
-        rank_of_direction = np.stack([forward(ranks), backward(ranks)], axis=1).ravel()
         pairs = place_of[heads] * len(entities) + place_of[tails]
-        order = np.lexsort((rank_of_direction[relations], pairs))
+        order = np.lexsort((graph.direction_ranks()[relations], pairs))
         degrees = np.bincount(place_of[heads], minlength=len(entities))
         return cls(
             entities=entities,

@@ -28,6 +28,7 @@ from weakref import finalize
 from casegraph.errors import UnreadableFile
 
 READ_WRITE = os.O_RDWR
+ANOTHER_PLACE = "choose another place"  # advice if a file cannot be written
 MAPPED = 1 << 22  # bytes from which a file is mapped by `map_file`
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 # Not every system has each of these flags. With O_NONBLOCK, opening a pipe returns at once, even if
@@ -160,8 +161,11 @@ def reading(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def writing_named(path: Path, advice: str = "choose another place") -> Iterator[None]:
-    """Turn an error of the system into `UnreadableFile`, for a file that the user has named."""
+def writing_named(path: Path, advice: str = ANOTHER_PLACE) -> Iterator[None]:
+    """Turn an error of the system into `UnreadableFile`, for a file that the user has named.
+
+    advice  what to do about it
+    """
     try:
         yield
     except OSError as error:
@@ -242,15 +246,17 @@ def write_file(path: Path, *content: bytes | memoryview) -> None:
 
 
 @contextmanager
-def atomic_write(path: Path) -> Iterator[BinaryIO]:
+def atomic_write(path: Path, advice: str = ANOTHER_PLACE) -> Iterator[BinaryIO]:
     """A file to write to, which replaces `path` at the end of the `with` block.
+
+    advice  what to do if it cannot be written
 
     The content goes to a temporary file beside `path`, which is flushed and then renamed. A crash
     leaves the old file or the new one, and an exception leaves the old one and no temporary file.
     """
     beside = path.with_name(f".{path.name}.{token_hex(4)}")
     try:
-        with writing_named(path):
+        with writing_named(path, advice):
             with os.fdopen(create_file(beside), "wb") as file:
                 yield file
                 file.flush()

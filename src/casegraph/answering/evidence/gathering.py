@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from casegraph.graph.graph import Query
 
 
-class Evidence(NamedTuple):
+class AnswerEvidence(NamedTuple):
     """All pieces of evidence for one answer, in no particular order."""
 
     context: AnswerContext
@@ -27,7 +27,7 @@ class Evidence(NamedTuple):
 
 def gathered_evidence(
     state: State, query: Query, found: Ids, hidden: int = UNKNOWN
-) -> list[Evidence]:
+) -> list[AnswerEvidence]:
     """The evidence for each of the entities `found`.
 
     hidden  a known answer to be treated as unknown, or -1
@@ -48,5 +48,5 @@ def gathered_evidence(
     gathered = []
     for answer, (start, end) in zip(found.tolist(), pairwise(offsets.tolist()), strict=True):
         context = AnswerContext(state, query, answer, nearest, lists)
-        gathered.append(Evidence(context, pieces[start:end]))
+        gathered.append(AnswerEvidence(context, pieces[start:end]))
     return gathered

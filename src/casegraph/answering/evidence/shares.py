@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from casegraph.answering.evidence.context import AnswerContext, Piece
-    from casegraph.answering.evidence.gathering import Evidence
+    from casegraph.answering.evidence.gathering import AnswerEvidence
     from casegraph.settings import Combination
 
 
@@ -24,7 +24,7 @@ class Share(NamedTuple):
     value: float
 
 
-def shares(evidence: Evidence) -> list[Share]:
+def shares(evidence: AnswerEvidence) -> list[Share]:
     """The pieces that count, with their shares, in the order in which they are added up.
 
     With "sum" (equation 1), a share is what the piece is worth; with "noisy-or", see
@@ -41,7 +41,9 @@ def shares(evidence: Evidence) -> list[Share]:
     return list(_noisy_or_shares(evidence, settings.combined, settings.best))
 
 
-def _noisy_or_shares(evidence: Evidence, combination: Combination, best: int) -> Iterator[Share]:
+def _noisy_or_shares(
+    evidence: AnswerEvidence, combination: Combination, best: int
+) -> Iterator[Share]:
     """The shares of a noisy-or in two stages (see kernels/answering/kinds.hpp).
 
     Within a kind the pieces are sorted by worth, and each counts `discount` times as much as the
@@ -66,7 +68,7 @@ def _noisy_or_shares(evidence: Evidence, combination: Combination, best: int) ->
         weight_of_kind *= combination.across
 
 
-def _best_pieces(evidence: Evidence, kind: int, best: int) -> list[Piece]:
+def _best_pieces(evidence: AnswerEvidence, kind: int, best: int) -> list[Piece]:
     """The pieces of a kind that count, best first."""
     context, pieces = evidence
 

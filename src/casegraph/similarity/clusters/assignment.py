@@ -117,8 +117,12 @@ def _cluster_of_each(tree: ClusterTree, profiles: Profiles, threshold: float) ->
     return cluster_of_profile[profiles.each()]
 
 
+def with_newcomers(clusters: Ids, entities: int) -> Ids:
+    """The cluster of each of so many entities; those that are new were in `EVERYONE`."""
+    newcomers = entities - len(clusters)
+    return np.append(clusters, np.full(newcomers, EVERYONE, dtype=np.int32))
+
+
 def _moved(before: Ids, after: Ids) -> Ids:
-    """The entities whose cluster changed; new entities were in `EVERYONE` before."""
-    new_entities = len(after) - len(before)
-    padded = np.append(before, np.full(new_entities, EVERYONE, dtype=np.int32))
-    return np.flatnonzero(padded != after).astype(np.int32)
+    """The entities whose cluster changed."""
+    return np.flatnonzero(with_newcomers(before, len(after)) != after).astype(np.int32)

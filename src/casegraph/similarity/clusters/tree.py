@@ -10,7 +10,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from casegraph.graph.arrays import Ids
-from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Graph
 from casegraph.kernels import ClusterTree
 from casegraph.similarity.profiles import Profiles
@@ -23,10 +22,7 @@ def by_relation_names(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -
 
     A relation comes before its inverse.
     """
-    ranks = graph.relations.ranks()
-    direction_ranks = np.empty(graph.directions, dtype=np.int32)
-    direction_ranks[forward(np.arange(len(ranks)))] = forward(ranks)
-    direction_ranks[backward(np.arange(len(ranks)))] = backward(ranks)
+    direction_ranks = graph.direction_ranks()
 
     def ranked_relations(profile: int) -> list[int]:
         ranked: list[int] = np.sort(direction_ranks[profiles.relations(profile)]).tolist()

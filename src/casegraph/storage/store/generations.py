@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from casegraph.answering.state import State
-from casegraph.errors import CasegraphError
+from casegraph.errors import CasegraphError, UnreadableFile
 from casegraph.storage.array_files import (
     CONTENT_ERRORS,
     AnyArray,
@@ -40,6 +40,7 @@ from casegraph.storage.disk import (
     read_file,
     remove,
     write_file,
+    writing,
 )
 from casegraph.storage.edge_arrays import edge_parts, edge_sizes
 from casegraph.storage.store.log import Log, log_path, log_paths
@@ -159,11 +160,25 @@ def write(folder: Path, state: State, position: Position) -> None:
     position  the end of the log; the state is the one after its last update
     """
     unfinished = folder / UNFINISHED
-    if is_there(unfinished):
-        remove(unfinished)
-    unfinished.mkdir()
+    try:
+        with writing(unfinished):
+            if is_there(unfinished):
+                remove(unfinished)
+            _write_unfinished(unfinished, state, position)
+            path = folder / f"{PREFIX}{_next_number(folder):06}"
+            unfinished.rename(path)
+            flush_folder(folder)
+    except UnreadableFile:
+        with suppress(OSError):  # the disk may be full, and this is of no use
+            remove(unfinished)
+        raise
+    remove_others(folder, path, log_path(folder, position.start))
 
-    log = log_path(folder, position.start)
+
+def _write_unfinished(unfinished: Path, state: State, position: Position) -> None:
+    """Write and flush all files of a generation into a new folder."""
+    unfinished.mkdir()
+    log = log_path(unfinished.parent, position.start)
     log_digest = digest(memoryview(map_file(log))[: position.size]).hex()
     sizes = edge_sizes(state.graph)
     arrays = {**arrays_beside_facts(state), **sizes, **_serial_arrays(state)}
@@ -175,11 +190,6 @@ def write(folder: Path, state: State, position: Position) -> None:
     }
     _write_manifest(unfinished, manifest)
     flush_folder(unfinished)
-
-    path = folder / f"{PREFIX}{_next_number(folder):06}"
-    unfinished.rename(path)
-    flush_folder(folder)
-    remove_others(folder, path, log)
 
 
 def remove_others(folder: Path, *kept: Path) -> None:

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -216,14 +217,17 @@ class CaseStore(CaseBase):
             return self._catch_up(read_log(self.folder))
 
     def reopen(self) -> None:
-        """Write again after `close`: take the lock, and what other processes wrote meanwhile.
+        """Write again after `close`, or after the disk failed.
 
-        This takes as long as those updates do, and not as long as opening the store.
+        Takes the lock, and takes in what is on disk and not yet here: what other processes wrote
+        meanwhile, or an update of this one that failed after its last byte had been written. This
+        as long as those updates do, and not as long as opening the store.
         """
         self._refuse_change_in_change()
         with self._turn:
-            if self._can_write:
+            if self.is_writable:
                 return
+            self._close()
             lock = _locked(self.folder)
             try:
                 log = read_log(self.folder)
@@ -280,7 +284,8 @@ class CaseStore(CaseBase):
             step = before.updated(added, retracted, described)
             if len(step.change) or step.described:
                 noted = b"" if note is None else note(step.update)
-                self._write(writer, _record(before, step, noted), step.state)
+                with self._closed_on_failure():
+                    self._write(writer, _record(before, step, noted), step.state)
         return step.update
 
     def history(self, since: int = 0) -> Iterator[Event]:
@@ -308,7 +313,7 @@ class CaseStore(CaseBase):
                         retracted is gone for good
         """
         self._refuse_change_in_change()
-        with self._turn:
+        with self._turn, self._closed_on_failure():
             writer = self._checked_writer()
             if forget_history:
                 writer = self._forget_history(writer)
@@ -320,8 +325,22 @@ class CaseStore(CaseBase):
 
     def _keep_settings(self, settings: Settings) -> None:
         writer = self._checked_writer()
-        with writer.guarded():
+        with self._closed_on_failure(), writer.guarded():
             tuned_settings.write(self.folder, writer.position.store, settings)
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        """Close the store if the disk fails in the `with` block.
+
+        Nothing more could be written, and a lock still held would keep everybody from opening the
+        store again, as the error advises.
+        """
+        try:
+            yield
+        except UnreadableFile:
+            if not self.is_writable:
+                self._close()
+            raise
 
     def _write(self, writer: LogWriter, record: Record, next_state: State) -> None:
         """Steps 2 to 5 of an update: write the record, then answer from the next state.

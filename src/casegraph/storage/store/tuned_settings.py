@@ -27,7 +27,7 @@ logger = logging.getLogger("casegraph.storage.store")
 def write(folder: Path, store: bytes, settings: Settings) -> None:
     """Keep settings for the store with this id, all or nothing."""
     text = json.dumps({"store": store.hex(), "settings": settings.as_dict()}).encode()
-    with atomic_write(folder / NAME) as file:
+    with atomic_write(folder / NAME, advice="make room, open the store again and tune it") as file:
         file.write(text + b"\n" + digest(text).hex().encode())
 
 
@@ -45,7 +45,7 @@ def read(folder: Path, store: bytes) -> Settings | None:
     kept = json.loads(text)
     if kept["store"] != store.hex():
         raise ValueError("it belongs to another store")
-    return Settings(**kept["settings"])
+    return Settings.from_dict(kept["settings"])
 
 
 def read_if_intact(folder: Path, store: bytes) -> Settings | None:

@@ -177,7 +177,7 @@ export function overallDrawing(explanation, most = 3) {
   return drawDescent(paths, { ...explanation.question, known: explanation.answer.known });
 }
 
-/** Names of the ways in which reasons are found, for a summary. */
+/** How many reasons there are, as a sentence. */
 export function summaryOf(explanation) {
   const count = explanation.reasons.length;
   if (!count) return "Nothing supports it.";
