@@ -16,7 +16,7 @@ from benchmarks.open_world_records import (
     Kept,
     is_embedding,
     name_of,
-    was_read_off,
+    read_off_systems,
 )
 from casegraph.experiments.pictures import REPLAYS
 from casegraph.experiments.records import Record, mrr_of
@@ -188,7 +188,7 @@ def _firmness(records: Sequence[Record]) -> str:
     if training:
         parts.append(f"dimension {training['dimension']}")
         parts.append(f"learning rate {training['learning_rate']:g}")
-    if was_read_off(records):
+    if read_off_systems(records):
         parts.append("read off an earlier page")
     return f" ({', '.join(parts)})"
 
