@@ -144,15 +144,18 @@ def best(kept: Kept, benchmark: str) -> list[str]:
         if not records:
             continue
         last = records[-1]["batch"]
-        rivals = []
+        is_whole = last == kept.batches
         is_above = True
+        rivals = []
         for name in variants:
             others = kept.of(benchmark, name)
             batch = min(last, others[-1]["batch"])
-            ours, theirs = _after(records, batch), _after(others, batch)
+            is_whole = is_whole and batch == kept.batches
+            ours = _after(records, batch)
+            theirs = _after(others, batch)
             is_above = is_above and ours > theirs
             rivals.append(f"{ours:.3f} against {theirs:.3f} of {name} after batch {batch}")
-        verdict = _verdict(is_above, is_whole=last == kept.batches) if variants else "Not checked"
+        verdict = _verdict(is_above, is_whole=is_whole) if variants else "Not checked"
         compared = "; ".join(rivals or ["no variant of RotatE was run"])
         found.append(
             f"{verdict} on {benchmark} by {name_of(system)}: {_after(records, last):.3f} after "
