@@ -88,8 +88,9 @@ def freeze(kept: Kept, benchmark: str) -> list[str]:
             f"{by_batch.index(most)}, {by_batch[-1]:.3f} after batch {last} of {kept.batches}"
         )
         free = name.replace("-Freeze", "")
-        of_free = _by_batch(kept.of(benchmark, free))
-        if len(of_free) > last:
+        free_records = kept.of(benchmark, free)
+        of_free = _by_batch(free_records)
+        if len(of_free) > last and _are_trained_alike(records, free_records):
             sentence += f", where {free}, not frozen, has {of_free[last]:.3f}"
         found.append(sentence + _firmness(records))
     return found
@@ -100,14 +101,18 @@ def placed(kept: Kept, benchmark: str) -> list[str]:
     online = _online(kept, benchmark)
     found = []
     for replay in REPLAYS:
-        plain = online.get(f"RotatE-{replay}")
-        better = online.get(f"RotatE+-{replay}")
-        if plain is not None and better is not None:
-            found.append(
-                f"{_verdict(better > plain)} on {benchmark} with {replay} replay: "
-                f"{better:.3f} against {plain:.3f}"
-                f"{_firmness(kept.of(benchmark, f'RotatE+-{replay}'))}"
-            )
+        plain = f"RotatE-{replay}"
+        better = f"RotatE+-{replay}"
+        if plain not in online or better not in online:
+            continue
+        records = kept.of(benchmark, better)
+        case = (
+            f"on {benchmark} with {replay} replay: {online[better]:.3f} against {online[plain]:.3f}"
+        )
+        if _are_trained_alike(records, kept.of(benchmark, plain)):
+            found.append(f"{_verdict(online[better] > online[plain])} {case}{_firmness(records)}")
+        else:
+            found.append(f"Not settled {case}, with another learning rate{_firmness(records)}")
     return found
 
 
@@ -163,6 +168,11 @@ def best(kept: Kept, benchmark: str) -> list[str]:
             f"the paper{_firmness(records)}"
         )
     return found
+
+
+def _are_trained_alike(records: Sequence[Record], others: Sequence[Record]) -> bool:
+    """Whether two embeddings differ only in how they take in newcomers."""
+    return bool(records[0]["training"] == others[0]["training"])
 
 
 def _mrr(record: Record) -> float:

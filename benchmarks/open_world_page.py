@@ -109,9 +109,8 @@ evenly over the file.
 
 """
 READ_OFF = """
-The figures of {systems} were read off the page of an earlier run, whose records are lost. The
-learning rate was 0.02 then; 0.005 is better on valid facts, so they probably fall less than drawn
-here.
+The figures of {systems} were read off the page of an earlier run, whose records are lost; the
+learning rate was 0.02 then.
 """
 
 
