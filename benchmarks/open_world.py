@@ -34,7 +34,7 @@ SEEDS = (0, 1, 2)
 PAIRS = ("WN18RR_v1", "WN18RR_v2", "fb237_v1", "fb237_v2", "nell_v1")
 SNAPSHOTS = "LKGE-ENTITY"
 
-# Below what the paper used, so that one processor trains them in an hour or two. Learning rates were
+# Below what the paper used, so that one processor trains them in an hour. Learning rates were
 # hardly tuned: after the first batch of FB122, RotatE-10% answers facts of valid with an MRR of
 # .344 by the rate below, and of .386 by .02.
 IN_STREAM = {
