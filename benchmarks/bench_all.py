@@ -66,6 +66,14 @@ BUILD_COLUMNS = [*KEY, "facts", "load", "hits", "reach", "build", "cpu", "peak",
 BUILD_COLUMNS += ["hits / edges", "hits / limit", "reach / limit", "both / limit"]
 ASK_COLUMNS = [*KEY, "ask p50", "ask p99", "queries", "queries/s", "queries/CPU s"]
 UPDATE_COLUMNS = [*KEY, "update p50", "update p99", "first question p50", "first question p99"]
+GROWTH_COLUMNS = {
+    "load": "load cpu",
+    "hits": "hits cpu",
+    "reach": "reach cpu",
+    "all": "cpu",
+    "bare loops": "bare cpu",
+    "edges of the bare loops": "steps",
+}
 Row = dict[str, Any]
 
 
@@ -136,6 +144,9 @@ def built(facts: Iterable[Fact], n: int, *, walks_bare: bool = True) -> tuple[Ca
         "reach": reach,
         "build": load + hits + reach,
         "cpu": load_cpu + hits_cpu + reach_cpu,
+        "load cpu": load_cpu,
+        "hits cpu": hits_cpu,
+        "reach cpu": reach_cpu,
         "peak": peak(),
         "longest": statistics.longest,
         "exact": f"{exact} of {graph.directions}",
@@ -145,6 +156,7 @@ def built(facts: Iterable[Fact], n: int, *, walks_bare: bool = True) -> tuple[Ca
     if exact == graph.directions and walks_bare:
         steps, _, reaching = timed(lambda: bare_reach(cases))
         row["steps"] = edges + steps
+        row["bare cpu"] = bare_hits + reaching
         row["reach / limit"] = reach_cpu / reaching
         row["both / limit"] = (hits_cpu + reach_cpu) / (bare_hits + reaching)
     return cases, row
@@ -319,8 +331,6 @@ def _cell(value: object) -> str:
 
 def exponent(rows: list[Row], column: str) -> float:
     """How a column grows from the first to the last row, as a power of the number of facts."""
-    if len(rows) < 2:
-        return math.nan
     first = rows[0]
     last = rows[-1]
     times_as_much = last[column] / first[column]
@@ -336,14 +346,6 @@ def page(
     note  on the circumstances, a sentence
     """
     text = Path(__file__).with_name("page.md").read_text()
-    cpu_growth = []
-    steps_growth = []
-    for shape in SHAPES:
-        rows = [row for row in sizes if row["graph"].startswith(shape) and row["facts"] > FEW]
-        rows.sort(key=lambda row: int(row["facts"]))
-        cpu_growth.append(f"{exponent(rows, 'cpu'):.2f} ({shape})")
-        if all("steps" in row for row in rows):
-            steps_growth.append(f"{exponent(rows, 'steps'):.2f} ({shape})")
     return text.format(
         note=note and "\n" + note,
         machine=platform.machine(),
@@ -352,12 +354,27 @@ def page(
         build=table(known_order(graphs), BUILD_COLUMNS),
         ask=table(known_order(graphs), ASK_COLUMNS),
         update=table(known_order(graphs), UPDATE_COLUMNS),
-        growth=", ".join(cpu_growth),
-        steps=", ".join(steps_growth),
+        growth=table(growth(sizes)),
         sizes=table(in_order(sizes), [*BUILD_COLUMNS, *ASK_COLUMNS[2:4]]),
         hub=table(hub),
         large=table(large) if large else "Not run yet.",
     )
+
+
+def growth(sizes: list[Row]) -> list[Row]:
+    """The exponents with which each shape of graph grows, from its smallest to its largest."""
+    exponents = []
+    for shape in SHAPES:
+        rows = [row for row in sizes if row["graph"].startswith(shape) and row["facts"] > FEW]
+        rows.sort(key=lambda row: int(row["facts"]))
+        if len(rows) < 2:
+            continue
+        grown: Row = {"graph": shape, "to facts": rows[-1]["facts"]}
+        for name, column in GROWTH_COLUMNS.items():
+            if all(column in row for row in rows):
+                grown[name] = exponent(rows, column)
+        exponents.append(grown)
+    return exponents
 
 
 def known_order(graphs: list[Row]) -> list[Row]:

@@ -69,9 +69,11 @@ def live(
     facts: list[Any] | None = None,
 ) -> Iterator[Live]:
     """Serve a store that holds these facts, or the bundled graph."""
+    is_bundled = facts is None
     with CaseStore.open(folder) as store:
         store.update(add=world.facts() if facts is None else facts)
-        service = Service(store, keys, limits, questions=world.questions())
+        questions = world.questions() if is_bundled else ()
+        service = Service(store, keys, limits, questions=questions)
         server = Server(service, "127.0.0.1", 0)
         thread = Thread(target=server.run, daemon=True)
         thread.start()

@@ -97,6 +97,16 @@ BINDINGS = {
         {"graph": GRAPH.kernel, "walks": np.zeros(ENTITIES, dtype=np.int64)},
         any_larger=frozenset({"walks"}),
     ),
+    "walks_one_step_longer_from": Binding(
+        kernels.walks_one_step_longer_from,
+        {
+            "graph": GRAPH.kernel,
+            "entities": EVERYONE,
+            "walks": np.zeros(ENTITIES, dtype=np.int64),
+        },
+        any_length=frozenset({"entities"}),
+        any_larger=frozenset({"walks"}),
+    ),
     "closed_paths": Binding(
         kernels.closed_paths,
         {
@@ -189,18 +199,13 @@ BINDINGS = {
         },
         any_length=frozenset({"types"}),
     ),
-    "reach_back": Binding(
-        kernels.reach_back,
-        {
-            "graph": GRAPH.kernel,
-            "ends": EVERYONE,
-            "relation": 0,
-            "types": TYPES,
-            "selected": SELECTED,
-        }
-        | {"excluded": (ids([0, 0, 3]), ids([0, 1, 0])), **COUNTED},
+    "reach_around": Binding(
+        kernels.reach_around,
+        {"graph": GRAPH.kernel, "relation": 0, "types": TYPES}
+        | {"starts": (ids([0, 0, 3]), ids([0, 1, 0])), "ends": (ids([1, 2]), ids([1, 0]))}
+        | COUNTED,
         any_length=frozenset({"types"}),
-        any_larger=frozenset({"ends", "excluded.0"}),
+        any_larger=frozenset({"starts.0", "ends.0"}),
     ),
     "bare_reach": Binding(
         kernels_bench.bare_reach,
@@ -258,7 +263,7 @@ BINDINGS = {
         any_longer=frozenset({"walk.0", "walk.1"}),
         any_value=frozenset({"rank"}),
     ),
-    "answers": Binding(kernels.answers, {**QUERY, "top": 3, "threads": 2}),
+    "answers": Binding(kernels.answers, {**QUERY, "top": 3, "new_only": True, "threads": 2}),
     "standings": Binding(
         kernels.standings,
         {**QUERY, "target_offsets": np.array([0, 1, 1, 3]), "targets": ids([2, 0, 4]), "threads": 2}
@@ -363,7 +368,7 @@ def wrong_calls() -> Iterator[Any]:
                 ]
             elif isinstance(value, np.ndarray):
                 wrong = list(wrong_arrays(binding, place, value))
-            elif isinstance(value, int) and place != "top":
+            elif isinstance(value, int) and place not in ("top", "new_only"):
                 wrong = list(wrong_numbers(place))
             else:
                 wrong = [("nothing", None)]
@@ -479,10 +484,14 @@ def test_lines_of_no_shape_are_refused(name: str, value: Any, message: str) -> N
         kernels.interned_lines(**arguments)
 
 
-def test_starts_that_are_not_sorted_are_refused() -> None:
-    unsorted = ids([3, 0, 0]), ids([0, 0, 1])
-    with pytest.raises(ValueError, match="starts are not sorted"):
-        kernels.reach_back(**{**BINDINGS["reach_back"].arguments, "excluded": unsorted})
+@pytest.mark.parametrize("wrong", [([3, 0, 0], [0, 0, 1]), ([0, 3, 3], [0, 1, 1])])
+@pytest.mark.parametrize("name", ["starts", "ends"])
+def test_endpoints_that_are_not_sorted_or_repeated_are_refused(
+    name: str, wrong: tuple[list[int], list[int]]
+) -> None:
+    arguments = {**BINDINGS["reach_around"].arguments, name: tuple(map(ids, wrong))}
+    with pytest.raises(ValueError, match="endpoints are not sorted"):
+        kernels.reach_around(**arguments)
 
 
 def test_more_relations_than_path_types_can_name_are_refused() -> None:
@@ -553,7 +562,7 @@ def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:
                 np.array([0.5]),
             )
             query = kernels.RelationQuery(graph.kernel, 0, walk, kernels.QueryOptions(), rank)
-            found = kernels.answers(query, ids([0]), ids([0]), ids([-1]), workspaces, -1, 1)
+            found = kernels.answers(query, ids([0]), ids([0]), ids([-1]), workspaces, -1, False, 1)
             assert found[1].tolist() == [1]
 
 

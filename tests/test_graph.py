@@ -22,6 +22,7 @@ from tests.strategies import (
     surviving,
 )
 
+from casegraph import kernels
 from casegraph.graph.batches import BATCH_SIZE
 from casegraph.graph.change import NO_ROWS, Change, net_change
 from casegraph.graph.directions import forward, inverse, relation_of
@@ -348,3 +349,32 @@ def test_retracting_entities_is_retracting_all_their_facts(
     assert len(change.retracted) == len(theirs)
     without_facts = gone - oracle.entities(theirs)
     assert change.absent == len(without_facts)
+
+
+@pytest.mark.parametrize("entities", [12, 20_000])  # a kernel takes 8,192 entities at a time
+def test_walks_are_counted_over_every_edge_in_both_directions(entities: int) -> None:
+    random = Random(entities)
+    added = [
+        (f"e{random.randrange(entities)}", f"r{random.randrange(3)}", f"e{random.randrange(99)}")
+        for _ in range(2 * entities)
+    ]
+    graph = Graph()
+    graph.add(added)
+    heads = [graph.edges(relation).head_of_each() for relation in range(graph.directions)]
+    tails = [graph.edges(relation).tails for relation in range(graph.directions)]
+    all_heads = np.concatenate(heads)
+    all_tails = np.concatenate(tails)
+    expected: np.ndarray[Any, np.dtype[np.float64]] = np.zeros(len(graph.entities))
+    some = np.array([3, 0, 3, 7], dtype=np.int32)
+    for steps in (1, 2, 3):
+        onward = 1 + expected[all_tails]
+        walks = np.bincount(all_heads, weights=onward, minlength=len(graph.entities))
+        expected = walks.astype(np.float64)
+        assert graph.walks_from(some, steps).tolist() == expected[some].tolist()
+        assert graph.walks_from_each(steps).tolist() == expected.tolist()
+        assert graph.walks_from(some, steps).tolist() == expected[some].tolist()
+    everyone = np.arange(len(graph.entities), dtype=np.int32)
+    offsets, relations = kernels.profiles(graph.kernel, everyone)
+    for entity in range(0, len(graph.entities), 997):
+        having = [r for r in range(graph.directions) if len(graph.answers(entity, r))]
+        assert relations[offsets[entity] : offsets[entity + 1]].tolist() == having

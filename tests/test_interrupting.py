@@ -44,7 +44,7 @@ everyone, counters = np.arange(size, dtype=np.int32), np.zeros(2, dtype=np.int64
 anything = 2**62, 2**62
 types = np.array([packed(steps, n) for steps in product(range(2 * relations), repeat=n)])
 labels = np.zeros(len(types), dtype=np.int32)
-every_place = np.arange(size + 1) * len(types), np.tile(np.arange(len(types), dtype=np.int32), size)
+every_pair = np.repeat(everyone, len(types)), np.tile(np.arange(len(types), dtype=np.int32), size)
 nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the tests run behind
 options = kernels.QueryOptions()
@@ -110,10 +110,9 @@ LONG = {
         (12, 3, 300),
         "kernels.reach_together(graph.kernel, everyone, labels, types, n, 2, counters)",
     ),
-    "reach_back": (
+    "reach_around": (
         (2, 5, 100),
-        "kernels.reach_back(graph.kernel, everyone, 0, types, every_place, "
-        "(ids(), ids()), n, 2, counters)",
+        "kernels.reach_around(graph.kernel, 0, types, (ids(), ids()), every_pair, n, 2, counters)",
     ),
     "bare_reach": (
         (2, 5, 100),
@@ -136,7 +135,10 @@ LONG = {
         (1, 1, 2),
         "tree.insert(1 << 18, ids([0, 9]), 1, np.arange(1 << 19, dtype=np.int32))",
     ),
-    "answers": ((3, 5, 100), "kernels.answers(query, entity, list_, unknown, workspaces, -1, 2)"),
+    "answers": (
+        (3, 5, 100),
+        "kernels.answers(query, entity, list_, unknown, workspaces, -1, False, 2)",
+    ),
     "standings": (
         (3, 5, 100),
         "kernels.standings(query, entity, list_, unknown, workspaces, "

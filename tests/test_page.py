@@ -436,9 +436,26 @@ def test_a_first_fact_is_typed_into_an_empty_graph(browser: Browser, tmp_path: P
             opened.page.get_by_role("combobox", name=name).fill(value)
         opened.press("Add the fact")
         opened.wait_for("1 fact about 2 entities")
+        opened.page.locator(
+            ".cards a", has_text="Ada"
+        ).click()  # too few facts to suggest questions
+        opened.page.wait_for_function("() => location.hash.includes('Ada')")
         for view in ("overview", "relations", "clusters", "audit", "proposals", "add"):
             opened.go(view)
             assert opened.page.locator("h1").count() == 1
+
+
+def test_where_no_question_is_suggested_one_begins_with_an_entity(
+    browser: Browser, tmp_path: Path
+) -> None:
+    facts = [("Anna", "keeps", "Rex"), ("Bert", "keeps", "Mia")]
+    with (
+        live(tmp_path / "store", limits=patient(), facts=facts) as running,
+        window(browser, running.address) as opened,
+    ):
+        opened.go()
+        opened.page.locator(".cards a", has_text="Anna").click()
+        opened.wait_for("Choose what you want to know about it")
 
 
 def test_an_address_shows_the_same_again_and_back_goes_back(shown: Window) -> None:
@@ -466,6 +483,8 @@ def test_an_unknown_name_is_explained_with_names_that_may_be_meant(shown: Window
     shown.wait_for("No entity is named 'Albrt Einstein'")
     shown.press("Albert Einstein")
     shown.wait_for("Why Germany", ".why")
+    shown.go("ask", entity="Zzyzx", relation="citizen of")
+    shown.wait_for("add facts about this one")
     shown.go("entity", entity="Nobody at all")
     shown.wait_for("No entity is named 'Nobody at all'")
     shown.go("ask", entity="Albert Einstein", relation="nonsense of")

@@ -46,7 +46,7 @@ def followed(cases: CaseBase, relation: int, entities: list[int], top: int) -> i
     _, kernel, list_of_each = relation_query(cases.state, relation, ids(entities))
     unknown = np.full(len(entities), -1, dtype=np.int32)
     return kernels.answers(
-        kernel, ids(entities), list_of_each, unknown, cases.state.workspaces, top, 1
+        kernel, ids(entities), list_of_each, unknown, cases.state.workspaces, top, False, 1
     )[-1]
 
 
@@ -73,6 +73,45 @@ def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict
             all_work += followed(cases, relation, everyone, -1)
             work += followed(cases, relation, everyone, 1)
     assert 0 < work < all_work
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_new_answers_are_all_answers_without_those_that_are_known(changes: dict[str, Any]) -> None:
+    cases = random_cases(Random(str(changes)), **changes)
+    graph = cases.graph
+    everyone = ids(range(len(graph.entities)))
+    skipped = 0
+    for relation in range(graph.directions):
+        known = [graph.answers(entity, relation) for entity in everyone.tolist()]
+        hidden = ids(its_known[0] if len(its_known) else -1 for its_known in known)
+        for nothing_or_one in (None, hidden):
+            whole = answers(cases.state, relation, everyone, top=-1, hidden=nothing_or_one)
+            few = answers(
+                cases.state, relation, everyone, top=3, new_only=True, hidden=nothing_or_one
+            )
+            for entity, found, new in zip(everyone.tolist(), whole, few, strict=True):
+                left_out = known[entity]
+                if nothing_or_one is not None:
+                    left_out = left_out[left_out != hidden[entity]]
+                is_new = ~np.isin(found.entities, left_out)
+                assert new.entities.tolist() == found.entities[is_new][:3].tolist()
+                assert new.scores.tobytes() == found.scores[is_new][:3].tobytes()
+                skipped += int((~is_new[:3]).sum())
+    assert skipped > 0
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_leave_one_out_stops_early_to_the_last_bit(changes: dict[str, Any]) -> None:
+    cases = random_cases(Random(str(changes)), **changes)
+    if cases.settings.neighbours is not None:
+        pytest.skip("leave-one-out is for path types that all entities walk")
+    for relation in range(cases.graph.directions):
+        heads, _, tails = cases.graph.rows(relation).T.copy()
+        whole = answers(cases.state, relation, heads, top=-1, hidden=tails, leave_one_out=True)
+        for top in (1, 3):
+            few = answers(cases.state, relation, heads, top=top, hidden=tails, leave_one_out=True)
+            for found, best in zip(whole, few, strict=True):
+                assert list(best.pairs()) == list(found.pairs())[:top]
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
@@ -137,6 +176,46 @@ def test_facts_that_many_share_are_looked_up_for_few_to_the_last_bit(
                 one = standing(cases, relation, entity, [first])
                 for column in ("score", "better", "equal", "earlier"):
                     assert getattr(one, column)[0] == getattr(standings_of_all, column)[first]
+
+
+@pytest.mark.parametrize("givers", range(30, 51, 2))
+@pytest.mark.parametrize("is_mentioned", [False, True])
+def test_an_answer_that_only_the_last_fact_speaks_for_is_not_missed(
+    givers: int,
+    is_mentioned: bool,
+) -> None:
+    """Fifty members of a guild share nothing but the guild, and some of them have a rare job.
+
+    The guild is the fact that most entities share, so it is looked up last, and until then nothing
+    but the bound says that the job may be the best answer. All who have the job are members, so
+    the fact is worth as much as the bound allows. The other jobs are worth about as much as that of
+    40 members.
+    """
+    random = Random(3)
+    jobs = [f"job {number}" for number in range(80)]
+    skills = [f"skill {number}" for number in range(240)]
+    facts = [("asker", "skill", skill) for skill in skills]
+    for number in range(120):
+        person = f"person {number}"
+        facts += [(person, "skill", skill) for skill in skills if random.random() < 0.25]
+        facts += [(person, "job", job) for job in jobs if random.random() < 0.4]
+    facts.append(("asker", "guild", "guild"))
+    facts += [(f"member {number}", "guild", "guild") for number in range(50)]
+    facts += [(f"member {number}", "job", "rare job") for number in range(givers)]
+    if is_mentioned:  # by a fact that few share: then it is a candidate before the guild is asked
+        facts += [(f"member {number}", "hobby", "chess") for number in range(45, 50)]
+        facts += [("member 0", "hobby", "chess"), ("member 1", "hobby", "chess")]
+        facts.append(("asker", "hobby", "chess"))
+
+    kinds = KindWeights(answers_fact=0, near_answers=0, neighbours=0)
+    cases = CaseBase(Settings(max_length=1, kinds=kinds))
+    cases.update(add=facts)
+    for top in (1, 3):
+        best = [(answer.entity, answer.score) for answer in cases.ask("asker", "job", top=top)]
+        whole = [(answer.entity, answer.score) for answer in cases.ask("asker", "job", top=-1)]
+        assert best == whole[:top]
+    places = [entity for entity, _ in whole]
+    assert places.index("rare job") == 0 or givers < 45
 
 
 def test_facts_that_are_looked_up_say_what_their_sharers_say() -> None:

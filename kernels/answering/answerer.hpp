@@ -47,7 +47,7 @@ class Answerer {
   void record(EvidenceRecord& record) { record_ = &record; }
 
   // Gather and combine all evidence for the answers of a query, as far as the goal depends
-  // on it.
+  // on it. If only the best are wanted, others may have no score.
   const std::vector<Candidate>& answer(std::size_t query, const Goal& goal = {}) {
     entity_ = queries_.entities[query];
     hidden_ = queries_.hidden[query];
@@ -56,16 +56,27 @@ class Answerer {
       return candidates_.list();
     }
     own_ = graph_.tails(entity_, query_.relation);
+    new_only_ = goal.new_only;
+    pieces_ = &query_.pieces;
+    pieces_if_fewer_ = nullptr;
     if (options_.precedents) {
       shared_.find(entity_,
                    [&](Id relation, Id tail) { return !is_hidden(entity_, relation, tail); });
       known_.find(entity_, own_, hidden_);
     }
+    const bool was_counted = hidden_ >= 0 && hidden_ != entity_ && is_own(hidden_);
+    if (was_counted && !query_.pieces_if_fewer[0].empty())
+      pieces_if_fewer_ = &query_.pieces_if_fewer[is_taken(given(hidden_) - 1)];
 
     const Id list = queries_.lists[query];
     const bool may_stop = query_.may_stop_early && record_ == nullptr && allows_stopping(goal);
-    if (!may_stop || !gather_until_decided(list, goal)) gather_in_full(list);
-    candidates_.combine();
+    leaders_.clear();
+    const bool is_decided = may_stop && gather_until_decided(list, goal);
+    if (!is_decided) gather_in_full(list);
+    if (is_decided && goal.top > 0 && !leaders_.empty())
+      candidates_.combine(leaders_);
+    else
+      candidates_.combine();
     return candidates_.list();
   }
 
@@ -80,7 +91,10 @@ class Answerer {
 
   // Whether precedents may support an answer. An entity is its own answer only if some entity of
   // the relation is.
-  bool may_answer(Id answer) const { return answer != entity_ || habit_.some_answer_themselves(); }
+  bool may_answer(Id answer) const {
+    if (is_left_out(answer)) return false;
+    return answer != entity_ || habit_.some_answer_themselves();
+  }
 
   // How many entities give an answer, and how many others have the relation.
   Count given(Id answer) const {
@@ -161,7 +175,7 @@ class Answerer {
     if (options_.precedents) cost = shared_.cost() + cost_of_neighbours() + known_.cost();
     if (cost > options_.budget) return false;
     if (options_.precedents) choose_what_to_look_up();
-    for (Id answer : own_) candidate(answer);
+    make_own_candidates();
     for (Id target : goal.targets) candidate(target);
     if (options_.precedents) {
       ask_sharers();
@@ -181,7 +195,7 @@ class Answerer {
 
     // Looking facts up for leaders who may fall behind later is in vain, so a check does some of
     // it.
-    constexpr int rounds_at_a_check = 32;
+    constexpr Count edges_at_a_check = 1 << 19;
 
     // Check after four path types, then whenever half as many again have been walked: a check looks
     // at all candidates, so that all checks together cost as much as a few.
@@ -191,9 +205,9 @@ class Answerer {
         steps.take(std::ssize(leaders.places()));
         const double next = query_.strengths[walk.at];
         leaders.look(next);
-        if (looks_up_later_) look_up_for(leaders, next, rounds_at_a_check);
+        if (looks_up_later_) look_up_for(leaders, next, edges_at_a_check);
         if (leaders.are_few() && others_score_less(leaders.least_score(), next))
-          return finish_leaders(walk, leaders.places());
+          return finish_leaders(walk, leaders_ = leaders.places());
         next_check += (next_check - walk.first) / 2;
       }
       walk.led_somewhere += follow(walk);
@@ -239,7 +253,7 @@ class Answerer {
     double unseen = 0;
     for (const Habit::Given& given : habit_.list()) {
       steps.take();
-      if (candidates_.has(given.answer)) continue;
+      if (candidates_.has(given.answer) || is_left_out(given.answer)) continue;
       habit = Piece(habit_.worth(given.count, others()));
       if (looks_up_later_) unseen = shared_.most_strength(given.count);
       break;
@@ -282,6 +296,7 @@ class Answerer {
     const Edges& edges = graph_.edges(last.relation);
     const Edges& back = graph_.edges(inverse(last.relation));
     bool anywhere = false;
+    weigh([&] { return leads_to(edges, back, from, hidden_, steps); });
     for (std::size_t place : leaders) {
       const Id leader = candidates_.list()[place].entity;
       if (leader == entity_ || !leads_to(edges, back, from, leader, steps)) continue;
@@ -310,18 +325,23 @@ class Answerer {
   }
 
   bool is_own(Id answer) const {
-    const bool is_left_out = answer == hidden_ || answer == entity_;  // of the known answers
-    if (options_.precedents && !is_left_out) return known_.has(answer);
+    const bool is_skipped = answer == hidden_ || answer == entity_;  // by the known answers
+    if (options_.precedents && !is_skipped) return known_.has(answer);
     return std::binary_search(own_.begin(), own_.end(), answer);
   }
+
+  // Whether it is a known answer, and only new ones are wanted.
+  bool is_left_out(Id answer) const { return new_only_ && answer != hidden_ && is_own(answer); }
+
+  // Whether the slot of an answer is taken that so many others give.
+  bool is_taken(Count given_by_others) const { return options_.slots && given_by_others > 0; }
 
   // The index of a candidate, which is created if necessary.
   std::size_t candidate(Id answer) {
     if (candidates_.has(answer)) return candidates_.place_of(answer);
     const Count given_by_others = given(answer) - is_own(answer);
-    const bool is_taken = options_.slots && given_by_others > 0;
     const double unseen = looks_up_later_ ? shared_.most_strength(given_by_others) : 0;
-    const std::size_t place = candidates_.make(answer, is_taken, unseen);
+    const std::size_t place = candidates_.make(answer, is_taken(given_by_others), unseen);
     if (habit_at_once_) add_habit(place);
     return place;
   }
@@ -331,11 +351,20 @@ class Answerer {
     if (record_ != nullptr) record_->add(candidates_[place].entity, evidence);
   }
 
+  // Choose what the current path type is worth: less by one right end if it leads to the hidden
+  // answer, which was counted when it was not hidden.
+  template <class LeadsTo>
+  void weigh(const LeadsTo& leads_to_hidden) {
+    if (pieces_if_fewer_ != nullptr)
+      pieces_ = leads_to_hidden() ? pieces_if_fewer_ : &query_.pieces;
+  }
+
   // The current path type leads to this end.
   void arrive(const Walk& walk, Id end) {
+    if (is_left_out(end)) return;
     const std::size_t place = candidate(end);
     const auto found_by = static_cast<std::int32_t>(walk.at - walk.first);
-    const Piece& piece = query_.pieces[walk.at][candidates_[place].is_taken];
+    const Piece& piece = (*pieces_)[walk.at][candidates_[place].is_taken];
     if (candidates_[place].found_by == INT32_MAX) {
       candidates_[place].found_by = found_by;
       if (!options_.loop_free) candidates_[place].paths = workspace_.walks[end];
@@ -358,6 +387,7 @@ class Answerer {
     if (reached == nullptr) return false;
     if (!options_.loop_free) count_walks(query_.lists.types[query_.lists.walked[walk.at]]);
     steps.take(std::ssize(reached->ends));
+    weigh([&] { return std::ranges::find(reached->ends, hidden_) != reached->ends.end(); });
     for (Id end : reached->ends)
       if (record_ != nullptr || !candidates_.is_marked_final(end)) arrive(walk, end);
     return true;
@@ -367,8 +397,11 @@ class Answerer {
   // candidates that it cannot change are skipped.
   bool follow_last_step(const Walk& walk, const Trie::Node& last) {
     const Edges& edges = graph_.edges(last.relation);
-    const Frontier* from = frontier(last.parent);
+    Frontier* from = frontier(last.parent);
     if (from == nullptr || !is_within_budget(edges, *from)) return false;
+    weigh([&] {
+      return leads_to(edges, graph_.edges(inverse(last.relation)), *from, hidden_, steps);
+    });
     Seen seen{workspace_.stamps, candidates_};
     followed +=
         last_step(edges, entity_, *from, nullptr, seen, steps, [&](Id end) { arrive(walk, end); });
@@ -525,31 +558,38 @@ class Answerer {
     return next;
   }
 
-  // Look shared facts up for the leaders that may score most, until all have been looked up, or for
-  // `most_rounds` rounds.
-  void look_up_for(Leaders& leaders, double next, int most_rounds) {
-    constexpr std::size_t at_once = 256;
-    constexpr Count edges_at_once = 1 << 18;
-    std::vector<std::pair<double, std::size_t>> waiting;  // upper bound, place
-    for (int round = 0; round < most_rounds; ++round) {
-      waiting.clear();
-      for (std::size_t place : leaders.places())
-        if (candidates_[place].unseen > 0)
-          waiting.emplace_back(candidates_.bounds(place, next).upper, place);
-      if (waiting.empty()) return;
-      steps.take(std::ssize(leaders.places()) + std::ssize(waiting));
-      const auto end = waiting.begin() + std::min(std::ssize(waiting), std::ptrdiff_t{at_once});
-      std::partial_sort(waiting.begin(), end, waiting.end(), std::greater<>());
-      const Count enough = followed + edges_at_once;
-      for (auto at = waiting.begin(); at != end && followed < enough; ++at) look_up(at->second);
-      leaders.look(next);
+  // Look shared facts up for the leaders, for whoever may score most first, until all on whom the
+  // goal may depend have been looked up, or so many edges were looked at.
+  void look_up_for(Leaders& leaders, double next, Count most_edges) {
+    std::vector<std::pair<double, std::size_t>> waiting;  // upper bounds and places, as a heap
+    for (std::size_t place : leaders.places())
+      if (candidates_[place].unseen > 0)
+        waiting.emplace_back(candidates_.bounds(place, next).upper, place);
+    if (waiting.empty()) return;
+    steps.take(std::ssize(leaders.places()) + std::ssize(waiting));
+    std::make_heap(waiting.begin(), waiting.end());
+    const Count before = followed;
+    while (!waiting.empty() && followed - before < most_edges) {
+      std::pop_heap(waiting.begin(), waiting.end());
+      const std::size_t place = waiting.back().second;
+      waiting.pop_back();
+      const Bounds bounds = candidates_.bounds(place, next);
+      if (Leaders::is_less(bounds.upper, leaders.least_score())) break;
+      if (!leaders.may_decide(bounds)) continue;
+      look_up(place);
+      const Bounds now = candidates_.bounds(place, next);
+      leaders.raise(place, bounds.lower, now.lower);
+      if (candidates_[place].unseen <= 0) continue;
+      waiting.emplace_back(now.upper, place);
+      std::push_heap(waiting.begin(), waiting.end());
     }
+    leaders.look(next);
   }
 
   // All path types are walked: look shared facts up for whoever can still be a leader.
   void finish_looking_up(Leaders& leaders) {
     leaders.look(0);
-    look_up_for(leaders, 0, INT32_MAX);
+    look_up_for(leaders, 0, INT64_MAX);
     if (!others_score_less(leaders.least_score(), 0)) look_up_for_all();
   }
 
@@ -562,6 +602,7 @@ class Answerer {
       record_->each_wanted([&](Id answer) { look_up_answer(answer, 0); });
     else
       for (Id answer : shared_.all_answers()) {
+        if (!may_answer(answer)) continue;
         const Candidate* known = find(answer);
         const bool is_begun = looks_up_later_ && known != nullptr;
         if (is_begun && known->unseen <= 0) continue;
@@ -599,22 +640,7 @@ class Answerer {
     const bool uses_nearness = options_.weights[Kind::near_answers] > 0;
     if (own_.empty() || (!uses_facts && !uses_nearness)) return;
     followed += known_.cost();
-    const auto use_fact = [&](Id relation, Id tail, Id answer, const Piece& piece, Count count,
-                              Count of) {
-      constexpr double all_count = -1;
-      if (!may_answer(answer)) return all_count;
-      const Evidence evidence{Kind::answers_fact, relation, tail, -1, count, of, piece};
-      const std::size_t place = candidate(answer);
-      if (options_.sum) {
-        waiting_.push_back({place, evidence});
-        return all_count;
-      }
-      add(place, evidence);
-      return record_ == nullptr ? candidates_.weakest(place, Kind::answers_fact) : all_count;
-    };
-    waiting_.clear();
-    if (uses_facts) known_.each_fact(use_fact);
-    add_waiting();
+    if (uses_facts) use_facts_of_answers();
     const auto use_nearness = [&](Id answer, double worth) {
       if (!may_answer(answer)) return;
       add(candidate(answer), {Kind::near_answers, -1, -1, -1, 0, known_.size(), Piece(worth)});
@@ -622,11 +648,41 @@ class Answerer {
     if (uses_nearness) known_.each_near(use_nearness);
   }
 
-  // Add the habit to all candidates. The entity's own answers become candidates, even without other
-  // evidence, since others give them less often than the list of the habit says. So do the answers
-  // whose evidence is wanted.
+  void use_facts_of_answers() {
+    if (record_ == nullptr && !options_.sum) {
+      const auto can_answer = [&](Id answer) { return may_answer(answer); };
+      const auto best = static_cast<std::size_t>(options_.best);
+      known_.each_best(best, can_answer, [&](Id answer, std::span<const double> worths) {
+        const std::size_t place = candidate(answer);
+        for (double worth : worths)
+          candidates_.add(place, Kind::answers_fact, workspace_.pieces.of(worth));
+      });
+      return;
+    }
+    waiting_.clear();
+    known_.each_fact(
+        [&](Id relation, Id tail, Id answer, const Piece& piece, Count count, Count of) {
+          if (!may_answer(answer)) return;
+          const Evidence evidence{Kind::answers_fact, relation, tail, -1, count, of, piece};
+          const std::size_t place = candidate(answer);
+          if (options_.sum)
+            waiting_.push_back({place, evidence});
+          else
+            add(place, evidence);
+        });
+    add_waiting();
+  }
+
+  // The entity's own answers become candidates, even without other evidence, since others give them
+  // less often than the list of the habit says.
+  void make_own_candidates() {
+    for (Id answer : own_)
+      if (!is_left_out(answer)) candidate(answer);
+  }
+
+  // Add the habit to all candidates, among which are the answers whose evidence is wanted.
   void add_habit_to_all() {
-    for (Id answer : own_) candidate(answer);
+    make_own_candidates();
     if (record_ != nullptr)
       for (Id answer : record_->answers())
         if (may_answer(answer)) candidate(answer);
@@ -671,11 +727,15 @@ class Answerer {
   // The query at hand.
   Id entity_ = -1;
   Id hidden_ = -1;
-  Ids own_;                           // the known answers of the entity
-  Count followed_before_ = 0;         // `followed` when it began
-  std::size_t frontiers_in_use_ = 0;  // of the workspace
+  Ids own_;                                      // the known answers of the entity
+  bool new_only_ = false;                        // these are no answers
+  const PathPieces* pieces_ = nullptr;           // what path types are worth now
+  const PathPieces* pieces_if_fewer_ = nullptr;  // and if they lead to the hidden answer
+  Count followed_before_ = 0;                    // `followed` when it began
+  std::size_t frontiers_in_use_ = 0;             // of the workspace
   bool habit_at_once_ = false;        // added to each new candidate, or to all at the end
   bool looks_up_later_ = false;       // some shared facts, for the leaders only
+  std::vector<std::size_t> leaders_;  // when the goal was decided
 
   // What the habit is worth, by how many others give the answer, and of how many.
   std::array<std::pair<Count, Piece>, 512> habit_pieces_{};

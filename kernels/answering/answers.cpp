@@ -72,14 +72,14 @@ void keep_best(std::vector<Scored>& all, Count top, Ids rank, Steps& steps) {
 }  // namespace
 
 Answers answers(const RelationQuery& relation_query, const Queries& queries, Workspaces& workspaces,
-                Count top, int threads, Progress& progress) {
+                Count top, bool new_only, int threads, Progress& progress) {
   std::vector<std::vector<Scored>> best(queries.entities.size());
   Answers result;
   result.exact.assign(queries.entities.size(), 1);
   std::atomic<Count> followed{0};
   const auto answer = [&](Answerer& answerer, std::size_t query) {
     const Count before = answerer.followed;
-    const std::vector<Candidate>& candidates = answerer.answer(query, {top});
+    const std::vector<Candidate>& candidates = answerer.answer(query, {top, new_only});
     if (!answerer.is_known()) return;
     result.exact[query] = answerer.exact;
     best[query] = scored(answerer, relation_query.habit, candidates, top);
@@ -110,7 +110,7 @@ Standing standings(const RelationQuery& relation_query, const Queries& queries,
   standing.equal.resize(all);
   standing.earlier.resize(all);
   const auto compare = [&](Answerer& answerer, std::size_t query) {
-    const Goal goal{-1, targets.of(query)};
+    const Goal goal{.targets = targets.of(query)};
     const std::vector<Candidate>& candidates = answerer.answer(query, goal);
     const Ids known = targets.known_of(query);
     for (std::int64_t at = targets.offsets[query]; at < targets.offsets[query + 1]; ++at) {

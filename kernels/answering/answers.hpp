@@ -45,6 +45,14 @@ struct WalkLists {
   std::span<const std::int32_t> walked;   // places in `types`, in the order they are walked
   std::span<const double> weights;        // of open slots, parallel to `walked`
   std::span<const double> taken_weights;  // of taken slots; the larger of both falls along a list
+
+  // The same weights if one right end fewer had been counted, first with an open slot, then with a
+  // taken one; both are no larger than above. Empty, or parallel to `walked`.
+  struct Fewer {
+    std::span<const double> weights;
+    std::span<const double> taken_weights;
+  };
+  std::array<Fewer, 2> fewer = {};
 };
 
 // Parallel arrays, one entry for each query.
@@ -112,9 +120,10 @@ struct RelationQuery;
 class Workspaces;
 
 // The best `top` answers of every query, best first, equal scores in the order of `rank`. All
-// answers if `top` is negative.
+// answers if `top` is negative. With `new_only`, known answers are left out, except for a hidden
+// one.
 Answers answers(const RelationQuery& relation_query, const Queries& queries, Workspaces& workspaces,
-                Count top, int threads, Progress& progress);
+                Count top, bool new_only, int threads, Progress& progress);
 
 // How the targets of every query compare with its other candidates.
 Standing standings(const RelationQuery& relation_query, const Queries& queries,

@@ -152,6 +152,11 @@ class Candidates {
     for (std::size_t place = 0; place < list_.size(); ++place) list_[place].score = score(place);
   }
 
+  // The same for some candidates.
+  void combine(std::span<const std::size_t> places) {
+    for (std::size_t place : places) list_[place].score = score(place);
+  }
+
  private:
   // How many pieces of a kind count.
   std::size_t room(std::size_t kind) const { return Kind::has_several[kind] ? best_ : 1; }

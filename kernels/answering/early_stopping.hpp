@@ -16,11 +16,14 @@
 namespace casegraph {
 
 // What must be exact: the best `top` answers, or the standing of the targets. Neither: everything.
+//
+// new_only  the known answers of the query entity are no answers
 struct Goal {
   // With more targets than this, nearly all candidates are near one of them.
   static constexpr std::size_t few_targets = 32;
 
   Count top = -1;
+  bool new_only = false;
   Ids targets = {};
 
   bool allows_early_stopping() const {
@@ -55,6 +58,24 @@ class Leaders {
   // The goal is decided only if no other entity can score as much as this.
   double least_score() const { return least_score_; }
 
+  // Whether the goal may depend on a candidate with these bounds.
+  bool may_decide(const Bounds& bounds) const {
+    if (is_less(bounds.upper, least_score_)) return false;
+    const auto overlaps = [&](const Bounds& target) {
+      return !is_less(bounds.upper, target.lower) && !is_less(target.upper, bounds.lower);
+    };
+    return goal_.top >= 0 || std::any_of(of_targets_.begin(), of_targets_.end(), overlaps);
+  }
+
+  // The lower bound of a leader has risen since they were looked at.
+  void raise(std::size_t place, double before, double now) {
+    if (goal_.top < 0 || best_.empty() || now <= least_score_) return;
+    auto at = std::ranges::find(best_, std::pair(before, place));
+    if (at == best_.end()) at = std::ranges::min_element(best_);
+    *at = {now, place};
+    least_score_ = std::ranges::min(best_).first;
+  }
+
   // Surely less. A difference of less than a part in 10^12 could be due to rounding, and is not
   // trusted: sums of a few dozen doubles are exact to about 10^-14.
   static bool is_less(double a, double b) { return a * (1 + 1e-12) < b; }
@@ -66,33 +87,31 @@ class Leaders {
   // All whose upper bound reaches the `top` best lower bound.
   void find_best(std::size_t top) {
     if (bounds_.size() < top) return;
-    std::vector<double> lower;
-    for (const Bounds& bounds : bounds_) lower.push_back(bounds.lower);
-    const auto last = lower.begin() + static_cast<std::ptrdiff_t>(top) - 1;
-    std::nth_element(lower.begin(), last, lower.end(), std::greater<>());
-    least_score_ = *last;
-    keep(top + most_others,
-         [&](std::size_t, const Bounds& bounds) { return !is_less(bounds.upper, least_score_); });
+    best_.clear();
+    for (std::size_t at = 0; at < places_.size(); ++at)
+      best_.emplace_back(bounds_[at].lower, places_[at]);
+    const auto last = best_.begin() + static_cast<std::ptrdiff_t>(top) - 1;
+    std::nth_element(best_.begin(), last, best_.end(), std::greater<>());
+    best_.resize(top);
+    least_score_ = best_.back().first;
+    keep(top + most_others, [&](std::size_t, const Bounds& bounds) { return may_decide(bounds); });
   }
 
   // All whose bounds overlap with those of a target: either could be the better one.
   void find_near(double next) {
-    std::vector<Bounds> of_targets;
     std::vector<std::size_t> places_of_targets;
+    of_targets_.clear();
     for (Id target : goal_.targets) {
       places_of_targets.push_back(candidates_.place_of(target));
-      of_targets.push_back(candidates_.bounds(places_of_targets.back(), next));
+      of_targets_.push_back(candidates_.bounds(places_of_targets.back(), next));
     }
     least_score_ = INFINITY;
-    for (const Bounds& target : of_targets) least_score_ = std::min(least_score_, target.lower);
+    for (const Bounds& target : of_targets_) least_score_ = std::min(least_score_, target.lower);
     const auto is_target = [&](std::size_t place) {
       return std::ranges::find(places_of_targets, place) != places_of_targets.end();
     };
     keep(goal_.targets.size() + most_others, [&](std::size_t place, const Bounds& bounds) {
-      const auto overlaps = [&](const Bounds& target) {
-        return !is_less(bounds.upper, target.lower) && !is_less(target.upper, bounds.lower);
-      };
-      return std::any_of(of_targets.begin(), of_targets.end(), overlaps) || is_target(place);
+      return may_decide(bounds) || is_target(place);
     });
   }
 
@@ -111,9 +130,11 @@ class Leaders {
 
   Candidates& candidates_;
   const Goal& goal_;
-  std::size_t seen_ = 0;             // candidates that were looked at so far
-  std::vector<std::size_t> places_;  // of the leaders
-  std::vector<Bounds> bounds_;       // parallel to them, while looking
+  std::size_t seen_ = 0;                              // candidates that were looked at so far
+  std::vector<std::size_t> places_;                   // of the leaders
+  std::vector<Bounds> bounds_;                        // parallel to them, while looking
+  std::vector<std::pair<double, std::size_t>> best_;  // the `top` best lower bounds, with places
+  std::vector<Bounds> of_targets_;
   double least_score_ = 0;
   bool are_few_ = false;
 };

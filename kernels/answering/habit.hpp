@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "answering/answers.hpp"
+#include "common/radix_sort.hpp"
 
 namespace casegraph {
 
@@ -31,27 +32,14 @@ class Habit {
     if (options.habit == 0) return;
     entities_ = static_cast<Count>(graph.edges(relation).heads.size());
 
-    // Sort by one number: the more entities answer so, the smaller, and then by rank.
-    struct Entry {
-      std::uint64_t key;
-      Given given;
-    };
-    std::vector<Entry> entries;
-    entries.reserve(given.heads.size());
-    for (std::size_t row = 0; row < given.heads.size(); ++row) {
-      const std::uint64_t count = given.row(row).size();
-      const Id answer = given.heads[row];
-      const std::uint64_t key =
-          ((most_entities - count) << 32) | static_cast<std::uint32_t>(rank[answer]);
-      entries.push_back({key, {static_cast<Count>(count), answer}});
-    }
+    list_.reserve(given.heads.size());
+    for (std::size_t row = 0; row < given.heads.size(); ++row)
+      list_.push_back({static_cast<Count>(given.row(row).size()), given.heads[row]});
+    std::vector<Given> buffer;
     Steps steps(progress);
-    std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
-      steps.take();
-      return a.key < b.key;
-    });
-    list_.reserve(entries.size());
-    for (const Entry& entry : entries) list_.push_back(entry.given);
+    sort_by(list_, buffer, steps,
+            [&](const Given& one) { return std::uint64_t(rank[one.answer]); });
+    sort_by(list_, buffer, steps, [&](const Given& one) { return most_entities - one.count; });
   }
 
   // Whether the habit does not count.

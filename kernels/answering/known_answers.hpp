@@ -13,14 +13,17 @@
 // A known answer is treated as if it were not known: its own edge is left out.
 //
 // The cost is the number of facts that known answers have, and for each distinct fact the number of
-// entities that share it.
+// entities that share it. If most of all entities are known answers, their facts are not gathered:
+// looking at who shares each fact of the graph is less work.
 #pragma once
 
+#include <numeric>
 #include <utility>
 
 #include "answering/fact_similarity.hpp"
 #include "answering/relation_query.hpp"
 #include "answering/workspace.hpp"
+#include "common/fetch.hpp"
 
 namespace casegraph {
 
@@ -32,10 +35,11 @@ class KnownAnswers {
         askers_(query.graph.edges(inverse(query.relation))),
         similarity_(similarity),
         likeness_(workspace.likeness),
-        groups_by_tail_(workspace.stamps),
+        reciprocal_norms_(workspace.reciprocal_norms),
+        slots_(workspace.stamps),
         is_answer_(workspace.answers),
         is_full_(workspace.is_full),
-        has_asker_(workspace.has_asker),
+        is_taken_(workspace.is_taken),
         facts_of_relation_(query.graph.relations.size()),
         steps_(progress) {}
 
@@ -48,18 +52,18 @@ class KnownAnswers {
     hidden_ = hidden;
     is_answer_.renew();
     answers_.clear();
-    facts_.clear();
     for (Id answer : answers) {
       if (answer == hidden || answer == entity) continue;
-      is_answer_.set(answer, answers_.size());
-      const auto place = static_cast<std::int32_t>(answers_.size());
-      answers_.push_back({has_other_asker(answer), reciprocal_norm(answer)});
-      FactSimilarity::each_edge(query_.graph, answer, steps_, [&](Id relation, Id tail) {
-        const bool is_the_answer = relation == inverse(query_.relation) && tail == entity;
-        if (!is_the_answer) facts_.push_back({relation, tail, place});
-      });
+      is_answer_.set(answer);
+      answers_.push_back(answer);
     }
-    group_facts();
+    groups_.clear();
+    if (has_many_facts())
+      group_all_facts();
+    else
+      group_facts();
+    cost_ = 0;
+    for (const Group& group : groups_) cost_ += std::ssize(group.sharers);
   }
 
   bool has(Id entity) const { return is_answer_.has(entity); }
@@ -67,54 +71,94 @@ class KnownAnswers {
   // How many answers are known.
   Count size() const { return std::ssize(answers_); }
 
-  // How many edges `each_fact` and `each_near` look at.
-  Count cost() const {
-    Count total = 0;
-    for (const Group& group : groups_) total += std::ssize(group.sharers);
-    return total;
-  }
+  // How many edges `each_fact`, `each_best` and `each_near` look at.
+  Count cost() const { return cost_; }
 
-  // Call `use(relation, tail, candidate, piece, answers with the fact, entities with the fact)`.
-  //
-  // The strongest facts come first. `use` returns the strength of the weakest piece that counts for
-  // the candidate. Once facts to come are no stronger, it is left out: in dense graphs that is soon
-  // so for nearly all.
+  // Call `use(relation, tail, candidate, piece, answers with the fact, entities with the fact)` for
+  // all facts of known answers and all who share them, facts that are worth most first.
   template <class Use>
   void each_fact(const Use& use) {
-    find_taken();
     weigh_facts();
-    for (const auto& [_, place] : by_worth_) use_fact(worths_[place], use);
-    for (Id entity : marked_taken_) has_asker_.erase(static_cast<std::size_t>(entity));
-    for (Id candidate : full_) is_full_.erase(static_cast<std::size_t>(candidate));
+    steps_.take(std::ssize(worths_));
+    const auto most = [](const FactWorth& fact) { return std::ranges::max(fact.worth); };
+    std::ranges::stable_sort(worths_, std::greater<>(), most);
+    for (const FactWorth& fact : worths_) use_fact(fact, use);
+    unmark_taken();
+  }
+
+  // Call `use(candidate, worths)` for all who share a fact with known answers, with what their best
+  // facts are worth, at most `most` of them, the best first.
+  //
+  // may_answer  whether an entity can be a candidate
+  //
+  // Facts that are worth much come first. Once no fact to come can be among the best of a
+  // candidate, the candidate is full: in dense graphs that is soon so for nearly all.
+  template <class MayAnswer, class Use>
+  void each_best(std::size_t most, const MayAnswer& may_answer, const Use& use) {
+    constexpr std::size_t ahead = 8;
+    weigh_facts();
+    order_by_worth();
+    find_most_later();
+    slots_.renew();
+    found_.clear();
+    best_.clear();
     full_.clear();
+    fill(entity_);
+    for (std::size_t at = 0; at < by_worth_.size(); ++at) {
+      const FactWorth& fact = worths_[by_worth_[at]];
+      if (at + ahead < by_worth_.size()) fetch(worths_[by_worth_[at + ahead]].sharers);
+      steps_.take(std::ssize(fact.sharers) / 2);
+      for (Id sharer : fact.sharers) {
+        if (is_full_.has(static_cast<std::size_t>(sharer))) continue;
+        if (!slots_.has(sharer)) {
+          if (!may_answer(sharer)) {
+            fill(sharer);
+            continue;
+          }
+          slots_.set(sharer, found_.size());
+          found_.push_back(sharer);
+          best_.resize(best_.size() + most);
+        }
+        const std::size_t standing = standing_of(sharer);
+        const std::span best(&best_[slots_.slot(sharer) * most], most);
+        insert(best, fact.worth[standing]);
+        if (most_later_[at][standing] <= best.back()) fill(sharer);
+      }
+    }
+    for (Id candidate : full_) is_full_.erase(static_cast<std::size_t>(candidate));
+    unmark_taken();
+
+    steps_.take(std::ssize(found_));
+    for (std::size_t slot = 0; slot < found_.size(); ++slot) {
+      const std::span best(&best_[slot * most], most);
+      const auto used = std::ranges::find(best, 0.0) - best.begin();
+      if (used > 0) use(found_[slot], best.first(static_cast<std::size_t>(used)));
+    }
   }
 
   // Call `use(candidate, worth)` for all that share much with the known answers.
   template <class Use>
   void each_near(const Use& use) {
+    mark_norms();
     likeness_.renew();
     for (const Group& group : groups_) {
-      const Count weight = group.weight * group.reciprocal_norms;
+      const Count weight = similarity_.weight(std::ssize(group.sharers));
       if (weight == 0) continue;
       steps_.take(std::ssize(group.sharers) / 2);
-      for (Id sharer : group.sharers) likeness_.add(sharer, weight);
+      // What a known answer shares with itself does not count.
+      for (Id sharer : group.sharers)
+        likeness_.add(sharer, weight * (group.reciprocal_norms - reciprocal_norms_[sharer]));
     }
+    unmark_norms();
 
     near_.clear();
     double nearest = 0;
     for (Id candidate : likeness_.touched()) {
       steps_.take();
       if (candidate == entity_) continue;
-      const bool is_known = is_answer_.has(candidate);
-      Count shared = likeness_.of(candidate);
-      if (is_known) {  // what a known answer shares with itself does not count
-        const Answer& itself = answers_[is_answer_.slot(candidate)];
-        shared -= itself.weight * itself.reciprocal_norm;
-      }
-      if (shared <= 0) continue;
-      const double similarity =
-          static_cast<double>(shared) / similarity_.norm(query_.graph, candidate, steps_);
-      if (!is_known) nearest = std::max(nearest, similarity);
+      const auto shared = static_cast<double>(likeness_.of(candidate));
+      const double similarity = shared / similarity_.norm(query_.graph, candidate, steps_);
+      if (!is_answer_.has(candidate)) nearest = std::max(nearest, similarity);
       near_.push_back({candidate, similarity});
     }
     for (const auto& [candidate, similarity] : near_) {
@@ -129,29 +173,21 @@ class KnownAnswers {
   static constexpr double trust_in_both = 5;  // how many entities of its own slot the share in
                                               // both slots counts as much as
 
-  struct Answer {
-    bool has_other_asker;
-    Count reciprocal_norm;
-    Count weight = 0;  // of its facts
-  };
-
-  // A fact of a known answer, which is given by its place.
+  // A fact of a known answer, and the reciprocal norm of that answer.
   struct FactOfAnswer {
     Id relation, tail;
-    std::int32_t answer;
+    std::uint32_t reciprocal_norm;
   };
   struct TailOfAnswer {
     Id tail;
-    std::int32_t answer;
+    std::uint32_t reciprocal_norm;
   };
 
   // A fact, and the known answers that have it.
   struct Group {
     Id relation, tail;
     Ids sharers;  // all entities that have the fact
-    Count weight = 0;
     Count answers = 0;
-    Count taken_answers = 0;     // those that another entity has as its answer, too
     Count reciprocal_norms = 0;  // their sum
   };
 
@@ -161,12 +197,16 @@ class KnownAnswers {
     Count others = 0;
   };
 
-  // What a fact is worth, by slot: 0 open, 1 taken.
+  // A worth for each standing of an entity: whether its slot is taken by another, plus 2 if it is a
+  // known answer.
+  using ByStanding = std::array<double, 4>;
+
+  // What a fact is worth; for a known answer, as if that were not known. 0 if it is too little.
   struct FactWorth {
     const Group* group;
+    Ids sharers;
     bool is_own;  // whether the query entity has it
-    std::array<double, 2> worth;
-    std::array<double, 2> worth_of_answers;  // for a known answer, as if that were not known
+    ByStanding worth;
   };
 
   struct Near {
@@ -174,100 +214,198 @@ class KnownAnswers {
     double similarity;
   };
 
-  // Sort facts by relation (a counting sort); those of one relation differ in their tails.
+  // Whether gathering the facts of known answers would take longer than looking at all facts.
+  bool has_many_facts() {
+    constexpr Count edges_per_fact = 8;  // that are looked at while one fact is gathered
+    const Adjacency* all = answers_.empty() ? nullptr : query_.graph.adjacency_if_it_pays(steps_);
+    if (all == nullptr) return false;
+    Count facts = 0;
+    for (Id answer : answers_) facts += all->offsets[answer + 1] - all->offsets[answer];
+    return facts * edges_per_fact > std::ssize(all->tails);
+  }
+
+  // Count how many sharers of each fact are known answers.
+  void group_all_facts() {
+    const Graph& graph = query_.graph;
+    mark_norms();
+    for (Id relation = 0; relation < std::ssize(graph.relations); ++relation) {
+      const Edges& edges = graph.edges(inverse(relation));
+      for (std::size_t row = 0; row < edges.heads.size(); ++row) {
+        const Ids sharers = edges.row(row);
+        steps_.take();
+        if (!is_used(relation, edges.heads[row], sharers)) continue;
+        steps_.take(std::ssize(sharers) / 4);
+        Group group{relation, edges.heads[row], sharers};
+        for (Id sharer : sharers) {
+          group.answers += is_answer_.has(sharer);
+          group.reciprocal_norms += reciprocal_norms_[sharer];
+        }
+        if (group.answers > 0) groups_.push_back(group);
+      }
+    }
+    unmark_norms();
+  }
+
+  // Sort the facts of known answers by relation (a counting sort); those of one relation differ in
+  // their tails.
   void group_facts() {
+    facts_.clear();
+    for (Id answer : answers_) {
+      const std::uint32_t norm = reciprocal_norm(answer);
+      FactSimilarity::each_edge(query_.graph, answer, steps_, [&](Id relation, Id tail) {
+        facts_.push_back({relation, tail, norm});
+      });
+    }
     steps_.take(2 * std::ssize(facts_));
     used_relations_.clear();
     for (const FactOfAnswer& fact : facts_)
       if (facts_of_relation_[fact.relation]++ == 0) used_relations_.push_back(fact.relation);
     std::int32_t next = 0;
     for (Id relation : used_relations_) next += std::exchange(facts_of_relation_[relation], next);
-    ordered_.resize(facts_.size());
+    tails_.resize(facts_.size());
     for (const FactOfAnswer& fact : facts_)
-      ordered_[facts_of_relation_[fact.relation]++] = {fact.tail, fact.answer};
+      tails_[facts_of_relation_[fact.relation]++] = {fact.tail, fact.reciprocal_norm};
 
-    groups_.clear();
     std::int32_t begin = 0;
     for (Id relation : used_relations_) {
       const std::int32_t end = std::exchange(facts_of_relation_[relation], 0);
-      groups_by_tail_.renew();
-      for (; begin < end; ++begin) add_to_group(relation, ordered_[begin]);
+      slots_.renew();
+      for (; begin < end; ++begin) add_to_group(relation, tails_[begin]);
     }
   }
 
   void add_to_group(Id relation, const TailOfAnswer& fact) {
+    const Id tail = fact.tail;
     constexpr std::size_t none = UINT32_MAX;  // the fact is of no use
-    if (!groups_by_tail_.has(fact.tail)) {
-      const Ids sharers = query_.graph.tails(fact.tail, inverse(relation));
-      const bool is_shared = sharers.size() >= 2;
-      const bool is_rare = std::ssize(sharers) <= query_.options.most_sharers;
-      groups_by_tail_.set(fact.tail, is_shared && is_rare ? groups_.size() : none);
-      if (is_shared && is_rare) {
-        groups_.push_back({relation, fact.tail, sharers});
-        groups_.back().weight = similarity_.weight(std::ssize(sharers));
-      }
+    if (!slots_.has(tail)) {
+      const Ids sharers = query_.graph.tails(tail, inverse(relation));
+      const bool uses_it = is_used(relation, tail, sharers);
+      slots_.set(tail, uses_it ? groups_.size() : none);
+      if (uses_it) groups_.push_back({relation, tail, sharers});
     }
-    const std::size_t place = groups_by_tail_.slot(fact.tail);
+    const std::size_t place = slots_.slot(tail);
     if (place == none) return;
-    Group& group = groups_[place];
-    Answer& answer = answers_[fact.answer];
-    ++group.answers;
-    group.taken_answers += answer.has_other_asker;
-    group.reciprocal_norms += answer.reciprocal_norm;
-    answer.weight += group.weight;
+    ++groups_[place].answers;
+    groups_[place].reciprocal_norms += fact.reciprocal_norm;
   }
 
-  // Mark all that have an asker, if there are fewer of them than will be asked about: a bit is
-  // faster than a lookup.
-  void find_taken() {
+  // Whether a fact says anything: not that the query entity has the answer, nor a fact of nobody
+  // else, nor one of very many.
+  bool is_used(Id relation, Id tail, Ids sharers) const {
+    const bool is_the_answer = relation == inverse(query_.relation) && tail == entity_;
+    const bool is_rare = std::ssize(sharers) <= query_.options.most_sharers;
+    return sharers.size() >= 2 && is_rare && !is_the_answer;
+  }
+
+  // Mark all entities whose slot is taken, if there are fewer of them than will be asked about: a
+  // bit is faster than a lookup.
+  void mark_taken() {
     marked_taken_ = std::ssize(askers_.heads) < cost() ? askers_.heads : Ids{};
     steps_.take(std::ssize(marked_taken_) / 4);
-    for (Id entity : marked_taken_) has_asker_.insert(static_cast<std::size_t>(entity));
+    if (marked_taken_.empty()) return;
+    for (Id entity : marked_taken_) is_taken_.insert(static_cast<std::size_t>(entity));
+    const auto correct = [&](Id answer) {
+      if (!has_other_asker(answer)) is_taken_.erase(static_cast<std::size_t>(answer));
+    };
+    for (Id answer : answers_) correct(answer);
+    if (hidden_ >= 0) correct(hidden_);
   }
 
-  bool has_asker(Id entity) const {
-    if (marked_taken_.empty()) return askers_.has(entity);
-    return has_asker_.has(static_cast<std::size_t>(entity));
+  void unmark_taken() {
+    for (Id entity : marked_taken_) is_taken_.erase(static_cast<std::size_t>(entity));
   }
 
-  // The same for an answer of the query entity, which does not count itself.
+  // Whether an answer of the query entity is an answer of another one, too.
   bool has_other_asker(Id answer) const { return askers_.of(answer).size() > 1; }
 
   bool is_taken(Id entity) const {
-    return entity == hidden_ ? has_other_asker(entity) : has_asker(entity);
+    if (!marked_taken_.empty()) return is_taken_.has(static_cast<std::size_t>(entity));
+    const bool is_asked_for = entity == hidden_ || is_answer_.has(entity);
+    return is_asked_for ? has_other_asker(entity) : askers_.has(entity);
   }
 
-  // Find what facts are worth that enough known answers have; those worth most come first.
+  std::size_t standing_of(Id entity) const {
+    return std::size_t{is_taken(entity)} + 2 * std::size_t{is_answer_.has(entity)};
+  }
+
+  // Find what facts are worth that enough known answers have.
   void weigh_facts() {
+    mark_taken();
     worths_.clear();
-    by_worth_.clear();
     for (const Group& group : groups_) {
       if (group.answers < query_.options.support) continue;
       const FactWorth fact = weighed(group);
-      const double most = std::max(fact.worth[0], fact.worth[1]);
-      if (most < least_worth) continue;
-      by_worth_.emplace_back(-most, worths_.size());
-      worths_.push_back(fact);
+      if (std::ranges::max(fact.worth) > 0) worths_.push_back(fact);
     }
-    steps_.take(std::ssize(worths_));
-    std::sort(by_worth_.begin(), by_worth_.end());
+  }
+
+  // A counting sort by worth, in steps of about one in a hundred: a sort of all would take longer.
+  void order_by_worth() {
+    constexpr double steps_to_half = 64;
+    constexpr std::size_t steps = 512;
+    std::array<std::uint32_t, steps + 1> next{};  // where the next fact of each step goes
+    step_of_fact_.clear();
+    for (const FactWorth& fact : worths_) {
+      const double halvings = std::max(0.0, -std::log2(std::ranges::max(fact.worth)));
+      const auto step = std::min(steps - 1, static_cast<std::size_t>(steps_to_half * halvings));
+      step_of_fact_.push_back(static_cast<std::uint16_t>(step));
+      ++next[step + 1];
+    }
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    by_worth_.resize(worths_.size());
+    for (std::size_t place = 0; place < worths_.size(); ++place)
+      by_worth_[next[step_of_fact_[place]]++] = static_cast<std::uint32_t>(place);
   }
 
   FactWorth weighed(const Group& group) const {
-    const Ids sharers = group.sharers;
-    steps_.take(std::ssize(sharers) / 4);
-    FactWorth fact{&group, std::binary_search(sharers.begin(), sharers.end(), entity_), {}, {}};
+    steps_.take(std::ssize(group.sharers) / 2);
+    FactWorth fact{&group, group.sharers, false, {}};
+    Count taken = 0;
+    Count taken_answers = 0;
+    for (Id sharer : group.sharers) {
+      const bool has_asker = is_taken(sharer);
+      fact.is_own |= sharer == entity_;
+      taken += has_asker;
+      taken_answers += has_asker & is_answer_.has(sharer);
+    }
     std::array<Tally, 2> slots;
-    slots[0].answers = group.answers - group.taken_answers;
-    slots[1].answers = group.taken_answers;
-    for (Id sharer : sharers) slots[1].others += is_taken(sharer);
-    slots[0].others = std::ssize(sharers) - slots[1].others;
-    slots[1].others -= group.answers;  // all of them have an asker, the query entity
+    slots[1] = {taken_answers, taken - taken_answers};
+    slots[0].answers = group.answers - taken_answers;
+    slots[0].others = std::ssize(group.sharers) - taken - slots[0].answers;
     if (fact.is_own) --slots[is_taken(entity_)].others;
     fact.worth = {worth_in(slots, 0), worth_in(slots, 1)};
-    if (group.answers > query_.options.support)
-      fact.worth_of_answers = {worth_of_answer(slots, 0), worth_of_answer(slots, 1)};
+    if (group.answers > query_.options.support) {
+      fact.worth[2] = worth_of_answer(slots, 0);
+      fact.worth[3] = worth_of_answer(slots, 1);
+    }
+    for (double& worth : fact.worth)
+      if (worth < least_worth) worth = 0;
     return fact;
+  }
+
+  // For each fact, the most that later ones are worth.
+  void find_most_later() {
+    most_later_.resize(by_worth_.size());
+    ByStanding most{};
+    for (std::size_t at = by_worth_.size(); at-- > 0;) {
+      most_later_[at] = most;
+      const ByStanding& worth = worths_[by_worth_[at]].worth;
+      for (std::size_t standing = 0; standing < most.size(); ++standing)
+        most[standing] = std::max(most[standing], worth[standing]);
+    }
+  }
+
+  // A candidate has room for no more facts, or is none.
+  void fill(Id candidate) {
+    if (is_full_.insert(static_cast<std::size_t>(candidate))) full_.push_back(candidate);
+  }
+
+  // Insertion sort, in place of the least.
+  static void insert(std::span<double> best, double worth) {
+    std::size_t at = best.size() - 1;
+    if (worth <= best[at]) return;
+    for (; at > 0 && best[at - 1] < worth; --at) best[at] = best[at - 1];
+    best[at] = worth;
   }
 
   template <class Use>
@@ -275,27 +413,17 @@ class KnownAnswers {
     const Group& group = *fact.group;
     const Count all = std::ssize(group.sharers) - fact.is_own;
     steps_.take(std::ssize(group.sharers));
-    std::array<std::array<Piece, 2>, 2> pieces;  // by whether it is a known answer, and by slot
-    double most = -1;                            // the most strength that it or a later fact has
+    std::array<Piece, 4> pieces;
+    for (std::size_t standing = 0; standing < pieces.size(); ++standing)
+      pieces[standing] = Piece(fact.worth[standing]);
     for (Id sharer : group.sharers) {
-      if (is_full_.has(static_cast<std::size_t>(sharer)) || sharer == entity_) continue;
-      if (most < 0) {  // logarithms, only where they are needed
-        pieces[0] = {Piece(fact.worth[0]), Piece(fact.worth[1])};
-        pieces[1] = {Piece(fact.worth_of_answers[0]), Piece(fact.worth_of_answers[1])};
-        most = std::max(pieces[0][0].strength, pieces[0][1].strength);
-      }
-      const bool is_known = is_answer_.has(sharer);
-      const Piece& piece = pieces[is_known][is_known ? slot_of_answer(sharer) : is_taken(sharer)];
-      if (piece.worth < least_worth) continue;
-      const double weakest =
-          use(group.relation, group.tail, sharer, piece, group.answers - is_known, all);
-      if (most > weakest) continue;
-      is_full_.insert(static_cast<std::size_t>(sharer));
-      full_.push_back(sharer);
+      if (sharer == entity_) continue;
+      const Piece& piece = pieces[standing_of(sharer)];
+      if (piece.worth == 0) continue;
+      const Count answers = group.answers - is_answer_.has(sharer);
+      use(group.relation, group.tail, sharer, piece, answers, all);
     }
   }
-
-  bool slot_of_answer(Id answer) const { return answers_[is_answer_.slot(answer)].has_other_asker; }
 
   // What a fact is worth for a known answer, as if that were not known: never more than for others.
   double worth_of_answer(std::array<Tally, 2> slots, std::size_t slot) const {
@@ -318,35 +446,48 @@ class KnownAnswers {
     return share;
   }
 
-  Count reciprocal_norm(Id entity) const {
+  void mark_norms() {
+    for (Id answer : answers_) reciprocal_norms_[answer] = reciprocal_norm(answer);
+  }
+  void unmark_norms() {
+    for (Id answer : answers_) reciprocal_norms_[answer] = 0;
+  }
+
+  std::uint32_t reciprocal_norm(Id entity) const {
     const double norm = similarity_.norm(query_.graph, entity, steps_);
-    return static_cast<Count>(std::llround(FactSimilarity::reciprocal_unit / norm));
+    return static_cast<std::uint32_t>(std::llround(FactSimilarity::reciprocal_unit / norm));
   }
 
   const RelationQuery& query_;
   const Edges& askers_;
   const FactSimilarity& similarity_;
-  EpochSums& likeness_;
-  Stamps& groups_by_tail_;  // of one relation
-  Stamps& is_answer_;       // the known answers, with their places in `answers_`
-  Bits& is_full_;           // the candidates in `full_`; empty between calls
-  Bits& has_asker_;         // entities that are an answer of another; empty between calls
-  std::vector<std::int32_t> facts_of_relation_;  // all 0 between queries
+  Sums& likeness_;
+  std::vector<std::uint32_t>& reciprocal_norms_;  // of known answers; all 0 between calls
+  Stamps& slots_;                                 // the groups of one relation by tail, and the
+                                                  // places of candidates in `found_`
+  Stamps& is_answer_;                             // the known answers
+  Bits& is_full_;                                 // those in `full_`; empty between calls
+  Bits& is_taken_;                                // entities whose slot is taken; likewise
+  std::vector<std::int32_t> facts_of_relation_;   // all 0 between queries
   mutable Steps steps_;
 
   // The query at hand.
   Id entity_ = -1;
   Id hidden_ = -1;
-  Ids marked_taken_;  // the entities in `has_asker_`
-  std::vector<Answer> answers_;
+  Count cost_ = 0;
+  Ids marked_taken_;  // the entities that are or were in `is_taken_`; none if they are looked up
+  std::vector<Id> answers_;
   std::vector<FactOfAnswer> facts_;
   std::vector<Id> used_relations_;
-  std::vector<TailOfAnswer> ordered_;  // facts by relation
+  std::vector<TailOfAnswer> tails_;  // of the facts, by relation
   std::vector<Group> groups_;
   std::vector<FactWorth> worths_;
-  std::vector<std::pair<double, std::size_t>>
-      by_worth_;          // their negative worths and places, sorted
-  std::vector<Id> full_;  // candidates that have room for no more facts
+  std::vector<std::uint16_t> step_of_fact_;  // parallel to them
+  std::vector<std::uint32_t> by_worth_;      // their places, those worth much first
+  std::vector<ByStanding> most_later_;       // parallel to it
+  std::vector<Id> found_;                    // who shares such a fact
+  std::vector<double> best_;  // what their best facts are worth, 0 where there is room
+  std::vector<Id> full_;      // who has room for no more
   std::vector<Near> near_;
 };
 

@@ -100,7 +100,7 @@ class Neighbours {
 
   const RelationQuery& query_;
   const FactSimilarity& similarity_;
-  EpochSums& likeness_;
+  Sums& likeness_;
   Steps steps_;
   Id entity_ = -1;
   Count own_weight_ = 0;

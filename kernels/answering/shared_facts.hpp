@@ -17,6 +17,8 @@
 
 #include "answering/relation_query.hpp"
 #include "answering/workspace.hpp"
+#include "common/bits.hpp"
+#include "common/fetch.hpp"
 
 namespace casegraph {
 
@@ -61,7 +63,11 @@ class SharedFacts {
   // All facts that were found: call `use(sharers)` for each.
   template <class Use>
   void each_fact(const Use& use) const {
-    for (const Fact& fact : facts_) use(fact.sharers);
+    constexpr std::size_t ahead = 8;
+    for (std::size_t at = 0; at < facts_.size(); ++at) {
+      if (at + ahead < facts_.size()) fetch(facts_[at + ahead].sharers);
+      use(facts_[at].sharers);
+    }
   }
 
   // The edges that all facts make one look at, if each sharer has as many answers as is usual.
@@ -114,6 +120,7 @@ class SharedFacts {
   // Open the facts that are to be looked up, for a query entity: find who shares them. Returns the
   // edges looked at.
   Count open_looked_up(Id entity) {
+    constexpr std::size_t ahead = 8;
     Count edges = 0;
     const std::size_t row_of_entity = askers_.row_of(entity);
     rows_of_askers_.renew();
@@ -123,6 +130,7 @@ class SharedFacts {
     bits_.assign(looked_up_.size() * words_, 0);
     for (std::size_t at = 0; at < looked_up_.size(); ++at) {
       LookedUp& fact = looked_up_[at];
+      if (at + ahead < looked_up_.size()) fetch(looked_up_[at + ahead].fact.sharers);
       fact.first_word = at * words_;
       const auto bits = bits_of(fact);
       steps_.take(std::ssize(fact.fact.sharers) / 2);
@@ -193,7 +201,7 @@ class SharedFacts {
     found_.clear();
     double least = 0;  // the worth of the weakest of the best
     const std::size_t all = looked_up_.size();
-    const std::size_t end = best == 0 ? all : std::min(all, from + std::max(few_facts, 3 * from));
+    const std::size_t end = best == 0 ? all : std::min(all, from + std::max(few_facts, from));
     std::size_t next = from;
     for (; next < end; ++next) {
       const LookedUp& at = looked_up_[next];
@@ -203,7 +211,8 @@ class SharedFacts {
         break;
       }
       steps_.take(1 + work);
-      const Count count = is_dense ? count_common(bits_of(at)) : count_rows(bits_of(at));
+      const Count count =
+          is_dense ? count_common_bits(bits_of(at), mask_) : count_rows(bits_of(at));
       if (count < query_.options.support) continue;
       if (at.fact.relation == query_.relation && at.fact.tail == answer) continue;
       const double worth = worth_of(count, at.others);
@@ -312,12 +321,6 @@ class SharedFacts {
     return {bits_.data() + fact.first_word, words_};
   }
 
-  Count count_common(std::span<const std::uint64_t> bits) const {
-    Count common = 0;
-    for (std::size_t word = 0; word < words_; ++word)
-      common += std::popcount(bits[word] & mask_[word]);
-    return common;
-  }
   Count count_rows(std::span<const std::uint64_t> bits) const {
     Count common = 0;
     for (std::size_t row : rows_) common += static_cast<Count>(bits[row >> 6] >> (row & 63) & 1);
@@ -426,8 +429,8 @@ class SharedFacts {
   static constexpr std::size_t most_remembered = 1 << 20;  // answers: 16 megabytes
 
   static constexpr Count few_given = 1 << 16;
-  static constexpr std::size_t few_facts = 64;
-  static constexpr Count few_edges = 1 << 16;         // half a millisecond
+  static constexpr std::size_t few_facts = 16;
+  static constexpr Count few_edges = 1 << 15;         // some tenths of a millisecond
   static constexpr std::size_t most_words = 1 << 22;  // of facts that are looked up: 32 megabytes
   // What takes as long as looking at an edge:
   static constexpr int words_an_edge = 8;

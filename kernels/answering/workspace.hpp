@@ -33,39 +33,56 @@ struct EpochCounts {
   }
 };
 
-// A sum for each entity, all set to zero at once, and the entities that have one.
-class EpochSums {
+// A sum for each entity, and the entities that have one.
+class Sums {
  public:
-  explicit EpochSums(std::size_t entities) : marks_(entities), sums_(entities) {}
+  explicit Sums(std::size_t entities) : sums_(entities) {}
 
+  // Make all sums zero.
   void renew() {
-    marks_.renew();
+    for (Id entity : touched_) sums_[entity] = 0;
     touched_.clear();
   }
+  // count  not negative
   void add(Id entity, Count count) {
-    if (marks_.insert(entity)) {
-      touched_.push_back(entity);
-      sums_[entity] = 0;
-    }
-    sums_[entity] += count;
+    Count& sum = sums_[entity];
+    if (sum == 0 && count > 0) touched_.push_back(entity);
+    sum += count;
   }
-  Count of(Id entity) const { return marks_.has(entity) ? sums_[entity] : 0; }
+  Count of(Id entity) const { return sums_[entity]; }
   Ids touched() const { return touched_; }
 
  private:
-  Stamps marks_;
   std::vector<Count> sums_;
   std::vector<Id> touched_;
 };
 
-// What one query at a time needs; it leaves nothing there that the next could use.
+// Remembers the strengths of pieces of evidence, since a logarithm takes longer than a lookup.
+class KnownPieces {
+ public:
+  const Piece& of(double worth) {
+    constexpr int bits = 10;
+    const auto hash = std::bit_cast<std::uint64_t>(worth) * 0x9E3779B97F4A7C15u >> (64 - bits);
+    static_assert(1 << bits == size);
+    Piece& known = pieces_[hash];
+    if (known.worth != worth) known = Piece(worth);
+    return known;
+  }
+
+ private:
+  static constexpr std::size_t size = 1024;
+  std::vector<Piece> pieces_ = std::vector<Piece>(size);
+};
+
+// What one query at a time needs; it leaves nothing there that would change the next one.
 struct Workspace {
   explicit Workspace(std::size_t entities)
       : candidates(entities),
         stamps(entities),
         answers(entities),
         is_full(entities),
-        has_asker(entities),
+        is_taken(entities),
+        reciprocal_norms(entities),
         counts{std::vector<std::uint32_t>(entities)},
         likeness(entities) {}
 
@@ -79,9 +96,11 @@ struct Workspace {
   Stamps stamps;
   Stamps answers;  // the known answers of the query at hand
   Bits is_full;    // candidates that have room for no more pieces of a kind; empty between queries
-  Bits has_asker;  // entities that are an answer; empty between queries, likewise
+  Bits is_taken;   // entities whose slot is taken; likewise
+  std::vector<std::uint32_t> reciprocal_norms;  // by entity; all 0 between queries, likewise
   EpochCounts counts;
-  EpochSums likeness;
+  Sums likeness;
+  KnownPieces pieces;
   std::vector<Count> walks;  // by entity
   std::vector<Visit> visits;
   std::uint32_t epoch = 0;  // of the query at hand

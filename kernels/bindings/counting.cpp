@@ -141,33 +141,31 @@ nb::tuple reach_estimates_(const Graph& graph, In<Id> entities, In<PathType> typ
   return nb::make_tuple(array(std::move(found.alone)), array(std::move(found.together)));
 }
 
-using Starts = std::tuple<In<Id>, In<std::int32_t>>;  // entities, and places of path types
+using Endpoints = std::tuple<In<Id>, In<std::int32_t>>;  // entities, and places of path types
 
-std::vector<Endpoint> endpoints_of(const Starts& given, std::size_t types) {
-  const auto& [starts, places] = given;
-  checks::ids("starts", span(starts), 0);
-  checks::lengths("places of starts", places.shape(0), "starts", starts.shape(0));
-  checks::ids("places of starts", span(places), 0, static_cast<std::int64_t>(types));
-  std::vector<Endpoint> endpoints(starts.shape(0));
+std::vector<Endpoint> endpoints_of(const Endpoints& given, std::size_t types) {
+  const auto& [entities, places] = given;
+  checks::ids("entities of endpoints", span(entities), 0);
+  checks::lengths("places of endpoints", places.shape(0), "entities", entities.shape(0));
+  checks::ids("places of endpoints", span(places), 0, static_cast<std::int64_t>(types));
+  std::vector<Endpoint> endpoints(entities.shape(0));
   for (std::size_t at = 0; at < endpoints.size(); ++at)
-    endpoints[at] = {starts.data()[at], places.data()[at]};
-  checks::require(std::is_sorted(endpoints.begin(), endpoints.end()), "starts are not sorted");
+    endpoints[at] = {entities.data()[at], places.data()[at]};
+  const auto repeated = std::adjacent_find(endpoints.begin(), endpoints.end(),
+                                           [](const auto& a, const auto& b) { return a >= b; });
+  checks::require(repeated == endpoints.end(), "endpoints are not sorted, or one is repeated");
   return endpoints;
 }
 
-nb::tuple reach_back_(const Graph& graph, In<Id> ends, Id relation, In<PathType> types,
-                      const Places& selected, const Starts& excluded, int max_length, int threads,
-                      Counters progress) {
+nb::tuple reach_around_(const Graph& graph, Id relation, In<PathType> types,
+                        const Endpoints& starts, const Endpoints& ends, int max_length, int threads,
+                        Counters progress) {
   Reach sums = run(progress.data(), [&](Progress& running) {
     checks::path_types(span(types), max_length, graph);
     checks::relation("relation", relation, graph);
-    checks::ids("ends", span(ends), 0);
-    const Selection chosen = selection_of(selected, ends.shape(0), types.shape(0));
-    const bool each_end_has_places = ends.shape(0) == 0 || !chosen.is_everything();
-    checks::require(each_end_has_places, "ends have no places of path types");
-    const std::vector<Endpoint> endpoints = endpoints_of(excluded, types.shape(0));
-    return reach_back(graph, span(ends), relation, span(types), chosen, endpoints, max_length,
-                      checks::threads(threads), running);
+    return reach_around(graph, relation, span(types), endpoints_of(starts, types.shape(0)),
+                        endpoints_of(ends, types.shape(0)), max_length, checks::threads(threads),
+                        running);
   });
   return columns_of(std::move(sums));
 }
@@ -234,9 +232,9 @@ void bind_counting(nb::module_& m) {
         "What `reach_together` would cost at most, or more than anything if it cannot.");
   m.def("reach_estimates", &reach_estimates_, "graph"_a, "entities"_a, "types"_a, "max_length"_a,
         "threads"_a, "What counting each path type is estimated to cost: alone, and together.");
-  m.def("reach_back", &reach_back_, "graph"_a, "ends"_a, "relation"_a, "types"_a, "selected"_a,
-        "excluded"_a, "max_length"_a, "threads"_a, "progress"_a,
-        "The same of each path type, counted from where paths end.");
+  m.def("reach_around", &reach_around_, "graph"_a, "relation"_a, "types"_a, "starts"_a, "ends"_a,
+        "max_length"_a, "threads"_a, "progress"_a,
+        "The same of each path type, for paths that begin or end at some entities.");
   m.def("reach_cost", &reach_cost_, "graph"_a, "relation"_a, "types"_a, "max_length"_a, "most"_a,
         "threads"_a,
         "What `reach` would cost: of each step its cost and visits, of each path type its dearest "

@@ -44,11 +44,23 @@ nb::tuple profiles_(const Graph& graph, In<Id> entities) {
   return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.relations)));
 }
 
-Out<Count> walks_one_step_longer_(const Graph& graph, In<Count> walks) {
+void check_walks(const Graph& graph, const In<Count>& walks) {
   checks::lengths("walks", walks.size(), "entities", static_cast<std::size_t>(graph.entities));
   for (Count count : span(walks)) checks::require(count >= 0, "walks has a negative number");
+}
+
+Out<Count> walks_one_step_longer_(const Graph& graph, In<Count> walks) {
+  check_walks(graph, walks);
   return array(run(nullptr, [&](Progress& progress) {
     return walks_one_step_longer(graph, span(walks), progress);
+  }));
+}
+
+Out<Count> walks_one_step_longer_from_(const Graph& graph, In<Id> entities, In<Count> walks) {
+  check_walks(graph, walks);
+  checks::entities("entities", span(entities), graph);
+  return array(run(nullptr, [&](Progress& progress) {
+    return walks_one_step_longer_from(graph, span(entities), span(walks), progress);
   }));
 }
 
@@ -106,6 +118,8 @@ void bind_graph(nb::module_& m) {
         "The relations of each entity: offsets, and relations.");
   m.def("walks_one_step_longer", &walks_one_step_longer_, "graph"_a, "walks"_a,
         "How many walks leave each entity, from how many walks that are one step shorter do.");
+  m.def("walks_one_step_longer_from", &walks_one_step_longer_from_, "graph"_a, "entities"_a,
+        "walks"_a, "The same for some entities.");
 }
 
 }  // namespace casegraph::bindings

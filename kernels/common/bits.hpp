@@ -3,11 +3,27 @@
 
 #include <bit>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "common/ids.hpp"
 
 namespace casegraph {
+
+// How many bits are set in both of two bitsets of the same length, if they are long.
+Count count_common_bits_of_many_words(std::span<const std::uint64_t> one,
+                                      std::span<const std::uint64_t> other);
+
+// The same for any length.
+inline Count count_common_bits(std::span<const std::uint64_t> one,
+                               std::span<const std::uint64_t> other) {
+  constexpr std::size_t few_words = 16;
+  if (one.size() >= few_words) return count_common_bits_of_many_words(one, other);
+  Count common = 0;
+  for (std::size_t word = 0; word < one.size(); ++word)
+    common += std::popcount(one[word] & other[word]);
+  return common;
+}
 
 class Bits {
  public:
@@ -40,10 +56,7 @@ class Bits {
 
   // How many numbers are in it and in another set, given as words.
   Count count_common(std::span<const std::uint64_t> set) const {
-    Count common = 0;
-    for (std::size_t word = 0; word < set.size(); ++word)
-      common += std::popcount(set[word] & words_[word]);
-    return common;
+    return count_common_bits(set, std::span(words_).first(set.size()));
   }
 
  private:

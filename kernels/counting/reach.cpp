@@ -398,6 +398,25 @@ std::array<Part, 2> parts_of(std::span<const RelationPathType> pairs, std::span<
   return parts;
 }
 
+// The distinct entities of endpoints, and the places of path types of each.
+struct ByEntity {
+  explicit ByEntity(std::span<const Endpoint> endpoints) {
+    for (const Endpoint& endpoint : endpoints) {
+      if (entities.empty() || entities.back() != endpoint.entity) {
+        entities.push_back(endpoint.entity);
+        offsets.push_back(std::ssize(places));
+      }
+      places.push_back(endpoint.place);
+    }
+    offsets.push_back(std::ssize(places));
+  }
+  Selection selection() const { return {offsets, places}; }
+
+  std::vector<Id> entities;
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int32_t> places;
+};
+
 }  // namespace
 
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
@@ -424,16 +443,29 @@ Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> 
   return total;
 }
 
-Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types,
-                 const Selection& selected, std::span<const Endpoint> excluded, int max_length,
-                 int threads, Progress& progress) {
+Reach reach_around(const Graph& graph, Id relation, std::span<const PathType> types,
+                   std::span<const Endpoint> starts, std::span<const Endpoint> ends, int max_length,
+                   int threads, Progress& progress) {
+  Reach total(types.size());
   const Packing packing(max_length);
-  std::vector<RelationPathType> pairs;
-  for (PathType type : types) pairs.push_back({relation, backwards(type, packing)});
-  const ReachPlan plan(pairs, {}, max_length);
-  const Backwards from_ends{relation, excluded};
-  return sums_over(graph, ends, plan, selected, &from_ends, max_length, std::ssize(ends), threads,
-                   progress);
+  if (!starts.empty()) {
+    std::vector<RelationPathType> pairs;
+    for (PathType type : types) pairs.push_back({relation, type});
+    const ByEntity from(starts);
+    const ReachPlan plan(pairs, {}, max_length);
+    total.add(sums_over(graph, from.entities, plan, from.selection(), nullptr, max_length,
+                        std::ssize(from.entities), threads, progress));
+  }
+  if (!ends.empty()) {
+    std::vector<RelationPathType> pairs;
+    for (PathType type : types) pairs.push_back({relation, backwards(type, packing)});
+    const ByEntity to(ends);
+    const ReachPlan plan(pairs, {}, max_length);
+    const Backwards from_ends{relation, starts};
+    total.add(sums_over(graph, to.entities, plan, to.selection(), &from_ends, max_length,
+                        std::ssize(to.entities), threads, progress));
+  }
+  return total;
 }
 
 }  // namespace casegraph

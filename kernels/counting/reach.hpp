@@ -89,14 +89,13 @@ struct Endpoint {
   auto operator<=>(const Endpoint&) const = default;
 };
 
-// The same sums counted from the ends: over entities that have the relation and reach one of
-// `ends`. Path types are walked backwards. (What a change does to `reached` is often easier to find
-// from where paths end than from where they begin.)
+// The same sums for the path types of one relation, over paths that begin at one of `starts`, or
+// end at one of `ends`. From the ends, path types are walked backwards. (What a change does to
+// `reached` is often easier to find from where paths end than from where they begin.)
 //
-// selected  which path types count for which end
-// excluded  sorted; paths of the type that start at the entity do not count
-Reach reach_back(const Graph& graph, Ids ends, Id relation, std::span<const PathType> types,
-                 const Selection& selected, std::span<const Endpoint> excluded, int max_length,
-                 int threads, Progress& progress);
+// starts, ends  sorted, without repetitions; entities that the graph does not have reach nothing
+Reach reach_around(const Graph& graph, Id relation, std::span<const PathType> types,
+                   std::span<const Endpoint> starts, std::span<const Endpoint> ends, int max_length,
+                   int threads, Progress& progress);
 
 }  // namespace casegraph

@@ -1,9 +1,35 @@
 #include "graph/graph.hpp"
 
+#include <utility>
+
 namespace casegraph {
 namespace {
 
 using Relations = std::vector<std::shared_ptr<const Edges>>;
+
+// Call `use(relation, head, tails)` for all entities and relations. The relations of an entity come
+// in order, but not one after the other.
+//
+// Entities come in blocks, and the relations of a block one after the other: what is written for
+// the entities of a block stays in the cache until the next one.
+template <class Use>
+void each_row(const Relations& relations, Id entities, Steps& steps, const Use& use) {
+  constexpr Id block = 1 << 13;
+  std::vector<std::size_t> next_row(relations.size());
+  for (Id begin = 0; begin < entities; begin += std::min(block, entities - begin)) {
+    const Id end = begin + std::min(block, entities - begin);
+    for (std::size_t relation = 0; relation < relations.size(); ++relation) {
+      const Edges& edges = *relations[relation];
+      std::size_t row = next_row[relation];
+      for (; row < edges.heads.size() && edges.heads[row] < end; ++row) {
+        const Ids tails = edges.row(row);
+        steps.take(1 + std::ssize(tails));
+        use(static_cast<Id>(relation), edges.heads[row], tails);
+      }
+      next_row[relation] = row;
+    }
+  }
+}
 
 // A counting sort of all edges by head. Relations come in their order, so the edges of each entity
 // end up sorted by relation.
@@ -12,13 +38,9 @@ Adjacency all_edges(Id entities, const Relations& relations, Steps& steps) {
 
   // Count the edges of each entity, then add up: where each begins.
   all.offsets.assign(static_cast<std::size_t>(entities) + 1, 0);
-  for (const auto& edges : relations) {
-    steps.take(static_cast<Count>(edges->heads.size()));
-    for (std::size_t row = 0; row < edges->heads.size(); ++row) {
-      const auto head = static_cast<std::size_t>(edges->heads[row]);
-      all.offsets[head + 1] += edges->offsets[row + 1] - edges->offsets[row];
-    }
-  }
+  each_row(relations, entities, steps, [&](Id, Id head, Ids tails) {
+    all.offsets[static_cast<std::size_t>(head) + 1] += std::ssize(tails);
+  });
   for (std::size_t entity = 0; entity < static_cast<std::size_t>(entities); ++entity)
     all.offsets[entity + 1] += all.offsets[entity];
 
@@ -26,21 +48,23 @@ Adjacency all_edges(Id entities, const Relations& relations, Steps& steps) {
   all.relations.resize(static_cast<std::size_t>(all.offsets.back()));
   all.tails.resize(all.relations.size());
   std::vector<std::int64_t> next(all.offsets.begin(), all.offsets.end() - 1);
-  for (std::size_t relation = 0; relation < relations.size(); ++relation) {
-    const Edges& edges = *relations[relation];
-    for (std::size_t row = 0; row < edges.heads.size(); ++row) {
-      steps.take(1 + edges.offsets[row + 1] - edges.offsets[row]);
-      for (Id at = edges.offsets[row]; at < edges.offsets[row + 1]; ++at) {
-        const auto place = static_cast<std::size_t>(next[edges.heads[row]]++);
-        all.relations[place] = static_cast<Id>(relation);
-        all.tails[place] = edges.tails[at];
-      }
-    }
-  }
+  each_row(relations, entities, steps, [&](Id relation, Id head, Ids tails) {
+    const std::int64_t place = std::exchange(next[head], next[head] + std::ssize(tails));
+    std::fill_n(all.relations.begin() + place, tails.size(), relation);
+    std::copy(tails.begin(), tails.end(), all.tails.begin() + place);
+  });
   return all;
 }
 
 Count sum_that_fits(Count a, Count b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
+// Add the walks that go over an edge to one of these tails.
+void add_walks(std::span<const Count> walks, Ids tails, Count& total) {
+  for (Id tail : tails) {
+    const Count onward = sum_that_fits(walks[tail], 1);  // the edge alone is a walk
+    total = sum_that_fits(total, onward);
+  }
+}
 
 // Look the entity up in every relation.
 void look_up_relations(const Graph& graph, Id entity, std::vector<Id>& found, Steps& steps) {
@@ -100,18 +124,23 @@ std::vector<Count> walks_one_step_longer(const Graph& graph, std::span<const Cou
                                          Progress& progress) {
   Steps steps(progress);
   std::vector<Count> longer(graph.entities, 0);
-  // Relation by relation, since it would take longer to gather all edges of each entity first.
-  for (const std::shared_ptr<const Edges>& of_relation : graph.relations) {
-    const Edges& edges = *of_relation;
-    for (std::size_t row = 0; row < edges.heads.size(); ++row) {
-      const Ids tails = edges.row(row);
-      steps.take(1 + std::ssize(tails));
-      Count& total = longer[edges.heads[row]];
-      for (Id tail : tails) {
-        const Count onward = sum_that_fits(walks[tail], 1);  // the edge alone is a walk
-        total = sum_that_fits(total, onward);
-      }
-    }
+  each_row(graph.relations, graph.entities, steps,
+           [&](Id, Id head, Ids tails) { add_walks(walks, tails, longer[head]); });
+  return longer;
+}
+
+std::vector<Count> walks_one_step_longer_from(const Graph& graph, Ids entities,
+                                              std::span<const Count> walks, Progress& progress) {
+  Steps steps(progress);
+  const Adjacency& all = graph.adjacency(steps);
+  std::vector<Count> longer;
+  longer.reserve(entities.size());
+  for (Id entity : entities) {
+    const auto first = static_cast<std::size_t>(all.offsets[entity]);
+    const auto end = static_cast<std::size_t>(all.offsets[entity + 1]);
+    const Ids tails = Ids(all.tails).subspan(first, end - first);
+    steps.take(1 + std::ssize(tails));
+    add_walks(walks, tails, longer.emplace_back(0));
   }
   return longer;
 }

@@ -66,4 +66,8 @@ Profiles profiles(const Graph& graph, Ids entities, Progress& progress);
 std::vector<Count> walks_one_step_longer(const Graph& graph, std::span<const Count> walks,
                                          Progress& progress);
 
+// The same for some entities, by their edges alone.
+std::vector<Count> walks_one_step_longer_from(const Graph& graph, Ids entities,
+                                              std::span<const Count> walks, Progress& progress);
+
 }  // namespace casegraph

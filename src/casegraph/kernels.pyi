@@ -113,6 +113,7 @@ def interned_lines(
 ) -> tuple[Ids, Counts, Counts]: ...
 def profiles(graph: Graph, entities: Ids) -> tuple[Counts, Ids]: ...
 def walks_one_step_longer(graph: Graph, walks: Counts) -> Counts: ...
+def walks_one_step_longer_from(graph: Graph, entities: Ids, walks: Counts) -> Counts: ...
 def relation_hits(
     graph: Graph,
     relation: int,
@@ -191,13 +192,12 @@ def affected_endpoints(
     types: Counts,
     max_length: int,
 ) -> tuple[Ids, Ids, Ids, Ids]: ...
-def reach_back(
+def reach_around(
     graph: Graph,
-    ends: Ids,
     relation: int,
     types: Counts,
-    selected: tuple[Counts, Ids],
-    excluded: tuple[Ids, Ids],
+    starts: tuple[Ids, Ids],
+    ends: tuple[Ids, Ids],
     max_length: int,
     threads: int,
     progress: Counts,
@@ -209,7 +209,13 @@ class Workspaces:
 
 class RelationQuery:
     def __init__(
-        self, graph: Graph, relation: int, walk: _WalkLists, options: QueryOptions, rank: Ids
+        self,
+        graph: Graph,
+        relation: int,
+        walk: _WalkLists,
+        options: QueryOptions,
+        rank: Ids,
+        fewer: tuple[tuple[Floats, Floats], tuple[Floats, Floats]] | None = None,
     ) -> None: ...
 
 def answers(
@@ -219,6 +225,7 @@ def answers(
     hidden: Ids,
     workspaces: Workspaces,
     top: int,
+    new_only: bool,
     threads: int,
 ) -> tuple[Counts, Ids, Floats, npt.NDArray[np.uint8], int]: ...
 def standings(

@@ -78,13 +78,9 @@ def _answers_of_relation(
         entities.append(entity)
         known_answers.append(known)
 
-    top = wanted.top
-    if wanted.candidates is not None:
-        top = ALL
-    elif wanted.known == "exclude" and top != ALL:
-        top = min(top, len(state.graph.entities)) + max(map(len, known_answers), default=0)
-
-    results = answers(state, direction, ids(entities), top=top)
+    top = wanted.top if wanted.candidates is None else ALL
+    new_only = wanted.known == "exclude" and top != ALL
+    results = answers(state, direction, ids(entities), top=top, new_only=new_only)
     return [
         _named(state, Question(name, direction), found, known, wanted)
         for name, known, found in zip(names, known_answers, results, strict=True)
@@ -115,6 +111,9 @@ def _named(
     relation = state.graph.relations[relation_of(question.direction)]
     note = ""
     if not named and wanted.top != 0:
+        if known:  # they may be what was found
+            entity, _ = _entity_and_known_answers(state, question)
+            found = answers(state, question.direction, ids([entity]), top=ALL)[0]
         note = why_nothing(state, question, found, wanted)
     elif not known and wanted.top != 0:
         note = wrong_way_round(state, question)

@@ -179,6 +179,7 @@ class State:
         self.workspaces = kernels.Workspaces()
         self._clusters = clusters
         self._derived: dict[Hashable, object] = {}
+        self._derived_from: dict[Hashable, tuple[object, object]] = {}
 
     @classmethod
     def of(
@@ -230,11 +231,33 @@ class State:
             self._derived[key] = make()
         return self._derived[key]  # type: ignore[return-value]
 
+    def has_derived(self, key: Hashable) -> bool:
+        """Whether a value is cached under a key."""
+        return key in self._derived
+
+    def derived_from(self, source: object, key: Hashable, make: Callable[[], T]) -> T:
+        """A value that `make` derives from `source` alone, cached under a key.
+
+        States that follow each other share this cache: most updates leave most counts as they are.
+        """
+        known_source, value = self._derived_from.get(key, (None, None))
+        if known_source is not source:
+            value = make()
+            self._derived_from[key] = (source, value)
+        return value  # type: ignore[return-value]
+
     def answering_by(self, settings: Settings) -> State:
-        """The state of the same graph with other settings; nothing is counted yet."""
+        """The state of the same graph with other settings.
+
+        Counts are kept if the settings differ only in what tuning chose; else nothing is counted
+        yet.
+        """
         clusters = self.clusters if depends_on_history(settings) else None
         lazy_clusters = LazyClusters(self.graph, self._profiles, settings, clusters)
-        statistics = PathStatistics(self.graph, lazy_clusters.of_each, settings)
+        if settings.but(tuning=None) == self.settings.but(tuning=None):
+            statistics = self.statistics.with_tuning(settings)
+        else:
+            statistics = PathStatistics(self.graph, lazy_clusters.of_each, settings)
         same = State(statistics, self._profiles, lazy_clusters, self.sequence)
         same.descriptions = self.descriptions
         return same
@@ -248,6 +271,7 @@ class State:
         if sequence is None:
             sequence = self.sequence
         same = State(self.statistics, self._profiles, self._clusters, sequence)
+        same._derived_from = self._derived_from
         same.descriptions = descriptions
         return same
 
@@ -343,6 +367,7 @@ class State:
             if statistics is None:
                 statistics = PathStatistics(graph, lazy_clusters.of_each, self.settings)
             later = State(statistics, profiles, lazy_clusters, sequence)
+            later._derived_from = self._derived_from
         later.descriptions = self.descriptions
         return Step(later, change, graph, update)
 

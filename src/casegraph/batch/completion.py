@@ -132,12 +132,12 @@ def proposals(state: State, batch: Batch) -> bytes:
     graph = state.graph
     entities = batch.entities.tolist()
     known = [set(graph.answers(entity, batch.relation).tolist()) for entity in entities]
-    top = batch.wanted.top + max(map(len, known), default=0)
+    top = batch.wanted.top
     allowed = _of_type(state, batch.wanted.of_type) if batch.wanted.of_type else None
     candidates: set[int | None] | None = None
     if allowed is not None:
         top = ALL
-    found = answers(state, batch.relation, batch.entities, top=top)
+    found = answers(state, batch.relation, batch.entities, top=top, new_only=True)
     if allowed is not None:
         pairs = zip(found, known, strict=True)
         found = [_only(answers, allowed, its_known) for answers, its_known in pairs]

@@ -211,6 +211,17 @@ class Graph:
             self._walks[steps] = kernels.walks_one_step_longer(self.kernel, shorter)
         return self._walks[steps]
 
+    def walks_from(self, entities: Ids, steps: int) -> Counts:
+        """The number of walks of up to `steps` steps from each of some entities.
+
+        If these have few of all edges, only theirs are looked at.
+        """
+        is_known = steps <= 1 or steps in self._walks
+        if is_known or 4 * self.walks_from_each(1)[entities].sum() > 2 * len(self):
+            return self.walks_from_each(steps)[entities]
+        shorter = self.walks_from_each(steps - 1)
+        return kernels.walks_one_step_longer_from(self.kernel, entities, shorter)
+
     def most_walks(self, steps: int) -> float:
         """An upper bound of the number of walks of up to `steps` steps; quickly found.
 
@@ -219,8 +230,12 @@ class Graph:
         """
         if steps not in self._most_walks:
             degrees = self.walks_from_each(1).astype(np.float64)
-            powers = (degrees**length for length in range(1, steps + 1))
-            self._most_walks[steps] = float(sum(power.sum() for power in powers))
+            power = np.ones_like(degrees)
+            total = 0.0
+            for _ in range(steps):
+                power *= degrees
+                total += float(power.sum())
+            self._most_walks[steps] = total
         return self._most_walks[steps]
 
     def direction_ranks(self) -> Ids:

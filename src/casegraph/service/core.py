@@ -32,10 +32,11 @@ from casegraph.service.metrics import Metrics
 from casegraph.service.models import Job, Question, Update, Updated
 from casegraph.service.problems import Refused
 from casegraph.service.snapshots import Snapshots
-from casegraph.service.turns import Turns
+from casegraph.service.turns import Durations, Turns
 from casegraph.service.views.asking import directions_asked
 from casegraph.service.views.changing import updated
-from casegraph.storage.store.store import CaseStore
+from casegraph.service.writing import Writer
+from casegraph.storage.store.store import CaseStore, Wanted
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -69,12 +70,13 @@ class Service:
         self.feed = feed.Feed(self.limits)
         self.jobs = JobRunner(self.limits, self._tell_of_job)
         self._turns = Turns()
-        self._counts = Counts(self._turns)
+        self._durations = Durations()
+        self._counts = Counts()
         self._readers = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="casegraph-read")
         self._slow_readers = ThreadPoolExecutor(
             self.limits.slow_threads, thread_name_prefix="casegraph-slow"
         )
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="casegraph-write")
+        self._writer = Writer(store, self._counts, self._turns, self.feed)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_ready = Flag()
         self._is_over = StopFlag()
@@ -108,7 +110,7 @@ class Service:
         self._counts.close()
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self.jobs.close)
-        await loop.run_in_executor(None, self._writer.shutdown)
+        await self._writer.close()
         for readers in (self._readers, self._slow_readers):
             readers.shutdown(wait=False, cancel_futures=True)
 
@@ -143,6 +145,34 @@ class Service:
             return await self._in_thread(lambda: work(cases), slow=slow)
 
         return await self._in_time(counted_and_done(), slow=slow)
+
+    async def answer(
+        self, as_of: int | None, question: Question, work: Callable[[CaseBase], T]
+    ) -> T:
+        """Do with a state what answers a question, with few answers; as `read_at` does.
+
+        If what it needs is counted, and such questions take next to no time, this is done right
+        here, in the event loop. To hand it to a thread would take longer than the answer.
+        """
+        async with self._turns.turn():
+            cases = self.snapshots.now()
+            directions = directions_asked(cases, [question])
+            direction = directions.pop() if directions else None
+
+            def timed(cases: CaseBase) -> T:
+                with self._durations.measured(direction):
+                    return work(cases)
+
+            is_of_now = as_of is None or as_of == cases.state.sequence
+            if is_of_now and direction is not None and self._is_quick(cases, direction):
+                return timed(cases)
+        return await self.read_at(as_of, timed, about=[question])
+
+    def _is_quick(self, cases: CaseBase, direction: int) -> bool:
+        """Whether a question about a direction takes next to no time."""
+        if not self._durations.is_quick(direction):
+            return False
+        return self._counts.are_made(cases.state, direction)
 
     async def _in_time(self, work: Awaitable[T], *, slow: bool) -> T:
         """What comes of some work; `Refused` if it takes too long."""
@@ -193,8 +223,7 @@ class Service:
         await asyncio.shield(self._kept_keys)
 
     async def _read_kept_keys(self) -> None:
-        loop = asyncio.get_running_loop()
-        kept = await loop.run_in_executor(self._writer, kept_in, self.store)
+        kept = await self._writer.run(lambda: kept_in(self.store))
         self._by_key.remember_kept(kept)
 
     def now(self) -> dict[str, float]:
@@ -225,36 +254,13 @@ class Service:
         self._is_ready.set()
 
     async def _written(self, update: Update, note: Note | None = None) -> Updated:
-        loop = asyncio.get_running_loop()
-        written, change = await loop.run_in_executor(self._writer, self._update, update, note)
-        if change is not None:
-            self.feed.tell(change)
-        return written
-
-    def _update(self, update: Update, note: Note | None) -> tuple[Updated, feed.Message | None]:
-        """Make an update in the thread that writes; and what to tell of it, if anything changed."""
-        before = self.store.sequence
         described = [
             Description(described_name.name, described_name.label, tuple(described_name.types))
             for described_name in update.describe
         ]
-        done = self.store.update(update.add, update.retract, described, note=note)
-        sequence = self.store.sequence
-        written = updated(done, sequence)
-        if sequence == before:
-            return written, None
-        return written, self._told(update, written)
-
-    def _told(self, update: Update, written: Updated) -> feed.Message:
-        """What listeners hear of an update."""
-        # Most updates say all themselves; where not, the log does.
-        has_whole_entities = any(isinstance(retracted, str) for retracted in update.retract)
-        says_all = not (written.repeated or written.absent or update.describe or has_whole_entities)
-        if says_all:
-            gone = [fact for fact in update.retract if not isinstance(fact, str)]
-            return feed.of_change(feed.change_named(written.sequence, update.add, gone))
-        changes = feed.changes_since(self.store, written.sequence - 1)
-        return feed.of_change(next(iter(changes)))
+        wanted = Wanted(update.add, update.retract, described, note)
+        made = await self._writer.write(wanted)
+        return updated(made.update, made.state.sequence)
 
     def _tell_of_job(self, job: Job) -> None:
         if self._loop is not None and not self._loop.is_closed():

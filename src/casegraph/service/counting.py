@@ -1,32 +1,40 @@
 """
 What questions about a relation need is counted once for each state, in a thread of its own.
 
-After an update, the first question about a relation brings its counts up to date. All questions
-that need the same counts wait for them together, and no thread that answers waits with them:
-questions about other relations are answered meanwhile. What has begun is finished, even if nobody
-waits for it any more, since the next question needs it. What has not begun is left out then.
+An update leaves counts out of date. Those of the relations that were asked about of late are made
+while the update is written to disk, before questions are answered from it (`ahead`). Questions
+about other relations make their own. All that need the same counts wait for them together, and no
+thread that answers waits with them: questions about other relations are answered meanwhile. What
+has begun is finished, even if nobody waits for it any more, since the next question needs it. What
+has not begun is left out then.
 """
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from time import monotonic
 from weakref import ref
 
-from casegraph.answering.query import relation_query
+from casegraph.answering.query import is_prepared, relation_query
 from casegraph.answering.state import State
 from casegraph.graph.arrays import ids
 from casegraph.kernels import StopFlag
 from casegraph.running import stopped_by
-from casegraph.service.turns import Turns
+
+AHEAD = 0.03  # seconds that an update may wait for counts
+FADING = 0.9  # what a question counts after each update, as demand for its relation
+FORGOTTEN = 0.5  # less demand is none
 
 
 class Counts:
-    """Makes the counts of relations; called in the event loop only."""
+    """Makes the counts of relations; called in the event loop, where nothing else is said."""
 
-    def __init__(self, turns: Turns) -> None:
-        self._turns = turns
+    def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="casegraph-count")
+        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="casegraph-ahead")
         self._newest: dict[int, Count] = {}  # by direction
+        self._demand: dict[int, float] = {}  # how often each direction was asked about of late
         self._is_over = StopFlag()
 
     async def made(self, state: State, direction: int) -> None:
@@ -34,27 +42,59 @@ class Counts:
 
         If they cannot be made, the question finds out why.
         """
+        if self.are_made(state, direction):
+            return
         count = self._newest.get(direction)
         if count is None or not count.is_of(state):
             count = self._newest[direction] = Count(self, state, direction)
         await count.wait()
 
+    def are_made(self, state: State, direction: int) -> bool:
+        """Whether a question about a direction of a relation has all counts that it needs."""
+        self._demand[direction] = self._demand.get(direction, 0.0) + 1
+        return is_prepared(state, direction)
+
+    def in_demand(self) -> list[int]:
+        """The directions that were asked about of late, those most asked about first."""
+        faded = {direction: FADING * asked for direction, asked in self._demand.items()}
+        self._demand = {direction: asked for direction, asked in faded.items() if asked > FORGOTTEN}
+        return sorted(self._demand, key=lambda direction: -self._demand[direction])
+
+    @contextmanager
+    def ahead(self, state: State, directions: list[int]) -> Iterator[None]:
+        """Make counts of a state that is being written, for a moment; in the thread that writes."""
+        end = monotonic() + AHEAD
+
+        def work() -> None:
+            for direction in directions:
+                if monotonic() < end:
+                    self._count(state, direction)
+
+        counting = self._ahead.submit(work)
+        try:
+            yield
+        finally:
+            wait([counting], timeout=end - monotonic())
+
+    def _count(self, state: State, direction: int) -> None:
+        with suppress(Exception), stopped_by(self._is_over):  # the question finds out
+            relation_query(state, direction, ids())
+
     def close(self) -> None:
         """Stop counting."""
         self._is_over.set()
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        for thread in (self._thread, self._ahead):
+            thread.shutdown(wait=False, cancel_futures=True)
 
     async def make(self, count: "Count", state: State, direction: int) -> None:
-        """Make the counts of a relation when it is their turn."""
+        """Make the counts of a relation."""
 
         def work() -> None:
-            with stopped_by(self._is_over):
-                relation_query(state, direction, ids())
-
-        async with self._turns.turn():
             count.is_begun = True
-            with suppress(Exception):  # the question finds out
-                await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            self._count(state, direction)
+
+        with suppress(RuntimeError):  # if the service ends
+            await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
 class Count:

@@ -10,13 +10,18 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from http import HTTPStatus
-from itertools import groupby, islice
+from itertools import groupby
 from typing import NamedTuple
 
+from casegraph.answering.state import Step
+from casegraph.graph.arrays import Ids
+from casegraph.graph.directions import relation_of
+from casegraph.graph.facts import Fact
+from casegraph.graph.graph import Graph
 from casegraph.service.limits import Limits
 from casegraph.service.models import Change, Job
 from casegraph.service.problems import Refused
-from casegraph.storage.store.store import CaseStore, Event
+from casegraph.storage.store.store import CaseStore, Event, described_as_facts
 
 QUEUE = 256  # messages that wait for a listener
 HEARTBEAT = 15.0  # seconds
@@ -122,36 +127,50 @@ def changes_since(store: CaseStore, sequence: int) -> Iterator[Change]:
         yield change_of(number, events)
 
 
-def change_named(
-    sequence: int, added: list[tuple[str, str, str]], retracted: list[tuple[str, str, str]]
-) -> Change:
-    """An update of just now, each of whose facts came or went."""
-    return Change(
-        sequence=sequence,
-        time=datetime.now(UTC).isoformat(),
-        added=sorted(added)[:LISTED],
-        retracted=sorted(retracted)[:LISTED],
-        described=[],
-        added_count=len(added),
-        retracted_count=len(retracted),
-        described_count=0,
+def change_made(step: Step) -> Change:
+    """An update that was just made, as a listener hears it."""
+    return _change(
+        step.state.sequence,
+        datetime.now(UTC),
+        added=sorted(_named(step.graph, step.change.added)),
+        retracted=sorted(_named(step.graph, step.change.retracted)),
+        described=list(described_as_facts(step.described)),
     )
+
+
+def _named(graph: Graph, rows: Ids) -> Iterator[Fact]:
+    for head, direction, tail in rows.tolist():
+        relation = graph.relations[relation_of(direction)]
+        yield Fact(graph.entities[head], relation, graph.entities[tail])
 
 
 def change_of(sequence: int, events: Iterable[Event]) -> Change:
     """One update as a listener hears it."""
-    by_sign: dict[str, list[tuple[str, str, str]]] = {"+": [], "-": [], "=": []}
+    by_sign: dict[str, list[Fact]] = {"+": [], "-": [], "=": []}
     when = datetime.now(UTC)
     for event in events:
         when = event.time
         by_sign[event.sign].append(event.fact)
+    return _change(
+        sequence, when, added=by_sign["+"], retracted=by_sign["-"], described=by_sign["="]
+    )
+
+
+def _change(
+    sequence: int,
+    when: datetime,
+    *,
+    added: list[Fact],
+    retracted: list[Fact],
+    described: list[Fact],
+) -> Change:
     return Change(
         sequence=sequence,
         time=when.isoformat(),
-        added=list(islice(by_sign["+"], LISTED)),
-        retracted=list(islice(by_sign["-"], LISTED)),
-        described=list(islice(by_sign["="], LISTED)),
-        added_count=len(by_sign["+"]),
-        retracted_count=len(by_sign["-"]),
-        described_count=len(by_sign["="]),
+        added=[*added[:LISTED]],
+        retracted=[*retracted[:LISTED]],
+        described=[*described[:LISTED]],
+        added_count=len(added),
+        retracted_count=len(retracted),
+        described_count=len(described),
     )

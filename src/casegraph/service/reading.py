@@ -67,14 +67,25 @@ class Reader:
 
         about  the questions that it answers: what they need is counted first
         """
-        sequence = self.service.store.sequence if as_of is None else as_of
-        tag = tag_of(sequence)
-        if self._request.method == "GET" and self._request.headers.get("if-none-match") == tag:
-            raise NotModified(tag)
+        self._check_modified(as_of)
         found = await self.service.read_at(as_of, work, slow=slow, about=about)
         if self._response is not None:
             self._response.headers["ETag"] = tag_of(found.sequence)
         return found
+
+    async def answer(
+        self, as_of: int | None, question: Question, work: Callable[[CaseBase], T]
+    ) -> T:
+        """Do with a state what answers a question, with few answers."""
+        self._check_modified(as_of)
+        return await self.service.answer(as_of, question, work)
+
+    def _check_modified(self, as_of: int | None) -> None:
+        """`NotModified` if the client has what it asks for."""
+        sequence = self.service.store.sequence if as_of is None else as_of
+        tag = tag_of(sequence)
+        if self._request.method == "GET" and self._request.headers.get("if-none-match") == tag:
+            raise NotModified(tag)
 
     async def page(
         self, at: Cursor, limit: int, rows: Callable[[CaseBase, int, int], tuple[P, bool]]

@@ -27,7 +27,7 @@ CONNECTIONS = 2_048
 GRACE = 5  # seconds that requests under way have when the server is stopped
 # A thread that comes back from a kernel may wait so many seconds for one that computes in Python. A
 # question comes back many times, and with Python's own 5 ms each it waits longer than it computes.
-SWITCH_SECONDS = 0.0005
+SWITCH_SECONDS = 0.0002
 HTTP_PORTS = {80: "", 443: ""}
 
 logger = logging.getLogger(__name__)

@@ -7,10 +7,13 @@ question that takes long: after a moment, it lets the next begin beside it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from time import perf_counter
 
-MOMENT = 0.03  # seconds
+MOMENT = 0.02  # seconds
+QUICK = 0.004  # seconds; to be handed to a thread and back takes a good part of this
+RECENT = 0.1  # what the latest duration counts in their mean
 
 
 class Turns:
@@ -37,3 +40,23 @@ class Turns:
         finally:
             passing_on.cancel()
             pass_on()
+
+
+class Durations:
+    """How long questions take, by the direction of a relation that they are about."""
+
+    def __init__(self) -> None:
+        self._mean: dict[int | None, float] = {}  # of late
+
+    def is_quick(self, direction: int) -> bool:
+        """Whether questions about a direction have taken next to no time of late."""
+        return self._mean.get(direction, QUICK) < QUICK
+
+    @contextmanager
+    def measured(self, direction: int | None) -> Iterator[None]:
+        """Measure a question about a direction."""
+        start = perf_counter()
+        yield
+        took = perf_counter() - start
+        mean = self._mean.get(direction, took)
+        self._mean[direction] = mean + RECENT * (took - mean)

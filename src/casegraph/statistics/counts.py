@@ -334,28 +334,22 @@ class Counting:
             reach.left_out[~is_followed & (labels == relation)] = has_relation.sum()
         return reach
 
-    def reach_back(
-        self,
-        relation: int,
-        types: Counts,
-        ends: Ids,
-        selected: Selection,
-        excluded: tuple[Ids, Ids],
+    def reach_around(
+        self, relation: int, types: Counts, starts: tuple[Ids, Ids], ends: tuple[Ids, Ids]
     ) -> Reach:
-        """What each path type reaches, only for paths to `ends`; walks back from there.
+        """What each path type reaches, only for paths from `starts`, and for others to `ends`.
 
-        selected  for each end the path types to follow back
-        excluded  pairs of an entity, sorted, and the place of a path type, which do not count
+        starts, ends  pairs of an entity, sorted, and the place of a path type
         """
-        if self.settings.weight != "right" or not len(ends) or not len(types):
+        if self.settings.weight != "right":
             return Reach.nowhere(types)
         graph = self.graph.kernel
         max_length = self.settings.max_length
         columns = self._run(
             "counting what paths reach",
-            len(ends),
-            lambda progress: kernels.reach_back(
-                graph, ends, relation, types, selected, excluded, max_length, threads(), progress
+            len(starts[0]) + len(ends[0]),
+            lambda progress: kernels.reach_around(
+                graph, relation, types, starts, ends, max_length, threads(), progress
             ),
         )
         return Reach(*columns)
@@ -400,19 +394,23 @@ class Counting:
         heads = self.graph.edges(relation).heads
         max_length = self.settings.max_length
 
-        def is_affordable(shorter_walks: float, all_walks: float, relations_in_use: int) -> bool:
+        def is_affordable(
+            shorter_walks: float, relations_in_use: int, all_walks: float = 0
+        ) -> bool:
             looks = (len(heads) + shorter_walks) * relations_in_use
             cost = STEPS_TO_LOOK * looks + STEPS_TO_FOLLOW * shorter_walks
             return cost + all_walks / ENDS_PER_STEP <= self.settings.counting
 
         fewer = self.graph.most_walks(max_length - 1)
-        if is_affordable(fewer, self.graph.most_walks(max_length), self.graph.directions):
+        if is_affordable(fewer, self.graph.directions, self.graph.most_walks(max_length)):
             return True
-        shorter_walks = self.graph.walks_from_each(max_length - 1)[heads].sum(dtype=np.float64)
-        all_walks = self.graph.walks_from_each(max_length)[heads].sum(dtype=np.float64)
+        shorter = float(self.graph.walks_from_each(max_length - 1)[heads].sum(dtype=np.float64))
         followed = [np.unique(step) for step in steps(types, max_length)]
         relations_in_use = len(np.unique(np.concatenate(followed)))
-        return is_affordable(float(shorter_walks), float(all_walks), relations_in_use)
+        if not is_affordable(shorter, relations_in_use):
+            return False
+        all_walks = float(self.graph.walks_from(heads, max_length).sum(dtype=np.float64))
+        return is_affordable(shorter, relations_in_use, all_walks)
 
     def _is_affordable_together(self, relation: int, types: Counts) -> bool:
         """Whether `reach` is within its budget if it counts from many entities at once.

@@ -34,8 +34,6 @@ from casegraph.statistics.counts import (
     ClusterCounts,
     Counting,
     PathCounts,
-    Reach,
-    Selection,
     in_use,
 )
 from casegraph.statistics.path_types import follows
@@ -164,46 +162,35 @@ def updated_counts(
     """
     before = outdated.counts
     types, hits = hits_now
-    counts = PathCounts.of_hits(types, hits)
-
     types_used_before = before.types[in_use(now.settings, relation, before.types, before.hits)]
     is_used = in_use(now.settings, relation, types, hits)
     was_used = is_among(types, types_used_before)
     known = np.flatnonzero(is_used & was_used)
     new = np.flatnonzero(is_used & ~was_used)
-    places_before = np.searchsorted(before.types, types[known])
-    counts.put_reach(known, before.reach_of(places_before))
 
     starts, ends = _affected_endpoints(outdated, relation, now, types[known])
+    has_same_hits = types is before.types and hits is before.hits
+    if has_same_hits and not len(starts.entities) and not len(ends.entities):
+        return before
+
+    counts = PathCounts.of_hits(types, hits)
+    places_before = np.searchsorted(before.types, types[known])
+    counts.put_reach(known, before.reach_of(places_before))
     heads = now.graph.edges(relation).heads
     affected = np.bincount(np.append(starts.places, ends.places), minlength=len(known))
     is_affected_for_most = 2 * affected > len(heads)
     is_from_scratch = is_affected_for_most | now.is_dearer(types[known], heads, affected)
     from_scratch = np.concatenate([known[is_from_scratch], new])
-    counts.put_reach(from_scratch, now.reach(relation, types[from_scratch], heads))
+    if len(from_scratch):
+        counts.put_reach(from_scratch, now.reach(relation, types[from_scratch], heads))
+        starts = starts.without(is_from_scratch)
+        ends = ends.without(is_from_scratch)
 
-    starts = starts.without(is_from_scratch)
-    ends = ends.without(is_from_scratch)
     then = Counting(outdated.graph, now.settings)
     for counting, sign in ((then, -1), (now, 1)):
-        reach = _contribution(counting, relation, types[known], starts, ends)
+        reach = counting.reach_around(relation, types[known], starts, ends)
         counts.add_reach(known, reach, sign)
     return counts
-
-
-def _contribution(
-    counting: Counting,
-    relation: int,
-    types: Counts,
-    starts: "EntityTypePairs",
-    ends: "EntityTypePairs",
-) -> Reach:
-    """What paths from these starts, and other paths to these ends, add to what is reached."""
-    its_starts = starts.known_to(counting.graph)
-    its_ends = ends.known_to(counting.graph)
-    from_starts = counting.reach(relation, types, *its_starts.by_entity())
-    to_ends = counting.reach_back(relation, types, *its_ends.by_entity(), excluded=its_starts)
-    return from_starts.plus(to_ends)
 
 
 class EntityTypePairs(NamedTuple):
@@ -230,17 +217,6 @@ class EntityTypePairs(NamedTuple):
         is_kept = ~excluded[self.places]
         return EntityTypePairs(self.entities[is_kept], self.places[is_kept])
 
-    def known_to(self, graph: Graph) -> "EntityTypePairs":
-        """The pairs whose entity has an id in a graph; the other entities came later."""
-        end = int(np.searchsorted(self.entities, len(graph.entities)))
-        return EntityTypePairs(self.entities[:end], self.places[:end])
-
-    def by_entity(self) -> tuple[Ids, Selection]:
-        """The distinct entities, and for each of them its path types."""
-        entities, starts = np.unique(self.entities, return_index=True)
-        offsets = np.append(starts, len(self.entities))
-        return entities, (offsets, self.places)
-
 
 def _affected_endpoints(
     outdated: OutdatedCounts, relation: int, now: Counting, types: Counts
@@ -250,46 +226,56 @@ def _affected_endpoints(
     Entities whose own answers changed are starts of every path type, and entities whose slot opened
     or was taken are ends of every path type.
     """
-    head_column = 2 if is_inverse(relation) else 0
-    every_place = np.arange(len(types), dtype=np.int32)
     starts: list[Counts] = []
     ends: list[Counts] = []
     for graph, rows in (
         (outdated.graph, outdated.change.retracted),
         (now.graph, outdated.change.added),
     ):
-        heads, relations, tails = (column.copy() for column in rows.T)
-        start_entities, start_places, end_entities, end_places = kernels.affected_endpoints(
-            graph.kernel, heads, relations, tails, relation, types, now.settings.max_length
-        )
-        starts.append(key(start_entities, start_places))
-        ends.append(key(end_entities, end_places))
+        if len(rows):
+            heads, relations, tails = (column.copy() for column in rows.T)
+            start_entities, start_places, end_entities, end_places = kernels.affected_endpoints(
+                graph.kernel, heads, relations, tails, relation, types, now.settings.max_length
+            )
+            starts.append(key(start_entities, start_places))
+            ends.append(key(end_entities, end_places))
 
-        is_of_relation = relation_of(rows[:, 1]) == relation_of(relation)
-        with_other_answers = np.unique(rows[is_of_relation, head_column])
-        of_each = np.repeat(with_other_answers, len(types))
-        starts.append(key(of_each, np.tile(every_place, len(with_other_answers))))
-
-    with_other_slots = _entities_with_other_slots(outdated, relation, now.graph)
-    of_each = np.repeat(with_other_slots, len(types))
-    ends.append(key(of_each, np.tile(every_place, len(with_other_slots))))
+    of_relation = _changed_edges_of(outdated.change, relation)
+    if len(of_relation):
+        with_other_answers = np.unique(of_relation[:, 0])
+        starts.append(_with_every_place(with_other_answers, len(types)))
+        tails = np.unique(of_relation[:, 1])
+        with_other_slots = _entities_with_other_slots(outdated.graph, now.graph, relation, tails)
+        ends.append(_with_every_place(with_other_slots, len(types)))
     return EntityTypePairs.of_keys(starts), EntityTypePairs.of_keys(ends)
 
 
-def _entities_with_other_slots(outdated: OutdatedCounts, relation: int, now: Graph) -> Ids:
+def _changed_edges_of(change: Change, relation: int) -> Ids:
+    """The head and the tail of each changed edge of a relation, in the direction given."""
+    rows = np.concatenate([change.retracted, change.added])
+    is_of_relation = relation_of(rows[:, 1]) == relation_of(relation)
+    head_and_tail = [2, 0] if is_inverse(relation) else [0, 2]
+    edges: Ids = rows[is_of_relation][:, head_and_tail]
+    return edges
+
+
+def _with_every_place(entities: Ids, places: int) -> Counts:
+    """The keys of the pairs of these entities with each of so many path types."""
+    every_place = np.arange(places, dtype=np.int32)
+    return key(np.repeat(entities, places), np.tile(every_place, len(entities)))
+
+
+def _entities_with_other_slots(before: Graph, after: Graph, relation: int, entities: Ids) -> Ids:
     """The entities for which it changed whether they have no asker, only one, or several.
 
     The slot of an end is open if it has no asker, or if its only asker is the start of the path.
     """
-    tail_column = 0 if is_inverse(relation) else 2
-    rows = np.concatenate([outdated.change.retracted, outdated.change.added])
-    is_of_relation = relation_of(rows[:, 1]) == relation_of(relation)
     askers = inverse(relation)
     changed = []
-    for entity in np.unique(rows[is_of_relation, tail_column]).tolist():
-        before = len(outdated.graph.answers(entity, askers))
-        after = len(now.answers(entity, askers))
-        if min(before, 2) != min(after, 2):
+    for entity in entities.tolist():
+        asked_before = len(before.answers(entity, askers))
+        asked_after = len(after.answers(entity, askers))
+        if min(asked_before, 2) != min(asked_after, 2):
             changed.append(entity)
     return ids(changed)
 

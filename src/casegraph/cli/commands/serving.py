@@ -70,7 +70,8 @@ def serve(
         if check:
             readers = f"those with one of {several(len(known_keys), 'key')}"
             allowed = readers if known_keys else "this computer only"
-            click.echo(f"would serve {_in_words(store)} at http://{host}:{port}/ to {allowed}")
+            served = _in_words(store, folder)
+            click.echo(f"would serve {served} at http://{host}:{port}/ to {allowed}")
             return
 
         service = Service(
@@ -80,7 +81,7 @@ def serve(
             questions=_bundled(store) if is_world else (),
         )
         server = Server(service, host, port, allow_host)
-        note(f"{_in_words(store)} is at {server.address}/ (Ctrl-C ends it)")
+        note(f"{_in_words(store, folder)} is at {server.address}/ (Ctrl-C ends it)")
         if is_opened:
             click.launch(f"{server.address}/")
         server.run()
@@ -107,7 +108,8 @@ def mcp(folder: str, *, write: bool, http: bool, port: int, check: bool) -> None
     with CaseStore.open(folder, read_only=not write) as store:
         if check:
             click.echo(
-                f"would offer {_in_words(store)} {'to read and to write' if write else 'to read'}"
+                f"would offer {_in_words(store, folder)} "
+                f"{'to read and to write' if write else 'to read'}"
             )
             return
         try:
@@ -124,9 +126,9 @@ def mcp(folder: str, *, write: bool, http: bool, port: int, check: bool) -> None
             offered.run("stdio")
 
 
-def _in_words(store: CaseStore) -> str:
+def _in_words(store: CaseStore, folder: str) -> str:
     facts = several(len(store.graph), "fact")
-    return f"{store.folder.name} ({facts} after update {store.sequence:,})"
+    return f"{Path(folder).name} ({facts} after update {store.sequence:,})"
 
 
 def _bundled(store: CaseStore) -> list[Fact]:

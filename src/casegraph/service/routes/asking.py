@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from casegraph.casebase import CaseBase
 from casegraph.service import models
 from casegraph.service.models import MAX_NAME, MAX_ROWS
 from casegraph.service.reading import (
@@ -18,6 +19,8 @@ from casegraph.service.views import asking
 
 router = APIRouter(prefix="/v1", tags=["asking"])
 
+FEW = 50  # answers
+
 NameQuery = Annotated[str, Query(min_length=1, max_length=MAX_NAME)]
 OptionalName = Annotated[str | None, Query(min_length=1, max_length=MAX_NAME)]
 TopQuery = Annotated[int, Query(ge=1, le=MAX_ROWS, description="How many.")]
@@ -28,14 +31,18 @@ async def ask(request: Request) -> Response:
     """The best answers to (entity, relation, ?), or to (?, relation, entity) for wanted=head."""
     asked = query_of(request, models.AskQuery)
     question = models.Question(entity=asked.entity, relation=asked.relation, wanted=asked.wanted)
-    found = await Reader(request)(
-        asked.as_of,
-        lambda cases: asking.answers(
-            cases,
-            asking.asked(cases, question, top=asked.top, known=asked.known, of_type=asked.of_type),
-        ),
-        about=[question],
-    )
+
+    def answers(cases: CaseBase) -> models.Answers:
+        found = asking.asked(
+            cases, question, top=asked.top, known=asked.known, of_type=asked.of_type
+        )
+        return asking.answers(cases, found)
+
+    reader = Reader(request)
+    if asked.top <= FEW and asked.of_type is None:
+        found = await reader.answer(asked.as_of, question, answers)
+    else:
+        found = await reader(asked.as_of, answers, about=[question])
     headers = {"ETag": tag_of(found.sequence)}
     return Response(found.model_dump_json(), headers=headers, media_type="application/json")
 

@@ -18,7 +18,7 @@ an interrupted creation: it has lost the file.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -220,21 +220,25 @@ class LogWriter:
             self._acknowledge(self.position)
             self._acknowledge(self.position)
 
-    def append(self, record: Record) -> None:
-        """Write a record; when this returns, it is on disk and acknowledged.
+    def append(self, records: Sequence[Record]) -> None:
+        """Write records; when this returns, all are on disk and acknowledged.
 
         If it fails, nothing more can be written until the store is opened again.
         """
         self.check()
-        pieces = encoded_record(record, self.position.store, self.position.digest)
-        with self.guarded():
-            write_at(self._log.file, self.position.size, *pieces)
-            flush(self._log.file)
-            end = self.position._replace(
+        end = self.position
+        all_pieces: list[bytes | memoryview] = []
+        for record in records:
+            pieces = encoded_record(record, end.store, end.digest)
+            end = end._replace(
                 sequence=record.sequence,
-                size=self.position.size + sum(map(len, pieces)),
+                size=end.size + sum(map(len, pieces)),
                 digest=bytes(pieces[-1][-DIGEST:]),
             )
+            all_pieces += pieces
+        with self.guarded():
+            write_at(self._log.file, self.position.size, *all_pieces)
+            flush(self._log.file)
             self._acknowledge(end)
 
     @property

@@ -25,6 +25,9 @@ after each this is on disk and would be found after a crash:
 
 So memory follows the disk: questions are answered from an update only after it is acknowledged.
 
+Updates that wait at the same time can go through these steps together (`update_all`): each has its
+record and its number, and the two flushes are for all of them (group commit).
+
 An exception can come between any two instructions: Ctrl-C raises `KeyboardInterrupt` wherever the
 main thread happens to be. If it comes during steps 2 to 5, memory and disk may disagree, since the
 record may be on disk (after step 3) while the state is still the one before. `_write` catches the
@@ -40,7 +43,7 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -49,7 +52,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
-from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore, UnreadableFile
+from casegraph.errors import (
+    CasegraphError,
+    DamagedStore,
+    IncompatibleFile,
+    ReadOnlyStore,
+    UnreadableFile,
+)
 from casegraph.formats.python_objects import descriptions_in, facts_in
 from casegraph.graph.directions import relation_of
 from casegraph.graph.facts import Fact
@@ -72,6 +81,7 @@ from casegraph.storage.store.restoring import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from casegraph.answering.state import Retracted, Step, Update
     from casegraph.formats.python_objects import Rows
@@ -80,6 +90,9 @@ if TYPE_CHECKING:
     from casegraph.graph.names import Names
     from casegraph.storage.store.log import Log
     from casegraph.storage.store.restoring import Restored
+
+    Note = Callable[[Update], bytes]
+    Meanwhile = Callable[[State], AbstractContextManager[None]]
 
 # A writer that had to replay more updates, or facts, writes a generation.
 MOST_REPLAYED = 10_000
@@ -98,6 +111,21 @@ class Event(NamedTuple):
     time: datetime
     sign: Literal["+", "-", "="]
     fact: Fact
+
+
+class Wanted(NamedTuple):
+    """An update that is to be made; its parts are as in `CaseStore.update`."""
+
+    add: Rows = ()
+    retract: Iterable[Retracted] = ()
+    describe: Iterable[Description] = ()
+    note: Note | None = None
+
+    def after(self, state: State) -> Step:
+        """What the update leads to from a state."""
+        added = facts_in(self.add)
+        described = chain(self.describe, descriptions_in(added))
+        return state.updated(added, facts_in(self.retract), described)
 
 
 class CaseStore(CaseBase):
@@ -265,7 +293,7 @@ class CaseStore(CaseBase):
         retract: Iterable[Retracted] = (),
         describe: Iterable[Description] = (),
         *,
-        note: Callable[[Update], bytes] | None = None,
+        note: Note | None = None,
     ) -> Update:
         """Retract facts, then take in facts; all or nothing, and on disk when it returns.
 
@@ -274,19 +302,53 @@ class CaseStore(CaseBase):
         To retract an entity, name it alone: all its facts go. What is given is as in
         `CaseBase.update`.
         """
-        added = facts_in(add)
-        retracted = facts_in(retract)
-        described = chain(describe, descriptions_in(added))
+        wanted = Wanted(add, retract, describe, note)
         self._refuse_change_in_change()
         with self._turn:
             writer = self._checked_writer()
             before = self._state
-            step = before.updated(added, retracted, described)
-            if len(step.change) or step.described:
-                noted = b"" if note is None else note(step.update)
+            step = wanted.after(before)
+            if step.state is not before:
                 with self._closed_on_failure():
-                    self._write(writer, _record(before, step, noted), step.state)
+                    self._write(writer, [_record(before, step, note)], [step.state], nullcontext())
         return step.update
+
+    def update_all(
+        self,
+        all_wanted: Iterable[Wanted],
+        meanwhile: Meanwhile | None = None,
+    ) -> list[Step | CasegraphError]:
+        """Make several updates, one after the other; all are on disk when it returns.
+
+        meanwhile  makes of the state after all of them a context in which they are written;
+                   questions are answered from this state when it has ended
+
+        Each is made completely or not at all. One that is malformed is left out: its error is in
+        the place of what it leads to.
+        """
+        made: list[Step | CasegraphError] = []
+        records = []
+        states = []
+        self._refuse_change_in_change()
+        with self._turn:
+            writer = self._checked_writer()
+            state = self._state
+            for wanted in all_wanted:
+                try:
+                    step = wanted.after(state)
+                except CasegraphError as error:
+                    made.append(error)
+                    continue
+                made.append(step)
+                if step.state is not state:
+                    records.append(_record(state, step, wanted.note))
+                    states.append(step.state)
+                    state = step.state
+            if states:
+                context = nullcontext() if meanwhile is None else meanwhile(state)
+                with self._closed_on_failure():
+                    self._write(writer, records, states, context)
+        return made
 
     def history(self, since: int = 0) -> Iterator[Event]:
         """The facts that came and went after update `since`, in order.
@@ -342,26 +404,37 @@ class CaseStore(CaseBase):
                 self._close()
             raise
 
-    def _write(self, writer: LogWriter, record: Record, next_state: State) -> None:
-        """Steps 2 to 5 of an update: write the record, then answer from the next state.
+    def _write(
+        self,
+        writer: LogWriter,
+        records: list[Record],
+        states: list[State],
+        context: AbstractContextManager[None],
+    ) -> None:
+        """Steps 2 to 5 of updates: write their records, then answer from the last state.
+
+        states   the state after each
+        context  in which the records are written
 
         An exception amid these steps leaves both done, or neither.
         """
         try:
-            writer.append(record)
-            self._state = next_state
+            with context:
+                writer.append(records)
+            self._state = states[-1]
         except BaseException:
-            self._follow_the_disk(next_state)
+            self._follow_the_disk(states)
             raise
 
-    def _follow_the_disk(self, next_state: State) -> None:
-        """After an exception in `_write`: answer from the next state if its record is on disk.
+    def _follow_the_disk(self, states: list[State]) -> None:
+        """After an exception in `_write`: answer from the last state whose record is on disk.
 
-        Both states differ by this one update, so its number tells which of them is on disk.
+        States differ by one update each, so its number tells which of them is on disk.
         """
         writer = self._writer_after_interrupt()
-        if writer is not None and writer.position.sequence == next_state.sequence:
-            self._state = next_state
+        for state in states:
+            if writer is not None and writer.position.sequence == state.sequence:
+                self._state = state
 
     def _writer_after_interrupt(self) -> LogWriter | None:
         """A writer whose position is the end of the log on disk; None if the store is read-only.
@@ -452,11 +525,11 @@ def events_in(log: Log, since: int, until: int) -> Iterator[Event]:
                 yield Event(record.sequence, when, "-", fact)
             for fact in named(record.added):
                 yield Event(record.sequence, when, "+", fact)
-            for fact in _as_facts(record.described):
+            for fact in described_as_facts(record.described):
                 yield Event(record.sequence, when, "=", fact)
 
 
-def _record(before: State, step: Step, note: bytes = b"") -> Record:
+def _record(before: State, step: Step, note: Note | None = None) -> Record:
     """What an update changed, and the names that it brought; names are called by serial numbers."""
     graph = step.graph
     return Record(
@@ -467,11 +540,12 @@ def _record(before: State, step: Step, note: bytes = b"") -> Record:
         retracted=rows_by_serials(graph, step.change.retracted),
         added=rows_by_serials(graph, step.change.added),
         described=step.described,
-        note=note,
+        note=b"" if note is None else note(step.update),
     )
 
 
-def _as_facts(described: Iterable[Description]) -> Iterator[Fact]:
+def described_as_facts(described: Iterable[Description]) -> Iterator[Fact]:
+    """Descriptions as an `Event` has them."""
     for name, label, types in described:
         if label:
             yield Fact(name, "label", label)

@@ -1,7 +1,7 @@
 // Problems, in sentences, with what can be done about them.
 
 import { get } from "../api.js";
-import { change } from "../address.js";
+import { change, to } from "../address.js";
 import { button, element } from "../dom.js";
 import { learn, named } from "../names.js";
 
@@ -17,8 +17,14 @@ export async function problemShown(problem, parameters) {
     meant.length
       ? element("p", { class: "row" }, "Did you mean ", meant.map((one) => choice(field, one)), "?")
       : null,
+    kind === "entity" && !meant.length ? advice() : null,
     problem.status === 503 ? button("Try again", () => change({})) : null,
   );
+}
+
+function advice() {
+  const toAdd = element("a", { href: to("add") }, "add facts about this one");
+  return element("p", {}, "Ask about another name, or ", toAdd, ".");
 }
 
 function sentence(text) {

@@ -3,7 +3,7 @@
 import { change, here, toQuestion } from "../address.js";
 import { retract } from "../changing.js";
 import { button, element, joined, newId } from "../dom.js";
-import { entityLink, named, percent } from "../names.js";
+import { counted, entityLink, named, percent } from "../names.js";
 import { drawDescent } from "./descent.js";
 import { doubt, factSentence } from "./fact.js";
 import { drawPaths } from "./paths.js";
@@ -26,7 +26,7 @@ export function reasonsShown(explanation, open) {
   const rest = nodes.slice(SHOWN);
   if (!rest.length) return nodes;
   const part = reasons.slice(SHOWN).reduce((sum, reason) => sum + reason.part, 0);
-  const words = `${rest.length} more reasons, ${percent(part)} of the score`;
+  const words = `${counted(rest.length, "more reason")}, ${percent(part)} of the score`;
   const more = button(words, () => more.replaceWith(...rest), { class: "button wide" });
   return [...nodes.slice(0, SHOWN), more];
 }
@@ -154,7 +154,7 @@ function factsOf(reason) {
   const list = element("ul", { class: "rests-on" }, items.slice(0, FACTS_SHOWN));
   const rest = items.slice(FACTS_SHOWN);
   const more = rest.length
-    ? button(`${rest.length} more facts`, () => {
+    ? button(counted(rest.length, "more fact"), () => {
         more.remove();
         list.append(...rest);
       })
