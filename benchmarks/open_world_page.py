@@ -20,7 +20,7 @@ from benchmarks.open_world_records import (
     is_embedding,
     mean_and_spread,
     name_of,
-    was_read_off,
+    read_off_systems,
 )
 from benchmarks.reproduce import machine, table
 from casegraph.evaluation.catalogue import located
@@ -109,9 +109,8 @@ evenly over the file.
 
 """
 READ_OFF = """
-The figures of RotatE were read off the page of an earlier run, whose records are lost; there are no
-others. Its learning rate was 0.02; 0.005 is better on valid facts, so RotatE probably falls less
-than drawn here.
+The figures of {systems} were read off the page of an earlier run, whose records are lost; the
+learning rate was 0.02 then.
 """
 
 
@@ -143,8 +142,9 @@ def stream_section(kept: Kept) -> str:
     missing = _not_streamed(kept)
     if missing:
         text += f"\nNot run to the end on this machine: {'; '.join(missing)}.\n"
-    if was_read_off(kept.streams):
-        text += READ_OFF
+    read_off = read_off_systems(kept.streams)
+    if read_off:
+        text += READ_OFF.format(systems=", ".join(read_off))
     return text
 
 
@@ -552,8 +552,10 @@ def _offline_embeddings(kept: Kept) -> str:
     )
     lines = list(_offline_lines(kept))
     text = table(lines, header) if lines else NOT_YET
-    if was_read_off(kept.offline):
-        text += "\nTaken from the page of an earlier run; seconds are by the clock.\n"
+    read_off = read_off_systems(kept.offline)
+    if read_off:
+        models = "; ".join(read_off)
+        text += f"\nTaken from the page of an earlier run, seconds by the clock: {models}.\n"
     missing = [
         f"{model} on {benchmark}"
         for benchmark, known in PUBLISHED_OFFLINE.items()

@@ -95,9 +95,9 @@ def is_embedding(system: str) -> bool:
     return system.endswith("%")
 
 
-def was_read_off(records: Sequence[Record]) -> bool:
-    """Whether some lines were read off the page of an earlier run, whose own are lost."""
-    return any(record.get("read_off") for record in records)
+def read_off_systems(records: Sequence[Record]) -> list[str]:
+    """The systems whose lines were read off the page of an earlier run, whose own are lost."""
+    return sorted({record["system"] for record in records if record.get("read_off")})
 
 
 def name_of(system: str) -> str:

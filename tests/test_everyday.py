@@ -638,7 +638,7 @@ def test_long_objects_are_described_in_a_line(here: Path) -> None:
     cases = CaseBase()
     cases.update(add=world.facts())
     tuning = cases.tune()
-    assert repr(tuning).startswith("<Tuning to 3,766 facts, of which ")
+    assert repr(tuning).startswith("<Tuning to 3,766 facts, by asking for ")
     assert "\n" not in repr(cases.state)
 
 

@@ -101,6 +101,20 @@ def test_new_answers_are_all_answers_without_those_that_are_known(changes: dict[
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_leave_one_out_stops_early_to_the_last_bit(changes: dict[str, Any]) -> None:
+    cases = random_cases(Random(str(changes)), **changes)
+    if cases.settings.neighbours is not None:
+        pytest.skip("leave-one-out is for path types that all entities walk")
+    for relation in range(cases.graph.directions):
+        heads, _, tails = cases.graph.rows(relation).T.copy()
+        whole = answers(cases.state, relation, heads, top=-1, hidden=tails, leave_one_out=True)
+        for top in (1, 3):
+            few = answers(cases.state, relation, heads, top=top, hidden=tails, leave_one_out=True)
+            for found, best in zip(whole, few, strict=True):
+                assert list(best.pairs()) == list(found.pairs())[:top]
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_a_target_stands_where_it_stands_among_all(changes: dict[str, Any]) -> None:
     random = Random(str(changes))
     cases = random_cases(random, **changes)

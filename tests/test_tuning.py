@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,14 +21,17 @@ from tests.strategies import Fact, fact_lists, random_facts, shuffled
 from casegraph import Answers, CaseBase, CaseStore, InvalidSettings, Settings, world
 from casegraph.answering.probability import probability
 from casegraph.cli import cli
+from casegraph.evaluation.datasets import Benchmark
+from casegraph.evaluation.evaluation import evaluate
 from casegraph.evaluation.plots import picture
 from casegraph.evaluation.reliability import Reliability, bins, calibration_error
 from casegraph.graph.graph import Graph
 from casegraph.settings import Calibration, Combination, Curve, KnownCalibration, Tuning
 from casegraph.storage.store.checking import check
 from casegraph.tuning.calibration import Observed, calibrated, chance_to_be_asked_for, isotonic
-from casegraph.tuning.choice import best_unless_by_chance, better
-from casegraph.tuning.sample import LEAST, affordable, held_out
+from casegraph.tuning.choice import best_unless_by_chance, better, better_so_far
+from casegraph.tuning.questions import MOST_ALIKE, Questions
+from casegraph.tuning.sample import LEAST, LEAST_GIVEN, MOST, affordable, given_sample, own_sample
 from casegraph.tuning.tuning import tuned
 
 if TYPE_CHECKING:
@@ -43,6 +46,12 @@ def named(graph: Graph, rows: np.ndarray) -> list[Fact]:
         (graph.entities[head], graph.relation_name(relation), graph.entities[tail])
         for head, relation, tail in rows.tolist()
     ]
+
+
+def case_base(facts: list[Fact], settings: Settings | None = None) -> CaseBase:
+    cases = CaseBase(settings or Settings())
+    cases.update(add=facts)
+    return cases
 
 
 def answers_in_bytes(cases: CaseBase) -> bytes:
@@ -65,25 +74,44 @@ def tuned_cases() -> CaseBase:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_sample_does_not_depend_on_the_order_of_facts(seed: int) -> None:
-    graph = Graph.of(FACTS)
-    other = Graph.of(shuffled(Random(seed), FACTS))
-    assert named(graph, held_out(graph).facts) == named(other, held_out(other).facts)
+    graph = Graph.of(FACTS[:250])
+    other = Graph.of(shuffled(Random(seed), FACTS[:250]))
+    assert named(graph, own_sample(graph)) == named(other, own_sample(other))
+    given = shuffled(Random(seed), FACTS)
+    assert named(graph, given_sample(graph, FACTS)) == named(other, given_sample(other, given))
 
 
-def test_the_sample_is_out_of_the_graph_and_nothing_else_is() -> None:
+def test_the_sample_is_a_tenth_of_a_small_graph() -> None:
     graph = Graph.of(FACTS)
-    facts, rest = held_out(graph)
-    sample = named(graph, facts)
+    sample = named(graph, own_sample(graph))
     assert len(sample) == len(set(sample)) == len(FACTS) // 10
-    assert sorted(rest.facts()) == sorted(set(FACTS) - set(sample))
+    assert set(sample) <= set(FACTS)
 
 
 @given(fact_lists(least=10))
-def test_no_entity_loses_its_last_fact(facts: list[Fact]) -> None:
+def test_entities_that_are_asked_about_have_other_facts(facts: list[Fact]) -> None:
     graph = Graph.of(facts)
-    rest = held_out(graph).rest
-    left = {name for head, _, tail in rest.facts() for name in (head, tail)}
-    assert left == {name for head, _, tail in facts for name in (head, tail)}
+    for asked in named(graph, own_sample(graph)):
+        others = set(facts) - {asked}
+        left = {name for head, _, tail in others for name in (head, tail)}
+        assert {asked[0], asked[2]} <= left
+
+
+def test_given_facts_are_asked_for_if_the_graph_could_have_them_and_does_not() -> None:
+    graph = Graph.of(FACTS[:250])
+    unseen = [("nobody", *FACTS[0][1:]), (FACTS[0][0], "nothing", FACTS[0][2])]
+    new = sorted(set(FACTS[250:]) - set(FACTS[:250]))
+    assert sorted(named(graph, given_sample(graph, [*FACTS, *FACTS, *unseen]))) == new
+
+
+def test_a_question_is_asked_a_few_times_only() -> None:
+    facts = [(f"person {n}", "lives in", "here") for n in range(20)]
+    state = case_base(facts).state
+    rows = np.concatenate([state.graph.rows(0)] * 2)
+    questions = Questions.of(state, rows, in_graph=True)
+    asked = list(zip(questions.directions.tolist(), questions.entities.tolist(), strict=True))
+    assert max(asked.count(question) for question in asked) == MOST_ALIKE
+    assert len(set(asked)) == 21
 
 
 # The choice
@@ -105,6 +133,12 @@ def test_the_more_comparisons_the_more_must_speak_for_a_way() -> None:
     assert better(usual, [other], comparisons=100) is None
 
 
+def test_only_who_is_better_so_far_stays_in_the_race() -> None:
+    usual = np.array([1.0, 0.5])
+    others = {"worse": np.array([1.0, 0.2]), "better": np.array([0.9, 1.0]), "same": usual}
+    assert better_so_far(usual, others) == ["better"]
+
+
 def test_the_usual_length_is_left_only_for_one_that_is_clearly_better() -> None:
     good = np.array([1.0, 0.5, 1.0, 0.5])
     bad = np.array([0.5, 0.25, 0.5, 0.5])
@@ -121,9 +155,65 @@ def test_a_graph_whose_answers_are_four_steps_away_gets_paths_of_four_steps() ->
         names = [f"{place} of {ring}" for place in range(5)]
         steps = pairwise([*names, names[0]])
         facts += [(head, f"r{place}", tail) for place, (head, tail) in enumerate(steps)]
-    settings = tuned(Graph.of(facts), Settings())
-    assert settings.max_length == 4
-    assert tuned(Graph.of(facts), Settings(), keep_length=True).max_length == 3
+    state = case_base(facts).state
+    assert tuned(state).settings.max_length == 4
+    assert tuned(state, keep_length=True).settings.max_length == 3
+
+
+# Facts that are given
+
+
+def test_held_out_facts_are_asked_for_in_place_of_facts_of_the_graph() -> None:
+    train = random_facts(Random(1), entities=60, relations=3, facts=2_200)
+    valid = random_facts(Random(2), entities=60, relations=3, facts=2_200)
+    new = set(valid) - set(train)
+    assert LEAST_GIVEN <= len(new) <= MOST
+    cases = case_base(train)
+    tuning = cases.tune(held_out=valid)
+    assert tuning is not None
+    assert tuning.held_out
+    assert tuning.sample == len(new)
+    assert "held-out" in repr(tuning)
+    by_order = case_base(shuffled(Random(3), train))
+    assert by_order.tune(held_out=shuffled(Random(4), valid)) == tuning
+
+
+def test_of_too_few_held_out_facts_nothing_is_learned() -> None:
+    cases = case_base(FACTS)
+    other = case_base(FACTS)
+    few = [(head, relation, head) for head, relation, _ in FACTS[:20]]
+    tuning = cases.tune(held_out=few)
+    assert tuning is not None
+    assert not tuning.held_out
+    assert tuning == other.tune()
+
+
+def test_what_was_counted_to_tune_is_kept() -> None:
+    cases = case_base(FACTS)
+    cases.tune(keep_length=True)
+    counted = cases.state.statistics.counted
+    again = case_base(FACTS)
+    assert counted
+    for relation, counts in counted.items():
+        expected = again.state.statistics.everyone(relation)
+        assert counts.types.tolist() == expected.types.tolist()
+        assert counts.right.tolist() == expected.right.tolist()
+
+
+def test_an_experiment_tunes_on_validation_facts_unless_they_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("casegraph.tuning.tuning.LEAST_GIVEN", 20)
+    benchmark = Benchmark.of(train=FACTS[:220], valid=FACTS[220:245], test=FACTS[245:])
+
+    def is_by_validation_facts(**options: Any) -> bool:  # noqa: ANN401  (of any type)
+        tuning = evaluate(benchmark, tune=True, **options).settings.tuning
+        assert tuning is not None
+        return tuning.held_out
+
+    assert is_by_validation_facts()
+    assert not is_by_validation_facts(held_out=False)
+    assert not is_by_validation_facts(split="valid")
 
 
 # The table
@@ -392,6 +482,25 @@ def test_tune_says_what_was_chosen() -> None:
     assert chosen.longest >= 2
 
 
+def test_commands_tune_on_held_out_facts_or_say_that_they_are_too_few(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    facts = list(world.facts())
+    lines = ["\t".join(fact) for fact in facts]
+    train = tmp_path / "train.tsv"
+    valid = tmp_path / "valid.tsv"
+    train.write_text("\n".join(lines[:-300]), encoding="utf-8")
+    valid.write_text("\n".join(lines[-300:]), encoding="utf-8")
+    few = run("tune", train, "--held-out", valid)
+    assert few.exit_code == 0
+    assert "fewer than 1,000" in few.stderr
+    monkeypatch.setattr("casegraph.tuning.tuning.LEAST_GIVEN", 20)
+    assert "held-out facts asked for" in run("tune", train, "--held-out", valid).stdout
+    store = tmp_path / "store"
+    assert run("build", train, "--into", store, "--held-out", valid).exit_code == 0
+    assert "held-out facts asked for" in run("info", store).stdout
+
+
 def test_fewer_questions_are_asked_where_each_is_slow() -> None:
     """Entities of which each shares its facts with a thousand others, and as many that do not."""
     shared = [(f"gene {n}", "in", f"tissue {t}") for n in range(1_000) for t in range(12)]
@@ -399,14 +508,14 @@ def test_fewer_questions_are_asked_where_each_is_slow() -> None:
     assert affordable(Graph.of(apart)) == 1
     slow = Graph.of(shared)
     assert 0 < affordable(slow) < 1
-    assert len(held_out(slow).facts) < len(held_out(Graph.of(apart)).facts) == 600
-    assert len(held_out(slow).facts) >= LEAST
+    assert len(own_sample(slow)) < len(own_sample(Graph.of(apart))) == 600
+    assert len(own_sample(slow)) >= LEAST
 
 
 def test_where_questions_are_too_slow_to_choose_by_the_usual_combination_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("casegraph.tuning.sample.USUAL_WORK", 1)
-    chosen = tuned(Graph.of(FACTS), Settings())
+    chosen = tuned(case_base(FACTS).state).settings
     assert chosen.tuning is not None  # as probabilities are calibrated
     assert chosen.tuning.combination == replace(Settings().combined, longest=chosen.max_length)

@@ -57,11 +57,16 @@ class Answerer {
     }
     own_ = graph_.tails(entity_, query_.relation);
     new_only_ = goal.new_only;
+    pieces_ = &query_.pieces;
+    pieces_if_fewer_ = nullptr;
     if (options_.precedents) {
       shared_.find(entity_,
                    [&](Id relation, Id tail) { return !is_hidden(entity_, relation, tail); });
       known_.find(entity_, own_, hidden_);
     }
+    const bool was_counted = hidden_ >= 0 && hidden_ != entity_ && is_own(hidden_);
+    if (was_counted && !query_.pieces_if_fewer[0].empty())
+      pieces_if_fewer_ = &query_.pieces_if_fewer[is_taken(given(hidden_) - 1)];
 
     const Id list = queries_.lists[query];
     const bool may_stop = query_.may_stop_early && record_ == nullptr && allows_stopping(goal);
@@ -291,6 +296,7 @@ class Answerer {
     const Edges& edges = graph_.edges(last.relation);
     const Edges& back = graph_.edges(inverse(last.relation));
     bool anywhere = false;
+    weigh([&] { return leads_to(edges, back, from, hidden_, steps); });
     for (std::size_t place : leaders) {
       const Id leader = candidates_.list()[place].entity;
       if (leader == entity_ || !leads_to(edges, back, from, leader, steps)) continue;
@@ -327,13 +333,15 @@ class Answerer {
   // Whether it is a known answer, and only new ones are wanted.
   bool is_left_out(Id answer) const { return new_only_ && answer != hidden_ && is_own(answer); }
 
+  // Whether the slot of an answer is taken that so many others give.
+  bool is_taken(Count given_by_others) const { return options_.slots && given_by_others > 0; }
+
   // The index of a candidate, which is created if necessary.
   std::size_t candidate(Id answer) {
     if (candidates_.has(answer)) return candidates_.place_of(answer);
     const Count given_by_others = given(answer) - is_own(answer);
-    const bool is_taken = options_.slots && given_by_others > 0;
     const double unseen = looks_up_later_ ? shared_.most_strength(given_by_others) : 0;
-    const std::size_t place = candidates_.make(answer, is_taken, unseen);
+    const std::size_t place = candidates_.make(answer, is_taken(given_by_others), unseen);
     if (habit_at_once_) add_habit(place);
     return place;
   }
@@ -343,12 +351,20 @@ class Answerer {
     if (record_ != nullptr) record_->add(candidates_[place].entity, evidence);
   }
 
+  // Choose what the current path type is worth: less by one right end if it leads to the hidden
+  // answer, which was counted when it was not hidden.
+  template <class LeadsTo>
+  void weigh(const LeadsTo& leads_to_hidden) {
+    if (pieces_if_fewer_ != nullptr)
+      pieces_ = leads_to_hidden() ? pieces_if_fewer_ : &query_.pieces;
+  }
+
   // The current path type leads to this end.
   void arrive(const Walk& walk, Id end) {
     if (is_left_out(end)) return;
     const std::size_t place = candidate(end);
     const auto found_by = static_cast<std::int32_t>(walk.at - walk.first);
-    const Piece& piece = query_.pieces[walk.at][candidates_[place].is_taken];
+    const Piece& piece = (*pieces_)[walk.at][candidates_[place].is_taken];
     if (candidates_[place].found_by == INT32_MAX) {
       candidates_[place].found_by = found_by;
       if (!options_.loop_free) candidates_[place].paths = workspace_.walks[end];
@@ -371,6 +387,7 @@ class Answerer {
     if (reached == nullptr) return false;
     if (!options_.loop_free) count_walks(query_.lists.types[query_.lists.walked[walk.at]]);
     steps.take(std::ssize(reached->ends));
+    weigh([&] { return std::ranges::find(reached->ends, hidden_) != reached->ends.end(); });
     for (Id end : reached->ends)
       if (record_ != nullptr || !candidates_.is_marked_final(end)) arrive(walk, end);
     return true;
@@ -380,8 +397,11 @@ class Answerer {
   // candidates that it cannot change are skipped.
   bool follow_last_step(const Walk& walk, const Trie::Node& last) {
     const Edges& edges = graph_.edges(last.relation);
-    const Frontier* from = frontier(last.parent);
+    Frontier* from = frontier(last.parent);
     if (from == nullptr || !is_within_budget(edges, *from)) return false;
+    weigh([&] {
+      return leads_to(edges, graph_.edges(inverse(last.relation)), *from, hidden_, steps);
+    });
     Seen seen{workspace_.stamps, candidates_};
     followed +=
         last_step(edges, entity_, *from, nullptr, seen, steps, [&](Id end) { arrive(walk, end); });
@@ -707,10 +727,12 @@ class Answerer {
   // The query at hand.
   Id entity_ = -1;
   Id hidden_ = -1;
-  Ids own_;                           // the known answers of the entity
-  bool new_only_ = false;             // these are no answers
-  Count followed_before_ = 0;         // `followed` when it began
-  std::size_t frontiers_in_use_ = 0;  // of the workspace
+  Ids own_;                                      // the known answers of the entity
+  bool new_only_ = false;                        // these are no answers
+  const PathPieces* pieces_ = nullptr;           // what path types are worth now
+  const PathPieces* pieces_if_fewer_ = nullptr;  // and if they lead to the hidden answer
+  Count followed_before_ = 0;                    // `followed` when it began
+  std::size_t frontiers_in_use_ = 0;             // of the workspace
   bool habit_at_once_ = false;        // added to each new candidate, or to all at the end
   bool looks_up_later_ = false;       // some shared facts, for the leaders only
   std::vector<std::size_t> leaders_;  // when the goal was decided

@@ -45,6 +45,14 @@ struct WalkLists {
   std::span<const std::int32_t> walked;   // places in `types`, in the order they are walked
   std::span<const double> weights;        // of open slots, parallel to `walked`
   std::span<const double> taken_weights;  // of taken slots; the larger of both falls along a list
+
+  // The same weights if one right end fewer had been counted, first with an open slot, then with a
+  // taken one; both are no larger than above. Empty, or parallel to `walked`.
+  struct Fewer {
+    std::span<const double> weights;
+    std::span<const double> taken_weights;
+  };
+  std::array<Fewer, 2> fewer = {};
 };
 
 // Parallel arrays, one entry for each query.

@@ -10,6 +10,9 @@
 
 namespace casegraph {
 
+// Parallel to `WalkLists::walked`: what each path type is worth for open and for taken slots.
+using PathPieces = std::vector<std::array<Piece, 2>>;
+
 struct RelationQuery {
   RelationQuery(const Graph& graph_, Id relation_, const WalkLists& lists_,
                 const QueryOptions& options_, Ids rank_, Progress& progress);
@@ -26,16 +29,16 @@ struct RelationQuery {
   // reached.
   const bool may_stop_early;
 
-  // Parallel to lists.walked: what each path type is worth for open and for taken slots, and the
-  // larger strength of both. It falls along a list.
-  std::vector<std::array<Piece, 2>> pieces;
-  std::vector<double> strengths;
+  PathPieces pieces;
+  std::array<PathPieces, 2> pieces_if_fewer;  // as in `WalkLists::fewer`
+  std::vector<double> strengths;              // the larger of both slots; it falls along a list
 
   // Parallel to lists.walked, if it may stop early: an upper bound of the edges that this and all
   // later path types of the list look at.
   std::vector<Count> cost_from;
 
  private:
+  PathPieces pieces_of(std::span<const double> open, std::span<const double> taken) const;
   void find_costs(Progress& progress);
 };
 

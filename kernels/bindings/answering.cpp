@@ -1,5 +1,6 @@
 // Python's view of kernels/answering.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include "answering/relation_query.hpp"
@@ -17,29 +18,43 @@ using namespace nb::literals;
 using WalkArrays =
     std::tuple<In<PathType>, In<std::int64_t>, In<std::int32_t>, In<double>, In<double>>;
 
-WalkLists lists_of(const WalkArrays& given) {
+// The weights of open and of taken slots if one right end fewer had been counted, whose slot was
+// open; and the same if it was taken.
+using FewerArrays = std::array<std::tuple<In<double>, In<double>>, 2>;
+
+WalkLists lists_of(const WalkArrays& given, const std::optional<FewerArrays>& fewer) {
   const auto& [types, offsets, walked, weights, taken_weights] = given;
-  return {span(types), span(offsets), span(walked), span(weights), span(taken_weights)};
+  WalkLists lists{span(types), span(offsets), span(walked), span(weights), span(taken_weights)};
+  if (!fewer) return lists;
+  for (std::size_t slot = 0; slot < 2; ++slot) {
+    const auto& [open, taken] = (*fewer)[slot];
+    lists.fewer[slot] = {span(open), span(taken)};
+  }
+  return lists;
 }
 
 // A `RelationQuery` with the arrays it looks into; Python keeps the graph alive.
 struct OwnedRelationQuery {
   OwnedRelationQuery(const Graph& graph, Id relation, const WalkArrays& walk_,
-                     const QueryOptions& options, const In<Id>& rank_, Progress& progress)
+                     const QueryOptions& options, const In<Id>& rank_,
+                     const std::optional<FewerArrays>& fewer_, Progress& progress)
       : walk(walk_),
         rank(rank_),
-        query(graph, relation, lists_of(walk), options, span(rank), progress) {}
+        fewer(fewer_),
+        query(graph, relation, lists_of(walk, fewer), options, span(rank), progress) {}
 
   const WalkArrays walk;
   const In<Id> rank;
+  const std::optional<FewerArrays> fewer;
   const RelationQuery query;
 };
 
 void make_relation_query(OwnedRelationQuery* into, const Graph& graph, Id relation,
-                         const WalkArrays& walk, const QueryOptions& options, const In<Id>& rank) {
+                         const WalkArrays& walk, const QueryOptions& options, const In<Id>& rank,
+                         const std::optional<FewerArrays>& fewer) {
   run(nullptr, [&](Progress& running) {
-    checks::relation_query(graph, relation, lists_of(walk), options, span(rank));
-    return new (into) OwnedRelationQuery(graph, relation, walk, options, rank, running);
+    checks::relation_query(graph, relation, lists_of(walk, fewer), options, span(rank));
+    return new (into) OwnedRelationQuery(graph, relation, walk, options, rank, fewer, running);
   });
 }
 
@@ -140,7 +155,7 @@ void bind_answering(nb::module_& m) {
 
   nb::class_<OwnedRelationQuery>(m, "RelationQuery", "What all queries of one relation share.")
       .def("__init__", &make_relation_query, nb::keep_alive<1, 2>(), "graph"_a, "relation"_a,
-           "walk"_a, "options"_a, "rank"_a);
+           "walk"_a, "options"_a, "rank"_a, "fewer"_a = nb::none());
 
   m.def("answers", &answers_, "query"_a, "entities"_a, "lists"_a, "hidden"_a, "workspaces"_a,
         "top"_a, "new_only"_a, "threads"_a,

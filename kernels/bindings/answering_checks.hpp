@@ -30,6 +30,13 @@ inline void options(const QueryOptions& options, const Graph& graph) {
   require(options.living >= 0, "living is negative");
 }
 
+// Weights if one right end fewer had been counted.
+inline void no_larger(std::span<const double> fewer, std::span<const double> weights) {
+  lengths("fewer", fewer.size(), "walked", weights.size());
+  for (std::size_t at = 0; at < weights.size(); ++at)
+    require(fewer[at] >= 0 && fewer[at] <= weights[at], "a weight is larger with fewer right ends");
+}
+
 inline void walk_lists(const WalkLists& lists, int max_length, const Graph& graph) {
   path_types(lists.types, max_length, graph);
   require(!lists.offsets.empty(), "offsets of lists has no entries; expected at least one");
@@ -40,6 +47,11 @@ inline void walk_lists(const WalkLists& lists, int max_length, const Graph& grap
   for (const auto weights : {lists.weights, lists.taken_weights})
     for (double weight : weights)
       require(weight >= 0 && weight <= 1, "a weight is not from 0 to 1");
+  for (const auto& fewer : lists.fewer) {
+    if (fewer.weights.empty() && fewer.taken_weights.empty()) continue;
+    no_larger(fewer.weights, lists.weights);
+    no_larger(fewer.taken_weights, lists.taken_weights);
+  }
 }
 
 inline void relation_query(const Graph& graph, Id asked, const WalkLists& lists,

@@ -154,22 +154,27 @@ class CaseBase:
                 "to `update`, and what shows progress, change nothing themselves"
             )
 
-    def tune(self, show: Show = quiet, *, keep_length: bool = False) -> Tuning | None:
-        """Choose the settings that answer held-out facts of this graph best (see `tuning`).
+    def tune(
+        self, show: Show = quiet, *, held_out: Rows | None = None, keep_length: bool = False
+    ) -> Tuning | None:
+        """Choose the settings that answer a sample of facts best (see `tuning`).
 
+        held_out     facts to ask for, which this case base does not have; by default, some of its
+                     own facts are asked for, each as if it were missing
         keep_length  whether to keep `Settings.max_length`
 
-        This case base gets the chosen settings, and everything is counted again when next needed.
-        Returns None, and changes nothing, if there are too few facts.
+        This case base gets the chosen settings. Returns None, and chooses nothing, if there are too
+        few facts.
         """
+        given = None if held_out is None else facts_in(held_out)
         self._refuse_change_in_change()
         with self._turn:
             self._check_writable()
             before = self._state
-            settings = tuned(before.graph, before.settings, keep_length=keep_length, show=show)
-            self._keep_settings(settings)
-            self._state = before.answering_by(settings)
-        return settings.tuning
+            after = tuned(before, held_out=given, keep_length=keep_length, show=show)
+            self._keep_settings(after.settings)
+            self._state = after
+        return after.settings.tuning
 
     def _check_writable(self) -> None:
         """Raise an error if settings cannot be stored; in memory they always can."""

@@ -209,7 +209,13 @@ class Workspaces:
 
 class RelationQuery:
     def __init__(
-        self, graph: Graph, relation: int, walk: _WalkLists, options: QueryOptions, rank: Ids
+        self,
+        graph: Graph,
+        relation: int,
+        walk: _WalkLists,
+        options: QueryOptions,
+        rank: Ids,
+        fewer: tuple[tuple[Floats, Floats], tuple[Floats, Floats]] | None = None,
     ) -> None: ...
 
 def answers(

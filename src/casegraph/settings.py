@@ -165,7 +165,8 @@ class Tuning:
     calibrations for all relations, by the number of known answers of a question: from 0, rising
     missing      the estimated number of answers that the graph lacks for each that it has
     facts        the number of facts of the graph
-    sample       how many of them were asked for
+    sample       how many facts were asked for
+    held_out     whether these were given, and not facts of the graph
     version      of this table
     """
 
@@ -174,6 +175,7 @@ class Tuning:
     missing: float
     facts: int
     sample: int
+    held_out: bool = False
     version: int = 1
 
     def __post_init__(self) -> None:
@@ -187,10 +189,12 @@ class Tuning:
         _check("missing", self.missing, 0, None)
         check_count("facts", self.facts, 0)
         check_count("sample", self.sample, 0)
+        _check_flag("held_out", self.held_out)
         _check_whole("version", self.version, 1, 1)
 
     def __repr__(self) -> str:
-        return f"<Tuning to {self.facts:,} facts, of which {self.sample:,} were asked for>"
+        asked_for = "held-out facts" if self.held_out else "of them"
+        return f"<Tuning to {self.facts:,} facts, by asking for {self.sample:,} {asked_for}>"
 
     def calibration_of(self, known: int) -> Calibration:
         """The calibration for a question with this many known answers."""

@@ -14,9 +14,9 @@ module `weights` computes the weights; the kernels walk the paths, add the other
 and combine everything.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice, pairwise
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from casegraph.answering.weights import (
     prior_times_precision,
     ratio,
     right_share,
+    with_one_fewer,
 )
 from casegraph.graph.arrays import Counts, Floats, Ids, ids
 from casegraph.running import threads
@@ -41,7 +42,6 @@ from casegraph.statistics.path_types import lengths, name_order, single_step
 from casegraph.statistics.sums import grouped
 
 ALMOST_SURE = 1 - 1e-9  # largest weight of a path type, so that others can still add to it
-ASKED_TOGETHER = (10, 100, 1_000)  # queries are grouped by these numbers of known answers
 UNKNOWN = -1  # an entity that was never seen, or no entity
 
 
@@ -52,6 +52,10 @@ class Found(NamedTuple):
     scores: Floats
     exact: bool
 
+    def pairs(self) -> Iterator[tuple[int, float]]:
+        """Each answer and its score."""
+        return zip(self.entities.tolist(), self.scores.tolist(), strict=True)
+
 
 def answers(
     state: State,
@@ -61,16 +65,18 @@ def answers(
     top: int,
     new_only: bool = False,
     hidden: Ids | None = None,
+    leave_one_out: bool = False,
     combination: Combination | None = None,
 ) -> list[Found]:
     """The best `top` answers of each query (entity, relation, ?); all of them if `top` is -1.
 
-    entities     (queries,)  the entity of each query; -1 if it was never seen
-    new_only     whether to leave out answers that are known and not hidden
-    hidden       (queries,)  for each query a known answer to be treated as unknown, or -1
-    combination  how to combine evidence; by default, as the settings say
+    entities       (queries,)  the entity of each query; -1 if it was never seen
+    new_only       whether to leave out answers that are known and not hidden
+    hidden         (queries,)  for each query a known answer to be treated as unknown, or -1
+    leave_one_out  whether the counts of path types are less by the hidden answer, too
+    combination    how to combine evidence; by default, as the settings say
     """
-    query = relation_query(state, relation, entities, combination)
+    query = relation_query(state, relation, entities, combination, leave_one_out=leave_one_out)
     offsets, found, scores, exact, _ = kernels.answers(
         query.kernel,
         entities,
@@ -87,35 +93,6 @@ def answers(
         is_exact = bool(walks_are_exact) and counts_are_exact
         results.append(Found(found[start:end], scores[start:end], is_exact))
     return results
-
-
-def new_answers(
-    state: State,
-    query: tuple[int, Ids],
-    known: Sequence[set[int]],
-    first: int,
-    combination: Combination | None = None,
-) -> list[list[tuple[int, float]]]:
-    """The `first` answers of each query that are not known, with their scores, best first.
-
-    query  the relation, and the entity of each query
-    known  for each query the answers to skip
-
-    The kernels find the same number of answers for all queries of a call, so `top` must allow for
-    the largest number of known answers. Queries are therefore grouped by this number.
-    """
-    relation, entities = query
-    part_of_query = np.searchsorted(ASKED_TOGETHER, [len(answers) for answers in known])
-    new: list[list[tuple[int, float]]] = [[] for _ in known]
-    for part in np.unique(part_of_query).tolist():
-        places = np.flatnonzero(part_of_query == part)
-        top = first + max(len(known[place]) for place in places.tolist())
-        results = answers(state, relation, entities[places], top=top, combination=combination)
-        for place, found in zip(places.tolist(), results, strict=True):
-            scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
-            unknown = (pair for pair in scored if pair[0] not in known[place])
-            new[place] = list(islice(unknown, first))
-    return new
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,19 +116,20 @@ def standings(
     query: tuple[int, Ids],
     targets: tuple[Counts, Ids],
     known: tuple[Counts, Ids],
+    *,
     hidden: Ids | None = None,
+    leave_one_out: bool = False,
     combination: Combination | None = None,
 ) -> Standings:
     """Rank targets without listing all candidates.
 
-    query        the relation, and the entity of each query
-    targets      offsets and entities: which answers of each query to rank, sorted
-    known        offsets and entities: which answers to skip when another is ranked, sorted
-    hidden       for each query a known answer to be treated as unknown, or -1
-    combination  how to combine evidence; by default, as the settings say
+    query          the relation, and the entity of each query
+    targets        offsets and entities: which answers of each query to rank, sorted
+    known          offsets and entities: which answers to skip when another is ranked, sorted
+    hidden, leave_one_out, combination  as in `answers`
     """
     relation, entities = query
-    prepared = relation_query(state, relation, entities, combination)
+    prepared = relation_query(state, relation, entities, combination, leave_one_out=leave_one_out)
     score, better, equal, earlier = kernels.standings(
         prepared.kernel,
         entities,
@@ -173,12 +151,15 @@ class WalkLists:
     offsets   (lists + 1,)  list i is `walked[offsets[i] : offsets[i + 1]]`, best first
     walked    (rows,)       places in `types`
     weights   (rows,)       what each path type is worth in its list, by slot
+    fewer     the weights if one right end fewer had been counted, whose slot was open, and if its
+              slot was taken; for leave-one-out only
     """
 
     types: Counts
     offsets: Counts
     walked: Ids
     weights: SlotWeights
+    fewer: tuple[SlotWeights, SlotWeights] | None = None
 
     @property
     def arrays(self) -> tuple[Counts, Counts, Ids, Floats, Floats]:
@@ -198,11 +179,18 @@ class RelationQuery(NamedTuple):
 
 
 def relation_query(
-    state: State, relation: int, entities: Ids, combination: Combination | None = None
+    state: State,
+    relation: int,
+    entities: Ids,
+    combination: Combination | None = None,
+    *,
+    leave_one_out: bool = False,
 ) -> RelationQuery:
     """What to walk for the queries (entity, relation, ?), best first.
 
-    combination  how to combine evidence; by default, as the settings say
+    combination    how to combine evidence; by default, as the settings say
+    leave_one_out  whether the counts of path types are less by a hidden answer; only if all
+                   entities walk the same list, weighed by "right"
 
     Path types of equal weight are in the order of `name_order`.
 
@@ -221,9 +209,15 @@ def relation_query(
             ("walk list", relation, chosen.longest),
             lambda: _list_of_everyone(state, relation, chosen.longest),
         )
-        return list_of_everyone, _prepared(state, relation, list_of_everyone, chosen)
+        if not leave_one_out:
+            return list_of_everyone, _prepared(state, relation, list_of_everyone, chosen)
+        with_fewer = state.derived(
+            ("walk list for leave-one-out", relation, chosen.longest),
+            lambda: _with_fewer(state, relation, list_of_everyone),
+        )
+        return with_fewer, _prepared(state, relation, with_fewer, chosen)
 
-    if combination is None:
+    if combination is None and not leave_one_out:
         shared = state.derived(("relation query", relation), prepared)
     else:
         shared = prepared()
@@ -270,7 +264,9 @@ def _prepared(
     ranks = state.graph.entities.ranks()
     options = query_options(state.settings, combination)
     options.living = state.living
-    return kernels.RelationQuery(state.graph.kernel, relation, lists.arrays, options, ranks)
+    return kernels.RelationQuery(
+        state.graph.kernel, relation, lists.arrays, options, ranks, lists.fewer
+    )
 
 
 def _list_of_everyone(state: State, relation: int, longest: int) -> WalkLists:
@@ -312,6 +308,14 @@ def _best_of_all(
     walked = order[is_walked[order]].astype(np.int32)
     offsets = np.array([0, len(walked)])
     return WalkLists(types, offsets, walked, weights.at(walked))
+
+
+def _with_fewer(state: State, relation: int, lists: WalkLists) -> WalkLists:
+    """The list of everyone, with the weights that leave-one-out needs."""
+    open_end, taken_end = with_one_fewer(state.statistics.everyone(relation))
+    if_open = _right_weights(open_end, state.settings).at(lists.walked)
+    if_taken = _right_weights(taken_end, state.settings).at(lists.walked)
+    return replace(lists, fewer=(if_open, if_taken))
 
 
 def _right_weights(counts: PathCounts, settings: Settings) -> SlotWeights:

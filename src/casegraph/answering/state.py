@@ -247,10 +247,17 @@ class State:
         return value  # type: ignore[return-value]
 
     def answering_by(self, settings: Settings) -> State:
-        """The state of the same graph with other settings; nothing is counted yet."""
+        """The state of the same graph with other settings.
+
+        Counts are kept if the settings differ only in what tuning chose; else nothing is counted
+        yet.
+        """
         clusters = self.clusters if depends_on_history(settings) else None
         lazy_clusters = LazyClusters(self.graph, self._profiles, settings, clusters)
-        statistics = PathStatistics(self.graph, lazy_clusters.of_each, settings)
+        if settings.but(tuning=None) == self.settings.but(tuning=None):
+            statistics = self.statistics.with_tuning(settings)
+        else:
+            statistics = PathStatistics(self.graph, lazy_clusters.of_each, settings)
         same = State(statistics, self._profiles, lazy_clusters, self.sequence)
         same.descriptions = self.descriptions
         return same

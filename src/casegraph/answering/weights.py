@@ -23,11 +23,12 @@ Queries, explanations, experiments and tests all call the functions of this modu
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.graph.arrays import Counts, Floats
+from casegraph.graph.arrays import Counts, Floats, Ids
 from casegraph.statistics.counts import ClusterCounts, PathCounts
 from casegraph.statistics.statistics import PathStatistics
 
@@ -108,7 +109,7 @@ class SlotWeights(NamedTuple):
         """The larger of both, for each path type."""
         return np.maximum(self.open, self.taken)
 
-    def at(self, places: Counts) -> "SlotWeights":
+    def at(self, places: Counts | Ids) -> "SlotWeights":
         """The weights of some of the path types."""
         return SlotWeights(self.open[places], self.taken[places])
 
@@ -134,6 +135,22 @@ def by_slot(counts: PathCounts, doubt: float) -> SlotWeights:
     return SlotWeights(
         open=np.where(is_exact, of_open, in_both),
         taken=np.where(is_exact, of_taken, in_both),
+    )
+
+
+def with_one_fewer(counts: PathCounts) -> tuple[PathCounts, PathCounts]:
+    """The counts if a right end that was counted were a wrong end.
+
+    First if its slot is open, then if it is taken. That is what counting without a fact gives, for
+    a path type that leads from the head of the fact to its tail, as long as the head has other
+    answers.
+    """
+    right = np.maximum(counts.right - 1, 0)
+    one_fewer_open = np.maximum(counts.right_open - 1, 0)
+    all_open = np.minimum(counts.right_open, right)
+    return (
+        replace(counts, right=right, right_open=one_fewer_open),
+        replace(counts, right=right, right_open=all_open),
     )
 
 

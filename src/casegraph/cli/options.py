@@ -170,11 +170,16 @@ def with_executor(command: Callable[..., None]) -> Callable[..., None]:
     return choosing
 
 
+held_out = click.option(
+    "--held-out",
+    metavar="FILE",
+    help="Facts to tune on, which SOURCE does not have; by default, facts of SOURCE.",
+)
 tune = click.option(
     "--tune/--no-tune",
     default=True,
     show_default=True,
-    help="Tune to the graph, on facts that are held out.",
+    help="Tune to the graph; see casegraph tune.",
 )
 relations = click.option(
     "--relations", multiple=True, metavar="NAME", help="Only this relation; repeatable."

@@ -16,6 +16,7 @@ from casegraph.formats.registry import read_facts
 from casegraph.graph.facts import Fact
 
 SPLITS = ("train", "valid", "test", "dev", "testI", "testII", "graph", "full_graph")
+VALIDATION = ("valid", "dev")
 ENDINGS = ("", ".txt", ".tsv", ".gz", ".txt.gz", ".tsv.gz")
 LISTED = 5  # how many files of a folder an error message names
 DATASETS = "'casegraph datasets' lists data sets that are known by name"
@@ -79,6 +80,11 @@ class Benchmark:
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.name}: {', '.join(self.splits)}>"
+
+    @property
+    def validation(self) -> str | None:
+        """The split of validation facts, if there is one."""
+        return next((split for split in VALIDATION if split in self.splits), None)
 
     @property
     def name(self) -> str:

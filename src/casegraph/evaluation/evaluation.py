@@ -59,6 +59,7 @@ def evaluate(  # noqa: PLR0913
     sides: Sides = "both",
     limit: int | None = None,
     tune: bool = False,
+    held_out: bool = True,
     keep_length: bool = False,
     executor: Executor = HERE,
     show: Show = quiet,
@@ -73,6 +74,8 @@ def evaluate(  # noqa: PLR0913
     sides        which end of a fact to ask for
     limit        the number of facts to ask for, spread evenly over the sorted split
     tune         whether to tune the settings to the graph first
+    held_out     whether tuning asks for the validation facts, if there are any and they are neither
+                 asked for nor answered from; else for facts of the graph
     keep_length  whether tuning keeps `max_length` as it is
     executor     where to count and to rank
     """
@@ -94,7 +97,11 @@ def evaluate(  # noqa: PLR0913
         case_base.update(add=files.facts(source))
     if tune:
         with _phase(phases, "tune"):
-            case_base.tune(show, keep_length=keep_length)
+            to_tune_on = benchmark.validation if held_out else None
+            if to_tune_on in (split, source):
+                to_tune_on = None
+            facts = None if to_tune_on is None else files.facts(to_tune_on)
+            case_base.tune(show, held_out=facts, keep_length=keep_length)
     state = case_base.state
     with _phase(phases, "count"):
         asked = ids_of_relations(state, questions).values()

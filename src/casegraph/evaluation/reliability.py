@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.answering.probability import probability
-from casegraph.answering.query import new_answers
+from casegraph.answering.query import answers
 from casegraph.answering.ranking import Targets
 from casegraph.answering.state import State
 from casegraph.evaluation.plots import Bin, Panel, reliability_panel
@@ -68,16 +68,17 @@ def first_answers(state: State, targets: Targets) -> Reliability:
     is_seen = entities < len(state.graph.entities)
     asked = np.where(is_seen, entities, -1).astype(np.int32)
     distinct, question_of = np.unique(asked, return_inverse=True)  # facts may share a question
-    known = [set(state.graph.answers(entity, targets.relation).tolist()) for entity in distinct]
+    known_counts = np.array(
+        [len(state.graph.answers(entity, targets.relation)) for entity in distinct.tolist()]
+    )
     facts = {(entity, answer) for entity, answer in targets.known.tolist()}
-    new = new_answers(state, (targets.relation, distinct), known, first=1)
+    first = answers(state, targets.relation, distinct, top=1, new_only=True)
 
-    known_counts = np.array([len(answers) for answers in known], dtype=np.int64)
     chances = chance_to_be_asked_for(known_counts + 1, tuning.missing)
     rows = []
     for place, question in enumerate(question_of.tolist()):
-        for answer, score in new[question]:
-            calibration = tuning.calibration_of(len(known[question]))
+        for answer, score in first[question].pairs():
+            calibration = tuning.calibration_of(int(known_counts[question]))
             predicted = probability(calibration, score, is_first=True)
             is_right = (int(entities[place]), answer) in facts
             is_asked = answer == targets_asked[place]

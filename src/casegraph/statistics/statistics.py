@@ -19,6 +19,7 @@ catch up when their relation is next asked about. Of a large graph, everything i
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from itertools import groupby, pairwise
 from threading import RLock
@@ -455,6 +456,12 @@ class PathStatistics:
                 counts = pending.counts.renumbered(new.relations, max_length)
                 later._pending[new_relation] = PendingCounts(counts, pending.epoch)
         return later
+
+    def with_tuning(self, settings: Settings) -> PathStatistics:
+        """The same counts, which both share, with settings that differ in `tuning` only."""
+        same = copy(self)
+        same.settings = settings
+        return same
 
     def changed_facts(self) -> Change:
         """The changes that the counts do not reflect yet."""

@@ -34,9 +34,9 @@ from casegraph.settings import Calibration, Curve, KnownCalibration
 
 POINTS = 20  # of a curve, at scores that answers have equally often
 KNOWN = (0, 1, 4, 11, 31, 101)  # questions with at least this many known answers have a curve
-TRUST = 1.0  # pseudo-count: weight of the overall curve in each of these, in answers
+TRUST = 5.0  # pseudo-count: weight of the overall curve in each of these, in answers
 ENOUGH = 60  # questions of a relation that has a separate curve in the estimate of `missing`
-MISSING = (0, *(round(0.01 * 1.2**step, 3) for step in range(26)))  # to try: up to 0.95
+MISSING = (0, *(round(0.01 * 1.1**step, 4) for step in range(48)))  # to try: up to 0.88
 MOST = 0.99  # the largest probability: a sample cannot justify more
 DIGITS = 6
 NEARLY = 1e-4  # likelihoods are kept between this and 1 minus this

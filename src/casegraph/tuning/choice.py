@@ -9,12 +9,15 @@ another setting is chosen only if it is significantly better, with a Bonferroni 
 number of comparisons: the probability of any false choice is `CHANCE`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
+from typing import TypeVar
 
 import numpy as np
 
 from casegraph.graph.arrays import Floats
+
+T = TypeVar("T")
 
 CHANCE = 0.0228  # probability of seeming better by two standard errors by chance
 
@@ -32,6 +35,11 @@ def better(usual: Floats, others: Sequence[Floats], comparisons: int) -> int | N
         if gain > needed * error:
             surely_better.append((-gain, place))
     return min(surely_better)[1] if surely_better else None
+
+
+def better_so_far(usual: Floats, others: Mapping[T, Floats]) -> list[T]:
+    """Which of the others are better in the mean."""
+    return [name for name, other in others.items() if other.mean() > usual.mean()]
 
 
 def best_unless_by_chance(by_way: Sequence[Floats], usual: int) -> int:

@@ -17,7 +17,7 @@ USUAL_LENGTH = 3  # is counted on every graph
 LONGEST = 5
 MOST_WALKS = 1e10  # of a length that is more than usual; counting takes some seconds then
 
-DISCOUNTS = ((0.05, 0.05), (0.2, 1.0), (0.5, 1.0))  # within a kind, and across kinds
+DISCOUNTS = ((0.05, 0.05), (0.5, 1.0))  # within a kind, and across kinds
 KIND_WEIGHTS = (
     {"shared_fact": 0.2, "answers_fact": 2.5},
     {"shared_fact": 1.0, "near_answers": 0.8, "neighbours": 0.4},

@@ -1,16 +1,16 @@
 """
-The facts that tuning asks for: a sample of the graph's own facts, held out of it.
+The facts that tuning asks for: a sample of the facts of the graph, or facts that are given.
+
+Facts of the graph are asked for one at a time, each as if it were missing (leave-one-out): no path
+uses it, it is no precedent, and the counts of path types are less by it. Facts that are given were
+held out: the graph does not have them.
 
 Which facts are in the sample depends only on their names: the facts with the smallest digests are
 taken. So the order of facts does not matter, and an update hardly changes the sample.
-
-The whole sample is held out at once, and the rest is counted like any other graph. So no fact of
-the sample is walked, is a precedent, or is part of a count when it is asked for.
 """
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,37 +20,50 @@ from casegraph.graph.change import NO_ROWS
 from casegraph.graph.directions import forward, relation_of
 from casegraph.graph.graph import Graph
 
-ONE_IN = 20  # one fact in 20 is held out,
-MOST = 2_000  # but at most this many
+ONE_IN = 20  # of the facts of a graph, one in 20 is asked for,
+MOST = 1_500  # but at most this many
 LEAST = 500  # and at least this many,
 MOST_SHARE = 10  # but never more than one fact in 10
 USUAL_WORK = 10_000  # of a question; where it is more, the sample is smaller
 LEAST_FACTS = 200  # smaller graphs are not tuned: too few questions
+LEAST_GIVEN = 1_000  # fewer facts that are given are not used: own facts are at least as many
 
 Digests = npt.NDArray[np.uint64]
 
 
-class HeldOut(NamedTuple):
-    """Facts that are held out of a graph.
+def own_sample(graph: Graph) -> Ids:
+    """Some facts of a graph as rows (head, relation, tail) of ids, in the order of their digests.
 
-    facts  (sample, 3)  rows (head, relation, tail) of ids, in the order of their digests
-    rest                the graph without them; ids are the same
+    Both entities of each have other facts.
     """
-
-    facts: Ids
-    rest: Graph
-
-
-def held_out(graph: Graph) -> HeldOut:
-    """Hold out about one fact in `ONE_IN`; no entity loses its last fact."""
-    facts = _facts_by_digest(graph)
+    rows = [graph.rows(forward(relation)) for relation in range(len(graph.relations))]
+    facts = _by_digest(graph, np.concatenate([NO_ROWS, *rows]))
     at_least = min(LEAST, len(facts) // MOST_SHARE)
     wanted = min(len(facts) // ONE_IN, MOST)
     wanted = max(int(affordable(graph) * wanted), at_least)
-    chosen = facts[_places_to_hold_out(facts, wanted, len(graph.entities))]
-    rest = graph.copy()
-    rest.apply(chosen, add=False)
-    return HeldOut(chosen, rest)
+
+    heads, _, tails = facts.T
+    edges = np.bincount(facts[:, [0, 2]].ravel(), minlength=len(graph.entities))
+    is_loop = heads == tails
+    has_others = (edges[heads] > 1 + is_loop) & (edges[tails] > 1 + is_loop)
+    sample: Ids = facts[has_others][:wanted]
+    return sample
+
+
+def given_sample(graph: Graph, facts: Iterable[tuple[str, str, str]]) -> Ids:
+    """The same of facts that are given by name; those that the graph has, or could not, are not."""
+    rows = set()
+    for head_name, relation_name, tail_name in facts:
+        head = graph.entities.find(head_name)
+        relation = graph.relations.find(relation_name)
+        tail = graph.entities.find(tail_name)
+        if head is None or relation is None or tail is None:
+            continue
+        if (head_name, relation_name, tail_name) not in graph:
+            rows.add((head, forward(relation), tail))
+    new = np.array(list(rows), dtype=np.int32).reshape(-1, 3)
+    most = max(int(affordable(graph) * MOST), LEAST_GIVEN)
+    return _by_digest(graph, new)[:most]
 
 
 def affordable(graph: Graph) -> float:
@@ -71,10 +84,8 @@ def affordable(graph: Graph) -> float:
     return min(1.0, USUAL_WORK / max(work, 1.0))
 
 
-def _facts_by_digest(graph: Graph) -> Ids:
-    """All facts as rows, in the order of digests; ties (very unlikely) in the order of names."""
-    rows = [graph.rows(forward(relation)) for relation in range(len(graph.relations))]
-    facts = np.concatenate([NO_ROWS, *rows])
+def _by_digest(graph: Graph, facts: Ids) -> Ids:
+    """Facts in the order of digests; ties (very unlikely) in the order of names."""
     heads, directions, tails = facts.T
     relations = relation_of(directions)
 
@@ -88,20 +99,6 @@ def _facts_by_digest(graph: Graph) -> Ids:
     by_name = (entity_ranks[tails], entity_ranks[heads], relation_ranks[relations])
     ordered: Ids = facts[np.lexsort((*by_name, digests))]
     return ordered
-
-
-def _places_to_hold_out(facts: Ids, wanted: int, entities: int) -> list[int]:
-    """The first facts that can be held out without leaving an entity without facts."""
-    left = np.bincount(facts[:, [0, 2]].ravel(), minlength=entities).tolist()
-    chosen: list[int] = []
-    for place, (head, _, tail) in enumerate(facts.tolist()):
-        if len(chosen) == wanted:
-            break
-        if left[head] > 1 and left[tail] > 1 and (head != tail or left[head] > 2):
-            left[head] -= 1
-            left[tail] -= 1
-            chosen.append(place)
-    return chosen
 
 
 def _digests(names: Iterable[str]) -> Digests:

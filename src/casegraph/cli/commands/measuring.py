@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 INTO = "Where to write train.txt, valid.txt and test.txt."
 BOOTSTRAP = "Print a 95% interval of the MRR, by N bootstrap draws."
 RANKS = "Where to write the rank of every question: .csv, .tsv, .jsonl, .parquet."
+HELD_OUT = "Tune on validation facts that are not asked for, if there are; or on the graph's own."
 PLOT = "Plot MRR per relation, ranks and reliability: .svg."
 NO_FACTS = "no facts: give a file of nodes together with a file of edges"
 LABELS_SHOWN = 3  # of a file
@@ -62,6 +63,7 @@ METRICS = {
 @click.option("--bootstrap", type=click.IntRange(min=1), metavar="N", help=BOOTSTRAP)
 @click.option("--per-relation", is_flag=True, help="Also print the metrics of every relation.")
 @tune
+@click.option("--held-out/--no-held-out", default=True, help=HELD_OUT)
 @click.option("--plot", type=Path, metavar="FILE", help=PLOT)
 @with_executor
 @with_settings

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from casegraph.cli.commands.tuning import note_if_too_few
 from casegraph.cli.group import cli
-from casegraph.cli.options import tune, with_reading, with_settings
+from casegraph.cli.options import held_out, tune, with_reading, with_settings
 from casegraph.cli.output import Result, note, with_format
 from casegraph.cli.progress import counted, named, progress
 from casegraph.errors import CasegraphError, UnreadableFile, several
@@ -45,11 +46,18 @@ if TYPE_CHECKING:
     "--into", "folder", required=True, metavar="FOLDER", help="The folder of the new store."
 )
 @tune
+@held_out
 @with_reading
 @with_settings
 @with_format
 def build(
-    sources: tuple[str, ...], folder: str, *, tune: bool, read: Read, chosen: Chosen
+    sources: tuple[str, ...],
+    folder: str,
+    *,
+    tune: bool,
+    held_out: str | None,
+    read: Read,
+    chosen: Chosen,
 ) -> Result:
     """Create a store from the facts of SOURCES, tune it, and count what questions need.
 
@@ -78,7 +86,13 @@ def build(
             update = store.update(add=counted(facts, show), describe=described)
         try:
             if tune and store.settings.can_be_tuned:
-                store.tune(named(show, "tuning"), keep_length=chosen.length_is_given)
+                to_ask_for = None if held_out is None else content_of(held_out, read).facts
+                tuning = store.tune(
+                    named(show, "tuning"),
+                    held_out=to_ask_for,
+                    keep_length=chosen.length_is_given,
+                )
+                note_if_too_few(held_out, tuning)
             store.compact(show)
         except KeyboardInterrupt:
             note(f"{folder}: has all facts, but is not counted; the same command continues")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from casegraph.cli.group import cli
-from casegraph.cli.options import with_columns, with_settings
+from casegraph.cli.options import held_out, with_columns, with_settings
 from casegraph.cli.output import Result, note, with_format
 from casegraph.cli.progress import progress
 
@@ -28,10 +28,11 @@ EVERYTHING = "(all)"  # relations
 @cli.command()
 @click.argument("source")
 @with_columns
+@held_out
 @with_settings
 @with_format
-def tune(source: str, read: Read, chosen: Chosen) -> Result:
-    """Tune to SOURCE, by asking for facts that are held out, and calibrate probabilities.
+def tune(source: str, held_out: str | None, read: Read, chosen: Chosen) -> Result:
+    """Tune to SOURCE, by asking for facts as if they were missing, and calibrate probabilities.
 
     A store keeps the result; for any other SOURCE it is only printed.
 
@@ -44,15 +45,19 @@ def tune(source: str, read: Read, chosen: Chosen) -> Result:
     from casegraph.storage.store.store import CaseStore
 
     if not is_store(Path(source)):
-        return _tuned(case_base(source, chosen(source), read=read), chosen)
+        return _tuned(case_base(source, chosen(source), read=read), held_out, read, chosen)
     with CaseStore.open(source, chosen(source)) as store:
-        return _tuned(store, chosen)
+        return _tuned(store, held_out, read, chosen)
 
 
-def _tuned(cases: CaseBase, chosen: Chosen) -> Result:
+def _tuned(cases: CaseBase, held_out: str | None, read: Read, chosen: Chosen) -> Result:
     """Tune a case base, and say what was chosen."""
+    from casegraph.cli.sources import content_of
+
+    facts = None if held_out is None else content_of(held_out, read).facts
     with progress() as show:
-        tuning = cases.tune(show, keep_length=chosen.length_is_given)
+        tuning = cases.tune(show, held_out=facts, keep_length=chosen.length_is_given)
+    note_if_too_few(held_out, tuning)
     if tuning is None:
         note(f"{len(cases.graph):,} facts are too few to choose by")
         return Result(("what", "relation", "chosen"), [])
@@ -61,9 +66,19 @@ def _tuned(cases: CaseBase, chosen: Chosen) -> Result:
     return Result(("what", "relation", "chosen"), rows, asdict(tuning), text=lambda: text)
 
 
+def note_if_too_few(held_out: str | None, tuning: Tuning | None) -> None:
+    """Say so if there were held-out facts to tune on, and they were not used."""
+    from casegraph.tuning.sample import LEAST_GIVEN
+
+    if held_out is not None and tuning is not None and not tuning.held_out:
+        needed = f"{LEAST_GIVEN:,} facts of known entities that are new"
+        note(f"{held_out}: has fewer than {needed}; tuned on facts of the graph itself")
+
+
 def _choices(settings: Settings, tuning: Tuning) -> Iterator[tuple[str, str, Any]]:
     """What was chosen."""
-    yield "facts held out and asked for", EVERYTHING, tuning.sample
+    whose = "held-out facts" if tuning.held_out else "facts"
+    yield f"{whose} asked for", EVERYTHING, tuning.sample
     yield "longest path", EVERYTHING, settings.max_length
     yield "weights", EVERYTHING, _in_words(tuning.combination)
     yield "missing answers per known one", EVERYTHING, tuning.missing

@@ -100,7 +100,8 @@ def _tuning(state: State) -> Iterator[Row]:
     if tuning is None:
         return
     yield "facts it was tuned to", "", tuning.facts
-    yield "facts asked for by tuning", "", tuning.sample
+    whose = "held-out facts" if tuning.held_out else "facts"
+    yield f"{whose} asked for by tuning", "", tuning.sample
     yield "longest path by tuning", "", tuning.combination.longest
     facts = len(state.graph)
     if tuning.is_outgrown_by(facts):

@@ -1,0 +1,104 @@
+"""A fact that is asked for is left out of the counts of path types, as if counted without it.
+
+What leaving out does is exact where path types do not follow the query relation, the head of the
+fact has other answers, and no slot opens by its removal for others. Here that is so for all facts:
+every path goes from a person over a place to a job, in two steps.
+"""
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from casegraph.answering.query import answers, standings
+from casegraph.casebase import CaseBase
+from casegraph.graph.arrays import ids
+from casegraph.settings import Settings
+
+PATHS_ONLY = Settings(max_length=2, precedents=False)
+Fact = tuple[str, str, str]
+
+
+def people_and_jobs(random: Random) -> list[Fact]:
+    """Jobs that many have, and jobs that one has and that only the own place leads to."""
+    facts = {("nobody", "does", "nothing")}
+    for number in range(30):
+        person = f"person {number}"
+        for place in random.sample(range(6), 2):
+            facts.add((person, random.choice(("near", "at")), f"place {place}"))
+        for job in random.sample(range(5), 3):
+            facts.add((person, "does", f"job {job}"))
+        if number % 2:
+            facts |= {(person, "at", f"own {number}"), (f"own {number}", "has", f"rare {number}")}
+        if number % 4 == 1:
+            facts.add((person, "does", f"rare {number}"))
+    for place in range(6):
+        for job in random.sample(range(5), 3):
+            facts.add((f"place {place}", random.choice(("has", "needs")), f"job {job}"))
+    return sorted(facts)
+
+
+def cases_of(facts: list[Fact], **changes: Any) -> CaseBase:  # noqa: ANN401  (settings of any type)
+    cases = CaseBase(PATHS_ONLY.but(**changes))
+    cases.update(add=facts)
+    return cases
+
+
+def scores(cases: CaseBase, person: str, hidden: str | None = None) -> dict[str, float]:
+    """What each job scores for a person; exactly as much as it should, to 12 digits."""
+    entities = cases.graph.entities
+    relation = 2 * (cases.graph.relations.find("does") or 0)
+    entity = entities.find(person)
+    assert entity is not None
+    hidden_entity = -1 if hidden is None else entities.find(hidden)
+    (found,) = answers(
+        cases.state,
+        relation,
+        ids([entity]),
+        top=-1,
+        hidden=ids([-1 if hidden_entity is None else hidden_entity]),
+        leave_one_out=hidden is not None,
+    )
+    return {entities[answer]: round(score, 12) for answer, score in found.pairs()}
+
+
+@pytest.mark.parametrize("changes", [{}, {"slots": False}, {"best": 1}, {"decisive": 0.1}], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_leaving_a_fact_out_is_counting_without_it(seed: int, changes: dict[str, Any]) -> None:
+    facts = people_and_jobs(Random(seed))
+    cases = cases_of(facts, **changes)
+    differs = 0
+    of_rare = 0
+    for fact in facts:
+        person, relation, job = fact
+        if relation != "does" or person == "nobody":
+            continue
+        without = cases_of([other for other in facts if other != fact], **changes)
+        found = scores(cases, person, hidden=job)
+        assert found == scores(without, person)
+        differs += found != scores(cases, person)
+        of_rare += job.startswith("rare")
+    assert differs > 20
+    assert of_rare > 5
+
+
+def test_ranks_leave_the_fact_out_too() -> None:
+    facts = people_and_jobs(Random(0))
+    cases = cases_of(facts)
+    entities = cases.graph.entities
+    relation = 2 * (cases.graph.relations.find("does") or 0)
+    heads, _, tails = cases.graph.rows(relation).T.copy()
+    one_each = np.arange(len(tails) + 1)
+    nothing = np.zeros(len(tails) + 1, dtype=np.int64), ids()
+    standing = standings(
+        cases.state,
+        (relation, heads),
+        (one_each, tails),
+        nothing,
+        hidden=tails,
+        leave_one_out=True,
+    )
+    for head, tail, score in zip(heads.tolist(), tails.tolist(), standing.score, strict=True):
+        expected = scores(cases, entities[head], hidden=entities[tail]).get(entities[tail], 0.0)
+        assert round(float(score), 12) == expected
