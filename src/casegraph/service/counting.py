@@ -22,7 +22,7 @@ from casegraph.graph.arrays import ids
 from casegraph.kernels import StopFlag
 from casegraph.running import stopped_by
 
-AHEAD = 0.02  # seconds that an update may wait for counts
+AHEAD = 0.01  # seconds that an update may wait for counts
 FADING = 0.9  # what a question counts after each update, as demand for its relation
 FORGOTTEN = 0.5  # less demand is none
 
