@@ -186,7 +186,7 @@ def _after(records: Sequence[Record], batch: int) -> float:
 
 
 def _unchecked(benchmark: str) -> str:
-    return f"Not checked on {benchmark}: no such stream was run"
+    return f"Not checked on {benchmark}: no such stream was run to its end"
 
 
 def _firmness(records: Sequence[Record]) -> str:

@@ -232,9 +232,10 @@ DEFAULTS = {
     "FB15k-237": Experiment("FB15k-237"),
 }
 DEFAULT = """
-The default settings, [tuned](accuracy.md#tuning-and-probabilities) to each graph by facts of its
-own; mean rank for ties. These rows, here and in the tables below, are what the commands under the
-table print (`casegraph evaluate`). [Benchmarks](benchmarks.md) says what they cost.
+The default settings, [tuned](accuracy.md#tuning-and-probabilities) to each graph on validation
+facts, or on its own facts where these are few; mean rank for ties. These rows, here and in the
+tables below, are what the commands under the table print (`casegraph evaluate`).
+[Benchmarks](benchmarks.md) says what they cost.
 
 """
 
