@@ -73,10 +73,6 @@ class Reach(NamedTuple):
         """The rows of some of the path types."""
         return Reach(*(column[rows] for column in self))
 
-    def plus(self, other: "Reach") -> "Reach":
-        """The sum of both."""
-        return Reach(*(own + more for own, more in zip(self, other, strict=True)))
-
 
 @dataclass(frozen=True, slots=True)
 class PathCounts:
