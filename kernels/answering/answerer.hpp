@@ -51,12 +51,13 @@ class Answerer {
   const std::vector<Candidate>& answer(std::size_t query, const Goal& goal = {}) {
     entity_ = queries_.entities[query];
     hidden_ = queries_.hidden[query];
+    new_only_ = goal.new_only;
     if (!is_known()) {
-      candidates_.renew(options_);
+      gather_habit();
+      candidates_.combine();
       return candidates_.list();
     }
     own_ = graph_.tails(entity_, query_.relation);
-    new_only_ = goal.new_only;
     pieces_ = &query_.pieces;
     pieces_if_fewer_ = nullptr;
     if (options_.precedents) {
@@ -64,6 +65,7 @@ class Answerer {
                    [&](Id relation, Id tail) { return !is_hidden(entity_, relation, tail); });
       known_.find(entity_, own_, hidden_);
     }
+    if (!options_.linked) find_linked();
     const bool was_counted = hidden_ >= 0 && hidden_ != entity_ && is_own(hidden_);
     if (was_counted && !query_.pieces_if_fewer[0].empty())
       pieces_if_fewer_ = &query_.pieces_if_fewer[is_taken(given(hidden_) - 1)];
@@ -95,6 +97,10 @@ class Answerer {
     if (is_left_out(answer)) return false;
     return answer != entity_ || habit_.some_answer_themselves();
   }
+
+  // The entities that may not be answers because a fact links them to the query entity. Not among
+  // them are the query entity, its known answers and the hidden one.
+  Ids linked() const { return linked_; }
 
   // How many entities give an answer, and how many others have the relation.
   Count given(Id answer) const {
@@ -144,6 +150,20 @@ class Answerer {
     }
     const std::int64_t first = query_.lists.offsets[list];
     return {first, first, query_.lists.offsets[list + 1]};
+  }
+
+  // Nothing is known about the query entity: only the habit answers.
+  void gather_habit() {
+    candidates_.renew(options_);
+    exact = true;
+    own_ = {};
+    linked_.clear();
+    workspace_.linked.renew();
+    if (habit_.empty()) return;
+    known_.find(entity_, own_, hidden_);
+    habit_at_once_ = false;
+    looks_up_later_ = false;
+    add_habit_to_all();
   }
 
   void gather_in_full(Id list) {
@@ -330,8 +350,23 @@ class Answerer {
     return std::binary_search(own_.begin(), own_.end(), answer);
   }
 
-  // Whether it is a known answer, and only new ones are wanted.
-  bool is_left_out(Id answer) const { return new_only_ && answer != hidden_ && is_own(answer); }
+  // Whether it is a known answer, and only new ones are wanted; or linked, and that is no answer.
+  bool is_left_out(Id answer) const {
+    const bool may_be = new_only_ || !options_.linked;
+    if (!may_be || answer == hidden_) return false;
+    if (is_own(answer)) return new_only_;
+    return !options_.linked && workspace_.linked.has(answer);
+  }
+
+  // Find the entities that a fact links to the query entity, other than the asked one.
+  void find_linked() {
+    linked_.clear();
+    workspace_.linked.renew();
+    FactSimilarity::each_edge(graph_, entity_, steps, [&](Id, Id tail) {
+      const bool is_asked_for = tail == hidden_ || tail == entity_ || is_own(tail);
+      if (workspace_.linked.insert(tail) && !is_asked_for) linked_.push_back(tail);
+    });
+  }
 
   // Whether the slot of an answer is taken that so many others give.
   bool is_taken(Count given_by_others) const { return options_.slots && given_by_others > 0; }
@@ -729,6 +764,7 @@ class Answerer {
   Id hidden_ = -1;
   Ids own_;                                      // the known answers of the entity
   bool new_only_ = false;                        // these are no answers
+  std::vector<Id> linked_;                       // nor are these
   const PathPieces* pieces_ = nullptr;           // what path types are worth now
   const PathPieces* pieces_if_fewer_ = nullptr;  // and if they lead to the hidden answer
   Count followed_before_ = 0;                    // `followed` when it began
