@@ -502,8 +502,8 @@ def _streamed_embeddings(kept: Kept) -> str:
                     f"{benchmark}, {SPLIT_NAMES[split]}",
                     system,
                     str(records[0]["training"]["dimension"]),
-                    _known(sum(record["trained"]["epochs"] for record in records)),
-                    _known(sum(record["trained"]["seconds"] for record in records)),
+                    f"{sum(record['trained']['epochs'] for record in records):,}",
+                    f"{sum(record['trained']['seconds'] for record in records):,.0f}",
                     mean_and_spread(mrr),
                 ]
             )
@@ -512,11 +512,6 @@ def _streamed_embeddings(kept: Kept) -> str:
         return NOT_YET
     described = "".join(f"- {one}\n" for one in dict.fromkeys(how))
     return f"{table(lines, header)}\nEpochs and seconds are those of all batches.\n\n{described}"
-
-
-def _known(number: float) -> str:
-    """A number as a cell; nothing was noted where it is 0."""
-    return f"{number:,.0f}" if number else ""
 
 
 def _trained(training: Record) -> str:
