@@ -86,10 +86,12 @@ def default_scores(
     entity: str,
     relation: oracle.Name,
     settings: Settings,
+    hidden: str | None = None,
 ) -> dict[str, float]:
     """What `ask` says under the default settings.
 
-    The entity sees `seen`; path types are weighed by `counted`.
+    The entity sees `seen`; path types are weighed by `counted`. A path type that leads to the
+    hidden answer was right once less.
     """
     weights = oracle.default_weights(
         counted,
@@ -117,10 +119,16 @@ def default_scores(
         walked += bool(ends)
         if settings.path_types is not None and walked > settings.path_types:
             break
+        worth = weights[path_type]
+        if hidden in ends:
+            counts = oracle.by_slot(counted, relation, path_type)
+            slot = oracle.has_other_asker(seen, entity, relation, hidden)
+            counts[slot] = (counts[slot][0], counts[slot][1] - 1)
+            worth = oracle.slot_weights(counts, settings.doubt, slots=settings.slots)
         for end in ends:
             is_taken = oracle.has_other_asker(seen, entity, relation, end)
             said = pieces.setdefault(end, {}).setdefault("path", [])
-            said.append(weights[path_type][is_taken])
+            said.append(worth[is_taken])
     known = oracle.answers(counted, entity, relation)
     linked = {tail for _, tail in oracle.facts_of(seen, entity)} - known
     if not settings.linked:
@@ -305,10 +313,12 @@ def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) ->
 
 
 def assert_scored_as_unknown(added: list[Fact], fact: Fact, settings: Settings) -> None:
-    """The plain version for an entity that does not see the fact; the counts still hold it."""
+    """The plain version for an entity that does not see the fact, nor is it counted as right."""
     counted = oracle.both_ways(added)
     seen = oracle.left_after(counted, fact)
-    expected = default_scores(seen, counted, fact[0], fact[1], settings).get(fact[2], 0.0)
+    head, relation, tail = fact
+    hidden = tail if tail != head else None
+    expected = default_scores(seen, counted, head, relation, settings, hidden).get(tail, 0.0)
     assert case_base(added, settings).score([fact]) == pytest.approx(
         [expected], rel=1e-12, abs=1e-12
     )
