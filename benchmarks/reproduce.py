@@ -269,8 +269,9 @@ BESIDE_OTHERS = """
 Published rows, in italics: PyClause, rules of AnyBURL combined by noisy-or, by its page of 2024;
 SAFRAN, the same kind of rules, by its own documentation (a later comparison has .351 on FB15k-237);
 RotatE (Sun et al. 2019); ComplEx-N3 (Lacroix et al. 2018); NBFNet (Zhu et al. 2021), which is
-trained on GPUs. They differ in how they treat ties, and in what they learn from: casegraph trains
-nothing, and takes in a new fact in milliseconds.
+trained on GPUs. They differ in how they treat ties, and in what they learn from. casegraph trains
+nothing, and takes in a new fact in milliseconds; it is tuned on validation facts, which matters
+much [on FB15k-237](accuracy.md#tuning-and-probabilities).
 
 """
 
