@@ -228,6 +228,7 @@ class Answerer {
   }
 
   Count cost_of_neighbours() const {
+    if (options_.weights[Kind::neighbours] == 0) return 0;
     Count cost = 0;
     shared_.each_fact([&](Ids sharers) { cost += neighbours_.cost(sharers); });
     return cost;
@@ -268,19 +269,20 @@ class Answerer {
       while (candidates_[place].unseen > 0) look_up(place);
     Count spared = 0;  // an upper bound of the edges that are not looked at now
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
-      steps.take(1 + std::ssize(leaders));
-      std::erase_if(leaders, [&](std::size_t place) {
-        return candidates_.is_final(place, query_.strengths[walk.at]);
-      });
+      steps.take();
       const Count left = budget_left() - spared;
       if (left < 0) return false;
-      if (leaders.empty() && query_.cost_from[walk.at] <= left) break;
-
       const Trie::Node& last = query_.trie.nodes[node_of(walk)];
       if (last.length == 1) {  // nothing to spare
         walk.led_somewhere += follow(walk);
         continue;
       }
+      if (is_known_to_lead_nowhere(last.parent)) continue;
+      steps.take(std::ssize(leaders));
+      std::erase_if(leaders, [&](std::size_t place) {
+        return candidates_.is_final(place, query_.strengths[walk.at]);
+      });
+      if (leaders.empty() && query_.cost_from[walk.at] <= left) break;
       Frontier* from = frontier(last.parent);
       if (from == nullptr) continue;
       const Count cost = most_cost(graph_.edges(last.relation), *from);
@@ -339,9 +341,12 @@ class Answerer {
   // The index of a candidate, which is created if necessary.
   std::size_t candidate(Id answer) {
     if (candidates_.has(answer)) return candidates_.place_of(answer);
-    const Count given_by_others = given(answer) - is_own(answer);
+    const bool is_given_used = options_.slots || !habit_.empty();
+    const Count given_by_all = is_given_used ? given(answer) : 0;
+    const Count given_by_others = given_by_all > 0 ? given_by_all - is_own(answer) : 0;
     const double unseen = looks_up_later_ ? shared_.most_strength(given_by_others) : 0;
-    const std::size_t place = candidates_.make(answer, is_taken(given_by_others), unseen);
+    const bool has_taken_slot = is_taken(given_by_others);
+    const std::size_t place = candidates_.make(answer, given_by_all, has_taken_slot, unseen);
     if (habit_at_once_) add_habit(place);
     return place;
   }
@@ -406,6 +411,15 @@ class Answerer {
     followed +=
         last_step(edges, entity_, *from, nullptr, seen, steps, [&](Id end) { arrive(walk, end); });
     return seen.anywhere;
+  }
+
+  // Whether the paths to a node of the trie were walked far enough to see that they lead nowhere.
+  bool is_known_to_lead_nowhere(std::int32_t node) const {
+    for (; node >= 0; node = query_.trie.nodes[node].parent) {
+      const Workspace::Visit& visit = workspace_.visits[node];
+      if (visit.epoch == workspace_.epoch) return visit.frontier < 0;
+    }
+    return false;
   }
 
   // Where the paths to a node of the trie end, or null if they lead nowhere. Every node is walked
@@ -693,23 +707,11 @@ class Answerer {
   }
 
   void add_habit(std::size_t place) {
-    const Id answer = candidates_[place].entity;
-    candidates_[place].given = given(answer);
-    const Count count = candidates_[place].given - is_own(answer);
+    const Candidate& candidate = candidates_[place];
+    const Count count = candidate.given - is_own(candidate.entity);
     if (count <= 0) return;
-    add(place, {Kind::habit, -1, -1, -1, count, others(), piece_of_habit(count)});
-  }
-
-  // Remembers pieces, since most candidates are given by few.
-  Piece piece_of_habit(Count count) {
-    const auto place = static_cast<std::size_t>(count);
-    if (place >= habit_pieces_.size()) return Piece(habit_.worth(count, others()));
-    auto& [others_then, piece] = habit_pieces_[place];
-    if (others_then != others()) {
-      others_then = others();
-      piece = Piece(habit_.worth(count, others()));
-    }
-    return piece;
+    const Piece& piece = workspace_.pieces.of(habit_.worth(count, others()));
+    add(place, {Kind::habit, -1, -1, -1, count, others(), piece});
   }
 
   const RelationQuery& query_;
@@ -736,9 +738,6 @@ class Answerer {
   bool habit_at_once_ = false;        // added to each new candidate, or to all at the end
   bool looks_up_later_ = false;       // some shared facts, for the leaders only
   std::vector<std::size_t> leaders_;  // when the goal was decided
-
-  // What the habit is worth, by how many others give the answer, and of how many.
-  std::array<std::pair<Count, Piece>, 512> habit_pieces_{};
 
   // A piece of evidence that is added when all of its kind are known.
   struct Waiting {

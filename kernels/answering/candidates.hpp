@@ -19,7 +19,7 @@ struct Candidate {
   Id entity;
   std::int32_t found_by;  // the place of the first path type that led here; INT32_MAX if none did
   Count paths;            // how many walks of that path type lead here
-  Count given;            // how many entities have this answer, where the habit counts
+  Count given;            // how many entities have this answer, if slots or the habit count
   double score;
   std::size_t looked_up;  // how many shared facts were looked up for it so far
   double unseen;          // the most strength of those that were not
@@ -50,6 +50,10 @@ class Candidates {
       end += room(kind);
       width_ = end;
     }
+    path_weights_.clear();
+    double weight = options.weights[Kind::path];
+    for (std::size_t at = 0; at < best_; ++at, weight *= discount_within(Kind::path))
+      path_weights_.push_back(weight);
   }
 
   const std::vector<Candidate>& list() const { return list_; }
@@ -65,10 +69,11 @@ class Candidates {
 
   // A new candidate; returns its place.
   //
+  // given   how many entities have this answer, if slots or the habit count
   // unseen  the most strength that shared facts can have for it which will be looked up later
-  std::size_t make(Id entity, bool is_taken, double unseen) {
+  std::size_t make(Id entity, Count given, bool is_taken, double unseen) {
     places_.set(entity, list_.size());
-    list_.push_back({entity, INT32_MAX, 0, 0, 0, 0, unseen, is_taken});
+    list_.push_back({entity, INT32_MAX, 0, given, 0, 0, unseen, is_taken});
     if (!options_->sum) strengths_.resize(strengths_.size() + width_);
     return list_.size() - 1;
   }
@@ -138,10 +143,9 @@ class Candidates {
     const double* const pieces = pieces_of(place, Kind::path);
     double lower = 0;
     double upper = 0;
-    double weight = options_->weights[Kind::path];
-    for (std::size_t at = 0; at < best_; ++at, weight *= discount_within(Kind::path)) {
-      lower += weight * pieces[at];
-      upper += weight * std::max(pieces[at], next);
+    for (std::size_t at = 0; at < best_; ++at) {
+      lower += path_weights_[at] * pieces[at];
+      upper += path_weights_[at] * std::max(pieces[at], next);
     }
     return {joined(lower, others), joined(upper, most_of_others)};
   }
@@ -232,9 +236,13 @@ class Candidates {
 
   static Others sorted_others(const ByKind& strength) {
     Others others{};
-    for (std::size_t kind : strongest_first(strength))
-      if (kind != Kind::path && strength[kind] > 0)
-        others.strength[others.count++] = strength[kind];
+    for (std::size_t kind = 0; kind < Kind::count; ++kind) {
+      if (kind == Kind::path || strength[kind] <= 0) continue;
+      int at = others.count++;
+      for (; at > 0 && others.strength[at - 1] < strength[kind]; --at)
+        others.strength[at] = others.strength[at - 1];
+      others.strength[at] = strength[kind];
+    }
     return others;
   }
 
@@ -277,6 +285,7 @@ class Candidates {
   std::size_t best_ = 0;
   std::array<std::size_t, Kind::count> first_{};  // where the pieces of each kind begin
   std::size_t width_ = 0;                         // pieces of one candidate
+  std::vector<double> path_weights_;              // of the best path type, the next best, …
   Stamps places_;                                 // the place of each candidate in the list
   Bits is_final_;
   std::vector<Candidate> list_;

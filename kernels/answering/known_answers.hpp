@@ -41,6 +41,8 @@ class KnownAnswers {
         is_full_(workspace.is_full),
         is_taken_(workspace.is_taken),
         facts_of_relation_(query.graph.relations.size()),
+        are_facts_used_(query.options.weights[Kind::answers_fact] > 0 ||
+                        query.options.weights[Kind::near_answers] > 0),
         steps_(progress) {}
 
   // Find all facts of the known answers.
@@ -58,11 +60,12 @@ class KnownAnswers {
       answers_.push_back(answer);
     }
     groups_.clear();
+    cost_ = 0;
+    if (!are_facts_used_) return;
     if (has_many_facts())
       group_all_facts();
     else
       group_facts();
-    cost_ = 0;
     for (const Group& group : groups_) cost_ += std::ssize(group.sharers);
   }
 
@@ -469,6 +472,7 @@ class KnownAnswers {
   Bits& is_full_;                                 // those in `full_`; empty between calls
   Bits& is_taken_;                                // entities whose slot is taken; likewise
   std::vector<std::int32_t> facts_of_relation_;   // all 0 between queries
+  const bool are_facts_used_;  // by a kind of evidence that counts; else only `has` is asked
   mutable Steps steps_;
 
   // The query at hand.

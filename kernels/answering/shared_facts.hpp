@@ -34,6 +34,7 @@ class SharedFacts {
         askers_(query.graph.edges(query.relation)),
         answers_(query.graph.edges(inverse(query.relation))),
         counts_(workspace.counts),
+        pieces_(workspace.pieces),
         rows_of_askers_(workspace.stamps),
         keep_(keep),
         words_(askers_.heads.size() / 64 + 1),
@@ -103,18 +104,28 @@ class SharedFacts {
     look_up_from(std::stable_partition(chosen_.begin(), chosen_.end(), is_asked));
   }
 
-  // Choose all facts. Those that fewest share are asked, the others looked up.
+  // Choose all facts. Those that fewest share are asked, the others looked up. Facts with the same
+  // sharers are asked at once.
   void choose_rarest() {
     choose_up_to(every_class);
-    std::stable_sort(chosen_.begin(), chosen_.end(), [](const Fact& a, const Fact& b) {
+    const auto has_fewer_sharers = [](const Fact& a, const Fact& b) {
       return a.sharers.size() < b.sharers.size();
-    });
+    };
+    std::stable_sort(chosen_.begin(), chosen_.end(), has_fewer_sharers);
+
+    // Only those that are asked are sorted further.
+    Count asked = 0;
     auto first = chosen_.begin();
-    for (Count asked = 0; first != chosen_.end(); ++first) {
+    for (auto end = first; first != chosen_.end() && asked <= few_edges;) {
+      if (first == end) {
+        end = std::upper_bound(first, chosen_.end(), *first, has_fewer_sharers);
+        sort_by_sharers(first, end);
+      }
       asked += cost_of_asking(*first);
-      if (asked > few_edges) break;
+      if (asked <= few_edges) first = end_of_group(first);
     }
     look_up_from(first);
+    are_sorted_ = true;
   }
 
   // Open the facts that are to be looked up, for a query entity: find who shares them. Returns the
@@ -241,15 +252,12 @@ class SharedFacts {
   //             are one piece of evidence, reported with how often it occurs
   template <class Use>
   Count ask(Id entity, Ids own, bool one_by_one, const Use& use) {
-    if (!one_by_one) sort_by_sharers();
+    if (!one_by_one && !are_sorted_) sort_by_sharers(chosen_.begin(), chosen_.end());
     Count edges = 0;
-    for (std::size_t begin = 0, end; begin < chosen_.size(); begin = end) {
-      const Ids sharers = chosen_[begin].sharers;
-      end = begin + 1;
-      while (!one_by_one && end < chosen_.size() &&
-             std::ranges::equal(chosen_[end].sharers, sharers))
-        ++end;
-      const auto facts = std::span<const Fact>(chosen_).subspan(begin, end - begin);
+    for (auto begin = chosen_.begin(), end = begin; begin != chosen_.end(); begin = end) {
+      const Ids sharers = begin->sharers;
+      end = one_by_one ? begin + 1 : end_of_group(begin);
+      const std::span<const Fact> facts(begin, end);
       if (keep_ && sharers.size() > std::max(own.size(), few_sharers)) {
         edges += report(facts, remembered(facts.front()), own, use);
       } else {
@@ -329,6 +337,7 @@ class SharedFacts {
 
   void choose_up_to(int largest_class) {
     chosen_.clear();
+    are_sorted_ = false;
     for (const Fact& fact : facts_) {
       // The query entity is a sharer itself, so there must be one more than the support.
       const bool has_support = static_cast<Count>(fact.sharers.size()) > query_.options.support;
@@ -336,15 +345,24 @@ class SharedFacts {
     }
   }
 
-  // Facts with the same sharers come together, those of one group in order.
-  void sort_by_sharers() {
-    std::sort(chosen_.begin(), chosen_.end(), [&](const Fact& a, const Fact& b) {
+  // Those that fewest share first. Facts with the same sharers come together, in order.
+  void sort_by_sharers(std::vector<Fact>::iterator first, std::vector<Fact>::iterator last) {
+    std::sort(first, last, [&](const Fact& a, const Fact& b) {
+      if (a.sharers.size() != b.sharers.size()) return a.sharers.size() < b.sharers.size();
       steps_.take(1 + std::ssize(a.sharers));  // they are compared as far as they agree
       const auto order = std::lexicographical_compare_three_way(a.sharers.begin(), a.sharers.end(),
                                                                 b.sharers.begin(), b.sharers.end());
       if (order != 0) return order < 0;
       return std::pair(a.relation, a.tail) < std::pair(b.relation, b.tail);
     });
+  }
+
+  // The first fact after this one that has other sharers; they are sorted by sharers.
+  std::vector<Fact>::iterator end_of_group(std::vector<Fact>::iterator first) {
+    const auto has_others = [&](const Fact& next) {
+      return !std::ranges::equal(next.sharers, first->sharers);
+    };
+    return std::find_if(first + 1, chosen_.end(), has_others);
   }
 
   // own  what to subtract: the answers of the query entity, if it was counted among the sharers
@@ -366,13 +384,7 @@ class SharedFacts {
     return static_cast<Count>(facts.size()) * edges;
   }
 
-  // Remembers the worth of all small numbers, since a logarithm takes longer than a lookup.
-  const Piece& piece_of(Count count, Count others) {
-    if (others >= few_others) return large_worth_ = Piece(worth_of(count, others));
-    Piece& known = small_worths_[static_cast<std::size_t>(others * few_others + count)];
-    if (known.worth == 0) known = Piece(worth_of(count, others));
-    return known;
-  }
+  const Piece& piece_of(Count count, Count others) { return pieces_.of(worth_of(count, others)); }
 
   double worth_of(Count count, Count others) const {
     return static_cast<double>(count) / (static_cast<double>(others) + query_.options.doubt);
@@ -424,7 +436,6 @@ class SharedFacts {
     for (auto& [count, answer] : sharing.given) count = counts_.of[answer] - zero;
   }
 
-  static constexpr Count few_others = 64;         // 64² worths of 16 bytes: 64 kilobytes
   static constexpr std::size_t few_sharers = 16;  // counting them again is as fast as a lookup
   static constexpr std::size_t most_remembered = 1 << 20;  // answers: 16 megabytes
 
@@ -440,6 +451,7 @@ class SharedFacts {
   const Edges& askers_;   // the edges of the query relation
   const Edges& answers_;  // the same edges, by answer
   EpochCounts& counts_;
+  KnownPieces& pieces_;
   Stamps& rows_of_askers_;
   const bool keep_;
   const std::size_t words_;  // of a bitset of the rows of `askers_`
@@ -447,6 +459,7 @@ class SharedFacts {
   Count cost_of_sharer_ = 1;  // a lookup, and the answers that an entity has on average
   Count cost_for_all_ = 0;    // of looking a fact up for all answers
   std::vector<Fact> facts_, chosen_;
+  bool are_sorted_ = false;             // those that are chosen, by sharers
   std::vector<LookedUp> looked_up_;     // those that fewest share first
   std::vector<std::uint64_t> bits_;     // who shares each of them: rows of `askers_`
   std::vector<double> most_strengths_;  // by how many give an answer; -1 where it is not known
@@ -454,8 +467,6 @@ class SharedFacts {
   std::vector<std::uint64_t> mask_;     // the same as bits, if they are many
   std::vector<Found> found_;            // what speaks for the answer at hand
   Sharing sharing_;                     // of the facts at hand
-  Piece large_worth_;
-  std::vector<Piece> small_worths_ = std::vector<Piece>(few_others * few_others);
   std::unordered_map<std::uint64_t, Sharing> remembered_;  // by fact
   std::size_t remembered_size_ = 0;                        // answers
 };

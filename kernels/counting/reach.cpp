@@ -1,5 +1,6 @@
 #include "counting/reach.hpp"
 
+#include <deque>
 #include <optional>
 
 #include "counting/last_step_counter.hpp"
@@ -30,16 +31,19 @@ class ReachCounter {
         backwards_(backwards),
         is_much_(bitsets != nullptr),
         frontiers_(max_length + 1),
-        stamps_(max_length + 1, Stamps(graph.entities)),
         answers_(graph.relations.size()),
         is_selected_(plan.pairs.size()),
         leads_to_selected_(plan.trie.nodes.size()),
         last_step_(graph, bitsets, progress),
         steps_(progress),
         sums_(plan.pairs.size()) {
+    while (std::ssize(stamps_) <= max_length) stamps_.emplace_back(graph.entities);
     if (backwards_ == nullptr) return;
-    has_relation_.resize(graph.entities);
-    for (Id head : graph.edges(backwards_->relation).heads) has_relation_[head] = true;
+    is_start_.resize(graph.entities, IsStart::no);
+    for (Id head : graph.edges(backwards_->relation).heads) is_start_[head] = IsStart::yes;
+    for (const Endpoint& endpoint : backwards_->excluded)
+      if (endpoint.entity < graph.entities && is_start_[endpoint.entity] == IsStart::yes)
+        is_start_[endpoint.entity] = IsStart::unless_excluded;
   }
 
   // Count one entity for the selected pairs, or for all if `selected` is null.
@@ -276,17 +280,18 @@ class ReachCounter {
 
   // Walking backwards: the entity is an end, and paths to it begin at `starts`.
   void add_starts(std::int32_t node, Ids starts) {
-    const Edges& answers = graph_.edges(backwards_->relation);
-    const auto askers = std::ssize(graph_.tails(entity_, inverse(backwards_->relation)));
+    const Ids askers = graph_.tails(entity_, inverse(backwards_->relation));
     const auto excluded = backwards_->excluded;
     for (std::int32_t pair : plan_.pairs_at(node)) {
       if (is_selected_[pair] != epoch_) continue;
       steps_.take(std::ssize(starts));
       for (Id start : starts) {
-        if (!has_relation_[start]) continue;
-        if (std::binary_search(excluded.begin(), excluded.end(), Endpoint{start, pair})) continue;
-        const bool is_right = answers.holds(start, entity_);
-        const bool is_open = askers - is_right == 0;
+        if (is_start_[start] == IsStart::no) continue;
+        if (is_start_[start] == IsStart::unless_excluded &&
+            std::binary_search(excluded.begin(), excluded.end(), Endpoint{start, pair}))
+          continue;
+        const bool is_right = std::binary_search(askers.begin(), askers.end(), start);
+        const bool is_open = std::ssize(askers) - is_right == 0;
         ++sums_.reached[pair];
         sums_.right[pair] += is_right;
         sums_.reached_open[pair] += is_open;
@@ -321,7 +326,10 @@ class ReachCounter {
   std::vector<std::uint32_t> is_selected_;
   std::vector<std::uint32_t> leads_to_selected_;
 
-  std::vector<char> has_relation_;  // by entity; only when walking backwards
+  // By entity, only when walking backwards: whether it has the relation, and
+  // whether it is among the excluded.
+  enum class IsStart : char { no, unless_excluded, yes };
+  std::vector<IsStart> is_start_;
   LastStepCounter last_step_;
   Steps steps_;
   Reach sums_;
@@ -346,9 +354,9 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
   // Entities differ in cost by orders of magnitude, so a chunk has only a few of them.
   const Chunks chunks(entities.size(), 8);
   AllTailBitsets* const shared_bitsets = bitsets ? &*bitsets : nullptr;
-  std::vector<ReachCounter> counters(
-      chunks.workers(threads),
-      ReachCounter(graph, plan, max_length, shared_bitsets, backwards, progress));
+  std::deque<ReachCounter> counters;  // made in place: each has arrays of all entities
+  while (counters.size() < chunks.workers(threads))
+    counters.emplace_back(graph, plan, max_length, shared_bitsets, backwards, progress);
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
     for (std::size_t place = begin; place < end; ++place) {
       const auto some = all ? selected.places : selected.of(place);

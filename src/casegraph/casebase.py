@@ -231,9 +231,11 @@ class CaseBase:
         Entities and relations can be given by label. An unknown relation is an error; for an
         unknown entity there are no answers, and `note` says so.
         """
-        return self.ask_many(
-            [(head, relation)], top, known=known, candidates=candidates, of_type=of_type
-        )[0]
+        state = self._state
+        name = entity_named(state.graph, state.descriptions, head)
+        question = Question(name, forward(relation_id(state, relation)))
+        wanted = wanted_answers(state, top, known, candidates, of_type)
+        return answers_to_all(state, [question], wanted)[0]
 
     def ask_head(
         self,
@@ -247,8 +249,8 @@ class CaseBase:
     ) -> Answers:
         """The best answers to (?, relation, tail)."""
         state = self._state
-        direction = backward(relation_id(state, relation))
-        question = Question(entity_named(state.graph, state.descriptions, tail), direction)
+        name = entity_named(state.graph, state.descriptions, tail)
+        question = Question(name, backward(relation_id(state, relation)))
         wanted = wanted_answers(state, top, known, candidates, of_type)
         return answers_to_all(state, [question], wanted)[0]
 
