@@ -78,25 +78,25 @@ class Candidates {
     return list_.size() - 1;
   }
 
-  void add(std::size_t place, Kind::Number kind, const Piece& piece) {
+  void add(std::size_t place, Kind::Number kind, const Worth& worth) {
     if (options_->sum)
-      list_[place].score += piece.worth;
+      list_[place].score += worth.value;
     else
-      add_strength(place, kind, piece.strength);
+      add_strength(place, kind, worth.strength);
   }
 
   void add_strength(std::size_t place, Kind::Number kind, double strength) {
     // Insertion sort, in place of the weakest piece.
-    double* const pieces = pieces_of(place, kind);
+    double* const strengths = strengths_of(place, kind);
     std::size_t at = room(kind) - 1;
-    if (strength <= pieces[at]) return;
-    for (; at > 0 && pieces[at - 1] < strength; --at) pieces[at] = pieces[at - 1];
-    pieces[at] = strength;
+    if (strength <= strengths[at]) return;
+    for (; at > 0 && strengths[at - 1] < strength; --at) strengths[at] = strengths[at - 1];
+    strengths[at] = strength;
   }
 
   // The strength of the weakest piece of a kind that counts for a candidate; 0 if there is room.
   double weakest(std::size_t place, Kind::Number kind) const {
-    return pieces_of(place, kind)[room(kind) - 1];
+    return strengths_of(place, kind)[room(kind) - 1];
   }
 
   // Whether path types of no more than this strength cannot change anything about the candidate:
@@ -126,7 +126,7 @@ class Candidates {
 
   // An upper bound for an entity that is no candidate and may have the habit, if path types to come
   // have no more than the strength `next`, and shared facts no more than `unseen`.
-  double upper_bound(const Piece& habit, double next, double unseen) const {
+  double upper_bound(const Worth& habit, double next, double unseen) const {
     ByKind strength{};
     strength[Kind::path] = options_->weights[Kind::path] * filled(Kind::path, next);
     strength[Kind::shared_fact] =
@@ -140,12 +140,12 @@ class Candidates {
   Bounds bounds(std::size_t place, double next) {
     while (others_.size() <= place) others_.push_back(others_of(others_.size()));
     const auto& [others, most_of_others] = others_[place];
-    const double* const pieces = pieces_of(place, Kind::path);
+    const double* const strengths = strengths_of(place, Kind::path);
     double lower = 0;
     double upper = 0;
     for (std::size_t at = 0; at < best_; ++at) {
-      lower += path_weights_[at] * pieces[at];
-      upper += path_weights_[at] * std::max(pieces[at], next);
+      lower += path_weights_[at] * strengths[at];
+      upper += path_weights_[at] * std::max(strengths[at], next);
     }
     return {joined(lower, others), joined(upper, most_of_others)};
   }
@@ -169,10 +169,10 @@ class Candidates {
     return kind == Kind::answers_fact ? options_->answers_discount : options_->discount;
   }
 
-  double* pieces_of(std::size_t place, std::size_t kind) {
+  double* strengths_of(std::size_t place, std::size_t kind) {
     return &strengths_[place * width_ + first_[kind]];
   }
-  const double* pieces_of(std::size_t place, std::size_t kind) const {
+  const double* strengths_of(std::size_t place, std::size_t kind) const {
     return &strengths_[place * width_ + first_[kind]];
   }
 
@@ -185,13 +185,13 @@ class Candidates {
 
   // The strength of a kind, if every piece that it has room for is at least as strong as `least`.
   double strength_of(std::size_t place, std::size_t kind, double least = 0) const {
-    const double* const pieces = pieces_of(place, kind);
+    const double* const strengths = strengths_of(place, kind);
     double strength = 0;
     double weight = 1;
     for (std::size_t at = 0; at < room(kind); ++at) {
-      const double piece = std::max(pieces[at], least);
-      if (piece <= 0) break;
-      strength += weight * piece;
+      const double next = std::max(strengths[at], least);
+      if (next <= 0) break;
+      strength += weight * next;
       weight *= discount_within(kind);
     }
     return strength * options_->weights[kind];
@@ -204,9 +204,9 @@ class Candidates {
     double weight_of_kind = 1;
     for (std::size_t kind : strongest_first(strength)) {
       double weight = weight_of_kind * options_->weights[kind];
-      const double* const pieces = pieces_of(place, kind);
-      for (std::size_t at = 0; at < room(kind) && pieces[at] > 0; ++at) {
-        score += weight * pieces[at];
+      const double* const strengths = strengths_of(place, kind);
+      for (std::size_t at = 0; at < room(kind) && strengths[at] > 0; ++at) {
+        score += weight * strengths[at];
         weight *= discount_within(kind);
       }
       weight_of_kind *= options_->across;

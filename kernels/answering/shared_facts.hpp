@@ -31,18 +31,18 @@ class SharedFacts {
   // keep  remember what is found for a fact that many share, for the next queries
   SharedFacts(const RelationQuery& query, Workspace& workspace, bool keep, Progress& progress)
       : query_(query),
-        askers_(query.graph.edges(query.relation)),
-        answers_(query.graph.edges(inverse(query.relation))),
+        by_asker_(query.graph.edges(query.relation)),
+        by_answer_(query.graph.edges(inverse(query.relation))),
         counts_(workspace.counts),
-        pieces_(workspace.pieces),
+        worths_(workspace.worths),
         rows_of_askers_(workspace.stamps),
         keep_(keep),
-        words_(askers_.heads.size() / 64 + 1),
+        words_(by_asker_.heads.size() / 64 + 1),
         steps_(progress) {
-    if (!askers_.heads.empty())
-      cost_of_sharer_ += static_cast<Count>(askers_.tails.size() / askers_.heads.size());
-    const auto words_of_answers = static_cast<Count>(answers_.heads.size() * words_);
-    const auto edges = static_cast<Count>(askers_.tails.size());
+    if (!by_asker_.heads.empty())
+      cost_of_sharer_ += static_cast<Count>(by_asker_.tails.size() / by_asker_.heads.size());
+    const auto words_of_answers = static_cast<Count>(by_answer_.heads.size() * words_);
+    const auto edges = static_cast<Count>(by_asker_.tails.size());
     cost_for_all_ = std::min(words_of_answers / words_an_edge, edges / bits_an_edge);
   }
 
@@ -133,11 +133,11 @@ class SharedFacts {
   Count open_looked_up(Id entity) {
     constexpr std::size_t ahead = 8;
     Count edges = 0;
-    const std::size_t row_of_entity = askers_.row_of(entity);
+    const std::size_t row_of_entity = by_asker_.row_of(entity);
     rows_of_askers_.renew();
-    steps_.take(std::ssize(askers_.heads));
-    for (std::size_t row = 0; row < askers_.heads.size(); ++row)
-      rows_of_askers_.set(askers_.heads[row], row);
+    steps_.take(std::ssize(by_asker_.heads));
+    for (std::size_t row = 0; row < by_asker_.heads.size(); ++row)
+      rows_of_askers_.set(by_asker_.heads[row], row);
     bits_.assign(looked_up_.size() * words_, 0);
     for (std::size_t at = 0; at < looked_up_.size(); ++at) {
       LookedUp& fact = looked_up_[at];
@@ -177,7 +177,7 @@ class SharedFacts {
   double most_strength_from(std::size_t first, Count given) {
     const auto strength = [&](const LookedUp& fact) {
       const Count count = std::min(given, fact.others);
-      return count < query_.options.support ? 0 : piece_of(count, fact.others).strength;
+      return count < query_.options.support ? 0 : worth_of(count, fact.others).strength;
     };
     const auto rest = std::span<const LookedUp>(looked_up_).subspan(first);
     const auto at = std::ranges::lower_bound(rest, given, {}, &LookedUp::others);
@@ -201,7 +201,7 @@ class SharedFacts {
   template <class Use>
   LookUp look_up(Id answer, std::size_t from, std::size_t best, const Use& use) {
     rows_.clear();
-    for (Id asker : answers_.of(answer)) rows_.push_back(askers_.row_of(asker));
+    for (Id asker : by_answer_.of(answer)) rows_.push_back(by_asker_.row_of(asker));
     const bool is_dense = rows_.size() * words_an_edge > words_ * bits_an_edge;
     if (is_dense) {
       mask_.assign(words_, 0);
@@ -217,7 +217,7 @@ class SharedFacts {
     for (; next < end; ++next) {
       const LookedUp& at = looked_up_[next];
       // From here on, a fact that more entities share is worth less even if all askers share it.
-      if (at.others >= std::ssize(rows_) && worth_of(std::ssize(rows_), at.others) <= least) {
+      if (at.others >= std::ssize(rows_) && share_of(std::ssize(rows_), at.others) <= least) {
         next = all;
         break;
       }
@@ -226,7 +226,7 @@ class SharedFacts {
           is_dense ? count_common_bits(bits_of(at), mask_) : count_rows(bits_of(at));
       if (count < query_.options.support) continue;
       if (at.fact.relation == query_.relation && at.fact.tail == answer) continue;
-      const double worth = worth_of(count, at.others);
+      const double worth = share_of(count, at.others);
       if (worth <= least) continue;
       found_.push_back({worth, count, &at});
       if (best > 0 && found_.size() >= 2 * best) least = keep_best(best);
@@ -234,14 +234,14 @@ class SharedFacts {
     if (best > 0 && found_.size() > best) keep_best(best);
     for (const Found& found : found_) {
       const auto& [fact, others, _] = *found.fact;
-      const Piece& piece = piece_of(found.count, others);
-      use(Evidence{Kind::shared_fact, fact.relation, fact.tail, -1, found.count, others, piece});
+      const Worth& worth = worth_of(found.count, others);
+      use(Piece{Kind::shared_fact, fact.relation, fact.tail, -1, found.count, others, worth});
     }
     return {next, static_cast<Count>(std::min(next, end) - from) * (1 + work)};
   }
 
   // All that anybody gives.
-  Ids all_answers() const { return answers_.heads; }
+  Ids all_answers() const { return by_answer_.heads; }
 
   // Call `use(piece of evidence, answer, times)` for what at least `support` others say, for the
   // facts that are not looked up. A fact says nothing for the answer that is this fact itself.
@@ -370,23 +370,23 @@ class SharedFacts {
   Count report(std::span<const Fact> facts, const Sharing& sharing, Ids own, const Use& use) {
     const Count others = sharing.others - !own.empty();
     const Fact& first = facts.front();
-    Evidence evidence{Kind::shared_fact, first.relation, first.tail, -1, 0, others, Piece()};
+    Piece piece{Kind::shared_fact, first.relation, first.tail, -1, 0, others, Worth()};
     for (const auto& [given, answer] : sharing.given) {
       const Count count = given - std::binary_search(own.begin(), own.end(), answer);
       if (count < query_.options.support) continue;
       const std::size_t times = facts.size() - is_among(facts, answer);
       if (times == 0) continue;
-      evidence.count = count;
-      evidence.piece = piece_of(count, others);
-      use(evidence, answer, times);
+      piece.count = count;
+      piece.worth = worth_of(count, others);
+      use(piece, answer, times);
     }
     const Count edges = sharing.edges - static_cast<Count>(own.size());
     return static_cast<Count>(facts.size()) * edges;
   }
 
-  const Piece& piece_of(Count count, Count others) { return pieces_.of(worth_of(count, others)); }
+  const Worth& worth_of(Count count, Count others) { return worths_.of(share_of(count, others)); }
 
-  double worth_of(Count count, Count others) const {
+  double share_of(Count count, Count others) const {
     return static_cast<double>(count) / (static_cast<double>(others) + query_.options.doubt);
   }
 
@@ -448,20 +448,20 @@ class SharedFacts {
   static constexpr int bits_an_edge = 4;
 
   const RelationQuery& query_;
-  const Edges& askers_;   // the edges of the query relation
-  const Edges& answers_;  // the same edges, by answer
+  const Edges& by_asker_;   // the edges of the query relation
+  const Edges& by_answer_;  // the same edges, by answer
   EpochCounts& counts_;
-  KnownPieces& pieces_;
+  KnownWorths& worths_;
   Stamps& rows_of_askers_;
   const bool keep_;
-  const std::size_t words_;  // of a bitset of the rows of `askers_`
+  const std::size_t words_;  // of a bitset of the rows of `by_asker_`
   Steps steps_;
   Count cost_of_sharer_ = 1;  // a lookup, and the answers that an entity has on average
   Count cost_for_all_ = 0;    // of looking a fact up for all answers
   std::vector<Fact> facts_, chosen_;
   bool are_sorted_ = false;             // those that are chosen, by sharers
   std::vector<LookedUp> looked_up_;     // those that fewest share first
-  std::vector<std::uint64_t> bits_;     // who shares each of them: rows of `askers_`
+  std::vector<std::uint64_t> bits_;     // who shares each of them: rows of `by_asker_`
   std::vector<double> most_strengths_;  // by how many give an answer; -1 where it is not known
   std::vector<std::size_t> rows_;       // of those who give the answer at hand
   std::vector<std::uint64_t> mask_;     // the same as bits, if they are many
