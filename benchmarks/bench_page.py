@@ -1,7 +1,7 @@
 """The page in a real browser: how soon it is there, how large it is, how soon an answer is seen.
 
 Run: scripts/bench page [GRAPH …]   (WN18RR and FB15k-237 if none is named)
-Prints tables in Markdown. It needs Chromium and what `scripts/setup browser` installs.
+Prints tables in Markdown. It needs Chromium (see `scripts/chromium`).
 
 An answer is measured from the moment when the question is in the address, as by a click on a link,
 until the first frame after the answers are on the page. Nothing is cached: each time the page is
@@ -70,7 +70,7 @@ def main(given: list[str] | None = None) -> None:
         from playwright.sync_api import sync_playwright
         from tests.browsing import chromium
     except ImportError:
-        print("the page is left out: run scripts/setup browser first")
+        print("the page is left out: run scripts/setup dev first")
         return
     path = chromium()
     if path is None:

@@ -6,8 +6,9 @@ Prints tables in Markdown. The server and the clients are processes of this mach
 One request in ten adds a fact of the test split, which is on disk when it is answered; the others
 ask for a fact of it. Then the same again beside 200 clients that begin requests and do not go on,
 and another that sends bodies which are too large. Then the server is killed amid the load, and the
-store is looked at. With --long, a longer run; its memory must stay as it is. Last, the page, as
-`benchmarks.bench_page` measures it.
+store is looked at. With --long, a longer run in which every fact that is added is retracted by the
+next update of its client: the graph stays as large as it is, and so must the memory of the server.
+Last, the page, as `benchmarks.bench_page` measures it.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -27,7 +28,7 @@ from json import dumps
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from urllib.parse import urlencode
 
 import numpy as np
@@ -35,6 +36,8 @@ import numpy as np
 from benchmarks import bench_page
 from benchmarks.serving import built, serving, status_of
 from casegraph import CaseStore
+from casegraph.client import Client as HttpClient
+from casegraph.client import info
 from casegraph.evaluation.catalogue import located
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.graph.facts import Fact
@@ -46,6 +49,7 @@ BLOCKS = 10  # of the long run
 WARMING_UP = 5.0  # seconds
 BEFORE_KILL = 5.0  # seconds
 FORK = multiprocessing.get_context("fork")
+Requests: TypeAlias = "Callable[[int, list[Fact], int], Iterator[Request]]"  # port, facts, number
 
 
 @dataclass
@@ -96,10 +100,10 @@ class Client:
     It does as little as it can, since it shares the processors with the server that is measured.
     """
 
-    def __init__(self, port: int, facts: list[Fact], number: int) -> None:
+    def __init__(self, port: int, requests: Iterator[Request]) -> None:
         self.connection = socket.create_connection(("localhost", port), timeout=30)
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._requests = requests(port, facts, number)
+        self._requests = requests
         self._received = b""
         self._missing = 0
         self.request = Request(b"", None)
@@ -130,24 +134,58 @@ class Client:
         return None if self._missing else int(self._received[9:12])
 
 
-def requests(port: int, facts: list[Fact], number: int) -> Iterator[Request]:
+def growing(port: int, facts: list[Fact], number: int) -> Iterator[Request]:
     """What a client sends: questions, and now and then a fact that nobody has sent before."""
     choose = random.Random(number)
-    host = f"Host: localhost:{port}\r\n"
-    for turn, (head, relation, tail) in enumerate(cycle(facts)):
+    for turn, fact in enumerate(cycle(facts)):
         if choose.randrange(ADDS) == 0:
-            fact = Fact(f"{head} {os.getpid()} {time.monotonic_ns()} {turn}", relation, tail)
-            body = dumps({"add": [fact]}).encode()
-            kind = "Content-Type: application/json\r\n"
-            length = f"Content-Length: {len(body)}\r\n"
-            start = f"POST /v1/update HTTP/1.1\r\n{host}{kind}{length}\r\n"
-            yield Request(start.encode() + body, fact)
+            new = newcomer(fact, turn)
+            yield Request(post(port, {"add": [new]}), new)
         else:
-            asked = urlencode({"entity": head, "relation": relation})
-            yield Request(f"GET /v1/ask?{asked} HTTP/1.1\r\n{host}\r\n".encode(), None)
+            yield Request(question(port, fact), None)
 
 
-def load(port: int, facts: list[Fact], clients: int, seconds: float) -> Load:
+def steady(port: int, facts: list[Fact], number: int) -> Iterator[Request]:
+    """The same, but every other update retracts what the one before it has added."""
+    choose = random.Random(number)
+    added = None
+    for turn, fact in enumerate(cycle(facts)):
+        if choose.randrange(ADDS):
+            yield Request(question(port, fact), None)
+        elif added is None:
+            added = newcomer(fact, turn)
+            yield Request(post(port, {"add": [added]}), added)
+        else:
+            yield Request(post(port, {"retract": [added]}), None)
+            added = None
+
+
+def newcomer(fact: Fact, turn: int) -> Fact:
+    """A fact of an entity that nobody has heard of."""
+    return Fact(f"{fact.head} {os.getpid()} {time.monotonic_ns()} {turn}", fact.relation, fact.tail)
+
+
+def question(port: int, fact: Fact) -> bytes:
+    """A request that asks for the tail of a fact."""
+    asked = urlencode({"entity": fact.head, "relation": fact.relation})
+    return f"GET /v1/ask?{asked} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
+
+
+def post(port: int, update: dict[str, list[Fact]]) -> bytes:
+    """A request that makes an update."""
+    body = dumps(update).encode()
+    lines = [
+        "POST /v1/update HTTP/1.1",
+        f"Host: localhost:{port}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def load(
+    port: int, facts: list[Fact], clients: int, seconds: float, requests: Requests = growing
+) -> Load:
     """What so many clients see in so many seconds, each asking anew when it is answered.
 
     It ends early if the server does.
@@ -156,7 +194,7 @@ def load(port: int, facts: list[Fact], clients: int, seconds: float) -> Load:
     end = time.perf_counter() + seconds
     with selectors.DefaultSelector() as selector, ExitStack() as stack:
         for number in range(clients):
-            client = Client(port, facts[number::clients], number)
+            client = Client(port, requests(port, facts[number::clients], number))
             stack.enter_context(client.connection)
             selector.register(client.connection, selectors.EVENT_READ, client)
             start(client, seen)
@@ -295,13 +333,15 @@ def killed(store: Path, test: list[Fact], arguments: argparse.Namespace) -> None
 
 
 def long_run(port: int, process: int, facts: list[Fact], arguments: argparse.Namespace) -> None:
-    """A longer run in blocks, with the memory of the server after each."""
-    print("\n| after, s | memory, MB | requests/s | errors |\n|---|---|---|---|", flush=True)
+    """A longer run in blocks, with the facts and the memory of the server after each."""
+    print("\n| after, s | facts | memory, MB | requests/s | errors |\n|---|---|---|---|---|")
     seconds = arguments.long / BLOCKS
-    for block in range(1, BLOCKS + 1):
-        seen = load(port, facts, arguments.clients, seconds)
-        cells = [f"{block * seconds:.0f}", f"{memory(process):,.0f}", f"{seen.rate:,.0f}"]
-        print(f"| {' | '.join(cells)} | {seen.errors} |", flush=True)
+    client = HttpClient(f"http://localhost:{port}")
+    for block in range(BLOCKS + 1):
+        seen = load(port, facts, arguments.clients, seconds if block else WARMING_UP, steady)
+        held = client(info()).facts
+        cells = [f"{block * seconds:.0f}", f"{held:,}", f"{memory(process):,.0f}"]
+        print(f"| {' | '.join(cells)} | {seen.rate:,.0f} | {seen.errors} |", flush=True)
 
 
 def memory(process: int) -> float:

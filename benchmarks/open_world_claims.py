@@ -16,7 +16,6 @@ from benchmarks.open_world_records import (
     Kept,
     is_embedding,
     name_of,
-    read_off_systems,
 )
 from casegraph.experiments.pictures import REPLAYS
 from casegraph.experiments.records import Record, mrr_of
@@ -201,8 +200,6 @@ def _firmness(records: Sequence[Record]) -> str:
     if training:
         parts.append(f"dimension {training['dimension']}")
         parts.append(f"learning rate {training['learning_rate']:g}")
-    if read_off_systems(records):
-        parts.append("read off an earlier page")
     return f" ({', '.join(parts)})"
 
 

@@ -20,7 +20,6 @@ from benchmarks.open_world_records import (
     is_embedding,
     mean_and_spread,
     name_of,
-    read_off_systems,
 )
 from benchmarks.reproduce import machine, table
 from casegraph.evaluation.catalogue import located
@@ -108,10 +107,6 @@ its head and one for its tail; where there are fewer questions, they are a sampl
 evenly over the file.
 
 """
-READ_OFF = """
-The figures of {systems} were read off the page of an earlier run, whose records are lost; the
-learning rate was 0.02 then.
-"""
 
 
 def stream_section(kept: Kept) -> str:
@@ -142,9 +137,6 @@ def stream_section(kept: Kept) -> str:
     missing = _not_streamed(kept)
     if missing:
         text += f"\nNot run to the end on this machine: {'; '.join(missing)}.\n"
-    read_off = read_off_systems(kept.streams)
-    if read_off:
-        text += READ_OFF.format(systems=", ".join(read_off))
     return text
 
 
@@ -510,8 +502,8 @@ def _streamed_embeddings(kept: Kept) -> str:
                     f"{benchmark}, {SPLIT_NAMES[split]}",
                     system,
                     str(records[0]["training"]["dimension"]),
-                    _known(sum(record["trained"]["epochs"] for record in records)),
-                    _known(sum(record["trained"]["seconds"] for record in records)),
+                    f"{sum(record['trained']['epochs'] for record in records):,}",
+                    f"{sum(record['trained']['seconds'] for record in records):,.0f}",
                     mean_and_spread(mrr),
                 ]
             )
@@ -520,11 +512,6 @@ def _streamed_embeddings(kept: Kept) -> str:
         return NOT_YET
     described = "".join(f"- {one}\n" for one in dict.fromkeys(how))
     return f"{table(lines, header)}\nEpochs and seconds are those of all batches.\n\n{described}"
-
-
-def _known(number: float) -> str:
-    """A number as a cell; nothing was noted where it is 0."""
-    return f"{number:,.0f}" if number else ""
 
 
 def _trained(training: Record) -> str:
@@ -552,10 +539,6 @@ def _offline_embeddings(kept: Kept) -> str:
     )
     lines = list(_offline_lines(kept))
     text = table(lines, header) if lines else NOT_YET
-    read_off = read_off_systems(kept.offline)
-    if read_off:
-        models = "; ".join(read_off)
-        text += f"\nTaken from the page of an earlier run, seconds by the clock: {models}.\n"
     missing = [
         f"{model} on {benchmark}"
         for benchmark, known in PUBLISHED_OFFLINE.items()

@@ -95,11 +95,6 @@ def is_embedding(system: str) -> bool:
     return system.endswith("%")
 
 
-def read_off_systems(records: Sequence[Record]) -> list[str]:
-    """The systems whose lines were read off the page of an earlier run, whose own are lost."""
-    return sorted({record["system"] for record in records if record.get("read_off")})
-
-
 def name_of(system: str) -> str:
     """What the page calls a system."""
     return NAMES.get(system, system)

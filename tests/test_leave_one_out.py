@@ -58,7 +58,6 @@ def scores(cases: CaseBase, person: str, hidden: str | None = None) -> dict[str,
         ids([entity]),
         top=-1,
         hidden=ids([-1 if hidden_entity is None else hidden_entity]),
-        leave_one_out=hidden is not None,
     )
     return {entities[answer]: round(score, 12) for answer, score in found.pairs()}
 
@@ -97,7 +96,6 @@ def test_ranks_leave_the_fact_out_too() -> None:
         (one_each, tails),
         nothing,
         hidden=tails,
-        leave_one_out=True,
     )
     for head, tail, score in zip(heads.tolist(), tails.tolist(), standing.score, strict=True):
         expected = scores(cases, entities[head], hidden=entities[tail]).get(entities[tail], 0.0)

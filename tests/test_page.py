@@ -678,7 +678,7 @@ def test_the_first_view_is_small(browser: Browser, served: Live) -> None:
         assert sum(sizes.values()) <= MOST_BYTES
 
 
-@pytest.mark.skipif(not AXE, reason="axe-core is not in .cache; scripts/browser fetches it")
+@pytest.mark.skipif(not AXE, reason="axe-core is not in .cache; scripts/chromium fetches it")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_serious_fault(browser: Browser, own: Live, scheme: str) -> None:
     with tarfile.open(AXE[-1]) as packed:

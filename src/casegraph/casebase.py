@@ -327,7 +327,8 @@ class CaseBase:
     def score(self, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         """The score of each fact as an answer to (head, relation, ?), as if it were not known.
 
-        The fact itself is neither walked nor a precedent, but the counts of path types include it.
+        The fact is not walked, is no precedent, and is left out of the counts of path types (by the
+        settings of the paper and of CBR, these counts include it).
         """
         return scores(self._state, checked_rows("facts", facts, ("head", "relation", "tail")))
 

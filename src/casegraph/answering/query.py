@@ -65,18 +65,17 @@ def answers(
     top: int,
     new_only: bool = False,
     hidden: Ids | None = None,
-    leave_one_out: bool = False,
     combination: Combination | None = None,
 ) -> list[Found]:
     """The best `top` answers of each query (entity, relation, ?); all of them if `top` is -1.
 
     entities       (queries,)  the entity of each query; -1 if it was never seen
     new_only       whether to leave out answers that are known and not hidden
-    hidden         (queries,)  for each query a known answer to be treated as unknown, or -1
-    leave_one_out  whether the counts of path types are less by the hidden answer, too
+    hidden         (queries,)  for each query a known answer to be treated as unknown, or -1: see
+                   `relation_query`
     combination    how to combine evidence; by default, as the settings say
     """
-    query = relation_query(state, relation, entities, combination, leave_one_out=leave_one_out)
+    query = relation_query(state, relation, entities, combination, hides=hidden is not None)
     offsets, found, scores, exact, _ = kernels.answers(
         query.kernel,
         entities,
@@ -118,7 +117,6 @@ def standings(
     known: tuple[Counts, Ids],
     *,
     hidden: Ids | None = None,
-    leave_one_out: bool = False,
     combination: Combination | None = None,
 ) -> Standings:
     """Rank targets without listing all candidates.
@@ -126,10 +124,10 @@ def standings(
     query          the relation, and the entity of each query
     targets        offsets and entities: which answers of each query to rank, sorted
     known          offsets and entities: which answers to skip when another is ranked, sorted
-    hidden, leave_one_out, combination  as in `answers`
+    hidden, combination  as in `answers`
     """
     relation, entities = query
-    prepared = relation_query(state, relation, entities, combination, leave_one_out=leave_one_out)
+    prepared = relation_query(state, relation, entities, combination, hides=hidden is not None)
     score, better, equal, earlier = kernels.standings(
         prepared.kernel,
         entities,
@@ -184,15 +182,17 @@ def relation_query(
     entities: Ids,
     combination: Combination | None = None,
     *,
-    leave_one_out: bool = False,
+    hides: bool = False,
 ) -> RelationQuery:
     """What to walk for the queries (entity, relation, ?), best first.
 
-    combination    how to combine evidence; by default, as the settings say
-    leave_one_out  whether the counts of path types are less by a hidden answer; only if all
-                   entities walk the same list, weighed by "right"
+    combination  how to combine evidence; by default, as the settings say
+    hides        whether the queries hide a known answer
 
     Path types of equal weight are in the order of `name_order`.
+
+    A hidden answer is not walked and is no precedent. If `leaves_one_out`, it is left out of the
+    counts of path types, too.
 
     If all entities walk the same list, it is cached for each state and relation, because it is
     smaller than the graph and the counts it comes from. Combinations that tuning tries are not
@@ -202,6 +202,8 @@ def relation_query(
         lists, list_of_each = _lists_of_neighbours(state, relation, entities)
         kernel = _prepared(state, relation, lists, combination or state.settings.combined)
         return RelationQuery(lists, kernel, list_of_each)
+
+    leave_one_out = hides and leaves_one_out(state.settings)
 
     def prepared() -> tuple[WalkLists, kernels.RelationQuery]:
         chosen = combination or state.settings.combined
@@ -217,12 +219,23 @@ def relation_query(
         )
         return with_fewer, _prepared(state, relation, with_fewer, chosen)
 
-    if combination is None and not leave_one_out:
-        shared = state.derived(("relation query", relation), prepared)
-    else:
+    if combination is not None:
         shared = prepared()
+    elif leave_one_out:
+        shared = state.derived(("relation query for leave-one-out", relation), prepared)
+    else:
+        shared = state.derived(("relation query", relation), prepared)
     the_only_list = np.zeros(len(entities), dtype=np.int32)
     return RelationQuery(*shared, the_only_list)
+
+
+def leaves_one_out(settings: Settings) -> bool:
+    """Whether a hidden answer is left out of the counts of path types, as if it were no fact.
+
+    Only if all entities walk the same list, weighed by its right ends, is it known what the hidden
+    answer adds to the counts of a path type: one right end, if the path type leads to it.
+    """
+    return settings.neighbours is None and settings.weight == "right"
 
 
 def is_prepared(state: State, relation: int) -> bool:

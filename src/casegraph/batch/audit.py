@@ -1,8 +1,8 @@
 """
 Audit: score every fact as if it were missing, and list those with the least support.
 
-While a fact is scored it is hidden: no path uses it, and it is not a precedent. Only the counts of
-path types still include it.
+While a fact is scored it is hidden: no path uses it, it is not a precedent, and it is left out of
+the counts of path types (by the settings of the paper and of CBR, these still include it).
 
 A fact without support may well be right: a currency used by a single country has no precedent. So
 facts are ranked by doubt: the probability that the fact is wrong times the probability of the best

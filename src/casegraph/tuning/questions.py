@@ -108,7 +108,6 @@ class Questions:
                 self.entities[places],
                 top=FIRST,
                 hidden=targets if self.in_graph else None,
-                leave_one_out=self.in_graph,
                 new_only=True,
                 combination=combination,
             )

@@ -52,6 +52,7 @@ class AnswerContext:
     """One answer to one query, and what its evidence is described from.
 
     found    the entity that is the answer
+    hidden   a known answer that is treated as unknown, or -1
     nearest  the entities most like the query entity
     lists    the path types that were walked
     """
@@ -59,6 +60,7 @@ class AnswerContext:
     state: State
     query: Query
     found: int
+    hidden: int
     nearest: Nearest
     lists: WalkLists
 

@@ -33,7 +33,8 @@ def gathered_evidence(
     hidden  a known answer to be treated as unknown, or -1
     """
     entity = ids([query.entity])
-    lists, kernel, list_of_each = relation_query(state, query.relation, entity)
+    hides = hidden != UNKNOWN
+    lists, kernel, list_of_each = relation_query(state, query.relation, entity, hides=hides)
     offsets, columns = kernels.evidence(
         kernel, entity, list_of_each, ids([hidden]), state.workspaces, found
     )
@@ -47,6 +48,6 @@ def gathered_evidence(
 
     gathered = []
     for answer, (start, end) in zip(found.tolist(), pairwise(offsets.tolist()), strict=True):
-        context = AnswerContext(state, query, answer, nearest, lists)
+        context = AnswerContext(state, query, answer, hidden, nearest, lists)
         gathered.append(AnswerEvidence(context, pieces[start:end]))
     return gathered

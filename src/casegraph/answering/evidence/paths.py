@@ -10,7 +10,9 @@ import numpy as np
 from casegraph.answering.evidence.fact_rows import fact_row
 from casegraph.answering.evidence.kind import EvidenceKind
 from casegraph.answering.evidence.reason import Reason
-from casegraph.answering.weights import estimate
+from casegraph.answering.query import leaves_one_out
+from casegraph.answering.weights import estimate, with_one_fewer
+from casegraph.graph.directions import inverse
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.path_types import ends_of, in_words, packed, paths_between
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from casegraph.answering.evidence.context import AnswerContext, Piece
     from casegraph.answering.evidence.fact_rows import FactRow
     from casegraph.answering.results import Answer
+    from casegraph.statistics.counts import PathCounts
     from casegraph.statistics.path_types import Path, PathType
 
 PATHS_SHOWN = 3
@@ -109,7 +112,7 @@ def _right_and_reached(
 ) -> tuple[str, int, int]:
     """The slot whose counts weighed a path type (empty: both), and its counts right and reached."""
     settings = context.state.settings
-    counts = context.state.statistics.everyone(context.query.relation)
+    counts = _counts_that_weighed(context, path_type)
     row = int(np.searchsorted(counts.types, packed(path_type, settings.max_length)))
     right = int(counts.right[row])
     reached = int(counts.reached[row])
@@ -121,6 +124,20 @@ def _right_and_reached(
     if is_taken:
         return "taken", right - right_open, reached - reached_open
     return "open", right_open, reached_open
+
+
+def _counts_that_weighed(context: AnswerContext, path_type: PathType) -> PathCounts:
+    """Everyone's counts, less by one right end if the path type leads to a hidden answer."""
+    query = context.query
+    counts = context.state.statistics.everyone(query.relation)
+    hidden = context.hidden
+    if not leaves_one_out(context.state.settings) or hidden not in context.known_answers():
+        return counts
+    if next(_paths(context, query.entity, path_type, hidden), None) is None:
+        return counts
+    others_with_it = len(context.graph.answers(hidden, inverse(query.relation))) - 1
+    if_open, if_taken = with_one_fewer(counts)
+    return if_taken if others_with_it else if_open
 
 
 def _cluster_that_weighed(context: AnswerContext, path_type: PathType) -> int:
