@@ -197,7 +197,7 @@ def test_counting_the_ends_of_wide_steps_in_bits_is_counting_them_one_by_one(
     for entity in entities:
         of_entity = counting.reach(labels, types, ids([entity]))
         for sums, counts in zip(one_by_one, of_entity, strict=True):
-            sums += counts
+            sums[:] += counts
     assert lists(in_bits) == lists(one_by_one)
 
 

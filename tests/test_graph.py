@@ -93,17 +93,6 @@ def test_facts_retracted_from_a_copy_stay_in_the_original(
     assert_equal(graph, untouched)
 
 
-@given(fact_lists(), fact_lists())
-def test_a_graph_and_its_copy_can_each_go_on(added: list[Fact], more: list[Fact]) -> None:
-    graph = Graph.of(added)
-    copy = graph.copy()
-    copy.retract(added[:2])
-    copy.add([(head, f"new {relation}", f"new {tail}") for head, relation, tail in more])
-    assert sorted(graph.facts(), key=by_relation) == sorted(added, key=by_relation)
-    graph.add([(f"other {head}", f"other {relation}", tail) for head, relation, tail in more])
-    assert len(list(copy.facts())) == len(added[2:]) + len(more)
-
-
 @given(histories(), fact_lists())
 def test_a_graph_and_its_copy_can_each_go_on(history: list[Step], more: list[Fact]) -> None:
     graph = played(history, Graph())

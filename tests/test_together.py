@@ -42,7 +42,7 @@ def one_by_one(graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int =
     total = Reach.nowhere(types)
     for entity in entities:
         for sums, counts in zip(total, counting.reach(labels, types, ids([entity])), strict=True):
-            sums += counts
+            sums[:] += counts
     return total
 
 

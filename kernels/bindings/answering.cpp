@@ -104,11 +104,11 @@ nb::tuple nearest_entities_(const OwnedRelationQuery& with, Id entity, Id hidden
 nb::tuple columns_of(const std::vector<Piece>& pieces) {
   std::vector<Worth> worths;
   for (const Piece& piece : pieces) worths.push_back(piece.worth);
-  return nb::make_tuple(
-      column<Id>(pieces, &Piece::kind), column<Id>(pieces, &Piece::relation),
-      column<Id>(pieces, &Piece::tail), column<Id>(pieces, &Piece::place),
-      column<Count>(pieces, &Piece::count), column<Count>(pieces, &Piece::of),
-      column<double>(worths, &Worth::value), column<double>(worths, &Worth::strength));
+  return nb::make_tuple(column<Id>(pieces, &Piece::kind), column<Id>(pieces, &Piece::relation),
+                        column<Id>(pieces, &Piece::tail), column<Id>(pieces, &Piece::place),
+                        column<Count>(pieces, &Piece::count), column<Count>(pieces, &Piece::of),
+                        column<double>(worths, &Worth::value),
+                        column<double>(worths, &Worth::strength));
 }
 
 nb::tuple evidence_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists, In<Id> hidden,
