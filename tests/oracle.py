@@ -487,15 +487,23 @@ def default_weights(
     for path_type, found in hits(facts, entities(facts), relation, n).items():
         if found < support or path_type == (relation,):
             continue
-        counts = by_slot(facts, relation, path_type)
-        all_reached = counts[False][0] + counts[True][0]
-        all_right = counts[False][1] + counts[True][1]
-        in_both = all_right / (all_reached + doubt)
-        weights[path_type] = {False: in_both, True: in_both}
-        if slots:
-            for slot, (own_reached, own_right) in counts.items():
-                weights[path_type][slot] = (own_right + 80 * in_both) / (own_reached + 80 + doubt)
+        weights[path_type] = slot_weights(by_slot(facts, relation, path_type), doubt, slots=slots)
     return weights
+
+
+def slot_weights(
+    counts: dict[bool, tuple[int, int]], doubt: float, *, slots: bool
+) -> dict[bool, float]:
+    """What a path type is worth by slot, from how many ends it reached, and how many were right."""
+    all_reached = counts[False][0] + counts[True][0]
+    all_right = counts[False][1] + counts[True][1]
+    in_both = all_right / (all_reached + doubt)
+    if not slots:
+        return {False: in_both, True: in_both}
+    return {
+        slot: (own_right + 80 * in_both) / (own_reached + 80 + doubt)
+        for slot, (own_reached, own_right) in counts.items()
+    }
 
 
 def facts_of(facts: Facts, entity: Name) -> set[tuple[Any, Any]]:

@@ -68,6 +68,7 @@ def some_settings() -> st.SearchStrategy[Settings]:
             "best": st.integers(1, 8),
             "loop_free": st.booleans(),
             "precedents": st.booleans(),
+            "linked": st.booleans(),
             "clustering": st.sampled_from(["hac", "grinch", "entity", "everyone"]),
             "threshold": st.sampled_from([-1.0, 0.3, 0.75, 1.0]),
             "fallback": st.booleans(),

@@ -42,6 +42,7 @@ DEFAULTS: list[dict[str, Any]] = [
     {"decisive": 1.0},
     {"across": 1.0, "discount": 0.5},
     {"slots": False},
+    {"linked": False},
     {"kinds": KindWeights(path=0.5, shared_fact=2, answers_fact=3)},
     {"kinds": KindWeights(path=0, answers_fact=0.5, neighbours=3)},
     {"kinds": KindWeights(near_answers=4, habit=2)},
@@ -85,10 +86,12 @@ def default_scores(
     entity: str,
     relation: oracle.Name,
     settings: Settings,
+    hidden: str | None = None,
 ) -> dict[str, float]:
     """What `ask` says under the default settings.
 
-    The entity sees `seen`; path types are weighed by `counted`.
+    The entity sees `seen`; path types are weighed by `counted`. A path type that leads to the
+    hidden answer was right once less.
     """
     weights = oracle.default_weights(
         counted,
@@ -116,10 +119,20 @@ def default_scores(
         walked += bool(ends)
         if settings.path_types is not None and walked > settings.path_types:
             break
+        worth = weights[path_type]
+        if hidden in ends:
+            counts = oracle.by_slot(counted, relation, path_type)
+            slot = oracle.has_other_asker(seen, entity, relation, hidden)
+            counts[slot] = (counts[slot][0], counts[slot][1] - 1)
+            worth = oracle.slot_weights(counts, settings.doubt, slots=settings.slots)
         for end in ends:
             is_taken = oracle.has_other_asker(seen, entity, relation, end)
             said = pieces.setdefault(end, {}).setdefault("path", [])
-            said.append(weights[path_type][is_taken])
+            said.append(worth[is_taken])
+    known = oracle.answers(counted, entity, relation)
+    linked = {tail for _, tail in oracle.facts_of(seen, entity)} - known
+    if not settings.linked:
+        pieces = {answer: said for answer, said in pieces.items() if answer not in linked}
     scores = {answer: oracle.combined(said, settings) for answer, said in pieces.items()}
     return {answer: score for answer, score in scores.items() if score > 0}
 
@@ -219,6 +232,22 @@ def test_any_question_is_answered_as_in_the_plain_version(
     assert_paper_answers(added, entity, relation, PAPER)
 
 
+@example_settings(max_examples=40)
+@given(fact_lists(least=1, most=10), st.booleans())
+def test_about_an_entity_never_seen_only_the_habit_says_anything(
+    added: list[Fact], linked: bool
+) -> None:
+    settings = Settings(linked=linked)
+    cases = case_base(added, settings)
+    assert_default_answers(added, "never seen", added[0][1], settings)
+    answers = cases.ask("never seen", added[0][1])
+    for answer in answers:
+        (reason,) = cases.explain(answer)
+        assert (reason.kind, reason.share) == ("habit", answer.score)
+    assert answers.note.startswith("'never seen' has never been seen; ")
+    assert list(case_base(added, PAPER).ask("never seen", added[0][1])) == []
+
+
 def test_answers_under_the_papers_settings_are_those_of_equation_1() -> None:
     random, found = Random(22), 0
     for _ in range(100):
@@ -284,10 +313,12 @@ def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) ->
 
 
 def assert_scored_as_unknown(added: list[Fact], fact: Fact, settings: Settings) -> None:
-    """The plain version for an entity that does not see the fact; the counts still hold it."""
+    """The plain version for an entity that does not see the fact, nor is it counted as right."""
     counted = oracle.both_ways(added)
     seen = oracle.left_after(counted, fact)
-    expected = default_scores(seen, counted, fact[0], fact[1], settings).get(fact[2], 0.0)
+    head, relation, tail = fact
+    hidden = tail if tail != head else None
+    expected = default_scores(seen, counted, head, relation, settings, hidden).get(tail, 0.0)
     assert case_base(added, settings).score([fact]) == pytest.approx(
         [expected], rel=1e-12, abs=1e-12
     )
@@ -300,6 +331,7 @@ def test_a_fact_scores_as_if_the_entity_did_not_know_it() -> None:
         fact = next((fact for fact in added if fact[0] != fact[2]), None)
         if fact is not None:
             assert_scored_as_unknown(added, fact, Settings())
+            assert_scored_as_unknown(added, fact, Settings(linked=False))
 
 
 @example_settings(max_examples=40)

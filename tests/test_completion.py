@@ -73,8 +73,17 @@ UNSEEN: dict[str, Facts] = {
 def test_an_entity_never_seen_ranks_in_the_middle_of_the_unreached(tmp_path: Path) -> None:
     found = ranked(evaluate(written(tmp_path, **UNSEEN), EAGER))
     assert found[("c", "r", "new"), False] == (2, 3.5, 5)  # of the five entities, only b is reached
-    # Nothing is reached from an entity never seen.
-    assert found[("c", "r", "new"), True] == (1, 3, 5)
+    # From an entity never seen, only what others answer is reached: a.
+    assert found[("c", "r", "new"), True] == (2, 3.5, 5)
+
+
+def test_of_an_entity_never_seen_the_usual_answers_are_expected(tmp_path: Path) -> None:
+    train = [(f"person {number}", "citizen of", "italy") for number in range(3)]
+    train += [("person 3", "citizen of", "france")]
+    found = ranked(
+        evaluate(written(tmp_path, train=train, test=[("new", "citizen of", "italy")]), EAGER)
+    )
+    assert found[("new", "citizen of", "italy"), False] == (1, 1, 1)
 
 
 def test_answers_of_other_splits_are_passed_over(tmp_path: Path) -> None:

@@ -366,7 +366,7 @@ def test_names_are_escaped_in_html() -> None:
 
 def test_an_answer_of_another_case_base_is_refused() -> None:
     cases = case_base([("a", "r", "b")])
-    for foreign in (("x", "r", "b"), ("a", "x", "b"), ("a", "r", "x")):
+    for foreign in (("a", "x", "b"), ("a", "r", "x")):
         with pytest.raises(CasegraphError, match="did not give the answer"):
             cases.explain(Answer(foreign[0], foreign[1], False, foreign[2], 1.0, 1, False))
 

@@ -31,6 +31,8 @@ VARIANTS: list[dict[str, Any]] = [
     {"precedents": False},
     {"max_length": 4, "path_types": 30},
     {"neighbours": 3},
+    {"linked": False},
+    {"linked": False, "habit": 1.0, "kinds": KindWeights(habit=10)},
 ]
 MANY = 32  # targets: with more, nobody stops
 
@@ -128,6 +130,25 @@ def test_a_target_stands_where_it_stands_among_all(changes: dict[str, Any]) -> N
                         getattr(few, column).tolist()
                         == getattr(whole, column)[first : first + 2].tolist()
                     )
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_a_target_stands_where_the_answers_say(changes: dict[str, Any]) -> None:
+    """Also among the answers about an entity of which nothing is known."""
+    cases = random_cases(Random(str(changes)), **changes)
+    everyone = list(range(len(cases.graph.entities)))
+    for relation in range(cases.graph.directions):
+        for entity in (-1, *everyone[::5]):
+            (found,) = answers(cases.state, relation, ids([entity]), top=-1)
+            score_of = dict(found.pairs())
+            whole = standing(cases, relation, entity, everyone)
+            for target in everyone:
+                score = score_of.get(target, 0.0)
+                assert whole.score[target] == score
+                assert whole.better[target] == sum(other > score for other in score_of.values())
+                if score > 0:
+                    as_much = sum(other == score for other in score_of.values())
+                    assert whole.equal[target] == as_much - 1
 
 
 ONLY_SHARED = KindWeights(shared_fact=5, answers_fact=0, near_answers=0, neighbours=0)

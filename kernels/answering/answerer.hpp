@@ -49,13 +49,16 @@ class Answerer {
   // Gather and combine all evidence for the answers of a query, as far as the goal depends
   // on it. If only the best are wanted, others may have no score.
   const std::vector<Candidate>& answer(std::size_t query, const Goal& goal = {}) {
-    at_hand.start(queries_.entities[query], queries_.hidden[query]);
-    at_hand.new_only = goal.new_only;
+    at_hand.start(queries_.entities[query], queries_.hidden[query], goal.new_only);
     if (!at_hand.is_known()) {
       candidates_.renew(options_);
+      budget.renew();
+      precedents_.add_only_habit();
+      candidates_.combine();
       return candidates_.list();
     }
     precedents_.find();
+    at_hand.find_linked(steps);
     choose_worths();
 
     const Id list = queries_.lists[query];

@@ -80,7 +80,6 @@ Answers answers(const RelationQuery& relation_query, const Queries& queries, Wor
   const auto answer = [&](Answerer& answerer, std::size_t query) {
     const Count before = answerer.budget.followed;
     const std::vector<Candidate>& candidates = answerer.answer(query, {top, new_only});
-    if (!answerer.at_hand.is_known()) return;
     result.exact[query] = answerer.budget.exact;
     best[query] = scored(answerer, relation_query.habit, candidates, top);
     keep_best(best[query], top, relation_query.rank, answerer.steps);

@@ -21,6 +21,7 @@ struct QueryOptions {
   int walked = 0;           // how many path types that lead anywhere are walked; 0 for all
   bool precedents = false;  // use evidence of all kinds; or of path types only
   bool slots = false;       // path types are weighed by the slot of the end
+  bool linked = true;       // an entity that a fact links to the query entity may be a new answer
   double doubt = 5;         // added to the denominator of a precedent
   Count support = 2;        // least number of others with the answer for a shared fact to count
   double habit = 0.1;       // the weight of what all entities answer
@@ -57,7 +58,7 @@ struct WalkLists {
 
 // Parallel arrays, one entry for each query.
 struct Queries {
-  Ids entities;  // -1 for an unknown entity, which has no answers
+  Ids entities;  // -1 for an unknown entity, which only the habit answers
   Ids lists;     // which list is walked
   Ids hidden;    // a known answer that is treated as unknown, or -1
 };

@@ -62,6 +62,14 @@ class Precedents {
     are_deferred_ = false;
   }
 
+  // Nothing is known about the query entity: only the habit answers.
+  void add_only_habit() {
+    start_in_full();
+    if (habit_.empty()) return;
+    known_.find(at_hand_.entity, at_hand_.own, at_hand_.hidden);
+    add_habit_to_all();
+  }
+
   // In full: add what all precedents say, as far as the budget goes, and the habit.
   void add_in_full() {
     if (options_.precedents) {

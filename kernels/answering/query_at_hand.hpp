@@ -4,6 +4,7 @@
 // says nothing.
 #pragma once
 
+#include "answering/fact_similarity.hpp"
 #include "answering/relation_query.hpp"
 #include "answering/workspace.hpp"
 
@@ -11,18 +12,37 @@ namespace casegraph {
 
 class QueryAtHand {
  public:
-  QueryAtHand(const RelationQuery& query, const Workspace& workspace)
+  QueryAtHand(const RelationQuery& query, Workspace& workspace)
       : relation_(query.relation),
         graph_(query.graph),
         options_(query.options),
         habit_(query.habit),
-        known_(workspace.answers) {}
+        known_(workspace.answers),
+        is_linked_(workspace.linked) {}
 
-  void start(Id entity_, Id hidden_) {
+  void start(Id entity_, Id hidden_, bool new_only) {
     entity = entity_;
     hidden = hidden_;
     own = is_known() ? graph_.tails(entity, relation_) : Ids{};
+    new_only_ = new_only;
+    if (options_.linked) return;
+    linked_.clear();
+    is_linked_.renew();
   }
+
+  // Unless linked entities may be answers, find those that a fact links to the query entity. The
+  // known answers must have been marked.
+  void find_linked(Steps& steps) {
+    if (options_.linked) return;
+    FactSimilarity::each_edge(graph_, entity, steps, [&](Id, Id tail) {
+      const bool is_asked_for = tail == hidden || tail == entity || is_own(tail);
+      if (is_linked_.insert(tail) && !is_asked_for) linked_.push_back(tail);
+    });
+  }
+
+  // The entities that may not be answers because a fact links them to the query entity. Not among
+  // them are the query entity, its known answers and the hidden one.
+  Ids linked() const { return linked_; }
 
   // Whether the entity was ever seen.
   bool is_known() const { return entity >= 0; }
@@ -37,8 +57,13 @@ class QueryAtHand {
     return std::binary_search(own.begin(), own.end(), answer);
   }
 
-  // Whether it is a known answer, and only new ones are wanted.
-  bool is_left_out(Id answer) const { return new_only && answer != hidden && is_own(answer); }
+  // Whether it is a known answer, and only new ones are wanted; or linked, and that is no answer.
+  bool is_left_out(Id answer) const {
+    const bool may_be = new_only_ || !options_.linked;
+    if (!may_be || answer == hidden) return false;
+    if (is_own(answer)) return new_only_;
+    return !options_.linked && is_linked_.has(answer);
+  }
 
   // Whether precedents may support an answer. An entity is its own answer only if some entity of
   // the relation is.
@@ -64,9 +89,8 @@ class QueryAtHand {
   }
 
   Id entity = -1;
-  Id hidden = -1;         // or -1
-  Ids own;                // the known answers of the entity, sorted
-  bool new_only = false;  // these are no answers
+  Id hidden = -1;  // or -1
+  Ids own;         // the known answers of the entity, sorted
 
  private:
   const Id relation_;
@@ -74,6 +98,9 @@ class QueryAtHand {
   const QueryOptions& options_;
   const Habit& habit_;
   const Stamps& known_;
+  Stamps& is_linked_;
+  std::vector<Id> linked_;
+  bool new_only_ = false;  // known answers are no answers
 };
 
 }  // namespace casegraph

@@ -4,7 +4,7 @@
 // list of the habit is sorted by score, so bisection counts how many of all its entries are better
 // than the target or equal to it. Then the entries that should not have counted are subtracted:
 // those that are candidates with other evidence (which are compared by themselves), the known
-// answers, the target itself.
+// answers, entities that may not be answers, the target itself.
 //
 // Invariant: each entity that competes is counted exactly once, by its own score.
 #pragma once
@@ -19,10 +19,7 @@ class TargetRank {
  public:
   // The candidates of the query must have been gathered by the answerer, and combined.
   TargetRank(const Answerer& answerer, const Habit& habit, Id target)
-      : answerer_(answerer),
-        habit_(habit),
-        uses_habit_(!habit.empty() && answerer.at_hand.is_known()),
-        target_(target) {
+      : answerer_(answerer), habit_(habit), uses_habit_(!habit.empty()), target_(target) {
     if (const Candidate* candidate = answerer.find(target)) {
       score = candidate->score;
       found_ = found(*candidate);
@@ -43,6 +40,9 @@ class TargetRank {
       if (uses_habit_) add_by_habit(other.entity, other.given, -1);
     }
     subtract_query_entity();
+    if (uses_habit_)
+      for (Id entity : answerer_.at_hand.linked())
+        add_by_habit(entity, answerer_.at_hand.given(entity), -1);
     for (Id entity : known) subtract_known(entity);
   }
 
@@ -62,9 +62,9 @@ class TargetRank {
 
   // The query entity is in the list of the habit, but may not be an answer.
   void subtract_query_entity() {
+    if (!uses_habit_ || !answerer_.at_hand.is_known()) return;
     const Id entity = answerer_.at_hand.entity;
-    if (!uses_habit_ || answerer_.find(entity) != nullptr || answerer_.at_hand.may_answer(entity))
-      return;
+    if (answerer_.find(entity) != nullptr || answerer_.at_hand.may_answer(entity)) return;
     add_by_habit(entity, answerer_.at_hand.given(entity), -1);
   }
 

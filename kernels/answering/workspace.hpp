@@ -80,6 +80,7 @@ struct Workspace {
       : candidates(entities),
         stamps(entities),
         answers(entities),
+        linked(entities),
         is_full(entities),
         is_taken(entities),
         reciprocal_norms(entities),
@@ -95,6 +96,7 @@ struct Workspace {
   Candidates candidates;
   Stamps stamps;
   Stamps answers;  // the known answers of the query at hand
+  Stamps linked;   // the entities that a fact links to its entity, if they may not be answers
   Bits is_full;    // candidates that have room for no more pieces of a kind; empty between queries
   Bits is_taken;   // entities whose slot is taken; likewise
   std::vector<std::uint32_t> reciprocal_norms;  // by entity; all 0 between queries, likewise

@@ -134,6 +134,7 @@ void bind_answering(nb::module_& m) {
       .def_rw("walked", &QueryOptions::walked)
       .def_rw("precedents", &QueryOptions::precedents)
       .def_rw("slots", &QueryOptions::slots)
+      .def_rw("linked", &QueryOptions::linked)
       .def_rw("doubt", &QueryOptions::doubt)
       .def_rw("support", &QueryOptions::support)
       .def_rw("habit", &QueryOptions::habit)

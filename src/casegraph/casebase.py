@@ -228,8 +228,9 @@ class CaseBase:
         candidates  the only answers to consider
         of_type     consider only entities of this type
 
-        Entities and relations can be given by label. An unknown relation is an error; for an
-        unknown entity there are no answers, and `note` says so.
+        Entities and relations can be given by label. An unknown relation is an error. About an
+        unknown entity only the habit of the relation says anything: the answers are those that
+        most others have, and `note` says that nothing is known.
         """
         state = self._state
         name = entity_named(state.graph, state.descriptions, head)

@@ -86,6 +86,7 @@ class QueryOptions:
     walked: int
     precedents: bool
     slots: bool
+    linked: bool
     doubt: float
     support: int
     habit: float

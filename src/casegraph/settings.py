@@ -75,8 +75,8 @@ class KindWeights:
 class Combination:
     """How the evidence for the answers of one relation becomes a score.
 
-    discount, answers_discount, across, kinds  as in `Settings`
-    longest                                    the most steps of a path type that is walked
+    discount, answers_discount, across, kinds, linked  as in `Settings`
+    longest  the most steps of a path type that is walked
     """
 
     discount: float
@@ -84,12 +84,14 @@ class Combination:
     across: float
     kinds: KindWeights
     longest: int
+    linked: bool = True
 
     def __post_init__(self) -> None:
         _check("discount", self.discount, 0, 1)
         _check("answers_discount", self.answers_discount, 0, 1)
         _check("across", self.across, 0, 1)
         _check_whole("longest", self.longest, 1, 5)
+        _check_flag("linked", self.linked)
         object.__setattr__(self, "kinds", _of_json(KindWeights, "kinds", self.kinds))
 
     @property
@@ -252,6 +254,8 @@ class Settings:
                  is above that counts sixty times more, so that other evidence hardly outvotes it.
                  1: no path type does
     best         how many pieces of a kind "noisy-or" combines, from 1 to 8
+    linked       whether an entity can be a new answer that a fact of another relation already links
+                 to the query entity
 
     Whose counts are used:
 
@@ -266,8 +270,8 @@ class Settings:
 
     What was chosen for this graph:
 
-    tuning       the result of `CaseBase.tune`: it replaces `discount`, `answers_discount`, `across`
-                 and `kinds`, and turns scores into probabilities. None: not tuned
+    tuning       the result of `CaseBase.tune`: replaces `discount`, `answers_discount`, `across`,
+                 `kinds` and `linked`, and turns scores into probabilities. None: not tuned
 
     Limits of the work. What would exceed them is left out, and then `Answers.exact` is false:
 
@@ -297,6 +301,7 @@ class Settings:
     precedents: bool = True
     kinds: KindWeights = field(default_factory=KindWeights)
     habit: float = 0.1
+    linked: bool = True
     clustering: Clustering = "everyone"
     threshold: float = 0.75
     fallback: bool = True
@@ -328,6 +333,7 @@ class Settings:
         _check_flag("slots", self.slots)
         object.__setattr__(self, "kinds", _of_json(KindWeights, "kinds", self.kinds))
         _check_flag("precedents", self.precedents)
+        _check_flag("linked", self.linked)
         _check_flag("fallback", self.fallback)
         _choose("weight", self.weight, "right", "prior", "frequency")
         _choose("combination", self.combination, "noisy-or", "sum")
@@ -383,6 +389,7 @@ class Settings:
             across=self.across,
             kinds=self.kinds,
             longest=self.max_length,
+            linked=self.linked,
         )
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from casegraph.answering.arguments import ALL
-from casegraph.answering.notes import why_nothing, wrong_way_round
+from casegraph.answering.notes import about_the_unknown, why_nothing, wrong_way_round
 from casegraph.answering.query import UNKNOWN, answers, standings
 from casegraph.answering.questions import Question, relation_id
 from casegraph.answering.results import Answers, named_answers
@@ -39,7 +39,7 @@ def answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted) 
 
 
 def scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
-    """The score of each fact while it is hidden; 0 if one of its entities is unknown."""
+    """The score of each fact while it is hidden; 0 if its tail is unknown."""
     graph = state.graph
     places: dict[int, list[int]] = {}
     heads: dict[int, list[int]] = {}
@@ -48,9 +48,9 @@ def scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         head = graph.entities.find(head_name)
         tail = graph.entities.find(tail_name)
         relation = forward(relation_id(state, relation_name))
-        if head is not None and tail is not None:
+        if tail is not None:
             places.setdefault(relation, []).append(place)
-            heads.setdefault(relation, []).append(head)
+            heads.setdefault(relation, []).append(UNKNOWN if head is None else head)
             tails.setdefault(relation, []).append(tail)
 
     scores = [0.0] * len(facts)
@@ -116,7 +116,7 @@ def _named(
             found = answers(state, question.direction, ids([entity]), top=ALL)[0]
         note = why_nothing(state, question, found, wanted)
     elif not known and wanted.top != 0:
-        note = wrong_way_round(state, question)
+        note = about_the_unknown(state, question, wanted) or wrong_way_round(state, question)
     return Answers(
         asked=question.name,
         relation=relation,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from casegraph.answering.query import answers
+from casegraph.answering.query import UNKNOWN, answers
 from casegraph.answering.support import facts_behind
 from casegraph.graph.arrays import ids
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
@@ -178,8 +178,10 @@ def _standing(state: State, asked: _Asked, deep: int) -> _Standing:
     graph = state.graph
     entity = graph.entities.find(asked.name)
     relation = graph.relations.find(asked.relation)
-    if entity is None or relation is None or state.is_without_facts(entity):
+    if relation is None:
         return _Standing(None, None, 0.0)
+    if entity is None or state.is_without_facts(entity):
+        entity = UNKNOWN
     direction = backward(relation) if asked.inverse else forward(relation)
     top = min(len(graph.entities), deep + 1 + len(asked.skipped))
     found = answers(state, direction, ids([entity]), top=top)[0]

@@ -15,22 +15,16 @@ if TYPE_CHECKING:
     from casegraph.answering.questions import Question, Wanted
     from casegraph.answering.state import State
 
+ADD_FACTS = "add facts about it first"
+USUAL_ANSWERS = "the answers are those that most others have"
 MAX_SUGGESTED_FROM = 10_000  # names to search for suggestions, at 4 µs each; an answer takes 1 ms
 
 
 def why_nothing(state: State, question: Question, found: Found, wanted: Wanted) -> str:
     """Why there is no answer, and what to do about it."""
-    name = question.name
-    entity = state.graph.entities.find(name)
-    if entity is None:
-        # For many questions, looking for similar names would take too long.
-        has_time = wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
-        suggestions = close_names(name, names_and_labels(state)) if has_time else []
-        meant = f", or did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
-        return f"{name!r} has never been seen; add facts about it first{meant}"
-    if state.is_without_facts(entity):
-        label = state.descriptions.label(name)
-        return f"nothing is known about {label!r} any more; add facts about it first"
+    of_unknown = about_the_unknown(state, question, wanted, to_do=ADD_FACTS)
+    if of_unknown:
+        return of_unknown
     if not len(state.graph.edges(question.direction).heads):
         relation = state.graph.relation_name(question.direction)
         return f"no entity has {relation!r} any more, so there is no precedent"
@@ -40,6 +34,24 @@ def why_nothing(state: State, question: Question, found: Found, wanted: Wanted) 
     if len(found.entities):
         return _why_none_is_wanted(found, wanted)
     return "no path type and no precedent leads to an answer"
+
+
+def about_the_unknown(
+    state: State, question: Question, wanted: Wanted, to_do: str = USUAL_ANSWERS
+) -> str:
+    """That nothing is known about the entity asked about; an empty string if something is."""
+    name = question.name
+    entity = state.graph.entities.find(name)
+    if entity is None:
+        # For many questions, looking for similar names would take too long.
+        has_time = wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
+        suggestions = close_names(name, names_and_labels(state)) if has_time else []
+        meant = f", or did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
+        return f"{name!r} has never been seen; {to_do}{meant}"
+    if state.is_without_facts(entity):
+        label = state.descriptions.label(name)
+        return f"nothing is known about {label!r} any more; {to_do}"
+    return ""
 
 
 def wrong_way_round(state: State, question: Question) -> str:

@@ -69,7 +69,8 @@ def answers(
 ) -> list[Found]:
     """The best `top` answers of each query (entity, relation, ?); all of them if `top` is -1.
 
-    entities       (queries,)  the entity of each query; -1 if it was never seen
+    entities       (queries,)  the entity of each query; -1 if nothing is known of it, and only the
+                   habit answers
     new_only       whether to leave out answers that are known and not hidden
     hidden         (queries,)  for each query a known answer to be treated as unknown, or -1: see
                    `relation_query`
@@ -257,6 +258,7 @@ def query_options(settings: Settings, combination: Combination) -> kernels.Query
     options.walked = settings.path_types or 0
     options.precedents = settings.precedents
     options.slots = settings.slots
+    options.linked = combination.linked
     options.doubt = settings.doubt
     options.support = settings.support
     options.habit = settings.habit

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from casegraph.answering.arguments import checked_answer, checked_count, checked_text, several_of
+from casegraph.answering.query import UNKNOWN
 from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
 from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Query
@@ -73,13 +74,13 @@ def query_of(state: State, answer: Answer) -> tuple[Query, int]:
     entity = state.graph.entities.find(answer.asked)
     found = state.graph.entities.find(answer.entity)
     relation = state.graph.relations.find(answer.relation)
-    if entity is None or found is None or relation is None:
+    if found is None or relation is None:
         raise CasegraphError(
             f"this case base did not give the answer {answer.entity!r}; "
             "explain it with the one that did"
         )
     direction = backward(relation) if answer.inverse else forward(relation)
-    return Query(entity, direction), found
+    return Query(UNKNOWN if entity is None else entity, direction), found
 
 
 def relation_id(state: State, name: str) -> int:

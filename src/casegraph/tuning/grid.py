@@ -4,7 +4,8 @@ The alternatives that tuning chooses from: maximal path lengths, and ways to com
 The default is good everywhere. Each alternative differs from it in a direction that some kind of
 graph prefers: in dense graphs that follow rules the best piece of evidence should decide, in others
 everything should add up; and where entities of a type share facts by coincidence, shared facts
-mislead.
+mislead. Facts that were held out may also be of a kind that the graph itself cannot show, such as
+only facts between entities that nothing links yet.
 """
 
 from dataclasses import replace
@@ -37,14 +38,19 @@ def lengths(graph: Graph) -> list[int]:
     return list(range(USUAL_LENGTH, longest + 1))
 
 
-def variants(combination: Combination) -> list[Combination]:
-    """The other ways to combine evidence; all walk as far as this one."""
+def variants(combination: Combination, *, held_out: bool) -> list[Combination]:
+    """The other ways to combine evidence; all walk as far as this one.
+
+    held_out  whether to choose by facts that the graph does not have
+    """
     others = []
     for discount, across in DISCOUNTS:
         others.append(replace(combination, discount=discount, across=across))
     for weights in KIND_WEIGHTS:
         kinds: KindWeights = replace(combination.kinds, **weights)
         others.append(replace(combination, kinds=kinds))
+    if held_out:
+        others.append(replace(combination, linked=False))
     return [variant for variant in others if variant != combination]
 
 

@@ -28,7 +28,7 @@ from casegraph.tuning.sample import LEAST_FACTS, LEAST_GIVEN, affordable, given_
 TO_CHOOSE_BY = 400  # questions
 LEAST_TO_CHOOSE_BY = 100  # where fewer can be afforded, the usual combination stays
 FIRST_ROUND = 100  # questions by which alternatives are compared first
-MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KIND_WEIGHTS)  # to rank the questions
+MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KIND_WEIGHTS) + 1  # to rank questions
 
 
 def tuned(
@@ -144,7 +144,7 @@ def best_combination(bench: Bench, usual: Combination, count: int) -> Combinatio
     A race: each round has twice the questions of the one before, and a way that is not better than
     the usual by then takes no part in the next.
     """
-    variants = grid.variants(usual)
+    variants = grid.variants(usual, held_out=not bench.questions.in_graph)
     left = variants
     asked = FIRST_ROUND
     while left and asked < count:

@@ -42,7 +42,7 @@ def gathered_evidence(
     pieces = [Piece(*row) for row in rows]
 
     nearest = Nearest(ids(), np.zeros(0))
-    if state.settings.precedents:
+    if state.settings.precedents and query.entity != UNKNOWN:
         similar = kernels.nearest_entities(kernel, query.entity, hidden, state.workspaces)
         nearest = Nearest(*similar)
 

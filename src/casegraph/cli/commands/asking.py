@@ -268,7 +268,7 @@ def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Resul
             wanted = "head" if answer.inverse else "tail"
             row = _row(cases, answer, of_answer)
             rows.append((answer.asked, answer.relation, wanted, *row))
-        if not answers:
+        if answers.note or not answers:
             note(f"{answers.question}: {answers.note or 'no answer'}")
     columns = ("asked", "relation", "wanted", *of_answer)
     shown = [name for name in columns if name != "label" or len(cases.descriptions)]

@@ -91,4 +91,6 @@ def _shown(chosen: object) -> str:
 def _in_words(combination: Combination) -> str:
     kinds = [f"{name} {weight:g}" for name, weight in asdict(combination.kinds).items()]
     words = [f"discount {combination.discount:g}", f"across {combination.across:g}", *kinds]
+    if not combination.linked:
+        words.append("no answers that a fact links already")
     return ", ".join(words)

@@ -103,6 +103,8 @@ def _tuning(state: State) -> Iterator[Row]:
     whose = "held-out facts" if tuning.held_out else "facts"
     yield f"{whose} asked for by tuning", "", tuning.sample
     yield "longest path by tuning", "", tuning.combination.longest
+    if not tuning.combination.linked:
+        yield "new answers allowed that a fact links already", "", 0
     facts = len(state.graph)
     if tuning.is_outgrown_by(facts):
         yield "facts more or less since", "casegraph tune takes them in", abs(facts - tuning.facts)
