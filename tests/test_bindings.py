@@ -67,7 +67,6 @@ class Binding(NamedTuple):
 
 
 EDGES = GRAPH.edges(0)
-SELECTED = np.arange(ENTITIES + 1, dtype=np.int64), np.zeros(ENTITIES, dtype=np.int32)
 QUERY: dict[str, Any] = {
     "query": made_query(),
     "entities": ids([0, -1, 3]),
@@ -153,9 +152,9 @@ BINDINGS = {
             "entities": EVERYONE,
             "relations": RELATIONS,
             "types": TYPES,
-            "selected": SELECTED,
         }
         | {"widest": np.array([5, 5]), **COUNTED},
+        any_length=frozenset({"entities"}),
         any_larger=frozenset({"entities", "widest"}),
     ),
     "reach_together": Binding(

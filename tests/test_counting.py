@@ -13,10 +13,18 @@ from tests.strategies import fact_lists, random_fact, shuffled
 
 from casegraph import kernels
 from casegraph.casebase import CaseBase
-from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.arrays import Counts, Ids, ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
-from casegraph.statistics.counts import MOST_TYPES, TOO_MANY, UNLIMITED, Counting, Hits, fair_share
+from casegraph.statistics.counts import (
+    MOST_TYPES,
+    TOO_MANY,
+    UNLIMITED,
+    Counting,
+    Hits,
+    Reach,
+    fair_share,
+)
 from casegraph.statistics.path_types import lengths, packed
 
 
@@ -184,11 +192,12 @@ def test_counting_the_ends_of_wide_steps_in_bits_is_counting_them_one_by_one(
     found = counting.cycles(entities)
     labels = found.relations[::3].copy()
     types = found.types[::3].copy()
-    offsets = np.arange(len(entities) + 1) * len(types)
-    places = np.arange(len(types), dtype=np.int32)
-    every = (offsets, np.tile(places, len(entities)))
     in_bits = counting.reach(labels, types, entities)
-    one_by_one = counting.reach(labels, types, entities, every)
+    one_by_one = Reach.nowhere(types)
+    for entity in entities:
+        of_entity = counting.reach(labels, types, ids([entity]))
+        for sums, counts in zip(one_by_one, of_entity, strict=True):
+            sums[:] += counts
     assert lists(in_bits) == lists(one_by_one)
 
 

@@ -99,12 +99,11 @@ LONG = {
     ),
     "reach": (
         (2, 5, 100),
-        "kernels.reach(graph.kernel, everyone, labels, types, nothing, nothing[0], n, 2, counters)",
+        "kernels.reach(graph.kernel, everyone, labels, types, nothing[0], n, 2, counters)",
     ),
     "reach of one entity": (
         (3, 5, 100),
-        "kernels.reach(graph.kernel, everyone[:1], labels, types, "
-        "nothing, nothing[0], n, 2, counters)",
+        "kernels.reach(graph.kernel, everyone[:1], labels, types, nothing[0], n, 2, counters)",
     ),
     "reach_together": (
         (12, 3, 300),

@@ -28,6 +28,7 @@ from casegraph.evaluation.reliability import Reliability, bins, calibration_erro
 from casegraph.graph.graph import Graph
 from casegraph.settings import Calibration, Combination, Curve, KnownCalibration, Tuning
 from casegraph.storage.store.checking import check
+from casegraph.tuning import grid
 from casegraph.tuning.calibration import Observed, calibrated, chance_to_be_asked_for, isotonic
 from casegraph.tuning.choice import best_unless_by_chance, better, better_so_far
 from casegraph.tuning.questions import MOST_ALIKE, Questions
@@ -204,6 +205,9 @@ def test_held_out_facts_can_show_that_linked_entities_are_never_the_answer(
     assert by_own_facts is not None
     assert not by_held_out_facts.combination.linked
     assert by_own_facts.combination.linked
+
+    usual = Settings().combined  # a fact of the graph is never left out when it is asked for
+    assert all(way.linked for way in grid.variants(usual, held_out=False))
 
 
 def test_of_too_few_held_out_facts_nothing_is_learned() -> None:

@@ -47,11 +47,11 @@ std::vector<Scored> scored(const Answerer& answerer, const Habit& habit,
   all.reserve(candidates.size());
   for (const Candidate& candidate : candidates)
     if (candidate.score > 0) all.push_back({candidate.entity, candidate.score});
-  const Count others = answerer.others();
+  const Count others = answerer.at_hand.others();
   for (const Habit::Given& given : habit.list()) {
     if (top == 0) break;
     const bool is_candidate = answerer.find(given.answer) != nullptr;
-    if (is_candidate || !answerer.may_answer(given.answer)) continue;
+    if (is_candidate || !answerer.at_hand.may_answer(given.answer)) continue;
     all.push_back({given.answer, habit.score(given.count, others)});
     --top;
   }
@@ -78,12 +78,12 @@ Answers answers(const RelationQuery& relation_query, const Queries& queries, Wor
   result.exact.assign(queries.entities.size(), 1);
   std::atomic<Count> followed{0};
   const auto answer = [&](Answerer& answerer, std::size_t query) {
-    const Count before = answerer.followed;
+    const Count before = answerer.budget.followed;
     const std::vector<Candidate>& candidates = answerer.answer(query, {top, new_only});
-    result.exact[query] = answerer.exact;
+    result.exact[query] = answerer.budget.exact;
     best[query] = scored(answerer, relation_query.habit, candidates, top);
     keep_best(best[query], top, relation_query.rank, answerer.steps);
-    followed += answerer.followed - before;
+    followed += answerer.budget.followed - before;
   };
   for_each_query(relation_query, queries, workspaces, threads, progress, answer);
 

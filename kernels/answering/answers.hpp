@@ -1,7 +1,7 @@
 // Answering: walk the path types of each query, ask its precedents, combine what they say, and rank
 // the candidates (§2.2.1, equation 1).
 //
-// Evidence for a candidate comes in pieces of several kinds, each worth a number from 0 to 1, for
+// Piece for a candidate comes in pieces of several kinds, each worth a number from 0 to 1, for
 // example a path type that leads there, or a fact that the query entity shares with entities that
 // answer so. Pieces are added up, or combined as a discounted noisy-or (kinds.hpp).
 #pragma once
@@ -96,19 +96,19 @@ struct Answers {
 };
 
 // One piece of evidence for an answer.
-struct Evidence {
+struct Piece {
   Kind::Number kind;
-  Id relation, tail;    // the shared fact, or -1
-  std::int32_t walked;  // the path type, as a place in the list, or -1
-  Count count, of;      // how many of how many others gave the answer; of a path type, `count` is 1
-                        // if the slot of the answer is taken, and `of` is 0
-  Piece piece;          // what it is worth, before combination
+  Id relation, tail;   // the shared fact, or -1
+  std::int32_t place;  // of the path type in the list that was walked, or -1
+  Count count, of;     // how many of how many others gave the answer; of a path type, `count` is 1
+                       // if the slot of the answer is taken, and `of` is 0
+  Worth worth;         // before combination
 };
 
 // The evidence of several answers: pieces[offsets[i] .. offsets[i + 1]) for the i-th.
 struct EvidenceOfEach {
   std::vector<std::int64_t> offsets;
-  std::vector<Evidence> pieces;
+  std::vector<Piece> pieces;
 };
 
 // An entity similar to another, by the facts they share.

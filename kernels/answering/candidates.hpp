@@ -19,7 +19,7 @@ struct Candidate {
   Id entity;
   std::int32_t found_by;  // the place of the first path type that led here; INT32_MAX if none did
   Count paths;            // how many walks of that path type lead here
-  Count given;            // how many entities have this answer, where the habit counts
+  Count given;            // how many entities have this answer, if slots or the habit count
   double score;
   std::size_t looked_up;  // how many shared facts were looked up for it so far
   double unseen;          // the most strength of those that were not
@@ -50,6 +50,10 @@ class Candidates {
       end += room(kind);
       width_ = end;
     }
+    path_weights_.clear();
+    double weight = options.weights[Kind::path];
+    for (std::size_t at = 0; at < best_; ++at, weight *= discount_within(Kind::path))
+      path_weights_.push_back(weight);
   }
 
   const std::vector<Candidate>& list() const { return list_; }
@@ -65,33 +69,34 @@ class Candidates {
 
   // A new candidate; returns its place.
   //
+  // given   how many entities have this answer, if slots or the habit count
   // unseen  the most strength that shared facts can have for it which will be looked up later
-  std::size_t make(Id entity, bool is_taken, double unseen) {
+  std::size_t make(Id entity, Count given, bool is_taken, double unseen) {
     places_.set(entity, list_.size());
-    list_.push_back({entity, INT32_MAX, 0, 0, 0, 0, unseen, is_taken});
+    list_.push_back({entity, INT32_MAX, 0, given, 0, 0, unseen, is_taken});
     if (!options_->sum) strengths_.resize(strengths_.size() + width_);
     return list_.size() - 1;
   }
 
-  void add(std::size_t place, Kind::Number kind, const Piece& piece) {
+  void add(std::size_t place, Kind::Number kind, const Worth& worth) {
     if (options_->sum)
-      list_[place].score += piece.worth;
+      list_[place].score += worth.value;
     else
-      add_strength(place, kind, piece.strength);
+      add_strength(place, kind, worth.strength);
   }
 
   void add_strength(std::size_t place, Kind::Number kind, double strength) {
     // Insertion sort, in place of the weakest piece.
-    double* const pieces = pieces_of(place, kind);
+    double* const strengths = strengths_of(place, kind);
     std::size_t at = room(kind) - 1;
-    if (strength <= pieces[at]) return;
-    for (; at > 0 && pieces[at - 1] < strength; --at) pieces[at] = pieces[at - 1];
-    pieces[at] = strength;
+    if (strength <= strengths[at]) return;
+    for (; at > 0 && strengths[at - 1] < strength; --at) strengths[at] = strengths[at - 1];
+    strengths[at] = strength;
   }
 
   // The strength of the weakest piece of a kind that counts for a candidate; 0 if there is room.
   double weakest(std::size_t place, Kind::Number kind) const {
-    return pieces_of(place, kind)[room(kind) - 1];
+    return strengths_of(place, kind)[room(kind) - 1];
   }
 
   // Whether path types of no more than this strength cannot change anything about the candidate:
@@ -121,7 +126,7 @@ class Candidates {
 
   // An upper bound for an entity that is no candidate and may have the habit, if path types to come
   // have no more than the strength `next`, and shared facts no more than `unseen`.
-  double upper_bound(const Piece& habit, double next, double unseen) const {
+  double upper_bound(const Worth& habit, double next, double unseen) const {
     ByKind strength{};
     strength[Kind::path] = options_->weights[Kind::path] * filled(Kind::path, next);
     strength[Kind::shared_fact] =
@@ -135,13 +140,12 @@ class Candidates {
   Bounds bounds(std::size_t place, double next) {
     while (others_.size() <= place) others_.push_back(others_of(others_.size()));
     const auto& [others, most_of_others] = others_[place];
-    const double* const pieces = pieces_of(place, Kind::path);
+    const double* const strengths = strengths_of(place, Kind::path);
     double lower = 0;
     double upper = 0;
-    double weight = options_->weights[Kind::path];
-    for (std::size_t at = 0; at < best_; ++at, weight *= discount_within(Kind::path)) {
-      lower += weight * pieces[at];
-      upper += weight * std::max(pieces[at], next);
+    for (std::size_t at = 0; at < best_; ++at) {
+      lower += path_weights_[at] * strengths[at];
+      upper += path_weights_[at] * std::max(strengths[at], next);
     }
     return {joined(lower, others), joined(upper, most_of_others)};
   }
@@ -165,10 +169,10 @@ class Candidates {
     return kind == Kind::answers_fact ? options_->answers_discount : options_->discount;
   }
 
-  double* pieces_of(std::size_t place, std::size_t kind) {
+  double* strengths_of(std::size_t place, std::size_t kind) {
     return &strengths_[place * width_ + first_[kind]];
   }
-  const double* pieces_of(std::size_t place, std::size_t kind) const {
+  const double* strengths_of(std::size_t place, std::size_t kind) const {
     return &strengths_[place * width_ + first_[kind]];
   }
 
@@ -181,13 +185,13 @@ class Candidates {
 
   // The strength of a kind, if every piece that it has room for is at least as strong as `least`.
   double strength_of(std::size_t place, std::size_t kind, double least = 0) const {
-    const double* const pieces = pieces_of(place, kind);
+    const double* const strengths = strengths_of(place, kind);
     double strength = 0;
     double weight = 1;
     for (std::size_t at = 0; at < room(kind); ++at) {
-      const double piece = std::max(pieces[at], least);
-      if (piece <= 0) break;
-      strength += weight * piece;
+      const double next = std::max(strengths[at], least);
+      if (next <= 0) break;
+      strength += weight * next;
       weight *= discount_within(kind);
     }
     return strength * options_->weights[kind];
@@ -200,9 +204,9 @@ class Candidates {
     double weight_of_kind = 1;
     for (std::size_t kind : strongest_first(strength)) {
       double weight = weight_of_kind * options_->weights[kind];
-      const double* const pieces = pieces_of(place, kind);
-      for (std::size_t at = 0; at < room(kind) && pieces[at] > 0; ++at) {
-        score += weight * pieces[at];
+      const double* const strengths = strengths_of(place, kind);
+      for (std::size_t at = 0; at < room(kind) && strengths[at] > 0; ++at) {
+        score += weight * strengths[at];
         weight *= discount_within(kind);
       }
       weight_of_kind *= options_->across;
@@ -232,9 +236,13 @@ class Candidates {
 
   static Others sorted_others(const ByKind& strength) {
     Others others{};
-    for (std::size_t kind : strongest_first(strength))
-      if (kind != Kind::path && strength[kind] > 0)
-        others.strength[others.count++] = strength[kind];
+    for (std::size_t kind = 0; kind < Kind::count; ++kind) {
+      if (kind == Kind::path || strength[kind] <= 0) continue;
+      int at = others.count++;
+      for (; at > 0 && others.strength[at - 1] < strength[kind]; --at)
+        others.strength[at] = others.strength[at - 1];
+      others.strength[at] = strength[kind];
+    }
     return others;
   }
 
@@ -277,6 +285,7 @@ class Candidates {
   std::size_t best_ = 0;
   std::array<std::size_t, Kind::count> first_{};  // where the pieces of each kind begin
   std::size_t width_ = 0;                         // pieces of one candidate
+  std::vector<double> path_weights_;              // of the best path type, the next best, …
   Stamps places_;                                 // the place of each candidate in the list
   Bits is_final_;
   std::vector<Candidate> list_;

@@ -27,7 +27,7 @@ class EvidenceRecord {
     for (Id answer : distinct) use(answer);
   }
 
-  void add(Id answer, const Evidence& piece) {
+  void add(Id answer, const Piece& piece) {
     if (is_wanted_.has(static_cast<std::size_t>(answer))) pieces_[answer].push_back(piece);
   }
 
@@ -46,7 +46,7 @@ class EvidenceRecord {
  private:
   const Ids answers_;
   Bits is_wanted_;  // asked for every end of every path type
-  std::unordered_map<Id, std::vector<Evidence>> pieces_;
+  std::unordered_map<Id, std::vector<Piece>> pieces_;
 };
 
 }  // namespace casegraph

@@ -36,19 +36,19 @@ struct Kind {
   static constexpr std::array<bool, count> has_several{true, true, true, false, false, false};
 };
 
-// Evidence from similarity that is worth less is not used: there are very many such pieces.
+// Piece from similarity that is worth less is not used: there are very many such pieces.
 constexpr double least_worth = 0.006;
 
 // A value for each kind.
 using ByKind = std::array<double, Kind::count>;
 
 // What a piece of evidence is worth, and its strength.
-struct Piece {
-  explicit Piece(double value) : worth(value), strength(0.0 - std::log1p(-value)) {}
-  Piece() = default;
+struct Worth {
+  explicit Worth(double value_) : value(value_), strength(0.0 - std::log1p(-value_)) {}
+  Worth() = default;
 
-  double worth = 0;
-  double strength = 0;  // -log(1 - worth)
+  double value = 0;     // from 0 to 1
+  double strength = 0;  // -log(1 - value); of a decisive path type, more
 };
 
 // How much more the strength of a path type counts beyond that of a decisive one. Of 20, 40, 60 and
@@ -56,11 +56,11 @@ struct Piece {
 constexpr double decisive_factor = 60;
 
 // What a path type is worth if it is right in this share of cases.
-inline Piece piece_of_path(double worth, double decisive) {
-  Piece piece(worth);
-  const double beyond = std::max(0.0, piece.strength - Piece(decisive).strength);
-  piece.strength += decisive_factor * beyond;
-  return piece;
+inline Worth worth_of_path(double share, double decisive) {
+  Worth worth(share);
+  const double beyond = std::max(0.0, worth.strength - Worth(decisive).strength);
+  worth.strength += decisive_factor * beyond;
+  return worth;
 }
 
 // The kinds in the order of their strengths, strongest first; equal ones in their own order.

@@ -32,7 +32,7 @@ class KnownAnswers {
   KnownAnswers(const RelationQuery& query, const FactSimilarity& similarity, Workspace& workspace,
                Progress& progress)
       : query_(query),
-        askers_(query.graph.edges(inverse(query.relation))),
+        by_answer_(query.graph.edges(inverse(query.relation))),
         similarity_(similarity),
         likeness_(workspace.likeness),
         reciprocal_norms_(workspace.reciprocal_norms),
@@ -41,6 +41,8 @@ class KnownAnswers {
         is_full_(workspace.is_full),
         is_taken_(workspace.is_taken),
         facts_of_relation_(query.graph.relations.size()),
+        are_facts_used_(query.options.weights[Kind::answers_fact] > 0 ||
+                        query.options.weights[Kind::near_answers] > 0),
         steps_(progress) {}
 
   // Find all facts of the known answers.
@@ -58,11 +60,12 @@ class KnownAnswers {
       answers_.push_back(answer);
     }
     groups_.clear();
+    cost_ = 0;
+    if (!are_facts_used_) return;
     if (has_many_facts())
       group_all_facts();
     else
       group_facts();
-    cost_ = 0;
     for (const Group& group : groups_) cost_ += std::ssize(group.sharers);
   }
 
@@ -74,7 +77,7 @@ class KnownAnswers {
   // How many edges `each_fact`, `each_best` and `each_near` look at.
   Count cost() const { return cost_; }
 
-  // Call `use(relation, tail, candidate, piece, answers with the fact, entities with the fact)` for
+  // Call `use(relation, tail, candidate, worth, answers with the fact, entities with the fact)` for
   // all facts of known answers and all who share them, facts that are worth most first.
   template <class Use>
   void each_fact(const Use& use) {
@@ -300,7 +303,7 @@ class KnownAnswers {
   // Mark all entities whose slot is taken, if there are fewer of them than will be asked about: a
   // bit is faster than a lookup.
   void mark_taken() {
-    marked_taken_ = std::ssize(askers_.heads) < cost() ? askers_.heads : Ids{};
+    marked_taken_ = std::ssize(by_answer_.heads) < cost() ? by_answer_.heads : Ids{};
     steps_.take(std::ssize(marked_taken_) / 4);
     if (marked_taken_.empty()) return;
     for (Id entity : marked_taken_) is_taken_.insert(static_cast<std::size_t>(entity));
@@ -316,12 +319,12 @@ class KnownAnswers {
   }
 
   // Whether an answer of the query entity is an answer of another one, too.
-  bool has_other_asker(Id answer) const { return askers_.of(answer).size() > 1; }
+  bool has_other_asker(Id answer) const { return by_answer_.of(answer).size() > 1; }
 
   bool is_taken(Id entity) const {
     if (!marked_taken_.empty()) return is_taken_.has(static_cast<std::size_t>(entity));
     const bool is_asked_for = entity == hidden_ || is_answer_.has(entity);
-    return is_asked_for ? has_other_asker(entity) : askers_.has(entity);
+    return is_asked_for ? has_other_asker(entity) : by_answer_.has(entity);
   }
 
   std::size_t standing_of(Id entity) const {
@@ -413,15 +416,15 @@ class KnownAnswers {
     const Group& group = *fact.group;
     const Count all = std::ssize(group.sharers) - fact.is_own;
     steps_.take(std::ssize(group.sharers));
-    std::array<Piece, 4> pieces;
-    for (std::size_t standing = 0; standing < pieces.size(); ++standing)
-      pieces[standing] = Piece(fact.worth[standing]);
+    std::array<Worth, 4> worths;
+    for (std::size_t standing = 0; standing < worths.size(); ++standing)
+      worths[standing] = Worth(fact.worth[standing]);
     for (Id sharer : group.sharers) {
       if (sharer == entity_) continue;
-      const Piece& piece = pieces[standing_of(sharer)];
-      if (piece.worth == 0) continue;
+      const Worth& worth = worths[standing_of(sharer)];
+      if (worth.value == 0) continue;
       const Count answers = group.answers - is_answer_.has(sharer);
-      use(group.relation, group.tail, sharer, piece, answers, all);
+      use(group.relation, group.tail, sharer, worth, answers, all);
     }
   }
 
@@ -459,7 +462,7 @@ class KnownAnswers {
   }
 
   const RelationQuery& query_;
-  const Edges& askers_;
+  const Edges& by_answer_;  // the edges of the query relation: who gives each answer
   const FactSimilarity& similarity_;
   Sums& likeness_;
   std::vector<std::uint32_t>& reciprocal_norms_;  // of known answers; all 0 between calls
@@ -469,6 +472,7 @@ class KnownAnswers {
   Bits& is_full_;                                 // those in `full_`; empty between calls
   Bits& is_taken_;                                // entities whose slot is taken; likewise
   std::vector<std::int32_t> facts_of_relation_;   // all 0 between queries
+  const bool are_facts_used_;  // by a kind of evidence that counts; else only `has` is asked
   mutable Steps steps_;
 
   // The query at hand.

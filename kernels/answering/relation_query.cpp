@@ -12,20 +12,20 @@ RelationQuery::RelationQuery(const Graph& graph_, Id relation_, const WalkLists&
       trie(lists.types, options.max_length),
       habit(graph, relation, options, rank, progress),
       may_stop_early(options.loop_free && !options.sum) {
-  pieces = pieces_of(lists.weights, lists.taken_weights);
+  worths = worths_of(lists.weights, lists.taken_weights);
   for (std::size_t slot = 0; slot < 2; ++slot)
-    pieces_if_fewer[slot] = pieces_of(lists.fewer[slot].weights, lists.fewer[slot].taken_weights);
-  for (const auto& [open, taken] : pieces)
+    worths_if_fewer[slot] = worths_of(lists.fewer[slot].weights, lists.fewer[slot].taken_weights);
+  for (const auto& [open, taken] : worths)
     strengths.push_back(std::max(open.strength, taken.strength));
   if (may_stop_early) find_costs(progress);
 }
 
-PathPieces RelationQuery::pieces_of(std::span<const double> open,
+PathWorths RelationQuery::worths_of(std::span<const double> open,
                                     std::span<const double> taken) const {
-  PathPieces both;
+  PathWorths both;
   for (std::size_t at = 0; at < open.size(); ++at)
     both.push_back(
-        {piece_of_path(open[at], options.decisive), piece_of_path(taken[at], options.decisive)});
+        {worth_of_path(open[at], options.decisive), worth_of_path(taken[at], options.decisive)});
   return both;
 }
 

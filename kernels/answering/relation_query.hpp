@@ -11,7 +11,7 @@
 namespace casegraph {
 
 // Parallel to `WalkLists::walked`: what each path type is worth for open and for taken slots.
-using PathPieces = std::vector<std::array<Piece, 2>>;
+using PathWorths = std::vector<std::array<Worth, 2>>;
 
 struct RelationQuery {
   RelationQuery(const Graph& graph_, Id relation_, const WalkLists& lists_,
@@ -29,8 +29,8 @@ struct RelationQuery {
   // reached.
   const bool may_stop_early;
 
-  PathPieces pieces;
-  std::array<PathPieces, 2> pieces_if_fewer;  // as in `WalkLists::fewer`
+  PathWorths worths;
+  std::array<PathWorths, 2> worths_if_fewer;  // as in `WalkLists::fewer`
   std::vector<double> strengths;              // the larger of both slots; it falls along a list
 
   // Parallel to lists.walked, if it may stop early: an upper bound of the edges that this and all
@@ -38,7 +38,7 @@ struct RelationQuery {
   std::vector<Count> cost_from;
 
  private:
-  PathPieces pieces_of(std::span<const double> open, std::span<const double> taken) const;
+  PathWorths worths_of(std::span<const double> open, std::span<const double> taken) const;
   void find_costs(Progress& progress);
 };
 

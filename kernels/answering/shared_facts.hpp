@@ -31,17 +31,18 @@ class SharedFacts {
   // keep  remember what is found for a fact that many share, for the next queries
   SharedFacts(const RelationQuery& query, Workspace& workspace, bool keep, Progress& progress)
       : query_(query),
-        askers_(query.graph.edges(query.relation)),
-        answers_(query.graph.edges(inverse(query.relation))),
+        by_asker_(query.graph.edges(query.relation)),
+        by_answer_(query.graph.edges(inverse(query.relation))),
         counts_(workspace.counts),
+        worths_(workspace.worths),
         rows_of_askers_(workspace.stamps),
         keep_(keep),
-        words_(askers_.heads.size() / 64 + 1),
+        words_(by_asker_.heads.size() / 64 + 1),
         steps_(progress) {
-    if (!askers_.heads.empty())
-      cost_of_sharer_ += static_cast<Count>(askers_.tails.size() / askers_.heads.size());
-    const auto words_of_answers = static_cast<Count>(answers_.heads.size() * words_);
-    const auto edges = static_cast<Count>(askers_.tails.size());
+    if (!by_asker_.heads.empty())
+      cost_of_sharer_ += static_cast<Count>(by_asker_.tails.size() / by_asker_.heads.size());
+    const auto words_of_answers = static_cast<Count>(by_answer_.heads.size() * words_);
+    const auto edges = static_cast<Count>(by_asker_.tails.size());
     cost_for_all_ = std::min(words_of_answers / words_an_edge, edges / bits_an_edge);
   }
 
@@ -103,18 +104,28 @@ class SharedFacts {
     look_up_from(std::stable_partition(chosen_.begin(), chosen_.end(), is_asked));
   }
 
-  // Choose all facts. Those that fewest share are asked, the others looked up.
+  // Choose all facts. Those that fewest share are asked, the others looked up. Facts with the same
+  // sharers are asked at once.
   void choose_rarest() {
     choose_up_to(every_class);
-    std::stable_sort(chosen_.begin(), chosen_.end(), [](const Fact& a, const Fact& b) {
+    const auto has_fewer_sharers = [](const Fact& a, const Fact& b) {
       return a.sharers.size() < b.sharers.size();
-    });
+    };
+    std::stable_sort(chosen_.begin(), chosen_.end(), has_fewer_sharers);
+
+    // Only those that are asked are sorted further.
+    Count asked = 0;
     auto first = chosen_.begin();
-    for (Count asked = 0; first != chosen_.end(); ++first) {
+    for (auto end = first; first != chosen_.end() && asked <= few_edges;) {
+      if (first == end) {
+        end = std::upper_bound(first, chosen_.end(), *first, has_fewer_sharers);
+        sort_by_sharers(first, end);
+      }
       asked += cost_of_asking(*first);
-      if (asked > few_edges) break;
+      if (asked <= few_edges) first = end_of_group(first);
     }
     look_up_from(first);
+    are_sorted_ = true;
   }
 
   // Open the facts that are to be looked up, for a query entity: find who shares them. Returns the
@@ -122,11 +133,11 @@ class SharedFacts {
   Count open_looked_up(Id entity) {
     constexpr std::size_t ahead = 8;
     Count edges = 0;
-    const std::size_t row_of_entity = askers_.row_of(entity);
+    const std::size_t row_of_entity = by_asker_.row_of(entity);
     rows_of_askers_.renew();
-    steps_.take(std::ssize(askers_.heads));
-    for (std::size_t row = 0; row < askers_.heads.size(); ++row)
-      rows_of_askers_.set(askers_.heads[row], row);
+    steps_.take(std::ssize(by_asker_.heads));
+    for (std::size_t row = 0; row < by_asker_.heads.size(); ++row)
+      rows_of_askers_.set(by_asker_.heads[row], row);
     bits_.assign(looked_up_.size() * words_, 0);
     for (std::size_t at = 0; at < looked_up_.size(); ++at) {
       LookedUp& fact = looked_up_[at];
@@ -166,7 +177,7 @@ class SharedFacts {
   double most_strength_from(std::size_t first, Count given) {
     const auto strength = [&](const LookedUp& fact) {
       const Count count = std::min(given, fact.others);
-      return count < query_.options.support ? 0 : piece_of(count, fact.others).strength;
+      return count < query_.options.support ? 0 : worth_of(count, fact.others).strength;
     };
     const auto rest = std::span<const LookedUp>(looked_up_).subspan(first);
     const auto at = std::ranges::lower_bound(rest, given, {}, &LookedUp::others);
@@ -190,7 +201,7 @@ class SharedFacts {
   template <class Use>
   LookUp look_up(Id answer, std::size_t from, std::size_t best, const Use& use) {
     rows_.clear();
-    for (Id asker : answers_.of(answer)) rows_.push_back(askers_.row_of(asker));
+    for (Id asker : by_answer_.of(answer)) rows_.push_back(by_asker_.row_of(asker));
     const bool is_dense = rows_.size() * words_an_edge > words_ * bits_an_edge;
     if (is_dense) {
       mask_.assign(words_, 0);
@@ -206,7 +217,7 @@ class SharedFacts {
     for (; next < end; ++next) {
       const LookedUp& at = looked_up_[next];
       // From here on, a fact that more entities share is worth less even if all askers share it.
-      if (at.others >= std::ssize(rows_) && worth_of(std::ssize(rows_), at.others) <= least) {
+      if (at.others >= std::ssize(rows_) && share_of(std::ssize(rows_), at.others) <= least) {
         next = all;
         break;
       }
@@ -215,7 +226,7 @@ class SharedFacts {
           is_dense ? count_common_bits(bits_of(at), mask_) : count_rows(bits_of(at));
       if (count < query_.options.support) continue;
       if (at.fact.relation == query_.relation && at.fact.tail == answer) continue;
-      const double worth = worth_of(count, at.others);
+      const double worth = share_of(count, at.others);
       if (worth <= least) continue;
       found_.push_back({worth, count, &at});
       if (best > 0 && found_.size() >= 2 * best) least = keep_best(best);
@@ -223,14 +234,14 @@ class SharedFacts {
     if (best > 0 && found_.size() > best) keep_best(best);
     for (const Found& found : found_) {
       const auto& [fact, others, _] = *found.fact;
-      const Piece& piece = piece_of(found.count, others);
-      use(Evidence{Kind::shared_fact, fact.relation, fact.tail, -1, found.count, others, piece});
+      const Worth& worth = worth_of(found.count, others);
+      use(Piece{Kind::shared_fact, fact.relation, fact.tail, -1, found.count, others, worth});
     }
     return {next, static_cast<Count>(std::min(next, end) - from) * (1 + work)};
   }
 
   // All that anybody gives.
-  Ids all_answers() const { return answers_.heads; }
+  Ids all_answers() const { return by_answer_.heads; }
 
   // Call `use(piece of evidence, answer, times)` for what at least `support` others say, for the
   // facts that are not looked up. A fact says nothing for the answer that is this fact itself.
@@ -241,15 +252,12 @@ class SharedFacts {
   //             are one piece of evidence, reported with how often it occurs
   template <class Use>
   Count ask(Id entity, Ids own, bool one_by_one, const Use& use) {
-    if (!one_by_one) sort_by_sharers();
+    if (!one_by_one && !are_sorted_) sort_by_sharers(chosen_.begin(), chosen_.end());
     Count edges = 0;
-    for (std::size_t begin = 0, end; begin < chosen_.size(); begin = end) {
-      const Ids sharers = chosen_[begin].sharers;
-      end = begin + 1;
-      while (!one_by_one && end < chosen_.size() &&
-             std::ranges::equal(chosen_[end].sharers, sharers))
-        ++end;
-      const auto facts = std::span<const Fact>(chosen_).subspan(begin, end - begin);
+    for (auto begin = chosen_.begin(), end = begin; begin != chosen_.end(); begin = end) {
+      const Ids sharers = begin->sharers;
+      end = one_by_one ? begin + 1 : end_of_group(begin);
+      const std::span<const Fact> facts(begin, end);
       if (keep_ && sharers.size() > std::max(own.size(), few_sharers)) {
         edges += report(facts, remembered(facts.front()), own, use);
       } else {
@@ -329,6 +337,7 @@ class SharedFacts {
 
   void choose_up_to(int largest_class) {
     chosen_.clear();
+    are_sorted_ = false;
     for (const Fact& fact : facts_) {
       // The query entity is a sharer itself, so there must be one more than the support.
       const bool has_support = static_cast<Count>(fact.sharers.size()) > query_.options.support;
@@ -336,9 +345,10 @@ class SharedFacts {
     }
   }
 
-  // Facts with the same sharers come together, those of one group in order.
-  void sort_by_sharers() {
-    std::sort(chosen_.begin(), chosen_.end(), [&](const Fact& a, const Fact& b) {
+  // Those that fewest share first. Facts with the same sharers come together, in order.
+  void sort_by_sharers(std::vector<Fact>::iterator first, std::vector<Fact>::iterator last) {
+    std::sort(first, last, [&](const Fact& a, const Fact& b) {
+      if (a.sharers.size() != b.sharers.size()) return a.sharers.size() < b.sharers.size();
       steps_.take(1 + std::ssize(a.sharers));  // they are compared as far as they agree
       const auto order = std::lexicographical_compare_three_way(a.sharers.begin(), a.sharers.end(),
                                                                 b.sharers.begin(), b.sharers.end());
@@ -347,34 +357,36 @@ class SharedFacts {
     });
   }
 
+  // The first fact after this one that has other sharers; they are sorted by sharers.
+  std::vector<Fact>::iterator end_of_group(std::vector<Fact>::iterator first) {
+    const auto has_others = [&](const Fact& next) {
+      return !std::ranges::equal(next.sharers, first->sharers);
+    };
+    return std::find_if(first + 1, chosen_.end(), has_others);
+  }
+
   // own  what to subtract: the answers of the query entity, if it was counted among the sharers
   template <class Use>
   Count report(std::span<const Fact> facts, const Sharing& sharing, Ids own, const Use& use) {
     const Count others = sharing.others - !own.empty();
     const Fact& first = facts.front();
-    Evidence evidence{Kind::shared_fact, first.relation, first.tail, -1, 0, others, Piece()};
+    Piece piece{Kind::shared_fact, first.relation, first.tail, -1, 0, others, Worth()};
     for (const auto& [given, answer] : sharing.given) {
       const Count count = given - std::binary_search(own.begin(), own.end(), answer);
       if (count < query_.options.support) continue;
       const std::size_t times = facts.size() - is_among(facts, answer);
       if (times == 0) continue;
-      evidence.count = count;
-      evidence.piece = piece_of(count, others);
-      use(evidence, answer, times);
+      piece.count = count;
+      piece.worth = worth_of(count, others);
+      use(piece, answer, times);
     }
     const Count edges = sharing.edges - static_cast<Count>(own.size());
     return static_cast<Count>(facts.size()) * edges;
   }
 
-  // Remembers the worth of all small numbers, since a logarithm takes longer than a lookup.
-  const Piece& piece_of(Count count, Count others) {
-    if (others >= few_others) return large_worth_ = Piece(worth_of(count, others));
-    Piece& known = small_worths_[static_cast<std::size_t>(others * few_others + count)];
-    if (known.worth == 0) known = Piece(worth_of(count, others));
-    return known;
-  }
+  const Worth& worth_of(Count count, Count others) { return worths_.of(share_of(count, others)); }
 
-  double worth_of(Count count, Count others) const {
+  double share_of(Count count, Count others) const {
     return static_cast<double>(count) / (static_cast<double>(others) + query_.options.doubt);
   }
 
@@ -424,7 +436,6 @@ class SharedFacts {
     for (auto& [count, answer] : sharing.given) count = counts_.of[answer] - zero;
   }
 
-  static constexpr Count few_others = 64;         // 64² worths of 16 bytes: 64 kilobytes
   static constexpr std::size_t few_sharers = 16;  // counting them again is as fast as a lookup
   static constexpr std::size_t most_remembered = 1 << 20;  // answers: 16 megabytes
 
@@ -437,25 +448,25 @@ class SharedFacts {
   static constexpr int bits_an_edge = 4;
 
   const RelationQuery& query_;
-  const Edges& askers_;   // the edges of the query relation
-  const Edges& answers_;  // the same edges, by answer
+  const Edges& by_asker_;   // the edges of the query relation
+  const Edges& by_answer_;  // the same edges, by answer
   EpochCounts& counts_;
+  KnownWorths& worths_;
   Stamps& rows_of_askers_;
   const bool keep_;
-  const std::size_t words_;  // of a bitset of the rows of `askers_`
+  const std::size_t words_;  // of a bitset of the rows of `by_asker_`
   Steps steps_;
   Count cost_of_sharer_ = 1;  // a lookup, and the answers that an entity has on average
   Count cost_for_all_ = 0;    // of looking a fact up for all answers
   std::vector<Fact> facts_, chosen_;
+  bool are_sorted_ = false;             // those that are chosen, by sharers
   std::vector<LookedUp> looked_up_;     // those that fewest share first
-  std::vector<std::uint64_t> bits_;     // who shares each of them: rows of `askers_`
+  std::vector<std::uint64_t> bits_;     // who shares each of them: rows of `by_asker_`
   std::vector<double> most_strengths_;  // by how many give an answer; -1 where it is not known
   std::vector<std::size_t> rows_;       // of those who give the answer at hand
   std::vector<std::uint64_t> mask_;     // the same as bits, if they are many
   std::vector<Found> found_;            // what speaks for the answer at hand
   Sharing sharing_;                     // of the facts at hand
-  Piece large_worth_;
-  std::vector<Piece> small_worths_ = std::vector<Piece>(few_others * few_others);
   std::unordered_map<std::uint64_t, Sharing> remembered_;  // by fact
   std::size_t remembered_size_ = 0;                        // answers
 };

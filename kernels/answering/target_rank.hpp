@@ -23,7 +23,8 @@ class TargetRank {
     if (const Candidate* candidate = answerer.find(target)) {
       score = candidate->score;
       found_ = found(*candidate);
-    } else if (uses_habit_ && answerer.is_in_graph(target) && answerer.may_answer(target)) {
+    } else if (uses_habit_ && answerer.at_hand.is_in_graph(target) &&
+               answerer.at_hand.may_answer(target)) {
       const auto [count, others] = answerer.habit_of(target);
       if (count <= 0) return;
       score = habit.score(count, others);
@@ -40,7 +41,8 @@ class TargetRank {
     }
     subtract_query_entity();
     if (uses_habit_)
-      for (Id entity : answerer_.linked()) add_by_habit(entity, answerer_.given(entity), -1);
+      for (Id entity : answerer_.at_hand.linked())
+        add_by_habit(entity, answerer_.at_hand.given(entity), -1);
     for (Id entity : known) subtract_known(entity);
   }
 
@@ -60,17 +62,18 @@ class TargetRank {
 
   // The query entity is in the list of the habit, but may not be an answer.
   void subtract_query_entity() {
-    if (!uses_habit_ || !answerer_.is_known()) return;
-    const Id entity = answerer_.entity();
-    if (answerer_.find(entity) != nullptr || answerer_.may_answer(entity)) return;
-    add_by_habit(entity, answerer_.given(entity), -1);
+    if (!uses_habit_ || !answerer_.at_hand.is_known()) return;
+    const Id entity = answerer_.at_hand.entity;
+    if (answerer_.find(entity) != nullptr || answerer_.at_hand.may_answer(entity)) return;
+    add_by_habit(entity, answerer_.at_hand.given(entity), -1);
   }
 
   void subtract_known(Id entity) {
     if (const Candidate* other = answerer_.find(entity))
       add(*other, -1);
-    else if (uses_habit_ && answerer_.is_in_graph(entity) && answerer_.may_answer(entity))
-      add_by_habit(entity, answerer_.given(entity), -1);
+    else if (uses_habit_ && answerer_.at_hand.is_in_graph(entity) &&
+             answerer_.at_hand.may_answer(entity))
+      add_by_habit(entity, answerer_.at_hand.given(entity), -1);
   }
 
   // Count a candidate by its score; with sign -1, take it back.
@@ -100,7 +103,7 @@ class TargetRank {
   // Count the whole list of the habit, except for the target. It is sorted by count, which is also
   // the order of scores, and then by rank.
   void add_habit() {
-    const Count others = answerer_.others();
+    const Count others = answerer_.at_hand.others();
     const auto score_of = [&](const Habit::Given& given) {
       return habit_.score(given.count, others);
     };
@@ -122,7 +125,8 @@ class TargetRank {
     better += higher;
     equal += at_least - higher;
     if (score > 0) earlier += at_least_and_earlier - higher;
-    if (answerer_.is_in_graph(target_)) add_given(target_, answerer_.given(target_), -1);
+    if (answerer_.at_hand.is_in_graph(target_))
+      add_given(target_, answerer_.at_hand.given(target_), -1);
   }
 
   const Answerer& answerer_;

@@ -57,21 +57,21 @@ class Sums {
   std::vector<Id> touched_;
 };
 
-// Remembers the strengths of pieces of evidence, since a logarithm takes longer than a lookup.
-class KnownPieces {
+// Remembers what pieces of evidence are worth, since a logarithm takes longer than a lookup.
+class KnownWorths {
  public:
-  const Piece& of(double worth) {
+  const Worth& of(double worth) {
     constexpr int bits = 10;
     const auto hash = std::bit_cast<std::uint64_t>(worth) * 0x9E3779B97F4A7C15u >> (64 - bits);
     static_assert(1 << bits == size);
-    Piece& known = pieces_[hash];
-    if (known.worth != worth) known = Piece(worth);
+    Worth& known = worths_[hash];
+    if (known.value != worth) known = Worth(worth);
     return known;
   }
 
  private:
   static constexpr std::size_t size = 1024;
-  std::vector<Piece> pieces_ = std::vector<Piece>(size);
+  std::vector<Worth> worths_ = std::vector<Worth>(size);
 };
 
 // What one query at a time needs; it leaves nothing there that would change the next one.
@@ -102,7 +102,7 @@ struct Workspace {
   std::vector<std::uint32_t> reciprocal_norms;  // by entity; all 0 between queries, likewise
   EpochCounts counts;
   Sums likeness;
-  KnownPieces pieces;
+  KnownWorths worths;
   std::vector<Count> walks;  // by entity
   std::vector<Visit> visits;
   std::uint32_t epoch = 0;  // of the query at hand

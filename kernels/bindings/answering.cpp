@@ -101,14 +101,14 @@ nb::tuple nearest_entities_(const OwnedRelationQuery& with, Id entity, Id hidden
                         column<double>(found, &Neighbour::similarity));
 }
 
-nb::tuple columns_of(const std::vector<Evidence>& pieces) {
-  std::vector<Piece> worths;
-  for (const Evidence& evidence : pieces) worths.push_back(evidence.piece);
-  return nb::make_tuple(
-      column<Id>(pieces, &Evidence::kind), column<Id>(pieces, &Evidence::relation),
-      column<Id>(pieces, &Evidence::tail), column<Id>(pieces, &Evidence::walked),
-      column<Count>(pieces, &Evidence::count), column<Count>(pieces, &Evidence::of),
-      column<double>(worths, &Piece::worth), column<double>(worths, &Piece::strength));
+nb::tuple columns_of(const std::vector<Piece>& pieces) {
+  std::vector<Worth> worths;
+  for (const Piece& piece : pieces) worths.push_back(piece.worth);
+  return nb::make_tuple(column<Id>(pieces, &Piece::kind), column<Id>(pieces, &Piece::relation),
+                        column<Id>(pieces, &Piece::tail), column<Id>(pieces, &Piece::place),
+                        column<Count>(pieces, &Piece::count), column<Count>(pieces, &Piece::of),
+                        column<double>(worths, &Worth::value),
+                        column<double>(worths, &Worth::strength));
 }
 
 nb::tuple evidence_(const OwnedRelationQuery& with, In<Id> entities, In<Id> lists, In<Id> hidden,

@@ -83,14 +83,6 @@ Out<Count> walks_(const Graph& graph, In<Id> question_clusters, In<Id> relations
   }));
 }
 
-using Places = std::tuple<In<std::int64_t>, In<std::int32_t>>;  // offsets, and places of path types
-
-Selection selection_of(const Places& given, std::size_t entities, std::size_t types) {
-  const Selection selected{span(std::get<0>(given)), span(std::get<1>(given))};
-  checks::selection(selected, entities, types);
-  return selected;
-}
-
 nb::tuple columns_of(Reach&& sums) {
   return nb::make_tuple(array(std::move(sums.reached)), array(std::move(sums.right)),
                         array(std::move(sums.reached_open)), array(std::move(sums.right_open)),
@@ -98,16 +90,14 @@ nb::tuple columns_of(Reach&& sums) {
 }
 
 nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types,
-                 const Places& selected, In<Count> widest, int max_length, int threads,
-                 Counters progress) {
+                 In<Count> widest, int max_length, int threads, Counters progress) {
   Reach sums = run(progress.data(), [&](Progress& running) {
     const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
     checks::ids("entities", span(entities), 0);  // one that came after this graph reaches nothing
-    const Selection chosen = selection_of(selected, entities.shape(0), types.shape(0));
     if (widest.shape(0) != 0) checks::lengths("widest", widest.shape(0), "types", types.shape(0));
     for (Count most : span(widest)) checks::in_range("widest", most, 0, INT64_MAX);
-    return reach(graph, span(entities), pairs, chosen, span(widest), max_length,
-                 checks::threads(threads), running);
+    return reach(graph, span(entities), pairs, span(widest), max_length, checks::threads(threads),
+                 running);
   });
   return columns_of(std::move(sums));
 }
@@ -220,11 +210,10 @@ void bind_counting(nb::module_& m) {
   m.def("walks", &walks_, "graph"_a, "question_clusters"_a, "relations"_a, "types"_a, "clusters"_a,
         "max_length"_a, "threads"_a, "progress"_a,
         "Tries: walks of each path type from the entities of a cluster that have a relation.");
-  m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "selected"_a,
-        "widest"_a, "max_length"_a, "threads"_a, "progress"_a,
+  m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "widest"_a,
+        "max_length"_a, "threads"_a, "progress"_a,
         "Reached, right, both of open slots, and skipped, of each relation and path type, summed "
-        "over "
-        "the entities.");
+        "over the entities.");
   m.def("reach_together", &reach_together_, "graph"_a, "entities"_a, "relations"_a, "types"_a,
         "max_length"_a, "threads"_a, "progress"_a,
         "The same as `reach` for short path types, many entities at once.");

@@ -25,11 +25,4 @@ inline void steps_at_most(std::span<const PathType> types, int max_length, int m
   for (PathType type : types) in_range("the length of a path type", packing.length(type), 1, most);
 }
 
-// For each of so many entities, places below `end`; nothing at all stands for all places.
-inline void selection(const Selection& selected, std::size_t entities, std::size_t end) {
-  if (selected.is_everything()) return lengths("places", selected.places.size(), "no offsets", 0);
-  offsets("offsets of places", selected.offsets, entities, selected.places.size());
-  ids("places", selected.places, 0, static_cast<std::int64_t>(end));
-}
-
 }  // namespace casegraph::checks

@@ -5,8 +5,6 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <deque>
-
 #include "bindings/arrays.hpp"
 #include "bindings/checks.hpp"
 #include "graph/name_table.hpp"
@@ -46,7 +44,7 @@ class Utf8 {
   }
 
   std::vector<std::string_view> views_;
-  std::deque<nb::bytes> encoded_;
+  std::vector<nb::bytes> encoded_;
 };
 
 nb::object string_of(std::string_view name) {

@@ -1,5 +1,6 @@
 #include "counting/reach.hpp"
 
+#include <deque>
 #include <optional>
 
 #include "counting/last_step_counter.hpp"
@@ -18,6 +19,16 @@ struct Backwards {
   std::span<const Endpoint> excluded;
 };
 
+// Which pairs count for which entity: places[offsets[i] .. offsets[i + 1]) for the i-th entity.
+struct Selection {
+  std::span<const std::int64_t> offsets;
+  std::span<const std::int32_t> places;
+
+  std::span<const std::int32_t> of(std::size_t entity) const {
+    return places.subspan(offsets[entity], offsets[entity + 1] - offsets[entity]);
+  }
+};
+
 // Counts for one entity after the other, and adds up.
 class ReachCounter {
  public:
@@ -30,32 +41,46 @@ class ReachCounter {
         backwards_(backwards),
         is_much_(bitsets != nullptr),
         frontiers_(max_length + 1),
-        stamps_(max_length + 1, Stamps(graph.entities)),
         answers_(graph.relations.size()),
         is_selected_(plan.pairs.size()),
         leads_to_selected_(plan.trie.nodes.size()),
         last_step_(graph, bitsets, progress),
         steps_(progress),
         sums_(plan.pairs.size()) {
+    while (std::ssize(stamps_) <= max_length) stamps_.emplace_back(graph.entities);
     if (backwards_ == nullptr) return;
-    has_relation_.resize(graph.entities);
-    for (Id head : graph.edges(backwards_->relation).heads) has_relation_[head] = true;
+    is_start_.resize(graph.entities, IsStart::no);
+    for (Id head : graph.edges(backwards_->relation).heads) is_start_[head] = IsStart::yes;
+    for (const Endpoint& endpoint : backwards_->excluded)
+      if (endpoint.entity < graph.entities && is_start_[endpoint.entity] == IsStart::yes)
+        is_start_[endpoint.entity] = IsStart::unless_excluded;
   }
 
-  // Count one entity for the selected pairs, or for all if `selected` is null.
-  void count(Id entity, const std::span<const std::int32_t>* selected) {
+  // Count one entity, for all pairs.
+  void count_all(Id entity) {
+    has_selection_ = false;
+    count(entity);
+  }
+
+  // Count one entity, for the selected pairs only.
+  void count_selected(Id entity, std::span<const std::int32_t> selected) {
+    has_selection_ = true;
+    select(selected);
+    count(entity);
+  }
+
+  const Reach& result() const { return sums_; }
+
+ private:
+  void count(Id entity) {
     if (entity >= graph_.entities) return;  // it came after this state of the graph
     entity_ = entity;
-    select(selected);
     if (backwards_ == nullptr) find_answers();
     frontiers_[0].start(entity);
     walk_below(0);
     if (backwards_ == nullptr) forget_answers();
   }
 
-  const Reach& result() const { return sums_; }
-
- private:
   void find_answers() {
     if (!is_much_) {
       const auto relations = static_cast<Id>(graph_.relations.size());
@@ -90,15 +115,13 @@ class ReachCounter {
   }
 
   // Mark the selected pairs, and all nodes on the way to them.
-  void select(const std::span<const std::int32_t>* selected) {
-    has_selection_ = selected != nullptr;
-    if (!has_selection_) return;
+  void select(std::span<const std::int32_t> selected) {
     if (++epoch_ == 0) {
       std::fill(is_selected_.begin(), is_selected_.end(), 0);
       std::fill(leads_to_selected_.begin(), leads_to_selected_.end(), 0);
       epoch_ = 1;
     }
-    for (std::int32_t pair : *selected) {
+    for (std::int32_t pair : selected) {
       is_selected_[pair] = epoch_;
       std::int32_t node = plan_.trie.node_of_type[pair];
       for (; node >= 0 && leads_to_selected_[node] != epoch_; node = plan_.trie.nodes[node].parent)
@@ -276,17 +299,18 @@ class ReachCounter {
 
   // Walking backwards: the entity is an end, and paths to it begin at `starts`.
   void add_starts(std::int32_t node, Ids starts) {
-    const Edges& answers = graph_.edges(backwards_->relation);
-    const auto askers = std::ssize(graph_.tails(entity_, inverse(backwards_->relation)));
+    const Ids askers = graph_.tails(entity_, inverse(backwards_->relation));
     const auto excluded = backwards_->excluded;
     for (std::int32_t pair : plan_.pairs_at(node)) {
       if (is_selected_[pair] != epoch_) continue;
       steps_.take(std::ssize(starts));
       for (Id start : starts) {
-        if (!has_relation_[start]) continue;
-        if (std::binary_search(excluded.begin(), excluded.end(), Endpoint{start, pair})) continue;
-        const bool is_right = answers.holds(start, entity_);
-        const bool is_open = askers - is_right == 0;
+        if (is_start_[start] == IsStart::no) continue;
+        if (is_start_[start] == IsStart::unless_excluded &&
+            std::binary_search(excluded.begin(), excluded.end(), Endpoint{start, pair}))
+          continue;
+        const bool is_right = std::binary_search(askers.begin(), askers.end(), start);
+        const bool is_open = std::ssize(askers) - is_right == 0;
         ++sums_.reached[pair];
         sums_.right[pair] += is_right;
         sums_.reached_open[pair] += is_open;
@@ -321,7 +345,10 @@ class ReachCounter {
   std::vector<std::uint32_t> is_selected_;
   std::vector<std::uint32_t> leads_to_selected_;
 
-  std::vector<char> has_relation_;  // by entity; only when walking backwards
+  // By entity, only when walking backwards: whether it has the relation, and
+  // whether it is among the excluded.
+  enum class IsStart : char { no, unless_excluded, yes };
+  std::vector<IsStart> is_start_;
   LastStepCounter last_step_;
   Steps steps_;
   Reach sums_;
@@ -334,25 +361,27 @@ bool is_much(const Graph& graph, Ids entities, const ReachPlan& plan) {
   return plan.pairs.size() * entities.size() >= edges;
 }
 
+// selected  which pairs count for which entity; null if all do
 // reported  how many entities to report as done, when all are
-Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const Selection& selected,
+Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const Selection* selected,
                 const Backwards* backwards, int max_length, Count reported, int threads,
                 Progress& progress) {
   Steps steps(progress);
-  const bool all = selected.is_everything();
   std::optional<AllTailBitsets> bitsets;
-  if (all && is_much(graph, entities, plan)) bitsets.emplace(graph, steps);
+  if (selected == nullptr && is_much(graph, entities, plan)) bitsets.emplace(graph, steps);
 
   // Entities differ in cost by orders of magnitude, so a chunk has only a few of them.
   const Chunks chunks(entities.size(), 8);
   AllTailBitsets* const shared_bitsets = bitsets ? &*bitsets : nullptr;
-  std::vector<ReachCounter> counters(
-      chunks.workers(threads),
-      ReachCounter(graph, plan, max_length, shared_bitsets, backwards, progress));
+  std::deque<ReachCounter> counters;  // made in place: each has arrays of all entities
+  while (counters.size() < chunks.workers(threads))
+    counters.emplace_back(graph, plan, max_length, shared_bitsets, backwards, progress);
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
     for (std::size_t place = begin; place < end; ++place) {
-      const auto some = all ? selected.places : selected.of(place);
-      counters[thread].count(entities[place], all ? nullptr : &some);
+      if (selected == nullptr)
+        counters[thread].count_all(entities[place]);
+      else
+        counters[thread].count_selected(entities[place], selected->of(place));
     }
     const auto share = [&](std::size_t done) {
       return reported * static_cast<Count>(done) / std::ssize(entities);
@@ -410,6 +439,7 @@ struct ByEntity {
     }
     offsets.push_back(std::ssize(places));
   }
+  // Which pairs count for which entity.
   Selection selection() const { return {offsets, places}; }
 
   std::vector<Id> entities;
@@ -420,10 +450,9 @@ struct ByEntity {
 }  // namespace
 
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
-            const Selection& selected, std::span<const Count> widest, int max_length, int threads,
-            Progress& progress) {
+            std::span<const Count> widest, int max_length, int threads, Progress& progress) {
   std::vector<char> is_together(pairs.size());
-  if (selected.is_everything() && entities.size() >= many_entities)
+  if (entities.size() >= many_entities)
     is_together = better_together(graph, entities, pairs, widest, max_length, threads, progress);
   const auto [alone, together] = parts_of(pairs, widest, is_together);
 
@@ -437,7 +466,7 @@ Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> 
                  total);
   if (alone.pairs.empty()) return total;
   const ReachPlan plan(alone.pairs, alone.widest, max_length);
-  alone.put(sums_over(graph, entities, plan, selected, nullptr, max_length,
+  alone.put(sums_over(graph, entities, plan, nullptr, nullptr, max_length,
                       reported - reported_together, threads, progress),
             total);
   return total;
@@ -453,7 +482,8 @@ Reach reach_around(const Graph& graph, Id relation, std::span<const PathType> ty
     for (PathType type : types) pairs.push_back({relation, type});
     const ByEntity from(starts);
     const ReachPlan plan(pairs, {}, max_length);
-    total.add(sums_over(graph, from.entities, plan, from.selection(), nullptr, max_length,
+    const Selection selected = from.selection();
+    total.add(sums_over(graph, from.entities, plan, &selected, nullptr, max_length,
                         std::ssize(from.entities), threads, progress));
   }
   if (!ends.empty()) {
@@ -462,7 +492,8 @@ Reach reach_around(const Graph& graph, Id relation, std::span<const PathType> ty
     const ByEntity to(ends);
     const ReachPlan plan(pairs, {}, max_length);
     const Backwards from_ends{relation, starts};
-    total.add(sums_over(graph, to.entities, plan, to.selection(), &from_ends, max_length,
+    const Selection selected = to.selection();
+    total.add(sums_over(graph, to.entities, plan, &selected, &from_ends, max_length,
                         std::ssize(to.entities), threads, progress));
   }
   return total;

@@ -53,34 +53,20 @@ struct Reach {
   }
 };
 
-// Which pairs count for which entity: places[offsets[i] .. offsets[i + 1]) for the i-th entity.
-// Without offsets, all pairs count for all entities.
-struct Selection {
-  std::span<const std::int64_t> offsets;
-  std::span<const std::int32_t> places;
-
-  bool is_everything() const { return offsets.empty(); }
-  std::span<const std::int32_t> of(std::size_t entity) const {
-    return places.subspan(offsets[entity], offsets[entity + 1] - offsets[entity]);
-  }
-};
-
 // How many times wider than other steps a last step may be. An edge that paths go on from takes as
 // long as 32 that are only counted (see the costs in reach_cost.hpp: 8 · 4).
 constexpr Count last_is_wider = 32;
 
 // The sums for all pairs, over those of `entities` that have the relation.
 //
-// pairs     relations and path types
-// selected  which pairs count for which entity
-// widest    (pairs)  how many edges one step may follow, a last step `last_is_wider` times as many;
-//           empty for any number. An entity with a wider step is skipped: the width of that step is
-//           added to `reached`, as if none of its ends were right, and 1 to `skipped`. Each entity
-//           is judged by itself, so the sums do not depend on what else is counted, nor on any
-//           order. Nothing is added to the counts of open slots
+// pairs   relations and path types
+// widest  (pairs)  how many edges one step may follow, a last step `last_is_wider` times as many;
+//         empty for any number. An entity with a wider step is skipped: the width of that step is
+//         added to `reached`, as if none of its ends were right, and 1 to `skipped`. Each entity is
+//         judged by itself, so the sums do not depend on what else is counted, nor on any order.
+//         Nothing is added to the counts of open slots
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
-            const Selection& selected, std::span<const Count> widest, int max_length, int threads,
-            Progress& progress);
+            std::span<const Count> widest, int max_length, int threads, Progress& progress);
 
 // An entity where paths of a type begin or end.
 struct Endpoint {

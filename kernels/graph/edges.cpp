@@ -36,7 +36,7 @@ Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> o
       largest(largest_of(heads_, tails_)),
       digest(digest_of(heads_, offsets_, tails_)),
       owner_(std::move(owner)) {
-  if (heads.size() < 4) return;  // bisection of three needs no help
+  if (heads.empty()) return;
   // A word of the bitset has 16 bytes and serves 64 entities. With more than 32 ids for each row,
   // that would be more than eight bytes a row.
   const bool is_rare = static_cast<std::size_t>(heads.back()) / 32 > heads.size();
@@ -48,7 +48,7 @@ Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> o
 
 void Edges::index_stretches() {
   const auto last = static_cast<std::size_t>(heads.back());
-  while ((last >> shift_) + 2 > heads.size()) ++shift_;
+  while ((last >> shift_) + 1 > 2 * heads.size()) ++shift_;
   stretches_.resize((last >> shift_) + 2);
   for (Id head : heads) ++stretches_[(static_cast<std::size_t>(head) >> shift_) + 1];
   for (std::size_t at = 1; at < stretches_.size(); ++at) stretches_[at] += stretches_[at - 1];

@@ -9,8 +9,8 @@
 //   common relation   one bit for each entity, with the number of bits before each word of 64. The
 //                     row of an entity is the number of bits before its own: a population count
 //                     (a rank structure on a bitset, Jacobson 1989).
-//   rare relation     the ids are cut into about as many stretches as there are rows, and each
-//                     knows where its rows begin. Bisection is left with one stretch.
+//   rare relation     the ids are cut into stretches, up to two for each row, and each knows where
+//                     its rows begin. The row is looked for in one stretch.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Edges {
 
   // The row of an entity, or `heads.size()` if it has none.
   std::size_t row_of(Id entity) const {
-    if (index_.empty()) return bisect(entity);
+    if (index_.empty()) return row_in_stretch(entity);
     const auto word = static_cast<std::size_t>(entity) >> 6;
     if (word >= index_.size()) return heads.size();
     const auto bit = std::uint64_t{1} << (entity & 63);
@@ -53,7 +53,7 @@ class Edges {
 
   // Whether an entity has edges.
   bool has(Id entity) const {
-    if (index_.empty()) return bisect(entity) != heads.size();
+    if (index_.empty()) return row_in_stretch(entity) != heads.size();
     const auto word = static_cast<std::size_t>(entity) >> 6;
     return word < index_.size() && (index_[word].bits >> (entity & 63) & 1);
   }
@@ -74,30 +74,34 @@ class Edges {
   const EdgeDigest digest;
 
  private:
+  static constexpr std::size_t few_rows = 4;
+
   struct Word {
     std::uint64_t bits = 0;
     std::uint64_t before = 0;  // bits of all words before this one
   };
 
-  std::size_t bisect(Id entity) const {
-    auto first = heads.begin(), last = heads.end();
-    if (!stretches_.empty()) {
-      const auto stretch = static_cast<std::size_t>(entity >> shift_);
-      if (stretch + 1 >= stretches_.size()) return heads.size();
-      last = first + stretches_[stretch + 1];
-      first += stretches_[stretch];
+  // Bisection down to a few rows, then one after the other: most stretches have none or one.
+  std::size_t row_in_stretch(Id entity) const {
+    const auto stretch = static_cast<std::size_t>(entity) >> shift_;
+    if (stretch + 1 >= stretches_.size()) return heads.size();
+    auto first = static_cast<std::size_t>(stretches_[stretch]);
+    auto last = static_cast<std::size_t>(stretches_[stretch + 1]);
+    while (last - first > few_rows) {
+      const std::size_t middle = first + (last - first) / 2;
+      (heads[middle] <= entity ? first : last) = middle;
     }
-    const auto at = std::lower_bound(first, last, entity);
-    if (at == last || *at != entity) return heads.size();
-    return static_cast<std::size_t>(at - heads.begin());
+    for (; first < last; ++first)
+      if (heads[first] == entity) return first;
+    return heads.size();
   }
 
   void index_bits();
   void index_stretches();
 
   std::vector<Word> index_;  // of a common relation
-  std::vector<Id>
-      stretches_;  // of a rare relation: the first row of each 2^shift_ ids, and the end
+  // Of a rare relation: the first row of each 2^shift_ ids, and the end.
+  std::vector<Id> stretches_;
   int shift_ = 0;
   std::shared_ptr<const void> owner_;
 };

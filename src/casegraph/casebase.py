@@ -232,9 +232,11 @@ class CaseBase:
         unknown entity only the habit of the relation says anything: the answers are those that
         most others have, and `note` says that nothing is known.
         """
-        return self.ask_many(
-            [(head, relation)], top, known=known, candidates=candidates, of_type=of_type
-        )[0]
+        state = self._state
+        name = entity_named(state.graph, state.descriptions, head)
+        question = Question(name, forward(relation_id(state, relation)))
+        wanted = wanted_answers(state, top, known, candidates, of_type)
+        return answers_to_all(state, [question], wanted)[0]
 
     def ask_head(
         self,
@@ -248,8 +250,8 @@ class CaseBase:
     ) -> Answers:
         """The best answers to (?, relation, tail)."""
         state = self._state
-        direction = backward(relation_id(state, relation))
-        question = Question(entity_named(state.graph, state.descriptions, tail), direction)
+        name = entity_named(state.graph, state.descriptions, tail)
+        question = Question(name, backward(relation_id(state, relation)))
         wanted = wanted_answers(state, top, known, candidates, of_type)
         return answers_to_all(state, [question], wanted)[0]
 

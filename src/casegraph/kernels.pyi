@@ -162,7 +162,6 @@ def reach(
     entities: Ids,
     relations: Ids,
     types: Counts,
-    selected: tuple[Counts, Ids],
     widest: Counts,
     max_length: int,
     threads: int,

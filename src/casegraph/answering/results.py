@@ -152,6 +152,7 @@ def named_answers(
     candidates  if given, the only answers to keep
     """
     asked, direction = query
+    names = state.graph.entities
     relation = state.graph.relations[relation_of(direction)]
     inverse = bool(is_inverse(direction))
     calibration = calibration_of(state, len(own))
@@ -167,8 +168,8 @@ def named_answers(
         is_left_out = candidates is not None and entity not in candidates
         if is_left_out or (is_known and exclude):
             continue
+        name = names[entity]
         rank = len(answers) + 1
-        name = state.graph.entities[entity]
         answers.append(Answer(asked, relation, inverse, name, score, rank, is_known, probable))
     return tuple(answers)
 

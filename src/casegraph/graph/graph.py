@@ -396,12 +396,6 @@ class Graph:
             graph._put(new_direction, self._edges[direction].renumbered(new_ids.entities))
         return graph, new_ids
 
-    def without(self, facts: Iterable[tuple[str, str, str]]) -> Graph:
-        """A graph without these facts; this graph stays as it is."""
-        view = self.copy()
-        view.retract(facts)
-        return view
-
     def compacted(self) -> Graph:
         """The canonical form: the same facts, ids in name order, no unused names."""
         entities: set[str] = set()

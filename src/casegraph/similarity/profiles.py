@@ -110,15 +110,17 @@ class Profiles:
         return np.bincount(np.concatenate([ids(), *having]), minlength=len(self._relations))
 
     def sizes(self) -> Counts:
-        """How many relations each profile has."""
-        lengths = map(len, self._relations)
-        return np.fromiter(lengths, dtype=np.int64, count=len(self._relations)) // ID_BYTES
+        """How many relations each profile has; the array must not be changed."""
+        return self._relation_index().sizes
 
     def having(self, relation: int) -> Ids:
         """The profiles that have a relation, sorted."""
+        return self._relation_index().profiles_having(relation)
+
+    def _relation_index(self) -> "_RelationIndex":
         if self._index is None:
-            self._index = _RelationIndex.of(self._relations, self.sizes())
-        return self._index.profiles_having(relation)
+            self._index = _RelationIndex.of(self._relations)
+        return self._index
 
     def refresh(self, graph: Graph, entities: Ids) -> Ids:
         """Bring the profiles of entities up to date with the graph.
@@ -193,17 +195,23 @@ class Profiles:
 
 
 class _RelationIndex(NamedTuple):
-    """Which profiles have which relation: all pairs, sorted by relation and then by profile."""
+    """Which profiles have which relation: all pairs, sorted by relation and then by profile.
+
+    sizes  (profiles,)  how many relations each profile has
+    """
 
     relations: Ids
     profiles: Ids
+    sizes: Counts
 
     @classmethod
-    def of(cls, relations_of_each: list[bytes], sizes: Counts) -> Self:
+    def of(cls, relations_of_each: list[bytes]) -> Self:
+        lengths = map(len, relations_of_each)
+        sizes = np.fromiter(lengths, dtype=np.int64, count=len(relations_of_each)) // ID_BYTES
         relations = np.frombuffer(b"".join(relations_of_each), dtype=np.int32)
         profiles = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         order = np.argsort(relations, kind="stable")
-        return cls(relations[order], profiles[order])
+        return cls(relations[order], profiles[order], sizes)
 
     def profiles_having(self, relation: int) -> Ids:
         return self.profiles[rows_with(relation, self.relations)]

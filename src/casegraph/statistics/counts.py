@@ -50,8 +50,6 @@ MANY_ENTITIES = 32  # from fewer entities, following paths one by one is always 
 COST_OF_PREVIEW = 4  # estimating the cost may itself use 1/4 of the budget
 MOST_STEPS = 1 << 38  # cap of an estimate, so that sums over path types fit in 64 bits
 
-Selection = tuple[Counts, Ids]  # of path types for each entity: offsets, and places of path types
-ALL_TYPES: Selection = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
 NO_LIMITS: Counts = np.empty(0, dtype=np.int64)
 
 
@@ -285,14 +283,12 @@ class Counting:
         relations: Ids | int,
         types: Counts,
         entities: Ids,
-        selected: Selection = ALL_TYPES,
         max_widths: Counts | None = None,
     ) -> Reach:
         """What each path type reaches, over the entities that have its relation.
 
         relations   (types,)  the relation of each path type; or one relation for all
         entities    (k,)      the entities from which paths are followed
-        selected              for each entity the path types to follow; by default all
         max_widths  (types,)  how wide a step of each path type may be; 0: it is not followed
 
         All counts are 0 if the settings do not weigh path types by them.
@@ -309,7 +305,7 @@ class Counting:
             "counting what paths reach",
             len(entities),
             lambda progress: kernels.reach(
-                graph, entities, labels, types, selected, limits, max_length, threads(), progress
+                graph, entities, labels, types, limits, max_length, threads(), progress
             ),
         )
         return Reach(*columns)
