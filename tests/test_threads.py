@@ -321,7 +321,8 @@ def holding_a_state(kind: str, chosen: str, folder: str, names: int) -> None:
     cases.update(retract=["e1", "e2"])
     assert ("new 0", "r0", "e0") in cases.graph
     assert ("new 0", "r0", "e0") not in graph
-    assert reply(fresh, ("ask", ("new 0", "r0"))) is None
+    assert "new 0" not in graph.entities
+    assert reply(fresh, ("ask", ("new 0", "r0"))) == reply(asked, ("ask", ("nobody", "r0")))
     assert (len(graph), len(graph.entities), len(graph.relations)) == sizes
     assert said(fresh, questions) == expected
     assert said(asked, questions) == expected
