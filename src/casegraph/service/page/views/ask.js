@@ -39,7 +39,8 @@ export function askView() {
     if (!entity || !relation) return showStart(parameters, about, signal);
     try {
       const found = learn(await get("ask", askedFor(parameters), signal));
-      if (!found.answers.length) await get("entity", { entity, limit: 1, as_of: asOf }, signal);
+      // A note may say that nothing is known of the entity: then this is the problem to show.
+      if (found.note) await get("entity", { entity, limit: 1, as_of: asOf }, signal);
       await showFound(found, parameters, about, signal, place);
     } catch (problem) {
       if (problem.name === "AbortError") throw problem;
@@ -213,8 +214,8 @@ async function typeWanted({ relation, wanted }, asOf) {
 
 /** What there is to say about the answers as a whole. */
 function notesOn(found) {
-  if (!found.answers.length) return element("p", { class: "notice" }, found.note);
-  const notes = [];
+  const notes = found.note ? [element("p", { class: "notice" }, found.note)] : [];
+  if (!found.answers.length) return notes;
   if (found.none !== null) {
     const words = element("span", {}, "None of these");
     notes.push(element("p", { class: "none" }, words, element("b", {}, percent(found.none))));
