@@ -281,7 +281,7 @@ def test_every_empty_answer_says_why() -> None:
     excluded = cases.ask("Marie Curie", "spouse", candidates=["Ulm"])
     assert "but none among 1 candidate" in excluded.note
     unknown = cases.ask("Marie Curi", "spouse")
-    assert "or did you mean 'Marie Curie'" in unknown.note
+    assert "; did you mean 'Marie Curie'" in unknown.note
 
 
 def test_candidates_are_never_read_letter_by_letter() -> None:

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from casegraph.answering.explanation import reasons
 from casegraph.answering.query import answers, standings
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
+from casegraph.graph.graph import Query
 from casegraph.settings import Settings
 
 PATHS_ONLY = Settings(max_length=2, precedents=False)
@@ -100,3 +102,16 @@ def test_ranks_leave_the_fact_out_too() -> None:
     for head, tail, score in zip(heads.tolist(), tails.tolist(), standing.score, strict=True):
         expected = scores(cases, entities[head], hidden=entities[tail]).get(entities[tail], 0.0)
         assert round(float(score), 12) == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_counts_of_a_reason_are_those_that_its_worth_comes_from(seed: int) -> None:
+    cases = cases_of(people_and_jobs(Random(seed)), slots=False)
+    relation = 2 * (cases.graph.relations.find("does") or 0)
+    shown = 0
+    for head, _, tail in cases.graph.rows(relation).tolist():
+        for found in (tail, *cases.graph.answers(head, relation).tolist()):
+            for reason in reasons(cases.state, Query(head, relation), found, hidden=tail):
+                assert reason.worth == pytest.approx(reason.count / (reason.of + 5))
+                shown += 1
+    assert shown > 100

@@ -46,7 +46,7 @@ def about_the_unknown(
         # For many questions, looking for similar names would take too long.
         has_time = wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
         suggestions = close_names(name, names_and_labels(state)) if has_time else []
-        meant = f", or did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
+        meant = f"; did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
         return f"{name!r} has never been seen; {to_do}{meant}"
     if state.is_without_facts(entity):
         label = state.descriptions.label(name)

@@ -45,7 +45,7 @@ class Answer:
 class Answers(Tabular, Sequence[Answer]):
     """The answers to one question, best first.
 
-    note   why there are none, or empty
+    note   why there are none, or what is doubtful about the question; or empty
     exact  whether no budget was exceeded, of the query or of counting; if one was, some evidence
            was left out, deterministically
     tuned  whether they come from settings that were tuned to the graph

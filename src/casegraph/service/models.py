@@ -82,7 +82,7 @@ class Answer(Model):
 class Answers(Model):
     """The answers to one question, best first.
 
-    note      why there are none, or empty
+    note      why there are none, or what is doubtful about the question; or empty
     exact     whether the budgets sufficed
     none      the probability that no new answer of these is right; null if not tuned
     sequence  the number of the update after which this was so
