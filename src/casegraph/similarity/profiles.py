@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Flags, Ids, ids, rows_with, run_bounds
+from casegraph.graph.arrays import Counts, Ids, ids, rows_with, run_bounds
 from casegraph.graph.graph import Graph, Renumbering
 from casegraph.running import paused_garbage_collection
 
@@ -34,13 +34,13 @@ class Profiles:
     """
 
     def __init__(self) -> None:
-        # There may be as many profiles as entities, so relations are kept as bytes (from
-        # `tobytes`): an array would take a hundred bytes more.
+        # There may be as many profiles as entities, so the relations of a profile are kept as
+        # bytes (from `tobytes`): an array would take a hundred bytes more.
         self._ids: dict[bytes, int] = {}  # the id of each profile, by its relations
-        self._relations: list[bytes] = []  # of each profile, sorted
-        self._members: list[Ids] = []  # of each profile, sorted
+        self._relations: list[bytes] = []  # by the id of a profile; sorted
+        self._members: list[Ids] = []  # by the id of a profile; sorted
         self._free_ids: list[int] = []
-        self._profile_of = ids()  # of each entity, or `NONE`
+        self._profile_of = ids()  # by the id of an entity; `NONE` without edges
         self._index: _RelationIndex | None = None
 
     @classmethod
@@ -66,11 +66,13 @@ class Profiles:
     def renumbered(self, new: Renumbering) -> Self:
         """The same profiles with new ids of entities and relations."""
         other = type(self)()
-        for profile in range(len(self._relations)):
-            other._relations.append(new.relations[self.relations(profile)].tobytes())
-        other._members = [new.entities[members] for members in self._members]
+        for profile, members in enumerate(self._members):
+            relations = new.relations[self.relations(profile)]
+            other._relations.append(relations.tobytes())
+            other._members.append(new.entities[members])
         for profile in self.living():
-            other._ids[other._relations[profile]] = profile
+            key = other._relations[profile]
+            other._ids[key] = profile
         other._free_ids = self._free_ids.copy()
         other._profile_of = self._profile_of[new.kept]
         return other
@@ -106,8 +108,11 @@ class Profiles:
 
     def common(self, profile: int) -> Counts:
         """How many relations each profile has in common with this profile."""
-        having = [self.having(relation) for relation in self.relations(profile).tolist()]
-        return np.bincount(np.concatenate([ids(), *having]), minlength=len(self._relations))
+        # Each profile occurs in `having` once for each relation that both have.
+        having = [ids()]
+        for relation in self.relations(profile).tolist():
+            having.append(self.having(relation))
+        return np.bincount(np.concatenate(having), minlength=len(self._relations))
 
     def sizes(self) -> Counts:
         """How many relations each profile has; the array must not be changed."""
@@ -135,23 +140,28 @@ class Profiles:
     def _refresh(self, graph: Graph, entities: Ids) -> Ids:
         self._index = None
         new_entities = len(graph.entities) - len(self._profile_of)
-        self._profile_of = np.append(self._profile_of, np.full(new_entities, NONE, dtype=np.int32))
+        no_profiles = np.full(new_entities, NONE, dtype=np.int32)
+        self._profile_of = np.append(self._profile_of, no_profiles)
 
         before = self._profile_of[entities]
-        after = self._find_or_create(*kernels.profiles(graph.kernel, entities))
+        offsets, relations = kernels.profiles(graph.kernel, entities)
+        after = self._find_or_create(offsets, relations)
         self._profile_of[entities] = after
 
         is_reshaped = before != after
-        for profile, joining in _groups(after, entities, is_reshaped & (after != NONE)):
+        is_joining = is_reshaped & (after != NONE)
+        is_leaving = is_reshaped & (before != NONE)
+        for profile, joining in _grouped(entities[is_joining], after[is_joining]):
             self._join(profile, joining)
-        for profile, leaving in _groups(before, entities, is_reshaped & (before != NONE)):
+        for profile, leaving in _grouped(entities[is_leaving], before[is_leaving]):
             self._leave(profile, leaving)
         reshaped: Ids = entities[is_reshaped]
         return reshaped
 
     def _leave(self, profile: int, entities: Ids) -> None:
         members = self._members[profile]
-        self._members[profile] = np.delete(members, np.searchsorted(members, entities))
+        places = np.searchsorted(members, entities)
+        self._members[profile] = np.delete(members, places)
         if len(entities) == len(members):
             del self._ids[self._relations[profile]]
             self._relations[profile] = NO_RELATIONS
@@ -173,8 +183,8 @@ class Profiles:
         """
         found: list[int] = []
         content = relations.tobytes()
-        byte_offsets = (offsets * relations.itemsize).tolist()
-        for start, end in pairwise(byte_offsets):
+        byte_offsets = offsets * ID_BYTES
+        for start, end in pairwise(byte_offsets.tolist()):
             key = content[start:end]
             profile = self._ids.get(key) if key else NONE
             if profile is None:
@@ -195,9 +205,11 @@ class Profiles:
 
 
 class _RelationIndex(NamedTuple):
-    """Which profiles have which relation: all pairs, sorted by relation and then by profile.
+    """Which profiles have which relation: all such pairs, sorted by relation, then by profile.
 
-    sizes  (profiles,)  how many relations each profile has
+    relations  (pairs,)     the relation of each pair
+    profiles   (pairs,)     the profile of each pair
+    sizes      (profiles,)  how many relations each profile has
     """
 
     relations: Ids
@@ -206,8 +218,8 @@ class _RelationIndex(NamedTuple):
 
     @classmethod
     def of(cls, relations_of_each: list[bytes]) -> Self:
-        lengths = map(len, relations_of_each)
-        sizes = np.fromiter(lengths, dtype=np.int64, count=len(relations_of_each)) // ID_BYTES
+        bytes_of_each = map(len, relations_of_each)
+        sizes = np.fromiter(bytes_of_each, dtype=np.int64) // ID_BYTES
         relations = np.frombuffer(b"".join(relations_of_each), dtype=np.int32)
         profiles = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         order = np.argsort(relations, kind="stable")
@@ -217,17 +229,14 @@ class _RelationIndex(NamedTuple):
         return self.profiles[rows_with(relation, self.relations)]
 
 
-def _groups(groups: Ids, values: Ids, is_chosen: Flags) -> Iterator[tuple[int, Ids]]:
-    """Each group with the chosen values that belong to it, in their order.
+def _grouped(entities: Ids, profiles: Ids) -> Iterator[tuple[int, Ids]]:
+    """Each profile, with the entities that have it in their given order.
 
-    groups     (k,)  the group of each value
-    values     (k,)
-    is_chosen  (k,)  whether to consider a value at all
+    entities  (k,)
+    profiles  (k,)  the profile of each of these entities
     """
-    groups = groups[is_chosen]
-    values = values[is_chosen]
-    order = np.argsort(groups, kind="stable")
-    groups = groups[order]
-    values = values[order]
-    for start, end in pairwise(run_bounds(groups)):
-        yield int(groups[start]), values[start:end].copy()
+    order = np.argsort(profiles, kind="stable")
+    profiles = profiles[order]
+    entities = entities[order]
+    for start, end in pairwise(run_bounds(profiles)):
+        yield int(profiles[start]), entities[start:end].copy()

@@ -23,8 +23,9 @@ def contextual_entities(profiles: Profiles, graph: Graph, query: Query, k: int) 
 
 
 def similar_entities(profiles: Profiles, graph: Graph, entity: int, k: int) -> Ids:
-    """The `k` entities most similar to an entity, best first, without itself."""
-    return _nearest_others(profiles, graph, entity, ids(profiles.living()), k)
+    """The `k` entities most similar to an entity, best first, without the entity itself."""
+    all_profiles = ids(profiles.living())
+    return _nearest_others(profiles, graph, entity, all_profiles, k)
 
 
 def nearest(profiles: Profiles, graph: Graph, profile: int, among: Ids, k: int) -> Ids:
@@ -33,15 +34,19 @@ def nearest(profiles: Profiles, graph: Graph, profile: int, among: Ids, k: int) 
     among  the profiles whose entities may be chosen
     """
     closeness = _closeness(profiles, profile, among)
+    closest_first = np.unique(closeness)[::-1]
     prominence = graph.prominence()
+
     found = [ids()]
     missing = k
-    for level in np.unique(closeness)[::-1]:
+    for level in closest_first:
         equally_close = among[closeness == level]
-        entities = np.concatenate([profiles.members(other) for other in equally_close.tolist()])
+        members = [profiles.members(other) for other in equally_close.tolist()]
+        entities = np.concatenate(members)
         most_prominent_first = entities[np.argsort(prominence[entities])]
-        found.append(most_prominent_first[:missing])
-        missing -= len(found[-1])
+        chosen = most_prominent_first[:missing]
+        found.append(chosen)
+        missing -= len(chosen)
         if missing <= 0:
             break
     return np.concatenate(found)

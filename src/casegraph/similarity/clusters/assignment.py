@@ -16,7 +16,7 @@ from casegraph.graph.graph import Graph, Renumbering
 from casegraph.kernels import ClusterTree
 from casegraph.settings import Settings
 from casegraph.similarity.clusters import grinch, hac
-from casegraph.similarity.clusters import tree as tree_shapes
+from casegraph.similarity.clusters.tree import JOIN, tree_as_array, tree_from_array
 from casegraph.similarity.profiles import NONE, Profiles
 
 EVERYONE = -1  # the cluster of all entities
@@ -50,7 +50,8 @@ class Clusters:
             return cls.cut(tree, profiles, settings)
         if settings.clustering == "hac":
             tree = hac.grow(graph, profiles)
-            return cls(settings, profiles, _cluster_of_each(tree, profiles, settings.threshold))
+            clusters = _cluster_of_each(tree, profiles, settings.threshold)
+            return cls(settings, profiles, clusters)
 
         entities = np.arange(len(graph.entities), dtype=np.int32)
         if settings.clustering == "entity":
@@ -72,10 +73,11 @@ class Clusters:
         """
         if self.tree is None:
             raise ValueError("clusters that do not depend on history are computed again")
-        shape = tree_shapes.tree_as_array(self.tree, self.profiles)
-        is_leaf = shape != NONE
+        shape = tree_as_array(self.tree, self.profiles)
+        is_leaf = shape != JOIN
         shape[is_leaf] = new.entities[shape[is_leaf]]
-        return self.cut(tree_shapes.tree_from_array(shape, profiles), profiles, self.settings)
+        tree = tree_from_array(shape, profiles)
+        return self.cut(tree, profiles, self.settings)
 
     def after(self, graph: Graph, profiles: Profiles, reshaped: Ids) -> tuple[Self, Ids]:
         """The clusters after a change, and the entities that moved to another cluster, sorted.
@@ -88,7 +90,8 @@ class Clusters:
             later = self.of(graph, profiles, self.settings)
         else:
             tree = self.tree.copy()
-            grinch.update(tree, graph, profiles, self._touched_profiles(profiles, reshaped))
+            touched = self._touched_profiles(profiles, reshaped)
+            grinch.update(tree, graph, profiles, touched)
             later = self.cut(tree, profiles, self.settings)
         return later, _moved(self.entities, later.entities)
 
@@ -105,10 +108,11 @@ def _cluster_of_each(tree: ClusterTree, profiles: Profiles, threshold: float) ->
     """The cluster of each entity after cutting the tree at a threshold."""
     # `leaves[i]` is a profile below `nodes[i]`, a node that is one cluster.
     leaves, nodes = tree.cut(threshold)
+    largest_profile = leaves.max(initial=-1)
+    largest_node = nodes.max(initial=-1)
 
     # The id of a cluster is its smallest profile.
-    largest_profile = leaves.max(initial=-1)
-    cluster_of_node = np.full(nodes.max(initial=-1) + 1, largest_profile, dtype=np.int32)
+    cluster_of_node = np.full(largest_node + 1, largest_profile, dtype=np.int32)
     np.minimum.at(cluster_of_node, nodes, leaves)
 
     # One more element at the end, for entities without a profile: `NONE` is the index -1.
@@ -118,11 +122,16 @@ def _cluster_of_each(tree: ClusterTree, profiles: Profiles, threshold: float) ->
 
 
 def with_newcomers(clusters: Ids, entities: int) -> Ids:
-    """The cluster of each of so many entities; those that are new were in `EVERYONE`."""
+    """The clusters extended to this many entities; new entities are in `EVERYONE`.
+
+    clusters  (entities before,)  the cluster of each entity
+    """
     newcomers = entities - len(clusters)
-    return np.append(clusters, np.full(newcomers, EVERYONE, dtype=np.int32))
+    their_clusters = np.full(newcomers, EVERYONE, dtype=np.int32)
+    return np.append(clusters, their_clusters)
 
 
 def _moved(before: Ids, after: Ids) -> Ids:
-    """The entities whose cluster changed."""
-    return np.flatnonzero(with_newcomers(before, len(after)) != after).astype(np.int32)
+    """The entities whose cluster changed, sorted."""
+    has_moved = with_newcomers(before, len(after)) != after
+    return np.flatnonzero(has_moved).astype(np.int32)

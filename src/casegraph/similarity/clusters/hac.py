@@ -18,16 +18,20 @@ from casegraph.similarity.profiles import Profiles
 
 def grow(graph: Graph, profiles: Profiles) -> kernels.ClusterTree:
     """The tree of all living profiles."""
-    order = by_relation_names(graph, profiles, profiles.living())
-    relations = [profiles.relations(profile) for profile in order]
-    sizes = [len(of_profile) for of_profile in relations]
+    in_order = by_relation_names(graph, profiles, profiles.living())
+
+    # The relations of all profiles as compressed sparse rows, and the weight of each profile.
+    rows = [profiles.relations(profile) for profile in in_order]
+    sizes = [len(row) for row in rows]
     offsets = np.cumsum([0, *sizes], dtype=np.int64)
-    members = np.array([len(profiles.members(profile)) for profile in order], dtype=np.int64)
-    lefts, rights = kernels.average_linkage(offsets, np.concatenate([ids(), *relations]), members)
+    relations = np.concatenate([ids(), *rows])
+    member_counts = [len(profiles.members(profile)) for profile in in_order]
+    weights = np.array(member_counts, dtype=np.int64)
+    lefts, rights = kernels.average_linkage(offsets, relations, weights)
 
     # Nodes are numbered as in the kernel: first the leaves, then each join.
     tree = kernels.ClusterTree()
-    nodes = [leaf(tree, profiles, profile) for profile in order]
+    nodes = [leaf(tree, profiles, profile) for profile in in_order]
     for left, right in zip(lefts.tolist(), rights.tolist(), strict=True):
         nodes.append(tree.attach(nodes[right], nodes[left]))
     return tree

@@ -24,11 +24,11 @@ def by_relation_names(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -
     """
     direction_ranks = graph.direction_ranks()
 
-    def ranked_relations(profile: int) -> list[int]:
-        ranked: list[int] = np.sort(direction_ranks[profiles.relations(profile)]).tolist()
-        return ranked
+    def sorted_ranks(profile: int) -> list[int]:
+        ranks = direction_ranks[profiles.relations(profile)]
+        return sorted(ranks.tolist())
 
-    return sorted(chosen, key=ranked_relations)
+    return sorted(chosen, key=sorted_ranks)
 
 
 def leaf(tree: ClusterTree, profiles: Profiles, profile: int) -> int:
@@ -44,7 +44,8 @@ def tree_as_array(tree: ClusterTree, profiles: Profiles) -> Ids:
     """
     shape = tree.shape()
     is_leaf = shape != JOIN
-    shape[is_leaf] = [profiles.members(profile)[0] for profile in shape[is_leaf].tolist()]
+    leaves = shape[is_leaf].tolist()
+    shape[is_leaf] = [profiles.members(profile)[0] for profile in leaves]
     return shape
 
 
@@ -72,11 +73,13 @@ def _check(shape: Ids, profiles: Profiles) -> None:
 
     # A leaf adds an unjoined node, a join replaces two by one. At least one is left after each
     # step, and exactly one at the end; a tree without leaves is allowed.
-    unjoined = np.cumsum(np.where(shape == JOIN, -1, 1))
+    is_join = shape == JOIN
+    unjoined = np.cumsum(np.where(is_join, -1, 1))
     is_empty = len(shape) == 0
     if not is_empty and ((unjoined < 1).any() or unjoined[-1] != 1):
         raise ValueError("the tree of clusters does not join all of its leaves")
 
-    leaves = [profiles.of(entity) for entity in shape[shape != JOIN].tolist()]
+    entities = shape[~is_join].tolist()
+    leaves = [profiles.of(entity) for entity in entities]
     if sorted(leaves) != list(profiles.living()):
         raise ValueError("the tree of clusters has other leaves than the facts")
