@@ -18,26 +18,25 @@ def ids(values: Iterable[int] = ()) -> Ids:
 
 
 def distinct_ids(values: Ids) -> Ids:
-    """The distinct ids, sorted; if there are many, by marking them in an array of all ids."""
+    """The distinct ids in an array of any shape, sorted."""
     flat = values.ravel()
     if len(flat) < FEW_IDS:
         return np.unique(flat)
-    is_there = np.zeros(int(flat.max()) + 1, dtype=np.bool)
-    is_there[flat] = True
-    return np.flatnonzero(is_there).astype(np.int32)
+    largest = int(flat.max())
+    is_present = np.zeros(largest + 1, dtype=np.bool)
+    is_present[flat] = True
+    return np.flatnonzero(is_present).astype(np.int32)
 
 
 def joined(parts: Iterable[Counts]) -> Counts:
-    """Arrays of counts, concatenated; an empty array if there are none."""
+    """Arrays of counts, concatenated; an empty array if there are no parts."""
     nothing = np.zeros(0, dtype=np.int64)
     return np.concatenate([nothing, *parts])
 
 
 def rows_with(value: int, column: Ids | Counts) -> slice:
-    """The rows of a sorted column that hold a value.
-
-    NumPy converts the whole column if the value has another type, so the value is converted.
-    """
+    """The rows of a sorted column that hold a value."""
+    # With the type of the column; else NumPy would convert the whole column.
     bounds = np.array([value, value + 1], dtype=column.dtype)
     start, end = column.searchsorted(bounds).tolist()
     return slice(start, end)

@@ -50,7 +50,7 @@ class LineSource(ABC):
 
     @abstractmethod
     def names(self, texts: list[str], *, are_relations: bool) -> Sequence[str]:
-        """The name that each text between brackets stands for.
+        """The name that each text (without brackets) stands for.
 
         Empty if the text needs full parsing; then no line that contains it is plain.
         """
@@ -66,12 +66,12 @@ class LineSource(ABC):
 
 @dataclass
 class Block:
-    """Some lines of a source.
+    """Some consecutive lines of a source.
 
-    content     their bytes
+    content     the bytes of the lines
     source      where they come from
-    first_line  the number of the first
-    taken       how many facts they gave, once they are read
+    first_line  the number of the first line
+    taken       the number of facts read from the lines; set when they have been read
     """
 
     content: bytes
@@ -94,7 +94,8 @@ class Batched(Iterable["Fact"]):
         self._batches = batches
 
     def __iter__(self) -> Iterator[Fact]:
-        return chain.from_iterable(lists_of(self._batches))
+        lists = lists_of(self._batches)
+        return chain.from_iterable(lists)
 
     def batches(self) -> Iterator[Batch]:
         """The facts, batch by batch."""
@@ -122,4 +123,6 @@ def lists_of(batches: Iterable[Batch]) -> Iterator[Sequence[Fact]]:
 
 def size_of(batch: Batch) -> int:
     """Roughly how many facts a batch has; good enough to report progress."""
-    return batch.content.count(b"\n") if isinstance(batch, Block) else len(batch)
+    if isinstance(batch, Block):
+        return batch.content.count(b"\n")
+    return len(batch)

@@ -20,8 +20,8 @@ class Change:
 
     added      (facts, 3)  head, direction from head to tail, and tail of each added fact
     retracted  (facts, 3)  the same for each retracted fact
-    repeated               how many facts were to be added, but were already there
-    absent                 how many facts were to be retracted, but were not there
+    repeated               the number of facts to add that were already there
+    absent                 the number of facts to retract that were not there
     """
 
     added: Ids = field(default_factory=lambda: NO_ROWS)
@@ -44,15 +44,15 @@ class Change:
     @property
     def entities(self) -> Ids:
         """The entities whose edges changed, sorted."""
-        rows = self._rows()
-        return distinct_ids(rows[:, [0, 2]])
+        heads_and_tails = self._rows()[:, [0, 2]]
+        return distinct_ids(heads_and_tails)
 
     @property
     def relations(self) -> Ids:
         """The directions whose edges changed (always both of a relation), sorted."""
-        rows = self._rows()
-        changed = np.unique(rows[:, 1])
-        return np.stack([changed, inverse(changed)], axis=1).ravel()
+        forward = np.unique(self._rows()[:, 1])
+        pairs = np.stack([forward, inverse(forward)], axis=1)
+        return pairs.ravel()
 
     def renumbered(self, entities: Ids, relations: Ids) -> "Change":
         """The same change with new ids of entities and directions, indexed by the old ids."""
@@ -77,12 +77,14 @@ def net_change(changes: list[Change]) -> Change:
     rows = np.concatenate([added, retracted])
     signs = np.repeat([1, -1], [len(added), len(retracted)])
 
+    # How much more often each distinct row was added than retracted.
     distinct, place = np.unique(rows, axis=0, return_inverse=True)
     balance = np.bincount(place, weights=signs, minlength=len(distinct))
     return Change(added=distinct[balance > 0], retracted=distinct[balance < 0])
 
 
 def _renumbered(rows: Ids, entities: Ids, directions: Ids) -> Ids:
-    heads = entities[rows[:, 0]]
-    tails = entities[rows[:, 2]]
-    return np.stack([heads, directions[rows[:, 1]], tails], axis=1)
+    new_heads = entities[rows[:, 0]]
+    new_directions = directions[rows[:, 1]]
+    new_tails = entities[rows[:, 2]]
+    return np.stack([new_heads, new_directions, new_tails], axis=1)

@@ -18,7 +18,8 @@ from casegraph.errors import MalformedFact, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_MARKS = "Mn"  # the category of accents and other marks on a letter
+_MARKS = "Mn"  # the Unicode category of accents and other marks on a letter
+
 # White space that `folded` changes: runs of spaces, leading and trailing spaces, and characters
 # that become spaces when compatible characters are replaced.
 _GAPS = ("  ", "\n ", " \n", *"\t\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029")
@@ -55,7 +56,8 @@ class Descriptions:
 
     def __iter__(self) -> Iterator[Description]:
         """All descriptions, in the order of names."""
-        return iter([self._by_name[name] for name in sorted(self._by_name)])
+        for name in sorted(self._by_name):
+            yield self._by_name[name]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Descriptions) and self._by_name == other._by_name
@@ -74,24 +76,22 @@ class Descriptions:
     def named(self, label: str) -> list[str]:
         """The names that have this label, sorted."""
         if self._by_label is None:
-            by_label: dict[str, list[str]] = {}
-            for name in sorted(self._by_name):
-                its_label = self._by_name[name].label
-                if its_label:
-                    by_label.setdefault(its_label, []).append(name)
-            self._by_label = by_label
+            labelled = self._labelled()
+            labels = [description.label for description in labelled]
+            self._by_label = _names_by(labels, labelled)
         return self._by_label.get(label, [])
 
     def named_like(self, folded_label: str) -> list[str]:
         """The names whose label is the same except for case, accents and spaces, sorted."""
         if self._by_folded_label is None:
-            described = [said for said in self if said.label]
-            by_label: dict[str, list[str]] = {}
-            labels = folded_all([said.label for said in described])
-            for said, label in zip(described, labels, strict=True):
-                by_label.setdefault(label, []).append(said.name)
-            self._by_folded_label = by_label
+            labelled = self._labelled()
+            labels = [description.label for description in labelled]
+            self._by_folded_label = _names_by(folded_all(labels), labelled)
         return self._by_folded_label.get(folded_label, [])
+
+    def _labelled(self) -> list[Description]:
+        """The descriptions that have a label, in the order of names."""
+        return [description for description in self if description.label]
 
     def updated(self, described: Iterable[Description]) -> Descriptions:
         """These descriptions merged with others (see `combined`)."""
@@ -103,41 +103,51 @@ class Descriptions:
         return Descriptions(self._by_name | new) if new else self
 
     def changes(self, described: Iterable[Description]) -> list[Description]:
-        """The descriptions that change when others are merged in, by name.
+        """The descriptions that change when others are merged in, in the order of names.
 
-        `MalformedFact` if one is not made of texts: it could be written and not read again.
+        `MalformedFact` if a description is not made of text: a file with it could not be read.
         """
         new: dict[str, Description] = {}
         for number, description in enumerate(described, start=1):
             _check_description(number, description)
             name = description.name
-            new[name] = combined(new.get(name) or self.of(name), description)
+            before = new.get(name) or self.of(name)
+            new[name] = combined(before, description)
         return [new[name] for name in sorted(new) if new[name] != self.of(name)]
 
 
+def _names_by(labels: list[str], described: list[Description]) -> dict[str, list[str]]:
+    """The names that have each label, in the given order; labels are parallel to descriptions."""
+    names: dict[str, list[str]] = {}
+    for label, description in zip(labels, described, strict=True):
+        names.setdefault(label, []).append(description.name)
+    return names
+
+
 def _check_description(number: int, description: Description) -> None:
-    is_one = isinstance(description, Description) and _are_several(description.types)
-    if not is_one or not all(isinstance(text, str) for text in _texts(description)):
+    if not _is_made_of_text(description):
         problem = "expected a Description of a name, a label and several types, all of them text"
         raise MalformedFact("descriptions", number, f"{problem}: {quoted(repr(description))}")
 
 
-def _are_several(types: object) -> bool:
-    return isinstance(types, Collection) and not isinstance(types, str | bytes)
+def _is_made_of_text(description: object) -> bool:
+    if not isinstance(description, Description):
+        return False
+    types: object = description.types
+    if not isinstance(types, Collection) or isinstance(types, str | bytes):
+        return False
+    texts = (description.name, description.label, *types)
+    return all(isinstance(text, str) for text in texts)
 
 
-def _texts(description: Description) -> tuple[str, ...]:
-    return (description.name, description.label, *description.types)
-
-
-def combined(before: Description, said: Description) -> Description:
+def combined(before: Description, later: Description) -> Description:
     """A description merged with a later one: a new label replaces the old one, types accumulate.
 
     A label becomes one line: runs of white space become single spaces.
     """
-    label = " ".join(said.label.split())
-    types = tuple(sorted({*before.types, *said.types}))
-    return Description(before.name, label or before.label, types)
+    label = " ".join(later.label.split())
+    types = {*before.types, *later.types}
+    return Description(before.name, label or before.label, tuple(sorted(types)))
 
 
 def short_name(name: str) -> str:
@@ -163,7 +173,8 @@ def folded(text: str) -> str:
         plain = text.lower()
     else:
         letters = unicodedata.normalize("NFKD", text.casefold())
-        plain = "".join(sign for sign in letters if unicodedata.category(sign) != _MARKS)
+        unmarked = [sign for sign in letters if unicodedata.category(sign) != _MARKS]
+        plain = "".join(unmarked)
     return " ".join(plain.replace("_", " ").split())
 
 
@@ -172,12 +183,14 @@ def folded_all(texts: list[str]) -> list[str]:
     if all(map(str.isascii, texts)):
         return _folded_together(texts)
 
-    # Removing accents is the slow part, and few texts have any.
-    odd = [place for place, text in enumerate(texts) if not text.isascii()]
-    lines = _folded_together([text if text.isascii() else "" for text in texts])
-    for place, line in zip(odd, _folded_together([texts[place] for place in odd]), strict=True):
-        lines[place] = line
-    return lines
+    # Removing accents is the slow part, and few texts have any, so those are folded apart.
+    ascii_or_empty = [text if text.isascii() else "" for text in texts]
+    result = _folded_together(ascii_or_empty)
+    other_places = [place for place, text in enumerate(texts) if not text.isascii()]
+    others = _folded_together([texts[place] for place in other_places])
+    for place, text in zip(other_places, others, strict=True):
+        result[place] = text
+    return result
 
 
 def _folded_together(texts: list[str]) -> list[str]:
@@ -190,20 +203,22 @@ def _folded_together(texts: list[str]) -> list[str]:
         letters = unicodedata.normalize("NFKD", together.casefold())
         together = letters.translate(_without_marks())
     together = together.replace("_", " ")
+
     lines = together.split("\n")
     if len(lines) != len(texts):
         return [folded(text) for text in texts]
-    framed = f"\n{together}\n"
-    if not any(gap in framed for gap in _GAPS):
-        return lines
-    return [" ".join(line.split()) for line in lines]
+    has_gaps = any(gap in f"\n{together}\n" for gap in _GAPS)
+    return [" ".join(line.split()) for line in lines] if has_gaps else lines
 
 
 @cache
 def _without_marks() -> dict[int, None]:
     """The table for `str.translate` that removes marks on letters."""
-    every = map(chr, range(sys.maxunicode + 1))
-    return {ord(sign): None for sign in every if unicodedata.category(sign) == _MARKS}
+    table: dict[int, None] = {}
+    for code in range(sys.maxunicode + 1):
+        if unicodedata.category(chr(code)) == _MARKS:
+            table[code] = None
+    return table
 
 
 NO_DESCRIPTIONS = Descriptions()

@@ -30,7 +30,8 @@ def digest(graph: Graph, settings: Settings) -> str:
     number_of_entity = np.zeros(len(graph.entities), dtype=np.int64)
     number_of_entity[entities] = np.arange(len(entities))
 
-    hashed = sha256(json.dumps(settings.as_dict(), sort_keys=True).encode())
+    settings_json = json.dumps(settings.as_dict(), sort_keys=True)
+    hashed = sha256(settings_json.encode())
     hashed.update(_encoded_names(graph.entities, entities))
     hashed.update(_encoded_names(graph.relations, relations))
     for relation in relations.tolist():
@@ -45,8 +46,11 @@ def digest(graph: Graph, settings: Settings) -> str:
 
 def relations_in_use(graph: Graph) -> Ids:
     """The relations that have facts, in the order of their names."""
-    relations = range(len(graph.relations))
-    used = [relation for relation in relations if len(graph.edges(forward(relation)).heads)]
+    used = []
+    for relation in range(len(graph.relations)):
+        edges = graph.edges(forward(relation))
+        if len(edges.heads):
+            used.append(relation)
     return _in_name_order(graph.relations, ids(used))
 
 
@@ -55,7 +59,8 @@ def _entities_in_use(graph: Graph) -> Ids:
     is_used = np.zeros(len(graph.entities), dtype=np.bool)
     for direction in range(graph.directions):
         is_used[graph.edges(direction).heads] = True
-    return _in_name_order(graph.entities, np.flatnonzero(is_used).astype(np.int32))
+    used = np.flatnonzero(is_used).astype(np.int32)
+    return _in_name_order(graph.entities, used)
 
 
 def _in_name_order(names: Names, chosen: Ids) -> Ids:
@@ -66,8 +71,9 @@ def _in_name_order(names: Names, chosen: Ids) -> Ids:
 
 def _encoded_names(names: Names, chosen: Ids) -> bytes:
     """The number of names, the length of each in bytes, and then the names in UTF-8."""
-    encoded = [names[identity].encode(errors="surrogatepass") for identity in chosen.tolist()]
-    lengths = map(len, encoded)
+    chosen_names = [names[identity] for identity in chosen.tolist()]
+    encoded = [name.encode(errors="surrogatepass") for name in chosen_names]
+    lengths = [len(name) for name in encoded]
     return _encoded_numbers([len(encoded), *lengths]) + b"".join(encoded)
 
 

@@ -7,6 +7,7 @@ edges is inserting numbers into a sorted array and deleting them.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -91,16 +92,15 @@ def edges_by_direction(directions: Ids, keys: Counts) -> Iterator[tuple[int, Edg
     edge_bounds = run_bounds(directions)
     row_bounds = np.searchsorted(row_starts, edge_bounds).tolist()
 
-    for place in range(len(edge_bounds) - 1):
-        first_edge = edge_bounds[place]
-        end_edge = edge_bounds[place + 1]
-        own_row_starts = row_starts[row_bounds[place] : row_bounds[place + 1]]
-
+    for (first_edge, end_edge), (first_row, end_row) in zip(
+        pairwise(edge_bounds), pairwise(row_bounds), strict=True
+    ):
+        own_row_starts = row_starts[first_row:end_row]
         offsets = np.empty(len(own_row_starts) + 1, dtype=np.int32)
         offsets[:-1] = own_row_starts - np.int32(first_edge)
         offsets[-1] = end_edge - first_edge
-        edges = Edges(heads[own_row_starts], offsets, tails[first_edge:end_edge].copy())
-        yield int(directions[first_edge]), edges
+        own_tails = tails[first_edge:end_edge].copy()
+        yield int(directions[first_edge]), Edges(heads[own_row_starts], offsets, own_tails)
 
 
 def sorted_unique(keys: Counts) -> Counts:
@@ -123,9 +123,11 @@ def with_keys(keys: Counts, added: Counts) -> Counts:
     """The union of two sorted, disjoint arrays of keys, sorted."""
     if not len(keys):
         return added
-    return np.insert(keys, np.searchsorted(keys, added), added)
+    places = np.searchsorted(keys, added)
+    return np.insert(keys, places, added)
 
 
 def without_keys(keys: Counts, removed: Counts) -> Counts:
-    """Keys without some of them; both arrays are sorted."""
-    return np.delete(keys, np.searchsorted(keys, removed))
+    """The keys except for those removed, all of which are among them; both arrays are sorted."""
+    places = np.searchsorted(keys, removed)
+    return np.delete(keys, places)

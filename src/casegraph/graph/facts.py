@@ -54,9 +54,13 @@ def check_names(new: Iterable[str], facts: Sequence[tuple[str, str, str]], first
     first  the number of the first of these facts
     """
     names = list(new)
-    are_good = all(map(str.strip, names)) and not _TAB_OR_LINE_END.search("\0".join(names))
-    if are_good:  # checked without a loop over the names
+
+    # All names at once, without a loop in Python.
+    is_one_blank = not all(map(str.strip, names))
+    is_one_broken = _TAB_OR_LINE_END.search("\0".join(names)) is not None
+    if not is_one_blank and not is_one_broken:
         return
+
     refused = {name for name in names if problem_of(name)}
     for number, fact in enumerate(facts, start=first):
         for part, name in zip(Fact._fields, fact, strict=True):
@@ -85,12 +89,13 @@ def problem_of(name: str) -> str:
 
 def _check_fact(fact: object, number: int) -> None:
     is_text = isinstance(fact, str | bytes)
-    names = list(fact) if isinstance(fact, Iterable) and not is_text else []
-    not_names = [name for name in names if not isinstance(name, str)]
-    if len(names) == 3 and not not_names:
+    parts = list(fact) if isinstance(fact, Iterable) and not is_text else []
+    not_text = [part for part in parts if not isinstance(part, str)]
+    if len(parts) == 3 and not not_text:
         return
 
     problem = "expected head, relation and tail"
-    if not_names:
-        problem = f"expected a name, which is text, found {shortened(repr(not_names[0]))}"
+    if not_text:
+        found = shortened(repr(not_text[0]))
+        problem = f"expected a name, which is text, found {found}"
     raise MalformedFact("facts", number, f"{problem}: {quoted(repr(fact))}")

@@ -108,8 +108,9 @@ class Graph:
     @classmethod
     def of_rows(cls, entities: Names, relations: Names, rows: Ids) -> Self:
         """A graph of facts given as rows; a `ValueError` if an id has no name."""
+        directions = direction_count(len(relations))
+        limits = [len(entities), directions, len(entities)]
         is_table = rows.ndim == 2 and rows.shape[1] == 3
-        limits = [len(entities), direction_count(len(relations)), len(entities)]
         if not is_table or (rows < 0).any() or (rows >= limits).any():
             raise ValueError("facts name entities or relations that do not exist")
         graph = cls(entities, relations)
@@ -125,15 +126,18 @@ class Graph:
         for direction, its_edges in enumerate(edges):
             if its_edges is not NO_EDGES:
                 graph._put(direction, its_edges)
-        _ = graph.kernel  # which compares both directions of each relation
+        _ = graph.kernel  # making it checks that both directions of each relation agree
         return graph
 
     def __repr__(self) -> str:
+        facts = f"{len(self):,} facts"
         entities = f"{len(self.entities):,} entities"
-        return f"<Graph: {len(self):,} facts, {entities}, {len(self.relations):,} relations>"
+        relations = f"{len(self.relations):,} relations"
+        return f"<Graph: {facts}, {entities}, {relations}>"
 
     def __len__(self) -> int:
-        return sum(len(self._edges[direction].tails) for direction in self._forward_directions())
+        edges = [self._edges[direction] for direction in self._forward_directions()]
+        return sum(len(of_relation.tails) for of_relation in edges)
 
     def __contains__(self, fact: tuple[str, str, str]) -> bool:
         row = self._find_row(fact[0], fact[1], fact[2])
@@ -170,8 +174,7 @@ class Graph:
     def answers(self, entity: int, relation: int) -> Ids:
         """The entities that a direction of a relation leads to from `entity`, sorted by id."""
         heads, offsets, tails = self._edges[relation]
-        of_same_type = np.int32(entity)  # else NumPy would convert all heads
-        row = heads.searchsorted(of_same_type)
+        row = heads.searchsorted(np.int32(entity))  # for an int, NumPy would convert all heads
         if row == len(heads) or heads[row] != entity:
             return tails[:0]
         return tails[offsets[row] : offsets[row + 1]]
@@ -179,8 +182,9 @@ class Graph:
     def prominence(self) -> Ids:
         """The rank of each entity by the number of its facts, most first, ties in name order."""
         if self._prominence is None or len(self._prominence) < len(self.entities):
-            order = np.lexsort((self.entities.ranks(), -self.degrees()))
-            self._prominence = _places(order, len(order))
+            name_ranks = self.entities.ranks()
+            most_prominent_first = np.lexsort((name_ranks, -self.degrees()))
+            self._prominence = _places(most_prominent_first, len(self.entities))
         return self._prominence
 
     def degrees(self) -> Counts:
@@ -214,19 +218,25 @@ class Graph:
     def walks_from(self, entities: Ids, steps: int) -> Counts:
         """The number of walks of up to `steps` steps from each of some entities.
 
-        If these have few of all edges, only theirs are looked at.
+        If these have few of all edges, the last step is counted for them alone.
         """
         is_known = steps <= 1 or steps in self._walks
-        if is_known or 4 * self.walks_from_each(1)[entities].sum() > 2 * len(self):
+        if is_known or self._have_many_edges(entities):
             return self.walks_from_each(steps)[entities]
         shorter = self.walks_from_each(steps - 1)
         return kernels.walks_one_step_longer_from(self.kernel, entities, shorter)
 
-    def most_walks(self, steps: int) -> float:
-        """An upper bound of the number of walks of up to `steps` steps; quickly found.
+    def _have_many_edges(self, entities: Ids) -> bool:
+        """Whether entities have more than a quarter of all edges, counted in both directions."""
+        edges = int(self.walks_from_each(1)[entities].sum())
+        all_edges = 2 * len(self)
+        return 4 * edges > all_edges
 
-        Since edges are walked both ways, there are no more walks of k steps than the sum of all
-        degrees to the power of k.
+    def most_walks(self, steps: int) -> float:
+        """An upper bound of the number of walks of up to `steps` steps; quick to compute.
+
+        Since edges are walked both ways, the number of walks of k steps is at most Σ degreeᵏ over
+        all entities.
         """
         if steps not in self._most_walks:
             degrees = self.walks_from_each(1).astype(np.float64)
@@ -241,7 +251,8 @@ class Graph:
     def direction_ranks(self) -> Ids:
         """The rank of each direction by the names of relations; a relation precedes its inverse."""
         ranks = self.relations.ranks()
-        return np.stack([forward(ranks), backward(ranks)], axis=1).ravel()
+        pairs = np.stack([forward(ranks), backward(ranks)], axis=1)
+        return pairs.ravel()
 
     def relation_name(self, relation: int) -> str:
         """The name of a direction: that of its relation, with ⁻¹ from tail to head."""
@@ -251,21 +262,20 @@ class Graph:
     def facts(self) -> Iterator[Fact]:
         """Every fact by name, sorted by relation, head and tail."""
         entity_ranks = self.entities.ranks()
-        for relation in np.argsort(self.relations.ranks()).tolist():
+        relations_by_name = np.argsort(self.relations.ranks())
+        for relation in relations_by_name.tolist():
             name = self.relations[relation]
             edges = self._edges[forward(relation)]
             heads = edges.head_of_each()
-            order = np.lexsort((entity_ranks[edges.tails], entity_ranks[heads]))
-            sorted_heads = heads[order].tolist()
-            sorted_tails = edges.tails[order].tolist()
-            for head, tail in zip(sorted_heads, sorted_tails, strict=True):
+            tails = edges.tails
+            order = np.lexsort((entity_ranks[tails], entity_ranks[heads]))
+            for head, tail in zip(heads[order].tolist(), tails[order].tolist(), strict=True):
                 yield Fact(self.entities[head], name, self.entities[tail])
 
     def rows(self, relation: int) -> Ids:
         """The edges of a direction as rows (head, direction, tail), sorted."""
         edges = self._edges[relation]
-        heads = edges.head_of_each()
-        return np.stack([heads, np.full_like(heads, relation), edges.tails], axis=1)
+        return _rows(edges.head_of_each(), relation, edges.tails)
 
     def add(self, facts: Iterable[tuple[str, str, str]]) -> Change:
         """Add facts, all or none; facts that are already there are counted and change nothing."""
@@ -289,16 +299,15 @@ class Graph:
         """
         given = list(facts)
         single_facts = [fact for fact in given if not isinstance(fact, str)]
-        rows_of_entities = {
-            name: self._rows_around(name) for name in given if isinstance(name, str)
-        }
+        names = dict.fromkeys(name for name in given if isinstance(name, str))
+        rows_around_each = [self._rows_around(name) for name in names]
 
         retracted = self.apply(self._known_rows(single_facts), add=False)
-        around_entities = np.concatenate([NO_ROWS, *rows_of_entities.values()])
-        retracted_around = self.apply(around_entities, add=False)
+        rows_around = np.concatenate([NO_ROWS, *rows_around_each])
+        retracted_around = self.apply(rows_around, add=False)
 
         absent_facts = len(single_facts) - len(retracted)
-        absent_entities = sum(len(rows) == 0 for rows in rows_of_entities.values())
+        absent_entities = sum(len(rows) == 0 for rows in rows_around_each)
         return Change(
             retracted=np.concatenate([retracted, retracted_around]),
             absent=absent_facts + absent_entities,
@@ -343,7 +352,7 @@ class Graph:
         return other
 
     def detached(self) -> Graph:
-        """A copy whose later changes do not even add names to the table that copies share."""
+        """A copy that does not share the table of names: later changes of it add no names here."""
         other = self.copy()
         other.entities = self.entities.detached()
         other.relations = self.relations.detached()
@@ -393,7 +402,8 @@ class Graph:
 
         graph = Graph(self.entities.kept(kept_entities), self.relations.kept(kept_relations))
         for new_direction, direction in enumerate(kept_directions):
-            graph._put(new_direction, self._edges[direction].renumbered(new_ids.entities))
+            edges = self._edges[direction].renumbered(new_ids.entities)
+            graph._put(new_direction, edges)
         return graph, new_ids
 
     def compacted(self) -> Graph:
@@ -449,11 +459,10 @@ class Graph:
             if not len(others):
                 continue
             entity_repeated = np.full_like(others, entity)
-            directions = np.full_like(others, forward(relation_of(direction)))
-            columns = [entity_repeated, directions, others]
             if is_inverse(direction):
-                columns.reverse()
-            found.append(np.stack(columns, axis=1))
+                found.append(_rows(others, inverse(direction), entity_repeated))
+            else:
+                found.append(_rows(entity_repeated, direction, others))
         return np.concatenate(found)
 
     def _make_room(self) -> None:
@@ -472,9 +481,9 @@ class Graph:
         directions = directions[order]
         keys = keys[order]
 
-        is_first_of_its_kind = is_run_start(directions) | is_run_start(keys)
-        directions = directions[is_first_of_its_kind]
-        keys = keys[is_first_of_its_kind]
+        is_first_occurrence = is_run_start(directions) | is_run_start(keys)
+        directions = directions[is_first_occurrence]
+        keys = keys[is_first_occurrence]
 
         for direction, edges in edges_by_direction(directions, keys):
             self._put(direction, edges)
@@ -496,16 +505,16 @@ class Graph:
         is_known = is_among(keys, keys_before)
         changed = keys[~is_known] if add else keys[is_known]
         if len(changed):
-            changed_back = np.sort(reversed_keys(changed))
-            keys_before_back = keys_of(self._edges[inverse(direction)])
             with_or_without = with_keys if add else without_keys
             keys_after = with_or_without(keys_before, changed)
-            keys_after_back = with_or_without(keys_before_back, changed_back)
             self._put(direction, edges_from_keys(keys_after))
-            self._put(inverse(direction), edges_from_keys(keys_after_back))
 
-        heads = heads_of(changed)
-        return np.stack([heads, np.full_like(heads, direction), tails_of(changed)], axis=1)
+            back = inverse(direction)
+            changed_back = np.sort(reversed_keys(changed))
+            keys_before_back = keys_of(self._edges[back])
+            keys_after_back = with_or_without(keys_before_back, changed_back)
+            self._put(back, edges_from_keys(keys_after_back))
+        return _rows(heads_of(changed), direction, tails_of(changed))
 
     def _put(self, direction: int, edges: Edges) -> None:
         self._edges[direction] = edges
@@ -530,14 +539,23 @@ class Graph:
         self._most_walks = {}
 
 
+def _rows(heads: Ids, direction: int, tails: Ids) -> Ids:
+    """The edges of one direction as rows: (edges, 3)."""
+    directions = np.full_like(heads, direction)
+    return np.stack([heads, directions, tails], axis=1)
+
+
 def _by_direction(rows: Ids) -> Ids:
     """Rows sorted by direction (a stable sort)."""
     directions = rows[:, 1].copy()
-    if (directions[1:] >= directions[:-1]).all():
+    is_sorted = (directions[1:] >= directions[:-1]).all()
+    if is_sorted:
         return rows
     if directions.max() <= MOST_IN_16_BITS:  # NumPy sorts 16-bit integers with a fast radix sort
-        return rows.take(np.argsort(directions.astype(np.uint16), kind="stable"), axis=0)
-    return rows.take(np.argsort(directions, kind="stable"), axis=0)
+        order = np.argsort(directions.astype(np.uint16), kind="stable")
+    else:
+        order = np.argsort(directions, kind="stable")
+    return rows.take(order, axis=0)
 
 
 def _places(chosen: Ids | Counts | list[int], size: int) -> Ids:

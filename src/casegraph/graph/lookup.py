@@ -12,8 +12,6 @@ from casegraph.errors import AmbiguousName, InvalidSettings, UnknownName
 from casegraph.graph.descriptions import folded, local_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from casegraph.graph.descriptions import Descriptions
     from casegraph.graph.graph import Graph
     from casegraph.graph.names import Names
@@ -27,7 +25,8 @@ def entity_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
     if text in graph.entities:
         return text
     found = descriptions.named(text) or descriptions.named_like(folded(text))
-    return _only("entity", text, [name for name in found if name in graph.entities], text)
+    entities = [name for name in found if name in graph.entities]
+    return _only("entity", text, entities) or text
 
 
 def relation_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
@@ -42,15 +41,15 @@ def relation_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
     if text in known:
         return text
     alike = folded(text)
-    candidates = [
-        [name for name in descriptions.named(text) if name in known],
-        [name for name in known.names if local_name(name) == text],
-        [name for name in descriptions.named_like(alike) if name in known],
-        [name for name in known.names if alike in (folded(name), folded(local_name(name)))],
-        [name for name in known.names if text in descriptions.of(name).label.split()],
-    ]
-    found = next(filter(None, candidates), [])
-    chosen = _only("relation", text, found, "")
+    names = known.names
+    found = (
+        [name for name in descriptions.named(text) if name in known]
+        or [name for name in names if local_name(name) == text]
+        or [name for name in descriptions.named_like(alike) if name in known]
+        or [name for name in names if alike in (folded(name), folded(local_name(name)))]
+        or [name for name in names if text in descriptions.of(name).label.split()]
+    )
+    chosen = _only("relation", text, found)
     if not chosen:
         raise UnknownName("relation", text, _names_and_labels(known, descriptions))
     return chosen
@@ -89,11 +88,11 @@ def _check(kind: str, text: object) -> None:
         raise InvalidSettings(kind, text, "a name, which is text")
 
 
-def _only(kind: str, text: str, found: Iterable[str], otherwise: str) -> str:
-    names = list(found)
+def _only(kind: str, text: str, names: list[str]) -> str:
+    """The only one of these names; empty if there is none, an error if there are several."""
     if len(names) > 1:
         raise AmbiguousName(kind, text, names)
-    return names[0] if names else otherwise
+    return names[0] if names else ""
 
 
 def _names_and_labels(names: Names, descriptions: Descriptions) -> list[str]:

@@ -91,9 +91,10 @@ class Names:
         return self._table.encoded(first, self._length)
 
     def serials(self, of: Ids | None = None) -> Ids:
-        """The serial numbers of these ids, or of all."""
+        """The serial numbers of these ids, or of all ids."""
         chosen = np.arange(self._length, dtype=np.int32) if of is None else of
-        consecutive = chosen + np.int32(self.arrived - self._length)
+        dropped = self.arrived - self._length
+        consecutive = chosen + np.int32(dropped)
         if not len(self._serials):
             return consecutive
         is_stored = chosen < len(self._serials)
@@ -122,7 +123,8 @@ class Names:
 
         new_places = np.flatnonzero(is_new).tolist()
         new_names = [names[place] for place in new_places]
-        longer = self._with(list(dict.fromkeys(new_names)))
+        distinct_names = list(dict.fromkeys(new_names))
+        longer = self._with(distinct_names)
         found[new_places] = longer._table.find_all(new_names)
         return longer, found
 
@@ -157,6 +159,7 @@ class Names:
         return order.ranks
 
     def _with(self, new: list[str]) -> Names:
+        """These names followed by new, distinct names."""
         longer = self._copy()
         table = self._table.first(self._length) if self._is_detached else self._table
         longer._is_detached = False
@@ -185,26 +188,29 @@ class Names:
         """An order of the first names, with the few names after them inserted."""
         name = self._table.name
         sorted_so_far = len(order.ranks)
-        new = sorted(range(sorted_so_far, self._length), key=name)
-        places = [bisect_left(order.sorted_ids, name(new_id), key=name) for new_id in new]
+        new_ids = sorted(range(sorted_so_far, self._length), key=name)
+        places = [bisect_left(order.sorted_ids, name(new_id), key=name) for new_id in new_ids]
+        sorted_ids = np.insert(order.sorted_ids, places, new_ids)
 
         # A name moves by the number of new names inserted at or before its place.
         inserted_at = np.bincount(ids(places), minlength=sorted_so_far + 1)
         moved_by = inserted_at.cumsum().astype(np.int32)
         ranks = np.empty(self._length, dtype=np.int32)
         ranks[:sorted_so_far] = order.ranks + moved_by[order.ranks]
-        ranks[new] = ids(places) + np.arange(len(new), dtype=np.int32)
-        return _Order(np.insert(order.sorted_ids, places, new), ranks)
+        ranks[new_ids] = ids(places) + np.arange(len(new_ids), dtype=np.int32)
+        return _Order(sorted_ids, ranks)
 
 
 def check_encoded(content: npt.NDArray[np.uint8], offsets: Counts) -> None:
-    """`ValueError` unless these are names as `Names.stored` takes them, perhaps repeated."""
+    """`ValueError` unless `Names.stored` accepts these names, except that they may repeat."""
     text = content.tobytes()
     text.decode(errors="surrogatepass")
-    inner = offsets[1:-1]
-    starts = content[inner[inner < len(content)]]
-    is_amid_sign = (starts & 0xC0) == 0x80
-    if is_amid_sign.any():
+
+    # The text as a whole is UTF-8; so is each name, unless it begins within a character.
+    starts = offsets[1:-1]
+    first_bytes = content[starts[starts < len(content)]]
+    is_continuation = (first_bytes & 0xC0) == 0x80
+    if is_continuation.any():
         raise ValueError("a name is not UTF-8")
 
 

@@ -48,7 +48,7 @@ class RowReader:
         """Facts as rows, with ids for new names, in large batches of bounded size."""
         made: list[Ids] = []  # rows not yielded yet
         facts_left: list[tuple[str, str, str]] = []  # facts not yet turned into rows
-        before = 0
+        yielded = 0
         for batch in batches_of(facts):
             if isinstance(batch, Block):
                 made.append(self._take_block(batch))
@@ -57,10 +57,10 @@ class RowReader:
                 if len(facts_left) >= BATCH_SIZE:
                     made += self._rows_of_names(facts_left)
                     facts_left = []
-            if self._taken - before >= ROWS_TOGETHER:
+            if self._taken - yielded >= ROWS_TOGETHER:
                 yield np.concatenate(made)
                 made = []
-                before = self._taken
+                yielded = self._taken
         made += self._rows_of_names(facts_left)
         if made:
             yield np.concatenate(made)
@@ -102,47 +102,56 @@ class RowReader:
         if not _is_text(content):
             return NO_ROWS, block.facts()
 
-        source = block.source
+        numbers, starts, other_starts = self._numbered_texts(content, block.source)
+        is_unclear = self._entity_texts.are_unclear(numbers[:, 0])
+        is_unclear |= self._relation_texts.are_unclear(numbers[:, 1])
+        is_unclear |= self._entity_texts.are_unclear(numbers[:, 2])
+        if not len(other_starts) and not is_unclear.any():
+            return self._rows_of_texts(numbers), []
+
+        starts_in_order = np.sort(np.append(other_starts, starts[is_unclear]))
+        other_lines = _lines_at(content, starts_in_order)
+        other_facts = block.source.facts_of_lines(other_lines)
+        if other_facts is None:
+            return NO_ROWS, block.facts()
+        return self._rows_of_texts(numbers[~is_unclear]), [other_facts]
+
+    def _numbered_texts(self, content: bytes, source: LineSource) -> tuple[Ids, Counts, Counts]:
+        """The texts in the plain lines of a block, as numbers of `_Texts`; and where lines begin.
+
+        numbers       (plain lines, 3)  the texts of head, relation and tail of each plain line
+        starts        (plain lines,)    where each plain line begins in the content
+        other_starts  (other lines,)    where each other line begins
+        """
         if source is not self._source:  # in another source the same text may stand for another name
             self._source = source
             self._entity_texts = _Texts()
             self._relation_texts = _Texts()
-        entity_texts = self._entity_texts
-        relation_texts = self._relation_texts
         shape = source.shape
-        numbers, starts, others = kernels.interned_lines(
+        numbers, starts, other_starts = kernels.interned_lines(
             content,
             shape.separator,
             shape.brackets,
             shape.end,
             shape.width,
             shape.places,
-            entity_texts.interner,
-            relation_texts.interner,
+            self._entity_texts.interner,
+            self._relation_texts.interner,
         )
-        entity_texts.name_new(source, are_relations=False)
-        relation_texts.name_new(source, are_relations=True)
+        self._entity_texts.name_new(source, are_relations=False)
+        self._relation_texts.name_new(source, are_relations=True)
+        return numbers.reshape(-1, 3), starts, other_starts
 
-        numbers = numbers.reshape(-1, 3)
-        is_unclear = relation_texts.are_unclear(numbers[:, 1])
-        is_unclear |= entity_texts.are_unclear(numbers[:, 0])
-        is_unclear |= entity_texts.are_unclear(numbers[:, 2])
-        other_facts: list[Sequence[tuple[str, str, str]]] = []
-        if len(others) or is_unclear.any():
-            lines = _lines_at(content, np.sort(np.append(others, starts[is_unclear])))
-            facts = source.facts_of_lines(lines)
-            if facts is None:
-                return NO_ROWS, block.facts()
-            other_facts.append(facts)
-            numbers = numbers[~is_unclear]
-
-        self.entities = entity_texts.learn(numbers[:, [0, 2]].ravel(), self.entities)
-        self.relations = relation_texts.learn(numbers[:, 1], self.relations)
+    def _rows_of_texts(self, numbers: Ids) -> Ids:
+        """The rows of facts given as numbers of texts; both arrays are (facts, 3)."""
+        heads_and_tails = numbers[:, [0, 2]].ravel()
+        self.entities = self._entity_texts.learn(heads_and_tails, self.entities)
+        self.relations = self._relation_texts.learn(numbers[:, 1], self.relations)
         rows = np.empty_like(numbers)
-        rows[:, 0] = entity_texts.ids[numbers[:, 0]]
-        rows[:, 1] = relation_texts.ids[numbers[:, 1]]
-        rows[:, 2] = entity_texts.ids[numbers[:, 2]]
-        return rows, other_facts
+        rows[:, 0] = self._entity_texts.ids[numbers[:, 0]]
+        rows[:, 1] = self._relation_texts.ids[numbers[:, 1]]
+        rows[:, 2] = self._entity_texts.ids[numbers[:, 2]]
+        return rows
 
 
 class _Texts:
@@ -155,9 +164,9 @@ class _Texts:
     def __init__(self) -> None:
         self.interner = kernels.Interner()
         self.ids = ids()
-        self._known = 0  # number of texts; the array of ids has room for more
-        self._unclear = 0
-        self._waiting: dict[int, str] = {}  # the names by the numbers of their texts
+        self._known = 0  # the number of texts; the array of ids may have room for more
+        self._unclear = 0  # the number of texts that need full parsing
+        self._waiting: dict[int, str] = {}  # the names of waiting texts, by number
 
     def name_new(self, source: LineSource, *, are_relations: bool) -> None:
         """Ask the source for the names of new texts."""
@@ -168,9 +177,10 @@ class _Texts:
         if self._known > len(self.ids):
             more = np.empty(self._known, dtype=np.int32)  # about double the capacity
             self.ids = np.append(self.ids, more)
-        texts = self.interner.texts_from(first).decode().split("\n")
         self.ids[first : self._known] = WAITING
-        for number, name in enumerate(source.names(texts, are_relations=are_relations), first):
+        texts = self.interner.texts_from(first).decode().split("\n")
+        names = source.names(texts, are_relations=are_relations)
+        for number, name in enumerate(names, first):
             if name:
                 self._waiting[number] = name
             else:
@@ -187,14 +197,16 @@ class _Texts:
         """Give ids to the names of these texts; returns the names, extended by the new ones."""
         if not self._waiting:
             return names
-        new = np.unique(numbers[self.ids[numbers] == WAITING])
-        names, found = names.extended(list(map(self._waiting.pop, new.tolist())))
+        is_waiting = self.ids[numbers] == WAITING
+        new = np.unique(numbers[is_waiting])
+        new_names = [self._waiting.pop(number) for number in new.tolist()]
+        names, found = names.extended(new_names)
         self.ids[new] = found
         return names
 
 
 def _is_text(content: bytes) -> bool:
-    if content.isascii():  # one fast test for all
+    if content.isascii():  # much faster than decoding
         return True
     try:
         content.decode()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from casegraph.graph.descriptions import Descriptions
     from casegraph.graph.graph import Graph
 
-SAMPLE = 200_000  # characters of the text, in which words are counted to find the rarest
-MOST_LOOKED_AT = 1_000  # lines with a text, before they are sorted
+SAMPLE = 200_000  # the rarest word is found by counting in this many characters of the text
+MOST_LOOKED_AT = 1_000  # at most this many lines with a word are looked at
 
 
 class Hit(NamedTuple):
@@ -39,16 +39,18 @@ class SearchText:
     def __init__(self, graph: Graph, descriptions: Descriptions) -> None:
         self._graph = graph
         self._descriptions = descriptions
-        entities = list(range(len(graph.entities)))  # of each line
+        self._degrees = graph.degrees()
+
         texts = graph.entities.names
+        self._entities = list(range(len(texts)))  # the entity of each line
         for name, label, _ in descriptions:
             described = graph.entities.find(name)
             if label and described is not None:
                 texts.append(label)
-                entities.append(described)
+                self._entities.append(described)
+
+        # A line end before each line and after the last; `_starts` says where each line begins.
         lines = folded_all(texts)
-        self._entities = entities
-        self._degrees = graph.degrees()
         self._text = "\n".join(["", *lines, ""])
         lengths = np.fromiter(map(len, lines), np.int64, count=len(lines))
         self._starts = np.concatenate([[1], 1 + np.cumsum(lengths + 1)])
@@ -59,22 +61,33 @@ class SearchText:
         parts = wanted.split()
         if not parts:
             return []
-        rarest = min(parts, key=lambda part: (self._text.count(part, 0, SAMPLE), -len(part)))
-        places = self._places_of(rarest)
-        if len(places) == MOST_LOOKED_AT:  # there may be more, so look for the best as well
-            with_all = self._places_of(wanted) if len(parts) > 1 else []
-            places = [*self._places_of(f"\n{wanted}"), *with_all, *places]
 
         names = self._graph.entities
-        found: dict[int, tuple[int, int, str]] = {}
-        for place in dict.fromkeys(places):
+        rank_of: dict[int, tuple[int, int, str]] = {}  # of each entity found, the best first
+        for place in self._lines_to_look_at(wanted, parts):
             line = self._text[self._starts[place] : self._starts[place + 1] - 1]
+            if not all(part in line for part in parts):
+                continue
             entity = self._entities[place]
-            if all(part in line for part in parts):
-                rank = (_how_well(line, wanted), -int(self._degrees[entity]), names[entity])
-                found[entity] = min(rank, found.get(entity, rank))
-        best = sorted(found, key=found.__getitem__)[:top]
-        return [self._hit(entity) for entity in best]
+            rank = (_how_well(line, wanted), -int(self._degrees[entity]), names[entity])
+            rank_of[entity] = min(rank, rank_of.get(entity, rank))
+        best = sorted(rank_of, key=rank_of.__getitem__)
+        return [self._hit(entity) for entity in best[:top]]
+
+    def _lines_to_look_at(self, wanted: str, parts: list[str]) -> list[int]:
+        """The numbers of lines that may have all parts of what is wanted, each once."""
+
+        def frequency(part: str) -> tuple[int, int]:
+            longest_first = -len(part)
+            return self._text.count(part, 0, SAMPLE), longest_first
+
+        rarest = min(parts, key=frequency)
+        places = self._places_of(rarest)
+        if len(places) == MOST_LOOKED_AT:  # there may be more, so look for the best as well
+            with_prefix = self._places_of(f"\n{wanted}")
+            with_phrase = self._places_of(wanted) if len(parts) > 1 else []
+            places = [*with_prefix, *with_phrase, *places]
+        return list(dict.fromkeys(places))
 
     def called(self, text: str) -> list[str]:
         """The entities with exactly this name or label, ignoring case and accents, sorted.
@@ -83,28 +96,36 @@ class SearchText:
         """
         wanted = folded(text)
         names = self._graph.entities
+        if not wanted:
+            return []
         for before in "\n/#":
             places = self._places_of(f"{before}{wanted}\n")
-            if wanted and places:
-                return sorted({names[self._entities[place]] for place in places})
+            if places:
+                found = {names[self._entities[place]] for place in places}
+                return sorted(found)
         return []
 
     def _places_of(self, text: str) -> list[int]:
-        """The numbers of the first `MOST_LOOKED_AT` lines in which a text is found."""
-        found: list[int] = []
+        """The numbers of the first `MOST_LOOKED_AT` lines in which a text is found.
+
+        The text may begin with the line end before the line.
+        """
+        positions: list[int] = []  # one in each of these lines
         at = self._text.find(text)
-        while at >= 0 and len(found) < MOST_LOOKED_AT:
-            within_line = at + text.startswith("\n")
-            found.append(within_line)
+        while at >= 0 and len(positions) < MOST_LOOKED_AT:
+            within_line = at + 1 if text.startswith("\n") else at
+            positions.append(within_line)
             line_end = self._text.find("\n", within_line)
             at = self._text.find(text, line_end)
-        places: list[int] = (np.searchsorted(self._starts, found, side="right") - 1).tolist()
-        return places
+        lines = np.searchsorted(self._starts, positions, side="right") - 1
+        numbers: list[int] = lines.tolist()
+        return numbers
 
     def _hit(self, entity: int) -> Hit:
         name = self._graph.entities[entity]
-        said = self._descriptions.of(name)
-        return Hit(name, said.label, said.types or kinds_in(name), int(self._degrees[entity]))
+        description = self._descriptions.of(name)
+        types = description.types or kinds_in(name)
+        return Hit(name, description.label, types, facts=int(self._degrees[entity]))
 
 
 def _how_well(line: str, wanted: str) -> int:
