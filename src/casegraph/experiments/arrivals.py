@@ -1,13 +1,13 @@
 """
 When each entity arrives, and each fact with it (§3.3, "Open-world Knowledge Base Completion").
 
-The seed graph has the tenth of all entities with most facts, and others at random until it has a
-given part of them all. The rest is divided at random into batches. A fact comes with the later of
-its two entities, whichever file it is in: so facts of train are taken in, and facts of valid and
-test can be asked for, as soon as both of their entities are there.
+The seed graph has the tenth of all entities with most facts, and others chosen at random until it
+has a given share of all entities. The rest is divided at random into batches. A fact arrives with
+the later of its two entities, in every split: as soon as both entities are there, a fact of train
+is added, and a fact of valid or test can be asked for.
 
-Within a batch most entities come together, in one update; the last few may come alone, each in an
-update of its own. An arrival is numbered by its step, and each step is one update.
+Most entities of a batch arrive together, in one update; the last few may arrive alone, each in an
+update of its own. Each update is a *step*, and steps are numbered.
 """
 
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from casegraph.errors import InvalidSettings
 from casegraph.evaluation.evaluation import Files
 from casegraph.graph.arrays import Counts, Flags, Ids
 
-MOST_CONNECTED = 0.1  # of all entities are in the seed graph for the number of their facts
-SEED_GRAPH = 0  # the number of its batch
+MOST_CONNECTED = 0.1  # the share of entities that are in the seed graph because of their many facts
+SEED_GRAPH = 0  # the batch number of the seed graph
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How a graph arrives.
 
-    start    the part of all entities that the seed graph has
-    batches  in which the others come
-    alone    how many entities of each batch come alone, after the others
-    seed     of the random choices
+    start    the share of all entities that are in the seed graph
+    batches  the number of batches in which the other entities arrive
+    alone    how many entities of each batch arrive alone, after the others
+    seed     the seed of the random choices
     """
 
     start: float = 0.5
@@ -51,11 +51,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """When the entities of a benchmark come.
+    """When the entities of a benchmark arrive.
 
-    files          all its facts
-    step_of        (entities,)  the step in which each entity comes
-    batch_of_step  (steps,)     the batch that each step belongs to, never falling
+    files          all facts of the benchmark
+    step_of        (entities,)  the step in which each entity arrives
+    batch_of_step  (steps,)     the batch that each step belongs to, in ascending order
     """
 
     files: Files
@@ -73,58 +73,69 @@ class Arrivals:
         return found
 
     def facts(self, split: str, step: int) -> Ids:
-        """The facts of a split that come with a step, as rows (relation, head, tail)."""
+        """The facts of a split that arrive in a step, as rows (relation, head, tail)."""
         rows = self.files.rows[split]
-        step_of_facts = self.step_of[rows[:, 1:]].max(axis=1)
+        heads_and_tails = rows[:, 1:]
+        step_of_facts = self.step_of[heads_and_tails].max(axis=1)
         arriving: Ids = rows[step_of_facts == step]
         return arriving
 
     def until(self, batch: int) -> Files:
-        """The entities that are there after a batch, and the facts that can be."""
-        return files_among(self.files, self._batch_of() <= batch)
+        """The entities that are there after a batch, and the facts among them."""
+        return files_among(self.files, self.batch_of() <= batch)
 
     def batch_of_entities(self, batch: int) -> Counts:
         """The batch of each entity that is there after a batch, in the order of `until`."""
-        batch_of = self._batch_of()
+        batch_of = self.batch_of()
         return batch_of[batch_of <= batch]
 
-    def _batch_of(self) -> Counts:
+    def batch_of(self) -> Counts:
+        """The batch in which each entity arrives: (entities,)."""
         return self.batch_of_step[self.step_of]
 
 
 def arrivals(files: Files, source: str, plan: Plan) -> Arrivals:
-    """When entities come, by a plan; `source` is the split whose facts say which have most."""
+    """When entities arrive according to a plan.
+
+    source  the split in which the facts of each entity are counted
+    """
     entities = len(files.entities)
-    degrees = np.bincount(files.rows[source][:, 1:].ravel(), minlength=entities)
+    heads_and_tails = files.rows[source][:, 1:]
+    degrees = np.bincount(heads_and_tails.ravel(), minlength=entities)
     most_first = np.argsort(-degrees, kind="stable")  # equal ones in the order of names
     in_seed_graph = round(plan.start * entities)
-    connected = min(round(MOST_CONNECTED * entities), in_seed_graph)
+    most_connected = min(round(MOST_CONNECTED * entities), in_seed_graph)
 
     random = np.random.default_rng(plan.seed)
-    others = random.permutation(np.sort(most_first[connected:]))
-    chosen = others[: in_seed_graph - connected]
-    steps = [np.concatenate([most_first[:connected], chosen])]
+    others = random.permutation(np.sort(most_first[most_connected:]))
+    others_in_seed_graph = in_seed_graph - most_connected
+    seed_graph = [most_first[:most_connected], others[:others_in_seed_graph]]
+    newcomers = np.array_split(others[others_in_seed_graph:], plan.batches)
+
+    steps = [np.concatenate(seed_graph)]
     batch_of_step = [SEED_GRAPH]
-    newcomers = np.array_split(others[len(chosen) :], plan.batches)
-    for batch, coming in enumerate(newcomers, start=1):
-        together = max(len(coming) - plan.alone, 0)
-        steps.append(coming[:together])
-        steps += [coming[place : place + 1] for place in range(together, len(coming))]
-        batch_of_step += [batch] * (len(coming) - together + 1)
+    for batch, arriving in enumerate(newcomers, start=1):
+        together = max(len(arriving) - plan.alone, 0)
+        each_alone = [arriving[place : place + 1] for place in range(together, len(arriving))]
+        steps += [arriving[:together], *each_alone]
+        batch_of_step += [batch] * (1 + len(each_alone))
 
     step_of = np.zeros(entities, dtype=np.int64)
-    for step, coming in enumerate(steps):
-        step_of[coming] = step
+    for step, arriving in enumerate(steps):
+        step_of[arriving] = step
     return Arrivals(files, step_of, np.array(batch_of_step))
 
 
 def files_among(files: Files, is_there: Flags) -> Files:
-    """The facts of all files whose entities are both there, and no other names of entities."""
-    place_of = np.cumsum(is_there, dtype=np.int32) - 1
-    kept_names = [files.entities[place] for place in np.flatnonzero(is_there).tolist()]
+    """Only the entities that are there, and the facts of all splits among them."""
+    kept = np.flatnonzero(is_there).tolist()
+    kept_names = [files.entities[place] for place in kept]
+    new_place = np.cumsum(is_there, dtype=np.int32) - 1  # of each entity that is there
+
     kept_rows = {}
     for name, rows in files.rows.items():
-        relation, head, tail = rows[is_there[rows[:, 1:]].all(axis=1)].T
-        moved = np.stack([relation, place_of[head], place_of[tail]], axis=1)
+        is_kept = is_there[rows[:, 1:]].all(axis=1)
+        relation, head, tail = rows[is_kept].T
+        moved = np.stack([relation, new_place[head], new_place[tail]], axis=1)
         kept_rows[name] = distinct(moved.astype(np.int32))
     return Files(kept_names, files.relations, kept_rows)

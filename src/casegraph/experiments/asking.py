@@ -1,9 +1,9 @@
 """
-What is asked after a batch of a stream, and how well it was answered.
+The questions after a batch of a stream, and how well they are answered.
 
-Every fact of test whose two entities are there is asked for, and ranked among the entities that are
-there; every other answer that some file knows is passed over. Whatever answers, a case base or an
-embedding, is asked the same.
+Every test fact whose two entities are there is asked for, and ranked among the entities that are
+there; other answers that are facts in some split are filtered out. Case bases and embeddings are
+asked the same questions.
 """
 
 import json
@@ -25,9 +25,9 @@ TEST = "test"
 class Asked(NamedTuple):
     """The questions after a batch.
 
-    known   rows (direction, entity, target): the facts to pass over
-    groups  which questions belong to each group of facts, by the name of a split, then by
-            whether all of them are asked for or those that came with the batch
+    known   rows (direction, entity, target): the facts to filter out
+    groups  which questions belong to each group of facts: by the name of a split, then by "all"
+            for all its facts, or "new" for those that arrived with the batch
     """
 
     questions: Questions
@@ -36,35 +36,41 @@ class Asked(NamedTuple):
 
 
 def asked_after(arriving: Arrivals, batch: int, limit: int | None) -> Asked:
-    """What to ask after a batch; if limited, for only so many facts, spread evenly."""
+    """What to ask after a batch: for all test facts, or for `limit` of them, spread evenly."""
     files = arriving.until(batch)
     questions = questions_of(files, TEST, "both", limit)
     batch_of = arriving.batch_of_entities(batch)
-    is_new = batch_of[questions.rows[:, 1:]].max(axis=1) == batch
+    batch_of_questions = batch_of[questions.rows[:, 1:]].max(axis=1)
+    is_new = batch_of_questions == batch
+
     groups = {}
-    for split, rows in files.rows.items():
+    for split, facts in files.rows.items():
         if str(split).startswith(TEST):
-            is_inside = _is_among(questions.rows, directed(rows, "both"), len(files.entities))
-            groups[str(split)] = {"all": is_inside, "new": is_inside & is_new}
+            rows = directed(facts, "both")
+            is_of_split = _is_among(questions.rows, rows, len(files.entities))
+            groups[str(split)] = {"all": is_of_split, "new": is_of_split & is_new}
     return Asked(questions, directed(files.known, "both"), groups)
 
 
 def metrics_of(asked: Asked, ranks: Ranks) -> Record:
-    """The metrics of each group of questions over both sides, with how many there are."""
-    is_head = asked.questions.is_head
+    """The number of questions in each group, and their metrics over both sides."""
     found: Record = {}
     for split, groups in asked.groups.items():
         found[split] = {}
-        for group, chosen in groups.items():
-            of_group = metrics(ranks[chosen], is_head[chosen])
-            of_both = {name: value for name, value in of_group.items() if name.startswith("both.")}
-            found[split][group] = {"questions": int(chosen.sum()), **of_both}
+        for group, is_chosen in groups.items():
+            record: Record = {"questions": int(is_chosen.sum())}
+            of_group = metrics(ranks[is_chosen], asked.questions.is_head[is_chosen])
+            for name, value in of_group.items():
+                if name.startswith("both."):
+                    record[name] = value
+            found[split][group] = record
     return found
 
 
 def digest_of(files: Files, wanted: Record) -> str:
-    """A digest of all that the lines of a stream depend on: the facts, and what is wanted."""
-    hashed = sha256(json.dumps(wanted, sort_keys=True).encode())
+    """A digest of everything that the records of a stream depend on: the facts, and the options."""
+    wanted_json = json.dumps(wanted, sort_keys=True)
+    hashed = sha256(wanted_json.encode())
     for name in (*files.entities, *files.relations):
         hashed.update(name.encode(errors="surrogatepass") + b"\n")
     for split, rows in files.rows.items():
@@ -74,10 +80,10 @@ def digest_of(files: Files, wanted: Record) -> str:
 
 
 def _is_among(rows: Ids, others: Ids, entities: int) -> Flags:
-    """Which rows (direction, entity, target) are among others."""
+    """Whether each row (direction, entity, target) is one of the others."""
 
-    def as_numbers(some: Ids) -> Counts:
-        direction, entity, target = some.astype(np.int64).T
+    def as_numbers(table: Ids) -> Counts:
+        direction, entity, target = table.astype(np.int64).T
         return np.asarray((direction * entities + entity) * entities + target)
 
     return np.isin(as_numbers(rows), as_numbers(others))

@@ -1,9 +1,9 @@
 """
 Ranks among some candidates only: those that a protocol defines, or a sample of them.
 
-`answering.ranking` ranks among all entities without listing them. Other protocols let only some
-entities compete, and not the same for every question; here every entity gets its score, and the
-rank is counted.
+`answering.ranking` ranks among all entities without listing them. In other protocols only some
+entities are candidates, and not the same for every question; here every entity gets its score, and
+the rank is counted.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from casegraph.answering.query import UNKNOWN, answers
 from casegraph.answering.state import State
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with, run_bounds
 
-ASKED_AT_ONCE = 256  # questions whose scores are held together
-ALL = -1  # answers
+ASKED_AT_ONCE = 256  # the scores of this many questions are held in memory
+ALL = -1  # as `top`: all answers
 HITS = (1, 3, 10)
 
 
 class Scored(NamedTuple):
-    """A question, and what every entity scores as its answer.
+    """A question, and the score of every entity as its answer.
 
     targets  the answers to rank
     scores   (entities,)  0 for an entity that was not reached
@@ -35,7 +35,7 @@ class Scored(NamedTuple):
     known: Ids
 
     def rank(self, target: int, rivals: Ids | Counts | Flags) -> float:
-        """The rank of a target among rivals, those with the same score in the middle of them."""
+        """The realistic rank of a target among rivals: in the middle of those with its score."""
         own = self.scores[target]
         others = self.scores[rivals]
         better = np.count_nonzero(others > own)
@@ -54,42 +54,46 @@ def scored(
 ) -> Iterator[Scored]:
     """The questions of one relation, each with all scores.
 
-    relation  its id, a direction; None if the graph does not have it
-    asked     rows (entity, target) of ids, sorted
+    relation  the direction that is asked about; None if the graph does not have it
+    asked     rows (entity, target) of ids, sorted; rows with the same entity are one question
     known     rows (entity, target) of ids, sorted: those of `asked` included
-    entities  how many there are; those that the graph has not seen have ids beyond its own
+    entities  the number of entities; those that are not in the graph have ids beyond its own
     """
-    bounds = run_bounds(asked[:, 0])
-    for some in _parts(list(pairwise(bounds)), ASKED_AT_ONCE):
-        of_questions = np.array([asked[start, 0] for start, _ in some], dtype=np.int32)
-        all_scores = _scores(state, relation, of_questions, entities)
-        asked_about = zip(some, of_questions.tolist(), all_scores, strict=True)
-        for (start, end), entity, scores in asked_about:
-            its_known = known[rows_with(entity, known[:, 0]), 1]
-            yield Scored(entity, asked[start:end, 1], scores, its_known)
+    questions = list(pairwise(run_bounds(asked[:, 0])))  # the first row of each, and its end
+    for first in range(0, len(questions), ASKED_AT_ONCE):
+        some = questions[first : first + ASKED_AT_ONCE]
+        about = asked[[start for start, _ in some], 0]
+        all_scores = _scores(state, relation, about, entities)
+        for (start, end), scores in zip(some, all_scores, strict=True):
+            entity = int(asked[start, 0])
+            targets = asked[start:end, 1]
+            yield Scored(entity, targets, scores, known=answers_in(known, entity))
+
+
+def answers_in(known: Ids, entity: int) -> Ids:
+    """The targets of an entity in sorted rows (entity, target)."""
+    rows = rows_with(entity, known[:, 0])
+    return known[rows, 1]
 
 
 def mrr_and_hits(ranks: Floats) -> dict[str, float]:
-    """The mean reciprocal rank, and how many ranks are among the first."""
-    hits = {f"hits_at_{k}": float(np.mean(ranks <= k)) for k in HITS}
-    return {"mrr": float(np.mean(1 / ranks)), **hits}
+    """The mean reciprocal rank, and hits at 1, 3 and 10: the share of ranks up to each of these."""
+    found = {"mrr": float(np.mean(1 / ranks))}
+    for k in HITS:
+        found[f"hits_at_{k}"] = float(np.mean(ranks <= k))
+    return found
 
 
-def _scores(state: State, relation: int | None, of_questions: Ids, entities: int) -> Floats:
-    """What every entity scores for each question, a row each.
+def _scores(state: State, relation: int | None, about: Ids, entities: int) -> Floats:
+    """The score of every entity for each question: (questions, entities).
 
-    of_questions  the entity that each question is about
+    about  (questions,)  the entity that each question is about
     """
-    scores = np.zeros((len(of_questions), entities))
+    scores = np.zeros((len(about), entities))
     if relation is None:
         return scores
-    is_seen = of_questions < len(state.graph.entities)
-    seen = np.where(is_seen, of_questions, UNKNOWN).astype(np.int32)
-    for row, found in enumerate(answers(state, relation, seen, top=ALL)):
+    is_in_graph = about < len(state.graph.entities)
+    about_or_unknown = np.where(is_in_graph, about, UNKNOWN).astype(np.int32)
+    for row, found in enumerate(answers(state, relation, about_or_unknown, top=ALL)):
         scores[row, found.entities] = found.scores
     return scores
-
-
-def _parts(items: list[tuple[int, int]], size: int) -> Iterator[list[tuple[int, int]]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

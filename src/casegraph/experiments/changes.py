@@ -1,10 +1,10 @@
 """
 Arriving relations and retracted facts, which the paper's stream does not cover.
 
-First all facts are there but those of one relation, the one that is asked about most. Then it
-arrives. Then a tenth of all facts is retracted, drawn at random, and returns. After each change the
-state must be what its facts give in one go, and when all facts are there, all answers must be those
-of a graph that always had them.
+At first the facts of one relation are missing, the one that is asked about most. Then they arrive.
+Then a tenth of all facts, drawn at random, are retracted, and added again. After each change the
+state must equal one that is built from its facts at once; and when all facts are there, all answers
+must be those of a graph that always had them.
 """
 
 from time import process_time
@@ -24,7 +24,7 @@ from casegraph.graph.directions import relation_of
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
-RETRACTED = 0.1  # of all facts
+RETRACTED = 0.1  # this share of all facts
 
 
 def changes(
@@ -35,17 +35,17 @@ def changes(
     limit: int | None = None,
     show: Show = quiet,
 ) -> list[Record]:
-    """Let a relation arrive, and facts go and return; a record for each step.
+    """Add a relation, then retract facts and add them again; a record for each step.
 
     seed   of the choice of facts
-    limit  ask for only so many facts of test, spread evenly
+    limit  how many test facts to ask for, spread evenly; None: all
     """
     files = read_files(benchmark, "test", benchmark.graph, show)
     questions = questions_of(files, "test", "both", limit)
     known = directed(files.known, "both")
-    of_question = relation_of(questions.rows[:, 0])
-    asked_most = int(np.bincount(of_question).argmax())
-    is_about_it = of_question == asked_most
+    relation_of_each = relation_of(questions.rows[:, 0])
+    asked_most = int(np.bincount(relation_of_each).argmax())
+    is_about_it = relation_of_each == asked_most
     relation = files.relations[asked_most]
 
     facts = list(files.facts(benchmark.graph))
@@ -54,21 +54,21 @@ def changes(
     random = np.random.default_rng(seed)
     places = random.choice(len(facts), round(RETRACTED * len(facts)), replace=False)
     some = [facts[place] for place in np.sort(places).tolist()]
-
-    cases = CaseBase(settings)
-    whole = CaseBase(settings)
-    whole.update(add=facts)
-
-    def ranks(state: State) -> Ranks:
-        return ranked(state, tasks_of(state, questions, known), HERE, show)
-
-    expected = ranks(whole.state)
     steps = {
         f"all but {relation}": {"add": early},
         f"{relation} arrives": {"add": late},
         f"{len(some):,} facts go": {"retract": some},
         "and return": {"add": some},
     }
+
+    def ranks(state: State) -> Ranks:
+        return ranked(state, tasks_of(state, questions, known), HERE, show)
+
+    always_there = CaseBase(settings)
+    always_there.update(add=facts)
+    expected = ranks(always_there.state)
+
+    cases = CaseBase(settings)
     records = []
     for name, change in steps.items():
         started = process_time()
@@ -76,17 +76,17 @@ def changes(
         cases.prepare(show=show)
         seconds = process_time() - started
         found = ranks(cases.state)
-        records.append(
-            {
-                "step": name,
-                "facts": len(cases.graph),
-                "seconds": seconds,
-                "mrr": metrics(found, questions.is_head)[MRR],
-                "mrr_of_relation": metrics(found[is_about_it], questions.is_head[is_about_it])[MRR],
-                "is_rebuild": not differences(cases.state, rebuilt(cases.state)),
-                "answers_as_if_always_there": bool(
-                    np.array_equal(found.realistic, expected.realistic)
-                ),
-            }
-        )
+        of_all = metrics(found, questions.is_head)
+        of_relation = metrics(found[is_about_it], questions.is_head[is_about_it])
+        is_as_expected = np.array_equal(found.realistic, expected.realistic)
+        record = {
+            "step": name,
+            "facts": len(cases.graph),
+            "seconds": seconds,
+            "mrr": of_all[MRR],
+            "mrr_of_relation": of_relation[MRR],
+            "is_rebuild": not differences(cases.state, rebuilt(cases.state)),
+            "answers_as_if_always_there": is_as_expected,
+        }
+        records.append(record)
     return records

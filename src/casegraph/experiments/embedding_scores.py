@@ -1,10 +1,10 @@
 """
 Scores of entities as answers by a PyKEEN model, for many questions and candidates at once.
 
-PyKEEN scores every pair of a question and a candidate on its own. But its models compare a vector
-that stands for the question with one that stands for the candidate, by their product or by their
-distance: then one product of matrices scores them all, a hundred times as fast. The scores are the
-same, up to rounding, and a test compares them.
+PyKEEN scores every pair of a question and a candidate separately. But its models compare a vector
+of the question with a vector of the candidate, by their dot product or by their distance: so a
+single matrix product scores all pairs, a hundred times as fast. The scores are the same up to
+rounding, and a test compares them.
 
 With the embeddings e of the entity that is asked about, r of the relation, and a of an answer:
 
@@ -29,16 +29,16 @@ from casegraph.graph.directions import is_inverse, relation_of
 BY_DISTANCE = ("TransE", "RotatE")
 BY_ROTATION = ("ComplEx", "RotatE")
 BY_DIRECTION = ("ConvE",)
-SMALLEST = 1e-9  # of squared distances, so that their roots have a gradient
-Theirs: TypeAlias = Any  # what PyKEEN and torch make; neither need be installed
+SMALLEST = 1e-9  # squared distances are at least this, so that their roots have a gradient
+Theirs: TypeAlias = Any  # an object of PyKEEN or torch, which need not be installed
 
 
 class Scoring:
     """The vectors of a model, and how they are compared.
 
     torch  the module
-    name   of the model, one of PyKEEN's
-    model  itself; its parameters may change
+    name   PyKEEN's name of the model
+    model  the model itself; its parameters may change
     """
 
     def __init__(self, torch: Theirs, name: str, model: Theirs) -> None:
@@ -49,14 +49,16 @@ class Scoring:
     def questions(self, questions: Ids) -> Theirs:
         """A vector for each question.
 
-        questions  rows (direction, entity), any further column is ignored
+        questions  rows (direction, entity); further columns are ignored
         """
-        entities = self._model.entity_representations[0](self._tensor(questions[:, 1]))
+        directions = questions[:, 0]
+        entities = self._entities(self._tensor(questions[:, 1]))
         if self._name in BY_DIRECTION:
-            return self._convolved(entities, self._relations(questions[:, 0]))
+            return self._convolved(entities, self._relations(directions))
 
-        relations = self._relations(relation_of(questions[:, 0]))
-        is_for_heads = self._torch.from_numpy(is_inverse(questions[:, 0]).astype(np.bool))[:, None]
+        relations = self._relations(relation_of(directions))
+        asks_for_head = is_inverse(directions).astype(np.bool)
+        is_for_heads = self._torch.from_numpy(asks_for_head)[:, None]
         if self._name in BY_ROTATION:
             rotations = self._torch.where(is_for_heads, relations.conj(), relations)
             return self._as_real(entities * rotations)
@@ -67,27 +69,32 @@ class Scoring:
     def answers(self, entities: Counts | Ids) -> Theirs:
         """A vector for each entity as an answer."""
         chosen = self._tensor(entities)
-        vectors = self._as_real(self._model.entity_representations[0](chosen))
+        vectors = self._as_real(self._entities(chosen))
         if self._name in BY_DIRECTION:
             bias = self._model.entity_representations[1](chosen)
             return self._torch.cat([vectors, bias[:, None]], dim=1)
         return vectors
 
     def of_own(self, questions: Theirs, answers: Theirs) -> Theirs:
-        """What the answer in each row scores for the question in the same row, by their vectors."""
+        """The score of the answer in each row for the question in the same row."""
         if self._name not in BY_DISTANCE:
             return (questions * answers).sum(dim=1)
         squared = ((questions - answers) ** 2).sum(dim=1)
         return _minus_root(squared)
 
     def of_all(self, questions: Theirs, answers: Theirs) -> Theirs:
-        """A row for each question: what each answer scores, by their vectors."""
+        """The score of each answer for each question: (questions, answers)."""
         products = questions @ answers.T
         if self._name not in BY_DISTANCE:
             return products
-        of_questions = (questions**2).sum(dim=1)[:, None]
-        of_answers = (answers**2).sum(dim=1)[None, :]
-        return _minus_root(of_questions + of_answers - 2 * products)
+
+        # |q - a|² = |q|² + |a|² - 2 q·a
+        squared_questions = (questions**2).sum(dim=1)[:, None]
+        squared_answers = (answers**2).sum(dim=1)[None, :]
+        return _minus_root(squared_questions + squared_answers - 2 * products)
+
+    def _entities(self, chosen: Theirs) -> Theirs:
+        return self._model.entity_representations[0](chosen)
 
     def _relations(self, relations: Ids) -> Theirs:
         return self._model.relation_representations[0](self._tensor(relations))
@@ -96,21 +103,22 @@ class Scoring:
         return self._torch.from_numpy(numbers.astype(np.int64))
 
     def _convolved(self, entities: Theirs, relations: Theirs) -> Theirs:
-        """ConvE's picture of an entity above a relation, convolved; and 1, for the bias."""
+        """ConvE's image of an entity above a relation, convolved; and 1, for the bias."""
         interaction = self._model.interaction
         shape = interaction.shape_info
-        picture = (-1, shape.input_channels, shape.image_height, shape.image_width)
-        pictures = self._torch.cat([entities.view(picture), relations.view(picture)], dim=-2)
-        features = interaction.hr2d(pictures).view(-1, shape.num_in_features)
+        half = (-1, shape.input_channels, shape.image_height, shape.image_width)
+        images = self._torch.cat([entities.view(half), relations.view(half)], dim=-2)
+        features = interaction.hr2d(images).view(-1, shape.num_in_features)
         vectors = interaction.hr1d(features)
         ones = self._torch.ones(len(vectors), 1)
         return self._torch.cat([vectors, ones], dim=1)
 
     def _as_real(self, vectors: Theirs) -> Theirs:
-        """Complex numbers as two real ones each."""
+        """Vectors of complex numbers as vectors of twice as many real numbers."""
         if not vectors.is_complex():
             return vectors
-        return self._torch.view_as_real(vectors).reshape(len(vectors), -1)
+        pairs = self._torch.view_as_real(vectors)
+        return pairs.reshape(len(vectors), -1)
 
 
 def _minus_root(squared: Theirs) -> Theirs:

@@ -1,11 +1,12 @@
 """
 Embeddings in the paper's stream (§3.3), and offline: how trained systems handle new entities.
 
-After the seed graph a model goes on with the facts of each batch. Variants differ in where the
-embedding of a newcomer begins, in whether older ones may still move, and in how many older facts
-are trained on again. The model of the seed graph is the same for all of them, and is kept.
+A model is trained on the seed graph, and then on the facts of each batch. Variants differ in where
+the embedding of a new entity begins, in whether older embeddings may still move, and in how many
+older facts are trained on again. All variants share the model of the seed graph, which is kept in a
+file.
 
-The lines have the form of `experiments.stream`, so that both can be drawn in one picture.
+Records have the form of `experiments.stream`, so that both can be drawn in one picture.
 """
 
 import json
@@ -38,11 +39,12 @@ VALID = "valid"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """How a model takes in newcomers.
+    """How a model learns newcomers, which are the new entities of a batch.
 
-    placed  whether a newcomer begins where its neighbours would have it (RotatE+), or at random
+    placed  whether the embedding of a newcomer begins where its neighbours suggest (RotatE+),
+            or else at random
     frozen  whether older entities keep their embeddings (RotatE-Freeze)
-    replay  the part of the older facts that is trained on again with each batch
+    replay  the share of older facts that are trained on again with each batch
     """
 
     placed: bool = False
@@ -50,9 +52,11 @@ class Variant:
     replay: float = 0.0
 
     def name(self, model: str) -> str:
-        """As in the paper, with the percentage of older facts."""
-        kind = model + ("+" if self.placed else "") + ("-Freeze" if self.frozen else "")
-        return f"{kind}-{round(100 * self.replay)}%"
+        """The name in the paper, with the percentage of older facts."""
+        plus = "+" if self.placed else ""
+        freeze = "-Freeze" if self.frozen else ""
+        percentage = round(100 * self.replay)
+        return f"{model}{plus}{freeze}-{percentage}%"
 
 
 VARIANTS = (
@@ -74,9 +78,10 @@ def embedding_stream(
     folder: Path,
     show: Show = quiet,
 ) -> list[Record]:
-    """Train a model on a stream; a line of JSON for each batch is written to a file in `folder`.
+    """Train a model on a stream; a record for each batch is written to a file in `folder`.
 
-    If an earlier call for the same was interrupted, go on with its file. Returns all lines.
+    If an earlier call with the same arguments was interrupted, continue its file. Returns all
+    records.
     """
     if variant.placed and training.model != "RotatE":
         raise InvalidSettings("placed", training.model, "RotatE, which alone has rotations")
@@ -93,9 +98,8 @@ def embedding_stream(
         learner = _Learner(arriving, benchmark.graph, variant, training, show)
         for batch in range(SEED_GRAPH, arriving.batches + 1):
             show(f"batches of {system}", batch, arriving.batches + 1)
-            model = seed_model
-            if batch != SEED_GRAPH:
-                model = out.with_suffix(f".batch{batch}.npz")
+            is_seed = batch == SEED_GRAPH
+            model = seed_model if is_seed else out.with_suffix(f".batch{batch}.npz")
             if batch < file.done:
                 if batch == file.done - 1:
                     learner.embedding.load(_existing(model))
@@ -113,18 +117,20 @@ def embedding_stream(
             }
             file.write(json.dumps(record).encode() + b"\n")
             if batch > SEED_GRAPH + 1:
-                out.with_suffix(f".batch{batch - 1}.npz").unlink(missing_ok=True)
+                model_before = out.with_suffix(f".batch{batch - 1}.npz")
+                model_before.unlink(missing_ok=True)
     return read_records(out)
 
 
 def offline(benchmark: Benchmark, training: Training, folder: Path, show: Show = quiet) -> Record:
-    """Train a model on a whole benchmark, and ask for its test facts; the line is kept in a file.
+    """Train a model on a whole benchmark, and ask for its test facts; the record is kept in a file.
 
-    If an earlier call for the same was interrupted, go on from the last look at valid.
+    If an earlier call with the same arguments was interrupted, continue from the last evaluation on
+    valid.
     """
     files = read_files(benchmark, TEST, benchmark.graph, show)
-    everyone = np.zeros(len(files.entities), dtype=np.int64)
-    arriving = Arrivals(files, everyone, np.array([SEED_GRAPH]))
+    step_of = np.zeros(len(files.entities), dtype=np.int64)  # all arrive in the first step
+    arriving = Arrivals(files, step_of, batch_of_step=np.array([SEED_GRAPH]))
     name = benchmark.folder.resolve().name
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{name}.{training.model}.offline.jsonl"
@@ -146,7 +152,7 @@ def offline(benchmark: Benchmark, training: Training, folder: Path, show: Show =
 
 
 class _Learner:
-    """A model that learns batch after batch; entities have numbers in the order of arrival."""
+    """A model that learns batch after batch; entities are numbered in the order of arrival."""
 
     def __init__(
         self, arriving: Arrivals, source: str, variant: Variant, training: Training, show: Show
@@ -154,8 +160,9 @@ class _Learner:
         self._arriving = arriving
         self._variant = variant
         self._show = show
-        self._batch_of = np.sort(arriving.batch_of_step[arriving.step_of])
-        order = np.argsort(arriving.batch_of_step[arriving.step_of], kind="stable")
+        batch_of = arriving.batch_of()
+        order = np.argsort(batch_of, kind="stable")
+        self._batch_of = batch_of[order]  # of each entity, by its number
         self._number_of = np.empty(len(order), dtype=np.int64)
         self._number_of[order] = np.arange(len(order))
         files = arriving.files
@@ -170,20 +177,20 @@ class _Learner:
         return int(np.searchsorted(self._batch_of, batch, side="right"))
 
     def learn(self, batch: int, model: Path) -> Trained:
-        """Train on a batch; the model is kept in a file, and taken from it if it is there."""
+        """Train on a batch; the model is written to a file, or read from it if it exists."""
         if model.exists():
             return self.embedding.load(model)
         before = 0 if batch == SEED_GRAPH else self.entities(batch - 1)
         now = self.entities(batch)
-        new = self._between(self._facts, before, now)
-        older = self._between(self._facts, 0, before)
+        new_facts = self._between(self._facts, before, now)
+        older_facts = self._between(self._facts, 0, before)
         if self._variant.placed and before:
-            self.embedding.place_newcomers(new, before, now)
-        is_near = np.zeros(now, dtype=np.bool)
-        is_near[new[:, [0, 2]]] = True
-        again = replayed(older, is_near, self._variant.replay, self._random)
+            self.embedding.place_newcomers(new_facts, before, now)
+        has_new_fact = np.zeros(now, dtype=np.bool)
+        has_new_fact[new_facts[:, [0, 2]]] = True
+        again = replayed(older_facts, has_new_fact, self._variant.replay, self._random)
         lesson = Lesson(
-            facts=np.concatenate([new, again]),
+            facts=np.concatenate([new_facts, again]),
             valid=self._between(self._valid, 0, now),
             known=self._between(self._known, 0, now),
             entities=now,
@@ -198,15 +205,18 @@ class _Learner:
     def metrics(self, batch: int) -> Record:
         """How well test facts are answered after a batch."""
         asked = asked_after(self._arriving, batch, None)
-        is_there = self._arriving.batch_of_step[self._arriving.step_of] <= batch
+        is_there = self._arriving.batch_of() <= batch
         number_of_place = self._number_of[is_there]
         rows = asked.questions.rows.copy()
         rows[:, 1:] = number_of_place[rows[:, 1:]]
-        now = self.entities(batch)
-        known = asked_for(self._between(self._known, 0, now))
+
+        # The embedding ranks sorted rows; its ranks are put back into the order of the questions.
+        entities = self.entities(batch)
+        known = asked_for(self._between(self._known, 0, entities))
         order = np.lexsort(rows.T[::-1])
-        ranks = self.embedding.ranks(rows[order], known, now)
-        return metrics_of(asked, ranks[np.argsort(order)])
+        ranks = self.embedding.ranks(rows[order], known, entities)
+        original_order = np.argsort(order)
+        return metrics_of(asked, ranks[original_order])
 
     def _numbered(self, split: str | Path) -> Counts:
         """The facts of a split as rows (head, relation, tail) of numbers."""
@@ -214,16 +224,18 @@ class _Learner:
         return np.stack([self._number_of[head], relation, self._number_of[tail]], axis=1)
 
     def _between(self, facts: Counts, before: int, now: int) -> Counts:
-        """The facts that came after there were `before` entities, up to when there were `now`."""
-        later = facts[:, [0, 2]].max(axis=1)
-        arrived: Counts = facts[(later >= before) & (later < now)]
+        """The facts that arrived while the number of entities grew from `before` to `now`."""
+        later_entity = facts[:, [0, 2]].max(axis=1)
+        has_arrived = (later_entity >= before) & (later_entity < now)
+        arrived: Counts = facts[has_arrived]
         return arrived
 
 
 def _kept_model(folder: Path, name: str, wanted: Record) -> Path:
-    """Where the model of a seed graph is kept; variants share it, so they are no part of it."""
+    """The file of the model of a seed graph; it does not depend on the variant, as all share it."""
     shared = {part: value for part, value in wanted.items() if part != "variant"}
-    digest = sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()
+    shared_json = json.dumps(shared, sort_keys=True)
+    digest = sha256(shared_json.encode()).hexdigest()
     return folder / f"{name}.{digest[:8]}.npz"
 
 

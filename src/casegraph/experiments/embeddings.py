@@ -1,15 +1,15 @@
 """
 Embeddings to compare with, by PyKEEN and PyTorch (the extra `experiments`).
 
-PyKEEN has the models and their losses. How they are trained is here, since a stream wants what its
-training loops do not have: entities that are not there yet are not drawn as wrong answers, and what
-was trained before can be kept as it is. Every fact is two questions, one for its tail and one for
-its head; the questions of a step share their wrong answers. Training stops when facts of valid are
-no longer answered better, as in the paper; the parameters that answered them best are kept.
+PyKEEN has the models and their losses. The training loop is here, because a stream needs what
+PyKEEN's loops do not offer: entities that have not arrived yet are not drawn as negatives, and
+earlier embeddings can be frozen. Every fact is two questions, one for its tail and one for its
+head; the questions of a training batch share their negatives. Training stops early when the MRR on
+valid no longer improves, as in the paper, and the best parameters are kept.
 
-Entities are numbered in the order in which they come, so those that are there are the first ones.
-Parameters are kept in files of arrays, so that training goes on after an interruption; of the
-optimizer nothing is kept, so it warms up again then.
+Entities are numbered in the order of arrival, so those that are there are the first ones.
+Parameters are kept in files of arrays, so that training can continue after an interruption. The
+state of the optimizer is not kept, so it warms up again.
 """
 
 from dataclasses import dataclass
@@ -23,14 +23,15 @@ import numpy as np
 from casegraph.answering.ranking import Ranks, distinct
 from casegraph.errors import CasegraphError
 from casegraph.experiments.embedding_scores import BY_DIRECTION, BY_DISTANCE, Scoring, Theirs
-from casegraph.graph.arrays import Counts, Flags, Floats, Ids, run_bounds
+from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with, run_bounds
+from casegraph.graph.directions import backward, direction_count, forward
 from casegraph.running import Show, quiet
 from casegraph.storage.disk import atomic_write
 
 MODELS = ("TransE", "DistMult", "ComplEx", "ConvE", "RotatE")
-TIMES_AS_LIKELY = 10.0  # facts near newcomers, to be trained on again
-MARGIN = 9.0  # of losses of distances
-SCORES_AT_ONCE = 1 << 21  # scores of a part of the questions
+TIMES_AS_LIKELY = 10.0  # how much more likely facts near newcomers are trained on again
+MARGIN = 9.0  # of the loss of distances
+SCORES_AT_ONCE = 1 << 21  # at most this many scores are held in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +39,15 @@ class Training:
     """How a model is trained.
 
     model          one of `MODELS`
-    dimension      of the embeddings; of complex ones half as many numbers would do
-    epochs         at most
-    batch          questions that are trained together
-    negatives      wrong answers, which they share
+    dimension      of the embeddings; a complex number counts as one dimension
+    epochs         the most epochs
+    batch          the number of questions in a training batch
+    negatives      the number of wrong answers, which a batch shares
     learning_rate  of Adam
-    every          so many epochs facts of valid are asked for
-    patience       how often they may be answered no better before training stops
-    valid          how many facts of valid are asked for
-    seed           of all that is random
+    every          the number of epochs between two evaluations on valid
+    patience       how many evaluations without improvement end the training
+    valid          how many facts of valid an evaluation asks for
+    seed           of everything that is random
     threads        of PyTorch
     """
 
@@ -64,13 +65,13 @@ class Training:
 
 
 class Lesson(NamedTuple):
-    """What to train on, as rows (head, relation, tail), and what must stay as it is.
+    """What to train on, as rows (head, relation, tail), and what must not change.
 
-    facts     to train on
-    valid     to stop by
-    known     all facts of all files, to pass over; those of entities that are there
-    entities  how many are there
-    frozen    the first so many keep their embeddings
+    facts     the facts to train on
+    valid     the facts that decide when to stop
+    known     the facts of all splits, to filter out; only of entities that are there
+    entities  the number of entities that are there
+    frozen    this many entities, the first ones, keep their embeddings
     """
 
     facts: Counts
@@ -81,10 +82,10 @@ class Lesson(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What training took, and came to.
+    """What training took, and how well the model answers.
 
-    seconds    of the processor
-    valid_mrr  the MRR on the facts of valid that it was stopped by
+    seconds    processor time
+    valid_mrr  the best MRR on the facts that decide when to stop
     """
 
     epochs: int
@@ -93,22 +94,25 @@ class Trained(NamedTuple):
 
 
 class Embedding:
-    """A model of PyKEEN for a number of entities and relations, many of which may come later."""
+    """A model of PyKEEN for all entities and relations, many of which may arrive later."""
 
     def __init__(self, training: Training, entities: int, relations: int) -> None:
         torch = _imported("torch")
         triples = _imported("pykeen.triples")
+        models = _imported("pykeen.models")
         torch.set_num_threads(training.threads)
         torch.manual_seed(training.seed)
         self.training = training
         self._torch = torch
         self._random = np.random.default_rng(training.seed)
+        if training.model in BY_DIRECTION:
+            relations = direction_count(relations)
         factory = triples.CoreTriplesFactory(
             mapped_triples=torch.zeros((1, 3), dtype=torch.long),
             num_entities=entities,
-            num_relations=2 * relations if training.model in BY_DIRECTION else relations,
+            num_relations=relations,
         )
-        self.model: Theirs = _imported("pykeen.models").model_resolver.make(
+        self.model: Theirs = models.model_resolver.make(
             training.model,
             triples_factory=factory,
             embedding_dim=training.dimension,
@@ -122,10 +126,10 @@ class Embedding:
     def train(self, lesson: Lesson, progress: Path | None = None, show: Show = quiet) -> Trained:
         """Train until facts of valid are no longer answered better.
 
-        The first look comes after some epochs, since newcomers should be trained at all: to take
-        them in disturbs what was learned before, so without them valid may be answered better.
+        The model is not evaluated before the first epochs: learning newcomers disturbs what was
+        learned before, so the MRR on valid may be best without any training.
 
-        progress  a file to keep, after every look at valid, what is needed to go on from there
+        progress  a file that keeps what is needed to continue; written after every evaluation
         """
         training = self.training
         started = process_time()
@@ -150,26 +154,27 @@ class Embedding:
         return Trained(epoch, process_time() - started, best.mrr)
 
     def ranks(self, rows: Ids, known: Ids, entities: int) -> Ranks:
-        """The rank of each target among the first entities, other known answers passed over.
+        """The filtered rank of each target among the first entities.
 
         rows, known  sorted rows (direction, entity, target)
         """
         better = np.empty(len(rows))
         equal = np.empty(len(rows))
         known_keys = _keys(known, entities)
-        runs = list(pairwise(run_bounds(_keys(rows, entities))))  # of one question each
+        question_bounds = run_bounds(_keys(rows, entities))
+        questions = list(pairwise(question_bounds))  # the first row of each, and its end
         at_once = max(1, SCORES_AT_ONCE // entities)
-        for first in range(0, len(runs), at_once):
-            some = runs[first : first + at_once]
-            questions = rows[[start for start, _ in some]]
-            keys = _keys(questions, entities)
-            low = np.searchsorted(known_keys, keys)
-            high = np.searchsorted(known_keys, keys + 1)
-            for place, scores in enumerate(self._scores(questions, entities)):
+        for first in range(0, len(questions), at_once):
+            some = questions[first : first + at_once]
+            first_rows = rows[[start for start, _ in some]]
+            all_scores = self._scores(first_rows, entities)
+            keys = _keys(first_rows, entities).tolist()
+            for (start, end), key, scores in zip(some, keys, all_scores, strict=True):
+                answers = known[rows_with(key, known_keys), 2]
                 is_rival = np.ones(entities, dtype=np.bool)
-                is_rival[known[low[place] : high[place], 2]] = False
+                is_rival[answers] = False
                 rivals = scores[is_rival]
-                for row in range(*some[place]):
+                for row in range(start, end):
                     own = scores[rows[row, 2]]
                     better[row] = np.count_nonzero(rivals > own)
                     equal[row] = np.count_nonzero(rivals == own)
@@ -178,49 +183,58 @@ class Embedding:
         return Ranks(optimistic, pessimistic, original=(optimistic + pessimistic) / 2)
 
     def place_newcomers(self, facts: Counts, first: int, entities: int) -> None:
-        """RotatE+: a newcomer is put where the facts with those before it would have it.
+        """RotatE+: put each newcomer where its facts with older entities suggest (§3.3).
 
+        facts     rows (head, relation, tail)
         first     the first newcomer
-        entities  how many there are with the newcomers
+        entities  the number of entities, with the newcomers
 
-        The mean of the rotated embeddings of its neighbours (§3.3); where it is the head, rotated
-        back. A newcomer without a neighbour that was there before stays where it is, at random.
+        A newcomer gets the mean of the embeddings of its older neighbours, each rotated by the
+        relation; rotated back where the newcomer is the head. A newcomer without older neighbours
+        keeps its random embedding.
         """
         torch = self._torch
+        head_column = 0
+        tail_column = 2
         with torch.no_grad():
-            of_entities = self.model.entity_representations[0]
-            of_relations = self.model.relation_representations[0]
-            sums = torch.zeros((entities - first, *of_entities.shape), dtype=torch.cfloat)
-            numbers = torch.zeros(entities - first)
-            for newcomer, neighbour, back in ((2, 0, False), (0, 2, True)):
-                is_placed = (facts[:, newcomer] >= first) & (facts[:, neighbour] < first)
-                some = torch.from_numpy(facts[is_placed])
-                rotation = of_relations(some[:, 1])
-                placed = of_entities(some[:, neighbour]) * (rotation.conj() if back else rotation)
-                sums.index_add_(0, some[:, newcomer] - first, placed)
-                numbers.index_add_(0, some[:, newcomer] - first, torch.ones(len(some)))
-            has_neighbour = numbers > 0
-            means = sums[has_neighbour] / numbers[has_neighbour, None]
+            entity_embedding = self.model.entity_representations[0]
+            relation_embedding = self.model.relation_representations[0]
+            newcomers = entities - first
+            sums = torch.zeros((newcomers, *entity_embedding.shape), dtype=torch.cfloat)
+            counts = torch.zeros(newcomers)
+            for own, other in ((tail_column, head_column), (head_column, tail_column)):
+                is_with_older = (facts[:, own] >= first) & (facts[:, other] < first)
+                some = torch.from_numpy(facts[is_with_older])
+                rotations = relation_embedding(some[:, 1])
+                if own == head_column:
+                    rotations = rotations.conj()
+                suggested = entity_embedding(some[:, other]) * rotations
+                places = some[:, own] - first
+                sums.index_add_(0, places, suggested)
+                counts.index_add_(0, places, torch.ones(len(some)))
+
+            has_neighbour = counts > 0
+            means = sums[has_neighbour] / counts[has_neighbour, None]
+            placed = first + torch.nonzero(has_neighbour).ravel()
             weight = _entity_weight(self.model)
-            places = first + torch.nonzero(has_neighbour).ravel()
-            weight.data[places] = torch.view_as_real(means).reshape(len(means), -1)
+            weight.data[placed] = torch.view_as_real(means).reshape(len(means), -1)
 
     def save(self, path: Path, trained: Trained) -> None:
-        """Write the parameters to a file of arrays, with what training them took."""
+        """Write the parameters to a file of arrays, and what training took."""
         with atomic_write(path) as file:
             numbers = np.array(trained, dtype=np.float64)
             np.savez(file, allow_pickle=False, trained=numbers, **_parameters(self.model))
 
     def load(self, path: Path) -> Trained:
-        """Take the parameters of a file that `save` wrote; returns what training them took."""
+        """Read the parameters from a file that `save` wrote; returns what training took."""
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
         epochs, seconds, valid_mrr = arrays.pop("trained").tolist()
-        _take(self.model, arrays)
+        _set_parameters(self.model, arrays)
         return Trained(int(epochs), seconds, valid_mrr)
 
     def _epoch(self, questions: Ids, lesson: Lesson, optimizer: Theirs) -> None:
-        """Ask every question (direction, entity, target) once, in random order."""
+        """Train on every question (direction, entity, target) once, in random order."""
         training = self.training
         self.model.train()
         order = self._random.permutation(len(questions))
@@ -244,7 +258,7 @@ class Embedding:
         return self.model.loss.process_slcwa_scores(own[:, None], of_wrong)
 
     def _valid_mrr(self, lesson: Lesson) -> float:
-        """How well some facts of valid are answered, on both sides; 0 if there are none."""
+        """The MRR of some facts of valid, on both sides; 0 if there are none."""
         kept = min(self.training.valid, len(lesson.valid))
         if not kept:
             return 0.0
@@ -254,18 +268,19 @@ class Embedding:
         return float(np.mean(1 / ranks.realistic))
 
     def _scores(self, questions: Ids, entities: int) -> list[Floats]:
-        """What the first entities score as answers of each question (direction, entity)."""
+        """The scores of the first entities as answers of each question (direction, entity)."""
         self.model.eval()
         with self._torch.no_grad():
-            vectors = self._scoring.questions(questions)
-            found = self._scoring.of_all(vectors, self._scoring.answers(np.arange(entities)))
-        return list(found.numpy())
+            question_vectors = self._scoring.questions(questions)
+            answer_vectors = self._scoring.answers(np.arange(entities))
+            scores = self._scoring.of_all(question_vectors, answer_vectors)
+        return list(scores.numpy())
 
 
 class _Best:
     """The parameters that answered facts of valid best so far.
 
-    since  how often they were not answered better, since then
+    since  the number of evaluations since then
     """
 
     def __init__(self, model: Theirs) -> None:
@@ -275,7 +290,7 @@ class _Best:
         self.since = 0
 
     def look(self, mrr: float) -> None:
-        """Keep the parameters if facts of valid are answered better than ever."""
+        """Keep the parameters if their MRR on valid is better than ever."""
         if mrr > self.mrr:
             self._kept = _parameters(self._model)
             self.mrr = mrr
@@ -285,10 +300,10 @@ class _Best:
 
     def restore(self) -> None:
         """Give the model its best parameters."""
-        _take(self._model, self._kept)
+        _set_parameters(self._model, self._kept)
 
     def save(self, path: Path, epoch: int, seconds: float) -> None:
-        """Write the parameters of now and the best ones, how far training is, and what it took."""
+        """Write the current and the best parameters, and how far training is."""
         now = {f"now.{name}": array for name, array in _parameters(self._model).items()}
         best = {f"best.{name}": array for name, array in self._kept.items()}
         numbers = np.array([epoch, seconds, self.mrr, self.since])
@@ -296,12 +311,12 @@ class _Best:
             np.savez(file, allow_pickle=False, progress=numbers, **now, **best)
 
     def load(self, path: Path) -> tuple[int, float]:
-        """Go on from what `save` wrote; returns the epoch, and the seconds it took."""
+        """Read what `save` wrote; returns the epoch, and the seconds it took."""
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
         epoch, seconds, self.mrr, since = arrays.pop("progress").tolist()
         self.since = int(since)
-        _take(self._model, _with_prefix(arrays, "now."))
+        _set_parameters(self._model, _with_prefix(arrays, "now."))
         self._kept = _with_prefix(arrays, "best.")
         return int(epoch), seconds
 
@@ -309,28 +324,30 @@ class _Best:
 def asked_for(facts: Counts) -> Ids:
     """Facts (head, relation, tail) as sorted rows (direction, entity, target), both sides."""
     head, relation, tail = facts.T
-    for_tails = np.stack([2 * relation, head, tail], axis=1)
-    for_heads = np.stack([2 * relation + 1, tail, head], axis=1)
-    return distinct(np.concatenate([for_tails, for_heads]).astype(np.int32))
+    for_tails = np.stack([forward(relation), head, tail], axis=1)
+    for_heads = np.stack([backward(relation), tail, head], axis=1)
+    rows = np.concatenate([for_tails, for_heads])
+    return distinct(rows.astype(np.int32))
 
 
-def replayed(facts: Counts, newcomers: Flags, part: float, random: np.random.Generator) -> Counts:
+def replayed(facts: Counts, near: Flags, share: float, random: np.random.Generator) -> Counts:
     """Some facts that were trained on before; those near newcomers are ten times as likely.
 
-    newcomers  by entity, whether it has a fact in common with a newcomer
-    part       how many of the facts to draw
+    near   (entities,)  whether each entity has a fact in common with a newcomer
+    share  of the facts, how many to draw
     """
-    wanted = round(part * len(facts))
+    wanted = round(share * len(facts))
     if not wanted:
         return facts[:0]
-    is_near = newcomers[facts[:, 0]] | newcomers[facts[:, 2]]
-    chance = np.where(is_near, TIMES_AS_LIKELY, 1.0)
-    places = random.choice(len(facts), wanted, replace=False, p=chance / chance.sum())
+    is_near = near[facts[:, 0]] | near[facts[:, 2]]
+    weights = np.where(is_near, TIMES_AS_LIKELY, 1.0)
+    probabilities = weights / weights.sum()
+    places = random.choice(len(facts), wanted, replace=False, p=probabilities)
     return facts[np.sort(places)]
 
 
 def _keys(rows: Ids, entities: int) -> Counts:
-    """Direction and entity as one number."""
+    """The question of each row, direction and entity, as one number."""
     return rows[:, 0].astype(np.int64) * entities + rows[:, 1]
 
 
@@ -342,9 +359,9 @@ def _loss(model: str) -> Theirs:
 
 
 def _options(model: str) -> dict[str, Any]:
-    """What is different from PyKEEN's model of the name.
+    """Options that differ from PyKEEN's defaults.
 
-    Its TransE holds all entities at distance 1 from the middle, closer than the margin of the loss.
+    Its TransE normalises the embeddings of entities to length 1, less than the margin of the loss.
     """
     if model == "TransE":
         return {"scoring_fct_norm": 2, "entity_constrainer": None}
@@ -361,7 +378,7 @@ def _parameters(model: Theirs) -> dict[str, Any]:
     return {name: tensor.detach().numpy().copy() for name, tensor in model.state_dict().items()}
 
 
-def _take(model: Theirs, arrays: dict[str, Any]) -> None:
+def _set_parameters(model: Theirs, arrays: dict[str, Any]) -> None:
     torch = _imported("torch")
     model.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
 

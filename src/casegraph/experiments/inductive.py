@@ -2,12 +2,12 @@
 Inductive completion (GraIL): questions about entities that were not seen in training.
 
 In the pairs of Teru et al. (2020) two graphs share their relations and no entities. Systems that
-train do so on the first, X, and answer about the second, X_ind, by its own facts. A case base may
-know X_ind alone, or X first and X_ind as newcomers: then precedents of both weigh the path types.
-Either way the answers are ranked
+are trained learn from the first, X, and answer about the second, X_ind, from its own facts. A case
+base may know X_ind alone, or X and then X_ind: then precedents of both weigh the path types.
+Either way answers are ranked
 
-    fully    among all entities of X_ind, facts of its files passed over
-    sampled  among 50 of them, drawn at random (seeded), as the first papers do
+    fully    among all entities of X_ind, filtered by the facts of its splits
+    sampled  among 50 of these entities, drawn at random (seeded), as the first papers do
 """
 
 from pathlib import Path
@@ -46,8 +46,8 @@ def inductive(
 ) -> Record:
     """Ask for the test facts of X_ind, where `folder` is that of X.
 
-    with_first  whether X is known, and X_ind comes after it
-    tune        whether to tune the settings first, on what is known before the questions
+    with_first  whether X is known, and X_ind is added to it
+    tune        whether to tune the settings on the known facts, before the questions
     seed        of the sampled rivals
     """
     newcomers = Benchmark.open(folder.with_name(folder.name + ENDING))
@@ -77,11 +77,10 @@ def inductive(
         asked = distinct(ids[rows_of_relation(questions.rows, direction)])
         its_known = distinct(ids[rows_of_relation(known, direction)])
         for question in scored(state, relation, asked, its_known, size):
-            rivals = question.unknown_among(is_candidate)
+            rivals = np.flatnonzero(question.unknown_among(is_candidate))
             for target in question.targets.tolist():
+                drawn = random.permutation(rivals)[:NEGATIVES]
                 fully.append(question.rank(target, rivals))
-                all_rivals = np.flatnonzero(rivals)
-                drawn = random.permutation(all_rivals)[:NEGATIVES]
                 sampled.append(question.rank(target, drawn))
     return {
         "pair": folder.name,

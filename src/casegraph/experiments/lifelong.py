@@ -2,14 +2,14 @@
 Lifelong learning (LKGE): a graph in snapshots, asked again about all earlier snapshots.
 
 After each snapshot the test sets of all snapshots so far are asked for, as by Cui et al. (2023).
-What was learned first may be forgotten later: the *backward transfer* of a test set is what its MRR
-gains from its own snapshot to the last, and less than 0 where something was forgotten.
+What was learned first may be forgotten later: the *backward transfer* of a test set is how much its
+MRR grows from its own snapshot to the last; it is negative where something was forgotten.
 
-Two protocols are ranked by, since the published one is unusual:
+Ranks follow two protocols, since the published one is unusual:
 
     then  as in the code of the benchmark's authors: the test set of snapshot j is ranked among the
-          entities of snapshots up to j, and what is a fact in a file up to j is passed over
-    now   among all entities so far; whatever is a fact in a file so far is passed over
+          entities of snapshots up to j, filtered by the facts of splits up to j
+    now   among all entities so far, filtered by the facts of all splits so far
 """
 
 import json
@@ -36,9 +36,9 @@ from casegraph.evaluation.evaluation import (
     rows_of_relation,
 )
 from casegraph.experiments.asking import digest_of
-from casegraph.experiments.candidates import mrr_and_hits, scored
+from casegraph.experiments.candidates import answers_in, mrr_and_hits, scored
 from casegraph.experiments.records import Record, read_records
-from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with
+from casegraph.graph.arrays import Counts, Flags, Floats, Ids
 from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 
@@ -50,9 +50,9 @@ PROTOCOLS = ("then", "now")
 class Snapshots:
     """A benchmark in snapshots.
 
-    files        the splits of all of them, such as "test3"
+    files        the splits of all snapshots, such as "test3"
     snapshot_of  (entities,)  the first snapshot that has each entity
-    count        how many there are
+    count        the number of snapshots
     """
 
     files: Files
@@ -83,20 +83,22 @@ class Snapshots:
         return cls(files, snapshot_of, count)
 
     def known(self, last: int) -> Ids:
-        """What is a fact up to a snapshot, as rows (direction, entity, target)."""
-        rows = [self.files.rows[f"{name}{number}"] for name in FILES for number in range(last + 1)]
-        return directed(distinct(np.concatenate(rows)), "both")
+        """The facts of all splits up to a snapshot, as rows (direction, entity, target)."""
+        splits = [f"{name}{number}" for name in FILES for number in range(last + 1)]
+        rows = np.concatenate([self.files.rows[split] for split in splits])
+        return directed(distinct(rows), "both")
 
 
 def lifelong(
     folder: Path, settings: Settings, out: Path, limit: int | None = None, show: Show = quiet
 ) -> list[Record]:
-    """Take in snapshot after snapshot; a record for each test set after each snapshot.
+    """Add snapshot after snapshot; a record for each test set after each snapshot.
 
-    out    a file that each record is written to as soon as it is known
-    limit  ask for only so many facts of a test set, spread evenly
+    out    a file to which each record is written at once
+    limit  how many facts of a test set to ask for, spread evenly; None: all
 
-    If an earlier call for the same was interrupted, go on with its file. Returns all records.
+    If an earlier call with the same arguments was interrupted, continue its file. Returns all
+    records.
     """
     snapshots = Snapshots.open(folder, show)
     wanted = {"settings": asdict(settings), "limit": limit}
@@ -128,9 +130,9 @@ def lifelong(
 
 
 def summary(records: list[Record]) -> dict[str, dict[str, float]]:
-    """By protocol, the means over all test sets after the last snapshot, and of what they gained.
+    """For each protocol, the mean metrics of all test sets after the last snapshot.
 
-    backward_transfer  the mean of what the MRR of a test set gained since its own snapshot
+    backward_transfer  the mean of how much the MRR of a test set grew since its own snapshot
     """
     last = max(record["snapshot"] for record in records)
     found = {}
@@ -162,10 +164,11 @@ def _ranks(
         of_now = worlds["now"].known_of(direction)
         of_then = worlds["then"].known_of(direction)
         for question in scored(state, relation, asked, of_now, len(ids)):
-            known_then = _answers(of_then, question.entity)
+            known_then = answers_in(of_then, question.entity)
+            asked_then = question._replace(known=known_then)
             rivals = {
                 "now": question.unknown_among(worlds["now"].is_there),
-                "then": question._replace(known=known_then).unknown_among(worlds["then"].is_there),
+                "then": asked_then.unknown_among(worlds["then"].is_there),
             }
             for target in question.targets.tolist():
                 for protocol in PROTOCOLS:
@@ -177,9 +180,9 @@ def _ranks(
 class _World:
     """What is known up to a snapshot, by the ids of a graph.
 
-    ids       (entities,)  the id of each entity
-    is_there  (entities,)  by id, whether it has come
-    known     rows (direction, entity, target), by place
+    ids       (entities,)  the id of each entity of the files
+    is_there  (entities,)  whether the entity with each id has arrived
+    known     rows (direction, entity, target) with the numbers of entities in the files
     """
 
     ids: Ids
@@ -193,14 +196,11 @@ class _World:
         return cls(ids, is_there, snapshots.known(last))
 
     def known_of(self, direction: int) -> Ids:
-        """The known (entity, target) of a direction, by id."""
-        return distinct(self.ids[rows_of_relation(self.known, direction)])
-
-
-def _answers(known: Ids, entity: int) -> Ids:
-    return known[rows_with(entity, known[:, 0]), 1]
+        """The known rows (entity, target) of a direction, as ids, sorted."""
+        rows = rows_of_relation(self.known, direction)
+        return distinct(self.ids[rows])
 
 
 def _sets(snapshots: int) -> int:
-    """How many test sets are asked for after so many snapshots, in all."""
+    """The number of test sets that are asked for after this many snapshots, in all."""
     return snapshots * (snapshots + 1) // 2

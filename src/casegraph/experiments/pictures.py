@@ -1,8 +1,8 @@
 """
 Pictures of streams, by Matplotlib (the extra `experiments`): figures 3 and 4 of the paper, time.
 
-They are drawn from the lines that streams write. Several seeds become a line through their means
-and a band from the least to the most. The same lines give the same file.
+They are drawn from the records that streams write. Several seeds become a line through their means
+and a band from the smallest to the largest value. The same records give the same file.
 """
 
 from collections import defaultdict
@@ -17,8 +17,8 @@ from casegraph.errors import CasegraphError
 from casegraph.experiments.records import Record, mrr_of
 from casegraph.storage.disk import atomic_write
 
-Theirs: TypeAlias = Any  # what Matplotlib makes
-Value: TypeAlias = Callable[[Record], float | None]
+Theirs: TypeAlias = Any  # an object of Matplotlib, which need not be installed
+Value: TypeAlias = Callable[[Record], float | None]  # what to draw for a record, if anything
 
 STYLE = {
     "svg.hashsalt": "casegraph",
@@ -66,8 +66,8 @@ class Panel(NamedTuple):
 
     split    the facts that are asked for
     group    "all" of them, or those that are "new" with the batch
-    title    what stands above it
-    offline  what the best system that saw everything at once reached, by the paper
+    title    the text above the diagram
+    offline  the MRR of the best offline system, according to the paper
     """
 
     benchmark: str
@@ -85,15 +85,15 @@ PANELS = (
 )
 REPLAYS = ("10%", "30%")
 BATCHES_MARKED = 2  # every second batch has a number
-INCHES_OF_LABEL = 3  # of a legend
+INCHES_OF_LABEL = 3  # the width of an entry of a legend
 
 
 def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Record] = ()) -> None:
-    """Figure 3: MRR after each batch, on all test facts so far and on those that it brought.
+    """Figure 3: MRR after each batch, on all test facts so far and on those that are new.
 
     The rows differ in how many older facts the embeddings were trained on again.
 
-    offline  lines of embeddings that were trained on everything at once
+    offline  records of embeddings that were trained on everything at once
     """
     pyplot = _pyplot()
     benchmarks = {record["benchmark"] for record in records}
@@ -116,14 +116,12 @@ def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Re
                 _offline_lines(axis, panel, offline)
                 axis.set_title(panel.title if row == 0 else "")
             axes[row][0].set_ylabel(f"MRR, RotatE with {replay} replay")
-        axes[0][0].set_ylim(bottom=0)  # of all, as they share it
-        _label_batches(pyplot, axes)
-        _legend_below(figure, axes.ravel())
-        _write(figure, path)
+        axes[0][0].set_ylim(bottom=0)  # of all diagrams, because they share it
+        _finish(pyplot, figure, axes, path)
 
 
 def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path: Path) -> None:
-    """Figure 4: how many entities came with each batch, and how many others it changed."""
+    """Figure 4: how many entities arrive with each batch, and how many others it changes."""
     pyplot = _pyplot()
     lines: dict[Look, Value] = {
         Look("all entities so far", "#8d8d8d", "--", ""): lambda record: record["entities"],
@@ -135,21 +133,15 @@ def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path
         figure, axes = pyplot.subplots(1, len(benchmarks), figsize=(9, 3.6), squeeze=False)
         for axis, benchmark in zip(axes[0], benchmarks, strict=True):
             some = _of(records, benchmark, "paper-grinch") or _of(records, benchmark, "default")
-            later = [record for record in some if record["batch"] > 0]
-            for look, value in lines.items():
-                _line(axis, later, look, value)
+            _logarithmic_panel(axis, some, lines)
             axis.set_title(benchmark)
-            axis.set_yscale("log")
-            axis.minorticks_off()
             axis.yaxis.set_major_formatter("{x:,.0f}")
         axes[0][0].set_ylabel("entities (logarithmic)")
-        _label_batches(pyplot, axes)
-        _legend_below(figure, axes.ravel())
-        _write(figure, path)
+        _finish(pyplot, figure, axes, path)
 
 
 def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path: Path) -> None:
-    """What an update takes beside a rebuild: of a whole batch, and of one newcomer alone."""
+    """The time of an update beside that of a rebuild: of a whole batch, and of one newcomer."""
     pyplot = _pyplot()
     lines: dict[Look, Value] = {
         Look("rebuild", "#c8553d", "-", "s"): lambda record: record["rebuild"]["seconds"],
@@ -169,48 +161,42 @@ def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], p
         )
         for row, system in enumerate(systems):
             for axis, benchmark in zip(axes[row], benchmarks, strict=True):
-                later = [
-                    record for record in _of(records, benchmark, system) if record["batch"] > 0
-                ]
-                for look, value in lines.items():
-                    _line(axis, later, look, value)
-                axis.set_yscale("log")
-                axis.minorticks_off()
+                _logarithmic_panel(axis, _of(records, benchmark, system), lines)
                 axis.yaxis.set_major_formatter(lambda value, _: _spoken(value))
                 axis.set_title(f"{benchmark}, {LOOKS[system].label}")
             axes[row][0].set_ylabel("processor time")
-        _label_batches(pyplot, axes)
-        _legend_below(figure, axes.ravel())
-        _write(figure, path)
+        _finish(pyplot, figure, axes, path)
 
 
 def batch_seconds(record: Record) -> float:
-    """What the update by a batch took, with bringing all counts up to date."""
+    """The seconds to update by a batch and to bring all counts up to date."""
     update = record["update"]
     return float(update["seconds"] + update["counting_seconds"])
 
 
 def seconds_to_answer(step: Record) -> float:
-    """What it took to take in a newcomer and to answer a question about it."""
+    """The seconds to add a newcomer and to answer a question about it."""
     return float(step["seconds"] + step["answer_seconds"])
 
 
 def newcomer_seconds(record: Record) -> float | None:
-    """The same, the median of all newcomers of a batch that came alone; None if none did."""
+    """The median `seconds_to_answer` of newcomers that arrive alone; None if none does."""
     each = [seconds_to_answer(step) for step in record["alone"]]
     return median(each) if each else None
 
 
 def reshaped(record: Record) -> float:
-    """How many entities that were there have other relations than before."""
-    return float(sum(step["reshaped"] - step["new_entities"] for step in _steps(record)))
+    """How many older entities have new relations."""
+    older = [step["reshaped"] - step["new_entities"] for step in _steps(record)]
+    return float(sum(older))
 
 
 def moved(record: Record) -> float | None:
-    """How many entities that were there are in another cluster than before, if there are any."""
+    """How many older entities moved to another cluster; None without clusters."""
     if "clusters" not in record:
         return None
-    return float(sum(step["moved"] - step["new_entities"] for step in _steps(record)))
+    older = [step["moved"] - step["new_entities"] for step in _steps(record)]
+    return float(sum(older))
 
 
 def _newcomer_update(record: Record) -> float | None:
@@ -223,6 +209,12 @@ def _steps(record: Record) -> list[Record]:
 
 
 def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: str) -> None:
+    def mrr(record: Record) -> float | None:
+        return mrr_of(record, panel.split, panel.group)
+
+    def oracle_mrr(record: Record) -> float | None:
+        return mrr_of(record, panel.split, panel.group, "oracle")
+
     first = 1 if panel.group == "new" else 0  # with the seed graph, all facts are new
     of_benchmark = [
         record
@@ -234,19 +226,23 @@ def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: st
         if name not in LOOKS:
             continue
         some = _of(of_benchmark, panel.benchmark, system)
-        _line(axis, some, LOOKS[name], lambda record: mrr_of(record, panel.split, panel.group))
+        _line(axis, some, LOOKS[name], mrr)
         oracle = f"{name} oracle"
         if oracle in LOOKS:
-            _line(
-                axis,
-                some,
-                LOOKS[oracle],
-                lambda record: mrr_of(record, panel.split, panel.group, "oracle"),
-            )
+            _line(axis, some, LOOKS[oracle], oracle_mrr)
+
+
+def _logarithmic_panel(axis: Theirs, records: Iterable[Record], lines: dict[Look, Value]) -> None:
+    """A diagram of the batches after the seed graph, with a logarithmic scale."""
+    after_seed_graph = [record for record in records if record["batch"] > 0]
+    for look, value in lines.items():
+        _line(axis, after_seed_graph, look, value)
+    axis.set_yscale("log")
+    axis.minorticks_off()
 
 
 def _offline_lines(axis: Theirs, panel: Panel, offline: Sequence[Record]) -> None:
-    """What RotatE reaches if it sees everything at once."""
+    """The MRR of RotatE if it is trained on everything at once."""
     _level(axis, panel.offline, OFFLINE_BY_PAPER)
     if panel.group == "all":
         for record in _of(offline, panel.benchmark, "RotatE, offline"):
@@ -261,7 +257,7 @@ def _level(axis: Theirs, value: float | None, look: Look) -> None:
 
 
 def _place(system: str) -> int:
-    """Where a system stands in the legend."""
+    """The place of a system in the legend."""
     name = system.rpartition("-")[0] if system.endswith(REPLAYS) else system
     return list(LOOKS).index(name) if name in LOOKS else len(LOOKS)
 
@@ -275,8 +271,8 @@ def _of(records: Iterable[Record], benchmark: str, system: str) -> list[Record]:
 
 
 def _line(axis: Theirs, records: Iterable[Record], look: Look, value: Value) -> None:
-    """A line through the means of all seeds, and a band from the least to the most."""
-    values: dict[int, list[float]] = defaultdict(list)
+    """A line through the means of all seeds, and a band from the smallest to the largest value."""
+    values: dict[int, list[float]] = defaultdict(list)  # by batch, one for each seed
     for record in records:
         found = value(record)
         if found is not None:
@@ -284,9 +280,10 @@ def _line(axis: Theirs, records: Iterable[Record], look: Look, value: Value) -> 
     if not values:
         return
     batches = sorted(values)
+    means = [fmean(values[batch]) for batch in batches]
     axis.plot(
         batches,
-        [fmean(values[batch]) for batch in batches],
+        means,
         color=look.colour,
         linestyle=look.line,
         marker=look.marker or None,
@@ -294,14 +291,23 @@ def _line(axis: Theirs, records: Iterable[Record], look: Look, value: Value) -> 
         linewidth=1.6,
         label=look.label,
     )
-    least = [min(values[batch]) for batch in batches]
-    most = [max(values[batch]) for batch in batches]
-    axis.fill_between(batches, least, most, color=look.colour, alpha=0.15, linewidth=0)
+    smallest = [min(values[batch]) for batch in batches]
+    largest = [max(values[batch]) for batch in batches]
+    axis.fill_between(batches, smallest, largest, color=look.colour, alpha=0.15, linewidth=0)
 
 
 def _spoken(seconds: float) -> str:
     """A time as people say it: "10 ms", "1 s"."""
     return f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms"
+
+
+def _finish(pyplot: Theirs, figure: Theirs, axes: Theirs, path: Path) -> None:
+    """Label the batches, add a legend, and write the figure to a file."""
+    _label_batches(pyplot, axes)
+    _legend_below(figure, axes.ravel())
+    with atomic_write(path) as file:
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    pyplot.close(figure)
 
 
 def _label_batches(pyplot: Theirs, axes: Theirs) -> None:
@@ -322,13 +328,8 @@ def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
     rows = max(ceil(len(lines) / at_most), 1)
     columns = max(ceil(len(lines) / rows), 1)
     figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=columns, fontsize=9)
-    figure.tight_layout(rect=(0, 0.02 + 0.2 * rows / figure.get_figheight(), 1, 1))
-
-
-def _write(figure: Theirs, path: Path) -> None:
-    with atomic_write(path) as file:
-        figure.savefig(file, format="svg", metadata={"Date": None})
-    _pyplot().close(figure)
+    legend_height = 0.02 + 0.2 * rows / figure.get_figheight()  # of the height of the figure
+    figure.tight_layout(rect=(0, legend_height, 1, 1))
 
 
 def _pyplot() -> Theirs:

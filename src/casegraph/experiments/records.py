@@ -1,12 +1,12 @@
 """
-What experiments write: a record for each step of one, as a line of JSON.
+What experiments write: a record for each step, as a line of JSON.
 
 A record of a stream has the metrics after a batch as
 
     record["metrics"][which][split][group][name]
 
-where `which` is "online" or "oracle", the split is a part of test, and the group is "all" its facts
-that can be asked for, or those that are "new" with the batch.
+where `which` is "online" or "oracle", the split is a part of test, and the group is "all" for all
+facts that can be asked for, or "new" for those that arrived with the batch.
 """
 
 import json
@@ -19,7 +19,8 @@ MRR = "both.realistic.inverse_harmonic_mean_rank"
 
 def read_records(path: Path) -> list[Record]:
     """The records in a file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    text = path.read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def mrr_of(record: Record, split: str, group: str, which: str = "online") -> float | None:

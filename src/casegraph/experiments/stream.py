@@ -1,15 +1,15 @@
 """
 The paper's stream (§3.4): a graph that grows batch by batch, and how well it answers after each.
 
-A case base takes in the seed graph, then each batch, and is asked after each of them
-(`experiments.asking`). Beside it stands the *oracle*, which clusters and counts everything from
-scratch: it says what an update may cost, and what is lost by clusters that follow
-changes. Where nothing depends on history the oracle gives the same answers by construction, so only
-its seconds are of interest; `verify` makes sure of that. All seconds are of the processor, those of
-all threads added up: they are the same on a busy machine.
+The seed graph is added to a case base, then each batch, and questions are asked after each
+(`experiments.asking`). It is compared with an *oracle*, which clusters and counts everything from
+scratch: that shows how much time an update saves, and how much accuracy is lost by clusters that
+depend on history. If clusters do not, the oracle gives the same answers by construction, so only
+its seconds are of interest; `verify` checks this. All seconds are processor time, summed over
+threads: they are the same on a busy machine.
 
-The settings stay as they are. To tune is to ask the graph for its own facts, and may be done once,
-on the seed graph; a system that lives on does not know which graph it will be asked about.
+The settings stay the same. They may be tuned once, on the seed graph, because a system in use does
+not know what its graph will become.
 """
 
 import json
@@ -32,6 +32,7 @@ from casegraph.experiments.arrivals import SEED_GRAPH, Arrivals, Plan, arrivals
 from casegraph.experiments.asking import TEST, Asked, asked_after, digest_of, metrics_of
 from casegraph.experiments.records import Record, read_records
 from casegraph.experiments.verification import differences, rebuilt
+from casegraph.graph.arrays import Counts
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
@@ -48,12 +49,12 @@ MEMBERS_SHOWN = 6
 class Wanted:
     """What to do with a stream.
 
-    settings  of the case base that takes it in
-    name      what the settings are called
+    settings  the settings of the case base
+    name      the name of these settings
     plan      how the graph arrives
     tune      whether to tune the settings on the seed graph, once
     verify    whether to compare every state with a rebuild
-    limit     ask for only so many facts after each batch, spread evenly; None: for all
+    limit     how many facts to ask for after each batch, spread evenly; None: all
     """
 
     settings: Settings
@@ -65,22 +66,23 @@ class Wanted:
 
     @property
     def system(self) -> str:
-        """What takes in the stream: the name of the settings, and how they cluster."""
+        """The name of the settings, and how they cluster."""
         has_clusters = self.settings.clustering in ("grinch", "hac")
         return f"{self.name}-{self.settings.clustering}" if has_clusters else self.name
 
 
 def stream(benchmark: Benchmark, wanted: Wanted, folder: Path, show: Show = quiet) -> list[Record]:
-    """Let a benchmark arrive; a line of JSON for each batch is written to a file in `folder`.
+    """Let a benchmark arrive; a record for each batch is written to a file in `folder`.
 
-    If an earlier call for the same was interrupted, go on with its file. Returns all lines.
+    If an earlier call with the same arguments was interrupted, continue its file. Returns all
+    records.
     """
     files = read_files(benchmark, TEST, benchmark.graph, show)
     arriving = arrivals(files, benchmark.graph, wanted.plan)
     name = benchmark.folder.resolve().name
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{name}.{wanted.system}.seed{wanted.plan.seed}.jsonl"
-    unverified = replace(wanted, verify=False)  # whether it is verified makes no other lines
+    unverified = replace(wanted, verify=False)  # the records do not depend on it
     with Resumable(out, digest_of(files, asdict(unverified))) as file:
         grown = _Growing(arriving, benchmark.graph, wanted, show)
         for batch in range(SEED_GRAPH, arriving.batches + 1):
@@ -101,7 +103,7 @@ def stream(benchmark: Benchmark, wanted: Wanted, folder: Path, show: Show = quie
 
 
 class _Growing:
-    """A case base that takes in one batch after the other."""
+    """A case base to which one batch after the other is added."""
 
     def __init__(self, arriving: Arrivals, source: str, wanted: Wanted, show: Show) -> None:
         self._arriving = arriving
@@ -111,9 +113,9 @@ class _Growing:
         self._cases = CaseBase(wanted.settings)
 
     def skip(self, batch: int, *, is_last: bool) -> None:
-        """Take in a batch that was asked about in an earlier run.
+        """Add a batch that was asked about in an earlier run.
 
-        is_last  whether the next batch will not be skipped, so that there must be counts to keep
+        is_last  whether the next batch is not skipped, so that its update must have counts to keep
         """
         for step in self._arriving.steps(batch):
             self._cases.update(add=self._facts(step))
@@ -123,7 +125,7 @@ class _Growing:
             self._cases.prepare(show=self._show)
 
     def take_in(self, batch: int) -> Record:
-        """Take in a batch, ask, and say what it took and how well it was answered."""
+        """Add a batch and ask questions; the record says what it took, and how well they went."""
         before = self._cases.state
         together, *alone = self._arriving.steps(batch)
         update = self._timed_update(together)
@@ -172,19 +174,19 @@ class _Growing:
         ]
 
     def _timed_update(self, step: int) -> Record:
-        """Take in a step, and say what that took and did."""
+        """Add the facts of a step; the record says what it took, and what it did."""
         facts = self._facts(step)
         started = process_time()
         update = self._cases.update(add=facts)
         return {"seconds": process_time() - started, **_work(update)}
 
     def _timed_newcomer(self, step: int) -> Record:
-        """Take in an entity that comes alone, and answer a question about it."""
+        """Add an entity that arrives alone, and ask about its first fact, if it has any."""
         update = self._timed_update(step)
         started = process_time()
         for fact in self._facts(step)[:1]:
-            coming = int(np.flatnonzero(self._arriving.step_of == step)[0])
-            if fact.head == self._arriving.files.entities[coming]:
+            arriving = int(np.flatnonzero(self._arriving.step_of == step)[0])
+            if fact.head == self._arriving.files.entities[arriving]:
                 self._cases.ask(fact.head, fact.relation)
             else:
                 self._cases.ask_head(fact.relation, fact.tail)
@@ -230,7 +232,7 @@ def _ranks(state: State, asked: Asked, show: Show) -> Ranks:
 
 
 def _work(update: Update) -> Record:
-    """What an update did, without what does not happen in a stream."""
+    """What an update did, as far as it can happen in a stream."""
     done = asdict(update)
     return {name: done[name] for name in WORK}
 
@@ -240,29 +242,30 @@ def _number_of_newcomers(arriving: Arrivals, batch: int) -> int:
 
 
 def _examples(before: State, after: State) -> Iterator[Record]:
-    """Clusters that entities joined that were not there before, the largest of them first.
+    """Clusters that new entities joined, those with most new entities first.
 
-    members    some that were there before, those with most facts first
-    newcomers  some that were not
+    members    some older entities, those with most facts first
+    newcomers  some new entities, likewise
     """
     graph = after.graph
     clusters = after.clusters.entities
     has_facts = clusters != EVERYONE
     is_old = np.zeros(len(clusters), dtype=np.bool)
     is_old[: len(before.graph.entities)] = True
-    joined, sizes = np.unique(clusters[has_facts & ~is_old], return_counts=True)
+    joined, newcomers = np.unique(clusters[has_facts & ~is_old], return_counts=True)
+    most_newcomers_first = joined[np.argsort(-newcomers, kind="stable")]
+
+    def names(entities: Counts) -> list[str]:
+        return [graph.entities[entity] for entity in entities[:MEMBERS_SHOWN].tolist()]
+
     prominence = graph.prominence()
-    for cluster in joined[np.argsort(-sizes, kind="stable")].tolist()[:CLUSTERS_SHOWN]:
+    for cluster in most_newcomers_first[:CLUSTERS_SHOWN].tolist():
         inside = np.flatnonzero(clusters == cluster)
         inside = inside[np.argsort(prominence[inside])]
         old = inside[is_old[inside]]
         new = inside[~is_old[inside]]
         if len(old):
-            yield {
-                "size": len(inside),
-                "members": [graph.entities[member] for member in old[:MEMBERS_SHOWN].tolist()],
-                "newcomers": [graph.entities[member] for member in new[:MEMBERS_SHOWN].tolist()],
-            }
+            yield {"size": len(inside), "members": names(old), "newcomers": names(new)}
 
 
 def _are_equal(ranks: Ranks, others: Ranks) -> bool:

@@ -1,9 +1,8 @@
 """
 Checks that a state after many updates equals the state built from its facts at once.
 
-Everything that questions are answered from is compared: facts, profiles, clusters, and every count
-of every path type. Only clusters that depend on history are taken as they are, since a rebuild has
-another history.
+Everything that answers depend on is compared: facts, profiles, clusters, and every count of every
+path type. Only clusters that depend on history are copied, since a rebuild has another history.
 """
 
 import numpy as np
@@ -17,7 +16,7 @@ from casegraph.statistics.counts import ClusterCounts, PathCounts
 
 
 def rebuilt(state: State) -> State:
-    """The state of the same facts under the same ids that has never seen an update."""
+    """A state of the same facts with the same ids, built at once."""
     graph = Graph(state.graph.entities, state.graph.relations)
     graph.add(state.graph.facts())
     clusters = state.clusters if depends_on_history(state.settings) else None
@@ -25,7 +24,7 @@ def rebuilt(state: State) -> State:
 
 
 def differences(state: State, other: State) -> list[str]:
-    """What two states of the same facts under the same ids do not have in common."""
+    """In what two states of the same facts with the same ids differ; empty if in nothing."""
     directions = list(range(state.graph.directions))
     for compared in (state, other):
         compared.statistics.prepare(directions)
@@ -43,9 +42,11 @@ def differences(state: State, other: State) -> list[str]:
     if state.settings.weight != "prior":
         return found
 
-    names = _smallest_members(state.clusters.entities)
-    other_names = _smallest_members(other.clusters.entities)
-    if not np.array_equal(names[state.clusters.entities], other_names[other.clusters.entities]):
+    clusters = state.clusters.entities
+    other_clusters = other.clusters.entities
+    names = _smallest_members(clusters)
+    other_names = _smallest_members(other_clusters)
+    if not np.array_equal(names[clusters], other_names[other_clusters]):
         found.append("clusters")
     for direction in directions:
         name = state.graph.relation_name(direction)
@@ -57,10 +58,14 @@ def differences(state: State, other: State) -> list[str]:
 
 
 def _profiles(state: State) -> list[bytes]:
-    """The relations of each entity."""
+    """The relations of each entity, as bytes."""
     profiles = state.profiles
-    each = [profiles.of(entity) for entity in range(len(state.graph.entities))]
-    return [b"" if profile == NONE else profiles.relations(profile).tobytes() for profile in each]
+    found = []
+    for entity in range(len(state.graph.entities)):
+        profile = profiles.of(entity)
+        has_edges = profile != NONE
+        found.append(profiles.relations(profile).tobytes() if has_edges else b"")
+    return found
 
 
 def _are_equal(counts: PathCounts, other: PathCounts) -> bool:
@@ -72,9 +77,9 @@ def _are_equal(counts: PathCounts, other: PathCounts) -> bool:
 
 
 def _smallest_members(clusters: Ids) -> Counts:
-    """For each cluster its smallest entity: what a cluster is called does not matter.
+    """The smallest entity of each cluster, by which clusters with different ids can be compared.
 
-    The last place is that of `EVERYONE`, which index -1 finds.
+    The last element is for `EVERYONE`, which is the index -1.
     """
     smallest = np.full(clusters.max(initial=EVERYONE) + 2, len(clusters), dtype=np.int64)
     np.minimum.at(smallest, clusters, np.arange(len(clusters)))
