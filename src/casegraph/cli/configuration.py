@@ -2,12 +2,12 @@
 Configuration files with default options.
 
 There are two: `casegraph.toml` in the folder where the command is run, and `config.toml` in the
-user's folder for configurations. What the first says comes before the second, and an option or an
-environment variable before both. `--config`, or CASEGRAPH_CONFIG, names one file instead of the
-two, or, if it is empty, none.
+user's folder for configurations. The first takes precedence over the second, and an option or an
+environment variable over both. `--config`, or CASEGRAPH_CONFIG, names one file instead of the two;
+if it is empty, no file is read.
 
-A file has the options of `casegraph` itself at the top, and those that every command is to use
-which has them; those of one command are in a table that is called like it:
+At the top of a file are the options of `casegraph` itself, and options for all commands that have
+them; those of a single command are in a table with its name:
 
     threads = 2
     columns = "drug,effect,disease"
@@ -18,8 +18,6 @@ which has them; those of one command are in a table that is called like it:
 
 from __future__ import annotations
 
-import os
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -27,18 +25,19 @@ from typing import Any
 import click
 
 from casegraph.errors import UnreadableFile, close_names, quoted
+from casegraph.storage.disk import user_folder
 
 IN_FOLDER = "casegraph.toml"
 OF_USER = "config.toml"
 
-# What is written, and over what, is said with each command: the file may be somebody else's.
+# Files to write are only given on the command line: a configuration may be written by others.
 NEVER = frozenset({"out", "into", "refused", "ranks", "plot", "reliability", "config"})
 
 
 def configured(group: click.Group, chosen: str | None) -> dict[str, Any]:
-    """The options that the files say, as click takes them; of files that are there.
+    """The options in configuration files, in the form of click's default map.
 
-    chosen  the only file to read; none if it is empty
+    chosen  the only file to read; empty: none; None: the two files, if they exist
     """
     if chosen is None:
         files = [file for file in (user_file(), Path(IN_FOLDER)) if file.is_file()]
@@ -46,20 +45,19 @@ def configured(group: click.Group, chosen: str | None) -> dict[str, Any]:
         files = [Path(chosen)] if chosen else []
     options: dict[str, Any] = {}
     for file in files:
-        _put(options, _options(group, _read(file), str(file)))
+        in_file = _options(group, _read(file), place=str(file))
+        _merge(options, in_file)
     return options
 
 
 def user_file() -> Path:
-    """The file of the user, as each system has it."""
-    home = Path.home()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming")
-    elif sys.platform == "darwin":
-        base = home / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-    return base / "casegraph" / OF_USER
+    """The user's configuration file, by the convention of each system."""
+    configurations = user_folder(
+        windows=("APPDATA", "AppData/Roaming"),
+        mac="Library/Application Support",
+        other=("XDG_CONFIG_HOME", ".config"),
+    )
+    return configurations / "casegraph" / OF_USER
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -71,32 +69,38 @@ def _read(file: Path) -> dict[str, Any]:
         raise UnreadableFile(str(file), f"is no TOML: {error}") from error
 
 
-def _options(command: click.Command, said: dict[str, Any], place: str) -> dict[str, Any]:
-    """What a table says, by the names that click has for its options; what is unknown is an error.
+def _options(command: click.Command, table: dict[str, Any], place: str) -> dict[str, Any]:
+    """The options in a table, by click's names of them; an error if one is unknown.
 
     place  the file and the table, for messages
     """
     parameters = _parameters(command)
     subcommands = command.commands if isinstance(command, click.Group) else {}
+    known = [*parameters, *subcommands]
+    values = {name: value for name, value in table.items() if not isinstance(value, dict)}
+    subtables = {name: value for name, value in table.items() if isinstance(value, dict)}
     options: dict[str, Any] = {}
-    for name, value in said.items():
-        if isinstance(value, dict):
-            continue
+
+    for name, value in values.items():
         if name in NEVER:
             raise UnreadableFile(place, f"says {name!r}, which is given with each command only")
-        having = [sub for sub, other in subcommands.items() if name in _parameters(other)]
-        if name in parameters:
+        is_known = name in parameters
+        if is_known:
             _set(options, parameters[name], value)
-        for sub in having:
-            _set(options.setdefault(sub, {}), _parameters(subcommands[sub])[name], value)
-        if name not in parameters and not having:
-            raise _no_option(name, [*parameters, *subcommands], place)
-    for name, value in said.items():
-        if isinstance(value, dict):
-            if name not in subcommands:
-                raise _no_option(name, [*parameters, *subcommands], place)
-            its_options = _options(subcommands[name], value, f"{place}, [{name}]")
-            _put(options.setdefault(name, {}), its_options)
+        for subcommand, other in subcommands.items():
+            its_parameters = _parameters(other)
+            if name in its_parameters:
+                is_known = True
+                _set(options.setdefault(subcommand, {}), its_parameters[name], value)
+        if not is_known:
+            raise _no_option(name, known, place)
+
+    # The options of a single command come last, and take precedence over those for all.
+    for name, subtable in subtables.items():
+        if name not in subcommands:
+            raise _no_option(name, known, place)
+        its_options = _options(subcommands[name], subtable, f"{place}, [{name}]")
+        _merge(options.setdefault(name, {}), its_options)
     return options
 
 
@@ -112,9 +116,9 @@ def _no_option(name: str, known: list[str], place: str) -> UnreadableFile:
 
 
 def _parameters(command: click.Command) -> dict[str, click.Option]:
-    """The options of a command as they are written, without the dashes; not those that are `--no`.
+    """The options of a command by their spelling without dashes, except for `--no-` spellings.
 
-    Options that end the command, such as --help, are none of them.
+    Options that end the command, such as --help, are left out.
     """
     found = {}
     for parameter in command.params:
@@ -124,10 +128,10 @@ def _parameters(command: click.Command) -> dict[str, click.Option]:
     return found
 
 
-def _put(options: dict[str, Any], more: dict[str, Any]) -> None:
-    """Put more options among these; what both have, `more` says."""
+def _merge(options: dict[str, Any], more: dict[str, Any]) -> None:
+    """Add more options to these, and replace those that both have."""
     for name, value in more.items():
         if isinstance(value, dict):
-            _put(options.setdefault(name, {}), value)
+            _merge(options.setdefault(name, {}), value)
         else:
             options[name] = value

@@ -14,13 +14,13 @@ A data set is looked for in this order, and the first folder found is used:
 """
 
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from casegraph.errors import NotABenchmark, UnknownName
+from casegraph.storage.disk import user_folder
 
 DATA_VARIABLE = "CASEGRAPH_DATA"
 _HERE = Path(__file__).parent
@@ -44,11 +44,12 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A published data set; `facts`, `entities` and `relations` are how many, over all splits.
+    """A published data set.
 
-    content  what it is about, and who published it
-    source   where it can be downloaded, or why it cannot
-    files    what to download; none if it cannot be downloaded
+    facts, entities, relations  the number of each, over all splits
+    content                     what it is about, and who published it
+    source                      where it can be downloaded, or why it cannot
+    files                       what to download; none if it cannot be downloaded
     """
 
     name: str
@@ -96,25 +97,26 @@ def located(name: str | Path) -> Path:
     unchanged, whether it exists or not.
     """
     path = Path(name)
-    in_any_case = {known.casefold(): known for known in catalogue()}
-    if path.exists() or str(name).casefold() not in in_any_case:
+    names_by_folded = {known.casefold(): known for known in catalogue()}
+    known_name = names_by_folded.get(str(name).casefold())
+    if path.exists() or known_name is None:
         return path
-    name = in_any_case[str(name).casefold()]
-    found = find(name)
+    found = find(known_name)
     if found is not None:
         return found
-    if catalogue()[name].files:
-        advice = f"fetch it with 'casegraph datasets fetch {name}'"
+    if catalogue()[known_name].files:
+        advice = f"fetch it with 'casegraph datasets fetch {known_name}'"
     else:
         advice = f"put it into a folder, and name that in {DATA_VARIABLE}"
-    raise NotABenchmark(name, f"the data set is not on this machine; {advice}")
+    raise NotABenchmark(known_name, f"the data set is not on this machine; {advice}")
 
 
 def find(name: str) -> Path | None:
     """The folder of a data set on this machine, given by name; None if there is none."""
     for folder in data_folders():
-        if (folder / name).is_dir():
-            return folder / name
+        candidate = folder / name
+        if candidate.is_dir():
+            return candidate
     return None
 
 
@@ -131,14 +133,12 @@ def download_folder() -> Path:
 
 def cache_folder() -> Path:
     """The cache folder, by the convention of each system."""
-    home = Path.home()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = home / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
-    return base / "casegraph" / "data"
+    caches = user_folder(
+        windows=("LOCALAPPDATA", "AppData/Local"),
+        mac="Library/Caches",
+        other=("XDG_CACHE_HOME", ".cache"),
+    )
+    return caches / "casegraph" / "data"
 
 
 def _chosen_folder() -> Path | None:

@@ -105,7 +105,8 @@ def evaluate(  # noqa: PLR0913
     state = case_base.state
     with _phase(phases, "count"):
         asked = ids_of_relations(state, questions).values()
-        executor.count(state, [relation for relation in asked if relation is not None], show)
+        asked_and_known = [relation for relation in asked if relation is not None]
+        executor.count(state, asked_and_known, show)
     with _phase(phases, "rank"):
         tasks = tasks_of(state, questions, known)
         ranks = ranked(state, tasks, executor, show)
@@ -162,7 +163,14 @@ class Questions:
     @property
     def distinct(self) -> int:
         """How many different questions there are; several targets can belong to one question."""
-        return len(distinct(self.rows[:, :2]))
+        relation_and_entity = self.rows[:, :2]
+        return len(distinct(relation_and_entity))
+
+    def by_relation(self) -> Iterator[tuple[str, Flags]]:
+        """The name of each relation, and which questions are about it; in the order of names."""
+        relations = relation_of(self.rows[:, 0])
+        for relation in np.unique(relations).tolist():
+            yield self.relations[relation], relations == relation
 
     def fact(self, row: int) -> Fact:
         """The fact whose head or tail was asked for."""
@@ -178,11 +186,11 @@ class Questions:
 class Evaluation(Tabular):
     """How well the questions of a benchmark were answered.
 
-    graph   the split or file that was answered from
-    facts   how many facts it has
-    ranks   of the targets, in the order of `questions`
-    phases  "read" the files, "build" the graph and its profiles, "tune" the settings if that was
-            asked for, "count" path types, "rank" targets, "calibrate" if tuned
+    graph        the split or file that was answered from
+    facts        the number of its facts
+    ranks        the ranks of the targets, in the order of `questions`
+    phases       "read" the files, "build" the graph and its profiles, "tune" the settings if that
+                 was asked for, "count" path types, "rank" targets, "calibrate" if tuned
     reliability  predicted probabilities of first answers and whether they were right, if tuned
     """
 
@@ -211,20 +219,13 @@ class Evaluation(Tabular):
     @cached_property
     def by_relation(self) -> dict[str, dict[str, float]]:
         """The metrics of each relation that was asked about, in the order of names."""
-        relation_of_question = relation_of(self.questions.rows[:, 0])
-        found = {}
-        for relation in np.unique(relation_of_question).tolist():
-            name = self.questions.relations[relation]
-            found[name] = self.of(relation_of_question == relation)
-        return found
+        return {name: self.of(is_asked) for name, is_asked in self.questions.by_relation()}
 
     @property
     def questions_by_relation(self) -> dict[str, int]:
         """How many questions were asked about each relation, in the order of names."""
-        relations = relation_of(self.questions.rows[:, 0])
-        found, numbers = np.unique(relations, return_counts=True)
-        names = [self.questions.relations[relation] for relation in found.tolist()]
-        return dict(zip(names, numbers.tolist(), strict=True))
+        by_relation = self.questions.by_relation()
+        return {name: int(np.count_nonzero(is_asked)) for name, is_asked in by_relation}
 
     def mrr_interval(self, draws: int = 1000, ties: str = "realistic", seed: int = 0) -> Interval:
         """The MRR, and the interval in which it lies in 95 % of draws of the questions."""
@@ -240,29 +241,30 @@ class Evaluation(Tabular):
     def records(self) -> list[dict[str, Any]]:
         """A row for each question: what was asked, and where the target ranked."""
         questions = self.questions
-        columns = [self.ranks.realistic, self.ranks.optimistic, self.ranks.pessimistic]
-        rows = zip(questions.rows.tolist(), *(column.tolist() for column in columns), strict=True)
-        return [
-            {
+        realistic = self.ranks.realistic.tolist()
+        optimistic = self.ranks.optimistic.tolist()
+        pessimistic = self.ranks.pessimistic.tolist()
+        records = []
+        for place, (direction, entity, target) in enumerate(questions.rows.tolist()):
+            record = {
                 "asked": questions.entities[entity],
                 "relation": questions.relations[relation_of(direction)],
                 "side": "head" if is_inverse(direction) else "tail",
                 "target": questions.entities[target],
-                "rank": rank,
-                "optimistic": optimistic,
-                "pessimistic": pessimistic,
+                "rank": realistic[place],
+                "optimistic": optimistic[place],
+                "pessimistic": pessimistic[place],
             }
-            for (direction, entity, target), rank, optimistic, pessimistic in rows
-        ]
+            records.append(record)
+        return records
 
     def svg(self) -> str:
         """A picture: the MRR of relations, ranks, and reliability if there are probabilities."""
         bars = []
-        relation_of_question = relation_of(self.questions.rows[:, 0])
-        for relation in np.unique(relation_of_question).tolist():
-            ranks = self.ranks.realistic[relation_of_question == relation]
-            name = self.questions.relations[relation]
-            bars.append(Bar(name, len(ranks), float(np.mean(1 / ranks))))
+        for name, is_asked in self.questions.by_relation():
+            ranks = self.ranks.realistic[is_asked]
+            mrr = float(np.mean(1 / ranks))
+            bars.append(Bar(name, len(ranks), mrr))
         panels = [relations_panel(bars), ranks_panel(self.ranks.realistic)]
         if self.reliability is not None:
             panels.append(self.reliability.panel())
@@ -276,6 +278,7 @@ class Evaluation(Tabular):
     def as_dict(self, *, by_relation: bool = False) -> dict[str, Any]:
         """Plain values, for JSON."""
         metrics_by_relation = {"by_relation": dict(self.by_relation)} if by_relation else {}
+        reliability = self.reliability
         return {
             "benchmark": self.benchmark,
             "split": self.split,
@@ -288,7 +291,7 @@ class Evaluation(Tabular):
             "distinct_queries": self.questions.distinct,
             "ties": dict(TIES),
             "metrics": dict(self.metrics),
-            "calibration_error": None if self.reliability is None else self.reliability.errors,
+            "calibration_error": None if reliability is None else reliability.errors,
             **metrics_by_relation,
             "phases": {name: asdict(phase) for name, phase in self.phases.items()},
             "queries_per_second": self.queries_per_second,
@@ -342,7 +345,9 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
     sorted_rows: dict[str | Path, Ids] = {}
     for name, rows in rows_of.items():
         sorted_rows[name] = _sorted_by_name(rows, reader.entities, reader.relations)
-    return Files(sorted(reader.entities.names), sorted(reader.relations.names), sorted_rows)
+    entities = sorted(reader.entities.names)
+    relations = sorted(reader.relations.names)
+    return Files(entities, relations, sorted_rows)
 
 
 def questions_of(files: Files, split: str, sides: Sides, limit: int | None) -> Questions:
@@ -350,7 +355,8 @@ def questions_of(files: Files, split: str, sides: Sides, limit: int | None) -> Q
     facts = files.rows[split]
     kept = min(limit or len(facts), len(facts))
     chosen = np.arange(kept) * len(facts) // kept
-    return Questions(files.entities, files.relations, directed(facts[chosen], sides))
+    rows = directed(facts[chosen], sides)
+    return Questions(files.entities, files.relations, rows)
 
 
 def directed(facts: Ids, sides: Sides) -> Ids:
@@ -359,7 +365,8 @@ def directed(facts: Ids, sides: Sides) -> Ids:
     for_tails = np.stack([forward(relation), head, tail], axis=1)
     for_heads = np.stack([backward(relation), tail, head], axis=1)
     of_sides = {"both": [for_tails, for_heads], "head": [for_heads], "tail": [for_tails]}
-    return distinct(np.concatenate(of_sides[sides]).astype(np.int32))
+    rows = np.concatenate(of_sides[sides])
+    return distinct(rows.astype(np.int32))
 
 
 def tasks_of(state: State, questions: Questions, known: Ids) -> list[Targets]:
@@ -417,15 +424,16 @@ def _sorted_by_name(rows: Ids, entities: Names, relations: Names) -> Ids:
     place_of_entity = entities.ranks()
     place_of_relation = relations.ranks()
     head, relation, tail = rows.T
-    places = [place_of_relation[relation], place_of_entity[head], place_of_entity[tail]]
-    return distinct(np.stack(places, axis=1))
+    columns = [place_of_relation[relation], place_of_entity[head], place_of_entity[tail]]
+    return distinct(np.stack(columns, axis=1))
 
 
 def ids_of_relations(state: State, questions: Questions) -> dict[int, int | None]:
     """For each direction asked about, its id in the graph; None if the graph does not have it."""
     found: dict[int, int | None] = {}
     for direction in np.unique(questions.rows[:, 0]).tolist():
-        relation = state.graph.relations.find(questions.relations[relation_of(direction)])
+        name = questions.relations[relation_of(direction)]
+        relation = state.graph.relations.find(name)
         if relation is None:
             found[direction] = None
         else:
@@ -444,5 +452,6 @@ def ids_of_entities(state: State, names: list[str]) -> Ids:
 
 
 def rows_of_relation(rows: Ids, direction: int) -> Ids:
-    """The (entity, target) of the rows with a direction; rows are sorted by direction."""
-    return rows[rows_with(direction, rows[:, 0]), 1:]
+    """The columns (entity, target) of the rows with a direction; rows are sorted by direction."""
+    chosen = rows_with(direction, rows[:, 0])
+    return rows[chosen, 1:]

@@ -25,7 +25,8 @@ def bootstrap(values: Floats, draws: int, seed: int = 0) -> Interval:
     rng = np.random.default_rng(seed)
     means = np.empty(draws)
     for draw in range(draws):
-        means[draw] = values[rng.integers(len(values), size=len(values))].mean()
+        places = rng.integers(len(values), size=len(values))
+        means[draw] = values[places].mean()
     outside = (1 - COVERED) / 2
     low, high = np.quantile(means, [outside, 1 - outside]).tolist()
     return Interval(float(values.mean()), low, high)

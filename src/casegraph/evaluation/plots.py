@@ -23,6 +23,7 @@ LARGEST_DOT = 14  # the radius of a bin that has all answers
 MOST_RELATIONS = 20
 FURTHEST_RANK = 1000
 NAME_LENGTH = 24  # characters of the name of a relation
+MARKED_SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # on an axis
 COLOUR = "#36c"
 GREY = "#888"
 
@@ -75,14 +76,15 @@ def picture(panels: Sequence[Panel]) -> str:
 
 def reliability_panel(bins: Sequence[Bin], error: float) -> Panel:
     """A dot for each bin, larger for more answers; on the diagonal, prediction is perfect."""
-    total = sum(own.answers for own in bins)
-    parts = [_axes(), _line([(0, 0), (1, 1)], GREY), *_shares_across(), *_shares_upwards()]
-    for own in bins:
-        radius = max(2.0, LARGEST_DOT * (own.answers / total) ** 0.5)
-        values = f"predicted {own.predicted:.3f}, right {own.observed:.3f}"
+    total = sum(answers for answers, _, _ in bins)
+    diagonal = _line([(0, 0), (1, 1)], GREY)
+    parts = [_axes(), diagonal, *_shares_across(), *_shares_upwards()]
+    for answers, predicted, observed in bins:
+        radius = max(2.0, LARGEST_DOT * (answers / total) ** 0.5)
+        title = f"{answers:,} answers: predicted {predicted:.3f}, right {observed:.3f}"
         parts.append(
-            f'<circle cx="{_x(own.predicted)}" cy="{_y(own.observed)}" r="{radius:.1f}" '
-            f'fill="{COLOUR}"><title>{own.answers:,} answers: {values}</title></circle>'
+            f'<circle cx="{_x(predicted)}" cy="{_y(observed)}" r="{radius:.1f}" '
+            f'fill="{COLOUR}"><title>{title}</title></circle>'
         )
     title = f"{total:,} answers, expected calibration error {error:.3f}"
     return Panel(title, "probability of the first answer", "how often it is right", parts)
@@ -91,12 +93,11 @@ def reliability_panel(bins: Sequence[Bin], error: float) -> Panel:
 def ranks_panel(ranks: Floats) -> Panel:
     """The share of targets among the first k answers, with k on a logarithmic scale."""
     decades = np.log10(FURTHEST_RANK)
-    places = np.unique(np.geomspace(1, FURTHEST_RANK, 100).astype(np.int64))
-    among = np.searchsorted(np.sort(ranks), places, side="right") / max(1, len(ranks))
-    points = [
-        (float(np.log10(place) / decades), float(share))
-        for place, share in zip(places.tolist(), among.tolist(), strict=True)
-    ]
+    k = np.unique(np.geomspace(1, FURTHEST_RANK, 100).astype(np.int64))
+    ranks_up_to_k = np.searchsorted(np.sort(ranks), k, side="right")
+    shares = ranks_up_to_k / max(1, len(ranks))
+    across = np.log10(k) / decades
+    points = list(zip(across.tolist(), shares.tolist(), strict=True))
     parts = [_axes(), *_shares_upwards(), _line(points, COLOUR)]
     for power in range(int(decades) + 1):
         parts.append(_text(_x(power / decades), _y(0) + 18, f"{10**power:,}"))
@@ -114,15 +115,18 @@ def relations_panel(bars: Iterable[Bar]) -> Panel:
         top = MARGIN + place * step
         is_long = len(bar.name) > NAME_LENGTH
         name = bar.name[: NAME_LENGTH - 1] + "…" if is_long else bar.name
-        said = f"{bar.name}: MRR {bar.mrr:.4f}, {bar.questions:,} questions"
+        baseline = round(top + step / 2 + 4, 1)
+        tooltip = escape(f"{bar.name}: MRR {bar.mrr:.4f}, {bar.questions:,} questions")
         parts += [
             f'<rect x="{_x(0)}" y="{top + 0.1 * step:.1f}" width="{SIDE * bar.mrr:.1f}" '
             f'height="{0.8 * step:.1f}" fill="{COLOUR}" opacity="0.5">'
-            f"<title>{escape(said)}</title></rect>",
-            _text(_x(0) + 6, round(top + step / 2 + 4, 1), name, anchor="start"),
+            f"<title>{tooltip}</title></rect>",
+            _text(_x(0) + 6, baseline, name, anchor="start"),
         ]
+    title = f"{len(shown)} relations"
     hidden = len(most_asked) - len(shown)
-    title = f"{len(shown)} relations" + (f", and {hidden:,} that were asked less" if hidden else "")
+    if hidden:
+        title += f", and {hidden:,} that were asked less"
     return Panel(title, "MRR", "", parts)
 
 
@@ -131,19 +135,19 @@ def _axes() -> str:
 
 
 def _shares_across() -> list[str]:
-    values = [tenth / 10 for tenth in range(0, 11, 2)]
-    return [_text(_x(value), _y(0) + 18, f"{value:.1f}") for value in values]
+    return [_text(_x(share), _y(0) + 18, f"{share:.1f}") for share in MARKED_SHARES]
 
 
 def _shares_upwards() -> list[str]:
-    values = [tenth / 10 for tenth in range(0, 11, 2)]
-    return [_text(_x(0) - 8, _y(value) + 4, f"{value:.1f}", anchor="end") for value in values]
+    return [
+        _text(_x(0) - 8, _y(share) + 4, f"{share:.1f}", anchor="end") for share in MARKED_SHARES
+    ]
 
 
 def _line(points: Sequence[tuple[float, float]], colour: str) -> str:
     """A line through points, with coordinates from 0 to 1."""
-    drawn = " ".join(f"{_x(across)},{_y(upwards)}" for across, upwards in points)
-    return f'<polyline points="{drawn}" fill="none" stroke="{colour}"/>'
+    coordinates = [f"{_x(across)},{_y(upwards)}" for across, upwards in points]
+    return f'<polyline points="{" ".join(coordinates)}" fill="none" stroke="{colour}"/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:

@@ -28,11 +28,12 @@ def metrics(ranks: Ranks, is_head: Flags) -> dict[str, float]:
 
     A side that was not asked for has no metrics.
     """
-    sides = {"both": np.ones(len(ranks), dtype=np.bool_), "head": is_head, "tail": ~is_head}
+    is_any = np.ones(len(ranks), dtype=np.bool_)
+    sides = {"both": is_any, "head": is_head, "tail": ~is_head}
     found: dict[str, float] = {}
-    for side, is_asked in sides.items():
-        if is_asked.any():
-            for name, value in _metrics_of_side(ranks[is_asked]).items():
+    for side, is_of_side in sides.items():
+        if is_of_side.any():
+            for name, value in _metrics_of_side(ranks[is_of_side]).items():
                 found[f"{side}.{name}"] = value
     return found
 
@@ -54,7 +55,8 @@ def _reciprocal_and_hits(ties: str, rank: Floats) -> dict[str, float]:
     """MRR and Hits@k."""
     found = {f"{ties}.inverse_harmonic_mean_rank": _mean(1 / rank)}
     for k in HITS:
-        found[f"{ties}.hits_at_{k}"] = int(np.count_nonzero(rank <= k)) / len(rank)
+        hits = int(np.count_nonzero(rank <= k))
+        found[f"{ties}.hits_at_{k}"] = hits / len(rank)
     return found
 
 

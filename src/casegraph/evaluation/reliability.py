@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.answering.probability import probability
-from casegraph.answering.query import answers
+from casegraph.answering.query import UNKNOWN, answers
 from casegraph.answering.ranking import Targets
 from casegraph.answering.state import State
 from casegraph.evaluation.plots import Bin, Panel, reliability_panel
@@ -44,7 +44,8 @@ class Reliability(NamedTuple):
     @classmethod
     def joined(cls, parts: "list[Reliability]") -> "Reliability":
         """All parts, one after the other."""
-        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        columns = zip(*parts, strict=True)
+        return cls(*map(np.concatenate, columns))
 
     @property
     def errors(self) -> dict[str, float]:
@@ -56,33 +57,37 @@ class Reliability(NamedTuple):
 
     def panel(self) -> Panel:
         """A diagram of observed frequency against predicted probability."""
-        return reliability_panel(bins(self.predicted, self.is_right), self.errors["right"])
+        by_probability = bins(self.predicted, self.is_right)
+        return reliability_panel(by_probability, self.errors["right"])
 
 
 def first_answers(state: State, targets: Targets) -> Reliability:
-    """The first answer to each question of a task that is not in the graph."""
-    entities, targets_asked = targets.asked.T
+    """The first answer that is not in the graph, to each question of a task."""
+    relation = targets.relation
     tuning = state.settings.tuning
-    if targets.relation is None or tuning is None:
+    if relation is None or tuning is None:
         return _reliability([])
-    is_seen = entities < len(state.graph.entities)
-    asked = np.where(is_seen, entities, -1).astype(np.int32)
-    distinct, question_of = np.unique(asked, return_inverse=True)  # facts may share a question
-    known_counts = np.array(
-        [len(state.graph.answers(entity, targets.relation)) for entity in distinct.tolist()]
-    )
-    facts = {(entity, answer) for entity, answer in targets.known.tolist()}
-    first = answers(state, targets.relation, distinct, top=1, new_only=True)
 
-    chances = chance_to_be_asked_for(known_counts + 1, tuning.missing)
+    # Several rows (entity, target) may belong to one question.
+    entities = targets.asked[:, 0]
+    is_in_graph = entities < len(state.graph.entities)
+    about = np.where(is_in_graph, entities, UNKNOWN).astype(np.int32)
+    questions, question_of = np.unique(about, return_inverse=True)
+    first = answers(state, relation, questions, top=1, new_only=True)
+    known = [len(state.graph.answers(entity, relation)) for entity in questions.tolist()]
+    chances = chance_to_be_asked_for(np.array(known) + 1, tuning.missing)
+    facts = {(entity, answer) for entity, answer in targets.known.tolist()}
+
     rows = []
-    for place, question in enumerate(question_of.tolist()):
+    for (entity, target), question in zip(
+        targets.asked.tolist(), question_of.tolist(), strict=True
+    ):
         for answer, score in first[question].pairs():
-            calibration = tuning.calibration_of(int(known_counts[question]))
+            calibration = tuning.calibration_of(known[question])
             predicted = probability(calibration, score, is_first=True)
-            is_right = (int(entities[place]), answer) in facts
-            is_asked = answer == targets_asked[place]
-            rows.append((predicted, is_right, predicted * chances[question], is_asked))
+            predicted_asked = predicted * chances[question]
+            is_right = (entity, answer) in facts
+            rows.append((predicted, is_right, predicted_asked, answer == target))
     return _reliability(rows)
 
 
@@ -90,19 +95,21 @@ def calibration_error(predicted: Floats, happened: Flags) -> float:
     """The expected calibration error; 0 if there are no answers."""
     error = 0.0
     for own in bins(predicted, happened):
-        error += own.answers / len(predicted) * abs(own.predicted - own.observed)
+        weight = own.answers / len(predicted)
+        error += weight * abs(own.predicted - own.observed)
     return error
 
 
 def bins(predicted: Floats, happened: Flags) -> list[Bin]:
     """Ten bins of equal width by predicted probability; empty bins are left out."""
-    number = np.minimum((predicted * BINS).astype(np.int64), BINS - 1)
+    bin_of_each = (predicted * BINS).astype(np.int64)
+    bin_of_each = np.minimum(bin_of_each, BINS - 1)  # a probability of 1 is in the last bin
     found = []
-    for bin_number in np.unique(number).tolist():
-        is_in = number == bin_number
-        found.append(
-            Bin(int(is_in.sum()), float(predicted[is_in].mean()), float(happened[is_in].mean()))
-        )
+    for number in np.unique(bin_of_each).tolist():
+        is_in = bin_of_each == number
+        mean_predicted = float(predicted[is_in].mean())
+        observed = float(happened[is_in].mean())
+        found.append(Bin(int(is_in.sum()), mean_predicted, observed))
     return found
 
 

@@ -34,19 +34,25 @@ def split(facts: Iterable[Fact], *, valid: float, test: float, seed: int = 0) ->
 
     in_order = sorted(set(facts))
     order = np.random.default_rng(seed).permutation(len(in_order))
-    shuffled = [in_order[place] for place in order.tolist()]
     needed: list[Fact] = []
     free: list[Fact] = []
-    seen: set[tuple[str, str]] = set()
-    for fact in shuffled:
-        names = {("entity", fact.head), ("relation", fact.relation), ("entity", fact.tail)}
-        (free if names <= seen else needed).append(fact)
-        seen |= names
+    seen_entities: set[str] = set()
+    seen_relations: set[str] = set()
+    for place in order.tolist():
+        fact = in_order[place]
+        entities = {fact.head, fact.tail}
+        if entities <= seen_entities and fact.relation in seen_relations:
+            free.append(fact)
+        else:
+            needed.append(fact)
+        seen_entities |= entities
+        seen_relations.add(fact.relation)
 
     for_test = min(round(test * len(in_order)), len(free))
     for_valid = min(round(valid * len(in_order)), len(free) - for_test)
+    end_of_valid = for_test + for_valid
     return Split(
-        train=sorted([*needed, *free[for_test + for_valid :]]),
-        valid=sorted(free[for_test : for_test + for_valid]),
+        train=sorted(needed + free[end_of_valid:]),
+        valid=sorted(free[for_test:end_of_valid]),
         test=sorted(free[:for_test]),
     )
