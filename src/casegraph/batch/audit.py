@@ -30,7 +30,7 @@ from casegraph.batch.completion import (
 from casegraph.casebase import CaseBase
 from casegraph.errors import InvalidSettings
 from casegraph.execution.executor import HERE, Executor
-from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.arrays import Ids
 from casegraph.graph.directions import relation_of
 from casegraph.running import Show, quiet
 
@@ -42,14 +42,14 @@ REASONS = 3  # per answer
 class Finding:
     """How a fact scores while it is hidden.
 
-    score          as an answer to (head, relation, ?)
+    score          the score of the tail as an answer to (head, relation, ?)
     probability    that the fact is right: calibrated if tuned, else derived from the score (see
                    `completion.uncalibrated_probability`)
-    rank           one more than the number of answers that score more, other facts left out;
+    rank           one more than the number of answers that score more, without other known facts;
                    None if the fact is not found as an answer
     instead        the best other answer, if there is one
-    instead_score  its score
-    instead_known  whether it is also a fact
+    instead_score  the score of the best other answer
+    instead_known  whether the best other answer is also a fact
     doubt          the probability that the fact is wrong times the probability of the other answer;
                    without probabilities, by how much the other answer outscores the fact
     """
@@ -90,7 +90,9 @@ def audit(
     chosen = chosen_directions(case_base.graph, relations)
     executor.count(state, chosen, show)
 
-    tasks = list(chain.from_iterable(_tasks(state, relation, top) for relation in chosen))
+    tasks: list[Facts] = []
+    for relation in chosen:
+        tasks += _tasks(state, relation, top)
     found = _with_progress(executor.each(state, findings, tasks), tasks, show)
     return nsmallest(top, chain.from_iterable(found), key=_order)
 
@@ -112,17 +114,17 @@ def findings(state: State, facts: Facts) -> list[Finding]:
     scores = standing.score.tolist()
     better = standing.better.tolist()
 
-    found = [
-        _finding(
+    found = []
+    for place, tail in enumerate(tails):
+        finding = _finding(
             state,
-            fact=(heads[place], facts.relation, tails[place]),
+            fact=(heads[place], facts.relation, tail),
             score=scores[place],
             better=better[place],
-            other=_best_other(best[place], tails[place]),
+            other=_best_other(best[place], tail),
             known=known[place],
         )
-        for place in range(len(heads))
-    ]
+        found.append(finding)
     return nsmallest(facts.top, found, key=_order)
 
 
@@ -168,14 +170,18 @@ def _finding(
 
 def _best_other(best: Found, tail: int) -> _Scored:
     """The best answer that is not the fact itself."""
-    for entity, score in zip(best.entities.tolist(), best.scores.tolist(), strict=True):
+    for entity, score in best.pairs():
         if entity != tail:
             return _Scored(entity, score)
     return _Scored(None, 0.0)
 
 
 def _probability(state: State, known: int, score: float, *, is_first: bool) -> float | None:
-    """How probable an answer is to a question with so many known answers; 0 if not found."""
+    """The probability of an answer; 0 if it was not found.
+
+    known     the number of known answers to the question
+    is_first  whether no other answer scores more
+    """
     calibration = calibration_of(state, known)
     if calibration is None:
         return uncalibrated_probability(state.settings, score)
@@ -193,17 +199,14 @@ def _known_answers(state: State, facts: Facts) -> list[Ids]:
 
 
 def _standings(state: State, facts: Facts, known: list[Ids]) -> Standings:
-    """How each fact ranks among the answers while it is hidden, other facts left out."""
-    targets = (np.arange(len(facts.heads) + 1), facts.tails)
-    passed_over = (_offsets(known), np.concatenate(known))
+    """How each fact ranks among the answers while it is hidden, without other known facts."""
     query = (facts.relation, facts.heads)
-    return standings(state, query, targets, passed_over, hidden=facts.tails)
-
-
-def _offsets(parts: list[Ids]) -> Counts:
-    """The offsets of parts that are concatenated."""
-    lengths = [len(part) for part in parts]
-    return np.cumsum([0, *lengths], dtype=np.int64)
+    one_each = np.arange(len(facts.heads) + 1)
+    targets = (one_each, facts.tails)
+    lengths = [len(answers) for answers in known]
+    known_offsets = np.cumsum([0, *lengths], dtype=np.int64)
+    filtered = (known_offsets, np.concatenate(known))
+    return standings(state, query, targets, filtered, hidden=facts.tails)
 
 
 def _reasons_for(case_base: CaseBase, found: Finding, entity: str, score: float) -> list[str]:

@@ -111,6 +111,8 @@ def complete(
     relations = chosen_directions(state.graph, wanted.relations, heads=wanted.heads)
     sizes = [len(batch.entities) for batch in _batches(state, relations, wanted)]
 
+    total = sum(sizes)
+
     with Resumable(out, _digest(state, wanted)) as file:
         asked = sum(sizes[: file.done])
         remaining_sizes = sizes[file.done :]
@@ -121,7 +123,7 @@ def complete(
         for size, lines in zip(remaining_sizes, results, strict=True):
             file.write(lines)
             asked += size
-            show("asking", asked, sum(sizes))
+            show("asking", asked, total)
 
     with out.open("rb") as proposed:
         return Completion(asked, sum(1 for _ in proposed))
@@ -129,24 +131,18 @@ def complete(
 
 def proposals(state: State, batch: Batch) -> bytes:
     """The answers to the questions of a batch that are worth proposing, as lines of JSON."""
-    graph = state.graph
-    entities = batch.entities.tolist()
-    known = [set(graph.answers(entity, batch.relation).tolist()) for entity in entities]
-    top = batch.wanted.top
-    allowed = _of_type(state, batch.wanted.of_type) if batch.wanted.of_type else None
-    candidates: set[int | None] | None = None
-    if allowed is not None:
-        top = ALL
-    found = answers(state, batch.relation, batch.entities, top=top, new_only=True)
-    if allowed is not None:
-        pairs = zip(found, known, strict=True)
-        found = [_only(answers, allowed, its_known) for answers, its_known in pairs]
-        candidates = set(allowed.tolist())
+    wanted = batch.wanted
+    allowed = _of_type(state, wanted.of_type) if wanted.of_type else None
+    candidates = None if allowed is None else set(allowed.tolist())
+    top = wanted.top if allowed is None else ALL
+    found_for_each = answers(state, batch.relation, batch.entities, top=top, new_only=True)
 
     lines = []
-    for entity, its_known, its_found in zip(entities, known, found, strict=True):
-        for answer in _new_answers(state, batch, entity, its_known, its_found, candidates):
-            record = _record(state, answer, exact=its_found.exact, explain=batch.wanted.explain)
+    for entity, all_found in zip(batch.entities.tolist(), found_for_each, strict=True):
+        known = set(state.graph.answers(entity, batch.relation).tolist())
+        found = all_found if allowed is None else _only(all_found, allowed, known)
+        for answer in _new_answers(state, batch, entity, known, found, candidates):
+            record = _record(state, answer, exact=found.exact, explain=wanted.explain)
             lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     return "".join(lines).encode()
 
@@ -165,12 +161,13 @@ def _of_type(state: State, of_type: str) -> Ids:
 def _only(found: Found, allowed: Ids, known: set[int]) -> Found:
     """The allowed answers, and the best new one: it alone has the probability of a first answer.
 
-    allowed  sorted
+    allowed  the entities that may be proposed, sorted
     known    the answers that are facts already
     """
     is_kept = np.isin(found.entities, allowed)
-    new_places = np.flatnonzero(~np.isin(found.entities, ids(known)))
-    is_kept[new_places[:1]] = True
+    is_new = ~np.isin(found.entities, ids(known))
+    best_new = np.flatnonzero(is_new)[:1]
+    is_kept[best_new] = True
     return found._replace(entities=found.entities[is_kept], scores=found.scores[is_kept])
 
 
@@ -236,12 +233,14 @@ def _new_answers(
     found: Found,
     candidates: set[int | None] | None,
 ) -> list[Answer]:
-    """The best answers to a question that are not facts yet and are probable enough."""
-    scored = zip(found.entities.tolist(), found.scores.tolist(), strict=True)
+    """The best answers to a question that are not facts yet and are probable enough.
+
+    candidates  the entities that may be proposed; all if None
+    """
     query = (state.graph.entities[entity], batch.relation)
-    new = named_answers(state, query, scored, known, exclude=True, candidates=candidates)
-    new = new[: batch.wanted.top]
-    return [answer for answer in new if _is_probable(state.settings, answer, batch.wanted)]
+    new = named_answers(state, query, found.pairs(), known, exclude=True, candidates=candidates)
+    best = new[: batch.wanted.top]
+    return [answer for answer in best if _is_probable(state.settings, answer, batch.wanted)]
 
 
 def _is_probable(settings: Settings, answer: Answer, wanted: Wanted) -> bool:
@@ -278,7 +277,8 @@ def _record(state: State, answer: Answer, *, exact: bool, explain: bool) -> dict
 def _batches(state: State, relations: list[int], wanted: Wanted) -> Iterator[Batch]:
     """All questions worth asking, in the order of names."""
     names = state.graph.entities
-    named = ids(entity for entity in map(names.find, wanted.entities) if entity is not None)
+    found = [names.find(name) for name in wanted.entities]
+    named = ids(entity for entity in found if entity is not None)
     without_names = replace(wanted, relations=(), entities=())  # a task does not need them
     for relation in relations:
         entities = _worth_asking(state, relation)
@@ -286,23 +286,24 @@ def _batches(state: State, relations: list[int], wanted: Wanted) -> Iterator[Bat
             entities = np.intersect1d(entities, named)
         if wanted.lacking:
             entities = np.setdiff1d(entities, state.graph.edges(relation).heads)
-        entities = entities[np.argsort(names.ranks()[entities])]
-        for start in range(0, len(entities), AT_ONCE):
-            yield Batch(relation, entities[start : start + AT_ONCE], without_names)
+        name_ranks = names.ranks()[entities]
+        in_name_order = entities[np.argsort(name_ranks)]
+        for start in range(0, len(in_name_order), AT_ONCE):
+            some = in_name_order[start : start + AT_ONCE]
+            yield Batch(relation, some, without_names)
 
 
 def _worth_asking(state: State, relation: int) -> Ids:
     """The entities that share some relation with an entity that has this one."""
     profiles = state.profiles
-    with_relation = profiles.having(relation).tolist()
-    having_it = [profile for profile in with_relation if len(profiles.members(profile))]
-    their_relations = _union(profiles.relations(profile) for profile in having_it)
-    similar = _union(profiles.having(other) for other in their_relations.tolist())
+    having_it = profiles.having(relation).tolist()
+    their_relations = _union([profiles.relations(profile) for profile in having_it])
+    similar = _union([profiles.having(other) for other in their_relations.tolist()])
     members = [profiles.members(profile) for profile in similar.tolist()]
     return np.concatenate([ids(), *members])
 
 
-def _union(parts: Iterator[Ids]) -> Ids:
+def _union(parts: list[Ids]) -> Ids:
     return np.unique(np.concatenate([ids(), *parts]))
 
 

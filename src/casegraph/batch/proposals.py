@@ -6,16 +6,19 @@ turns the complete file into a table; only the best lines are held in memory.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from casegraph.answering.explanation import Explanation
 from casegraph.answering.results import Answer
 from casegraph.casebase import CaseBase
 from casegraph.formats.tables import write_table
+from casegraph.graph.batches import parts_of
 from casegraph.running import Show, quiet
+
+Record: TypeAlias = dict[str, Any]  # a proposal, as completion writes it
 
 PRECEDENTS = 3  # similar entities that have an answer to the same question
 EXPLAINED_AT_ONCE = 64
@@ -38,29 +41,33 @@ def write_proposals(
 
     best  how many, the most probable first; if None, all, in the order of the lines
     """
-    proposed: Iterator[dict[str, Any]] = _proposed(lines)
+    proposed: Iterable[Record] = _proposed(lines)
     total = _count(lines)
     if best is not None:
         total = min(total, best)
-        proposed = iter(nsmallest(best, proposed, key=_best_first))
+        proposed = nsmallest(best, proposed, key=_best_first)
     has_labels = len(cases.descriptions) > 0
-    columns = (*(LABELS if has_labels else ()), *COLUMNS, *(WHY if explain else ()))
+    label_columns = LABELS if has_labels else ()
+    why_columns = WHY if explain else ()
+
+    def labels(record: Record) -> list[str]:
+        fact = (record["head"], record["relation"], record["tail"])
+        return [cases.descriptions.label(name) for name in fact]
 
     def rows() -> Iterator[Sequence[Any]]:
         done = 0
-        for part in _parts(proposed):
+        for part in parts_of(proposed, EXPLAINED_AT_ONCE):
             why = _why(cases, part) if explain else [()] * len(part)
             done += len(part)
             show("explaining" if explain else "writing", done, total)
             for record, reason in zip(part, why, strict=True):
-                named = [record[column] for column in COLUMNS]
-                labels = [cases.descriptions.label(name) for name in named[:3]]
-                yield (*(labels if has_labels else ()), *named, *reason)
+                values = [record[column] for column in COLUMNS]
+                yield (*(labels(record) if has_labels else ()), *values, *reason)
 
-    return write_table(out, form, columns, rows())
+    return write_table(out, form, (*label_columns, *COLUMNS, *why_columns), rows())
 
 
-def _proposed(lines: Path) -> Iterator[dict[str, Any]]:
+def _proposed(lines: Path) -> Iterator[Record]:
     with lines.open("rb") as file:
         for line in file:
             yield json.loads(line)
@@ -71,28 +78,17 @@ def _count(lines: Path) -> int:
         return sum(1 for _ in file)
 
 
-def _best_first(record: dict[str, Any]) -> tuple[float, float, str, str, str, str]:
+def _best_first(record: Record) -> tuple[float, float, str, str, str, str]:
     """The most probable first, then the highest score, then in the order of names.
 
     Different questions have different calibrations, so a higher score need not be more probable.
     """
-    probability = record["probability"] or 0.0  # there are none with "sum"
+    probability = record["probability"] or 0.0  # None if evidence is combined by "sum"
     fact = (record["head"], record["relation"], record["tail"])
     return (-probability, -record["score"], *fact, record["asked"])
 
 
-def _parts(records: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    part: list[dict[str, Any]] = []
-    for record in records:
-        part.append(record)
-        if len(part) == EXPLAINED_AT_ONCE:
-            yield part
-            part = []
-    if part:
-        yield part
-
-
-def _why(cases: CaseBase, records: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def _why(cases: CaseBase, records: list[Record]) -> list[tuple[str, str]]:
     """The most important reason for each proposal, and the precedents of its question."""
     answers = []
     for record in records:

@@ -22,7 +22,7 @@ class Resumable:
 
     path    the file
     digest  of everything the lines depend on; a file begun with another digest is rejected
-    done    how many batches are in it
+    done    the number of batches in the file
     """
 
     def __init__(self, path: Path, digest: str) -> None:

@@ -25,6 +25,7 @@ from casegraph.formats.columns import (
     table_of,
 )
 from casegraph.formats.sources import Place, pieces_of
+from casegraph.graph.batches import parts_of
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
 
@@ -44,10 +45,11 @@ def read_parquet(source: Place, reading: Reading, options: Options) -> Batches:
     from pyarrow import parquet
 
     with _reported(reading.source), closing(parquet.ParquetFile(_file(source))) as file:
-        table = columns_in(file.schema_arrow.names, reading, options)
-        names = [file.schema_arrow.names[place] for place in sorted(table.places)]
-        batches = file.iter_batches(batch_size=ROWS_AT_ONCE, columns=names)
-        yield from _facts_of(batches, file.schema_arrow.names, table, reading)
+        names = file.schema_arrow.names
+        table = columns_in(names, reading, options)
+        names_read = [names[place] for place in sorted(table.places)]
+        batches = file.iter_batches(batch_size=ROWS_AT_ONCE, columns=names_read)
+        yield from _facts_of(batches, names, table, reading)
 
 
 def read_arrow(source: Place, reading: Reading, options: Options) -> Batches:
@@ -109,12 +111,13 @@ def write_parquet(facts: Iterable[tuple[str, str, str]], file: Any, name: str) -
     arrow = pyarrow(name)
     from pyarrow import parquet
 
-    # The names of a graph repeat, so each is written once and then called by its number.
+    # The names of a graph repeat; with a dictionary each is written once, and facts refer to it.
     schema = arrow.schema([(column, arrow.string()) for column in COLUMNS])
     written = 0
     with parquet.ParquetWriter(file, schema, use_dictionary=True, compression="zstd") as writer:
-        for rows in _parts(facts):
-            arrays = [arrow.array(column, arrow.string()) for column in zip(*rows, strict=True)]
+        for rows in parts_of(facts, WRITTEN_AT_ONCE):
+            columns = zip(*rows, strict=True)
+            arrays = [arrow.array(column, arrow.string()) for column in columns]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
             written += len(rows)
     return written
@@ -148,11 +151,11 @@ class _reported:  # noqa: N801  (used as a function)
 
 
 def _file(source: Place) -> Any:  # noqa: ANN401
-    """Input for Arrow: a file as it is, or a stream read completely."""
+    """Input for Arrow: the path of a file, or the whole content of a stream."""
     if isinstance(source, str | PathLike) and source != "-":
         path = Path(source)
         if not path.is_file():
-            list(pieces_of(path))  # raises if something is wrong with it
+            list(pieces_of(path))  # raises an error that says what it is
         return str(path)
     return BytesIO(b"".join(pieces_of(source)))
 
@@ -160,28 +163,35 @@ def _file(source: Place) -> Any:  # noqa: ANN401
 def _facts_of(
     batches: Iterable[Any], names: Sequence[str], table: Table, reading: Reading
 ) -> Batches:
-    """The facts of batches that have the columns of a table, or more."""
-    row = 0
+    """The facts of batches that have the columns of a table, or more.
+
+    names  of all columns of the table
+    """
+    names_read = [names[place] for place in sorted(table.places)]
+    row_number = 0
     for batch in batches:
-        columns = {name: batch.column(place) for place, name in enumerate(batch.schema.names)}
-        read = [names[place] for place in sorted(table.places)]
-        texts: dict[str, list[Any]] = {name: columns[name].to_pylist() for name in read}
-        if table.has_plain_facts and all(_are_names(texts[name]) for name in read):
+        place_in_batch = {name: place for place, name in enumerate(batch.schema.names)}
+        texts: dict[str, list[Any]] = {}
+        for name in names_read:
+            texts[name] = batch.column(place_in_batch[name]).to_pylist()
+        if table.has_plain_facts and all(map(_are_names, texts.values())):
             yield _plain(table, names, texts)
-            row += batch.num_rows
+            row_number += batch.num_rows
             continue
         for place in range(batch.num_rows):
-            row += 1
+            row_number += 1
             values = [texts[name][place] if name in texts else "" for name in names]
-            yield from _checked(table, values, row, reading)
+            yield from _checked(table, values, row_number, reading)
 
 
 def _plain(table: Table, names: Sequence[str], texts: dict[str, list[Any]]) -> list[Fact]:
     edges = table.edges
     if edges is None:
         return []
-    columns = [texts[names[place]] for place in (edges.head, edges.relation, edges.tail)]
-    return list(map(Fact, *columns))
+    heads = texts[names[edges.head]]
+    relations = texts[names[edges.relation]]
+    tails = texts[names[edges.tail]]
+    return list(map(Fact, heads, relations, tails))
 
 
 def _checked(table: Table, values: list[Any], row: int, reading: Reading) -> Iterator[list[Fact]]:
@@ -198,7 +208,7 @@ def _checked(table: Table, values: list[Any], row: int, reading: Reading) -> Ite
 
 
 def _name(value: object, table: Table) -> str:
-    """A value as text; a value that is missing is empty where that may be, else an error."""
+    """A value as text; a missing value is empty in a table of nodes, else an error."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
@@ -210,17 +220,5 @@ def _name(value: object, table: Table) -> str:
 
 def _are_names(texts: list[Any]) -> bool:
     """Whether all are plain names that need no further checks."""
-    if set(map(type, texts)) != {str}:
-        return not texts
-    return all(map(str.strip, texts))
-
-
-def _parts(facts: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:
-    part: list[tuple[str, str, str]] = []
-    for fact in facts:
-        part.append(fact)
-        if len(part) == WRITTEN_AT_ONCE:
-            yield part
-            part = []
-    if part:
-        yield part
+    types = set(map(type, texts))
+    return types <= {str} and all(map(str.strip, texts))

@@ -56,7 +56,7 @@ _IDS = ["id", "curie", "node_id", "entity_id", "entity", "node", "identifier"]
 NAME_KEYS = ["name", "label", "preferred_name", "display_name", "displayname", "title"]
 _TYPES = ["category", "categories", "types", "type", "kind", "node_type", "entity_type", "class"]
 
-# What tables are often about, or say of it. One such word as a name says little by itself.
+# Words for what tables are often about. A single such word does not make a row a header.
 _NOUNS_TEXT = (
     "compound drug chemical gene protein disease symptom phenotype pathway anatomy tissue species "
     "person people author paper user item product company organization city country place film "
@@ -80,7 +80,7 @@ class Edges(NamedTuple):
     id space, and `Movie:7` is another entity than `Person:7`.
 
     A table of pairs has no column for the relation: then all rows have the relation `constant`, and
-    the place of the relation says nothing.
+    the place of the relation is not used.
     """
 
     head: int
@@ -92,7 +92,7 @@ class Edges(NamedTuple):
 
     @property
     def are_plain(self) -> bool:
-        """Whether the names of a fact are just what its three fields say."""
+        """Whether the three names of a fact are exactly its three fields."""
         return not (self.head_space or self.tail_space or self.constant)
 
 
@@ -145,15 +145,16 @@ def chosen_edges(columns: Sequence[str], names: Sequence[str]) -> tuple[Edges, b
 
     columns  the names of three columns, or their numbers from 1; `=treats` in the place of the
              relation says that all rows have that relation
-    names    of all columns
+    names    the names of all columns
 
-    `ValueError` with the reason if there are no such columns. Names are compared as they are, and
-    if that finds none, without what makes no difference.
+    `ValueError` with the reason if there are no such columns. Names are compared exactly, and if
+    that finds none, as normalised by `plain`.
     """
     head, relation, tail = columns
     constant = relation[1:] if relation.startswith("=") and relation not in names else ""
     wanted = [head, tail] if constant else [head, relation, tail]
-    missing = [name for name in wanted if _place(name, names) is None]
+    place_of = {name: _place(name, names) for name in wanted}
+    missing = [name for name in wanted if place_of[name] is None]
     by_number = bool(missing) and all(name.isdecimal() for name in wanted)
     if by_number:
         places = [int(name) - 1 for name in wanted]
@@ -163,7 +164,7 @@ def chosen_edges(columns: Sequence[str], names: Sequence[str]) -> tuple[Edges, b
         there = ", ".join(map(quoted, names))
         raise ValueError(f"expected one column called {quoted(missing[0])}, found {there}")
     else:
-        places = [place for name in wanted if (place := _place(name, names)) is not None]
+        places = [place for place in place_of.values() if place is not None]
     if constant:
         return Edges(places[0], places[0], places[1], constant=constant), by_number
     return Edges(places[0], places[1], places[2]), by_number
@@ -174,20 +175,20 @@ def _place(name: str, names: Sequence[str]) -> int | None:
     if names.count(name) == 1:
         return names.index(name)
     plain_names = [plain(other) for other in names]
-    return plain_names.index(plain(name)) if plain_names.count(plain(name)) == 1 else None
+    return _first_place(plain_names, [plain(name)])
 
 
 def in_words(table: Table, names: Sequence[str]) -> str:
-    """Which columns are read as what."""
-    words: list[tuple[str, int | None]] = []
+    """How columns are interpreted, such as "head from drug, relation from effect, …"."""
+    parts: list[tuple[str, int | None]] = []
     edges = table.edges
     if edges is not None:
         relation = None if edges.constant else edges.relation
-        words += [("head", edges.head), ("relation", relation), ("tail", edges.tail)]
+        parts += [("head", edges.head), ("relation", relation), ("tail", edges.tail)]
     if table.nodes is not None:
         nodes = table.nodes
-        words += [("entity", nodes.entity), ("label", nodes.label), ("types", nodes.types)]
-    found = [f"{part} from {names[place]}" for part, place in words if place is not None]
+        parts += [("entity", nodes.entity), ("label", nodes.label), ("types", nodes.types)]
+    found = [f"{part} from {names[place]}" for part, place in parts if place is not None]
     if edges is not None and edges.constant:
         found.append(f"relation {edges.constant} for all")
     return ", ".join(found)
@@ -198,18 +199,17 @@ def looks_like_header(
 ) -> bool:
     """Whether a first row of three fields looks like an unknown header.
 
-    rows  gives some of the rows that follow
+    rows  returns some of the rows that follow
     """
     if len(first) != 3:
         return False
     head, relation, tail = map(plain, first)
-    ends = [head in _HEAD_WORDS, tail in _TAIL_WORDS]
-    words = [*ends, relation in _RELATION_WORDS]
-    if sum(words) >= 2:
+    column_words = [head in _HEAD_WORDS, relation in _RELATION_WORDS, tail in _TAIL_WORDS]
+    if sum(column_words) >= 2:
         return True
 
     nouns = [_has_noun(head), _has_noun(tail)]
-    if sum(words) + sum(nouns) < 2:
+    if sum(column_words) + sum(nouns) < 2:
         return False
     # A fact shares its relation, or an entity, with others sooner or later; a header does not.
     following = rows()
@@ -242,14 +242,15 @@ def in_space(space: str, identity: str) -> str:
 
 
 def fact_or_description(table: Table, row: Sequence[str]) -> Fact | Description:
-    """What a row of a table says; `ValueError` with the reason if it is neither."""
+    """The fact or the description in a row; `ValueError` with the reason if it is neither."""
     nodes = table.nodes
     edges = table.edges
     if nodes is not None and (edges is None or row[nodes.entity]):
-        _check("id", row[nodes.entity])
+        identity = row[nodes.entity]
+        _check("id", identity)
         label = "" if nodes.label is None else row[nodes.label]
         types = () if nodes.types is None else types_in(row[nodes.types])
-        return Description(in_space(nodes.space, row[nodes.entity]), label, types)
+        return Description(in_space(nodes.space, identity), label, types)
 
     if edges is None:
         raise ValueError("it is no row of nodes")
@@ -275,21 +276,23 @@ def _edges(header: Sequence[str]) -> Edges | None:
             return Edges(names.index(head), names.index(relation), names.index(tail))
 
     for suffix in _SUFFIXES:
+        relation_place = _relation(names, suffix)
+        if relation_place is None:
+            continue
         for head_word, tail_word in _ENDS:
             head = head_word + suffix
             tail = tail_word + suffix
-            relation_place = _relation(names, suffix)
-            if names.count(head) == 1 == names.count(tail) and relation_place is not None:
+            if names.count(head) == 1 and names.count(tail) == 1:
                 return Edges(names.index(head), relation_place, names.index(tail))
     return None
 
 
 def _relation(names: Sequence[str], suffix: str) -> int | None:
-    """The place of the relation; its name may end as those of the ends do, or not."""
+    """The place of the relation; a name with the suffix of head and tail is preferred."""
     for ending in dict.fromkeys([suffix, *_SUFFIXES]):
-        for word in _RELATIONS:
-            if names.count(word + ending) == 1:
-                return names.index(word + ending)
+        place = _first_place(names, [word + ending for word in _RELATIONS])
+        if place is not None:
+            return place
     return None
 
 
@@ -304,6 +307,7 @@ def _nodes(header: Sequence[str]) -> Nodes | None:
 
 
 def _first_place(names: Sequence[str], words: Sequence[str]) -> int | None:
+    """The place of the first of these words that is the name of exactly one column."""
     for word in words:
         if names.count(word) == 1:
             return names.index(word)
@@ -325,8 +329,9 @@ def _neo4j_nodes(header: Sequence[str]) -> Nodes | None:
     if "ID" not in roles:
         return None
     entity, space = roles["ID"]
+    label = _first_place(_neo4j_properties(header), NAME_KEYS)
     types = roles["LABEL"][0] if "LABEL" in roles else None
-    return Nodes(entity, _first_place(_neo4j_properties(header), NAME_KEYS), types, space)
+    return Nodes(entity, label, types, space)
 
 
 def _neo4j_roles(header: Sequence[str]) -> dict[str, tuple[int, str]]:
@@ -358,18 +363,17 @@ def _apoc_nodes(header: Sequence[str]) -> Nodes | None:
     if not {"_id", "_labels"} <= set(header):
         return None
     names = [plain(name) for name in header]
-    return Nodes(header.index("_id"), _first_place(names, NAME_KEYS), header.index("_labels"))
+    label = _first_place(names, NAME_KEYS)
+    return Nodes(header.index("_id"), label, header.index("_labels"))
 
 
 def _with_suffixes(words: Sequence[str]) -> frozenset[str]:
     return frozenset(word + suffix for word in words for suffix in _SUFFIXES)
 
 
-_HEAD_WORDS = _with_suffixes(
-    [*(head for head, _ in _ENDS), *(letters[0] for letters in _LETTERS), *_IDS]
-)
-_TAIL_WORDS = _with_suffixes(
-    [*(tail for _, tail in _ENDS), *(letters[2] for letters in _LETTERS), *NAME_KEYS]
-)
+_HEADS, _TAILS = zip(*_ENDS, strict=True)
+_HEAD_LETTERS, _RELATION_LETTERS, _TAIL_LETTERS = zip(*_LETTERS, strict=True)
+_HEAD_WORDS = _with_suffixes([*_HEADS, *_HEAD_LETTERS, *_IDS])
+_RELATION_WORDS = _with_suffixes([*_RELATIONS, *_RELATION_LETTERS])
+_TAIL_WORDS = _with_suffixes([*_TAILS, *_TAIL_LETTERS, *NAME_KEYS])
 _NOUN_WORDS = _with_suffixes(sorted(_NOUNS))
-_RELATION_WORDS = _with_suffixes([*_RELATIONS, *(letters[1] for letters in _LETTERS)])

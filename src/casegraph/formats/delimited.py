@@ -53,7 +53,7 @@ def read_csv(source: Place, reading: Reading, options: Options) -> Batches:
 
 
 def tsv_lines(facts: Iterable[tuple[str, str, str]], name: str) -> Iterator[bytes]:
-    """Facts as tab-separated lines; `MalformedFact` at one that would not read back as it is."""
+    """Facts as tab-separated lines; `MalformedFact` at one that would not be read back the same."""
     for number, fact in enumerate(facts, start=1):
         line = _encoded(fact, name, number)
         if number == 1 and line.startswith(BYTE_ORDER_MARK):
@@ -67,7 +67,7 @@ def rows_of(
 ) -> Iterator[Record]:
     """The rows of a table, whatever they hold, without those that are empty or refused.
 
-    separator  what is between the fields; None for CSV whose first rows say it
+    separator  what is between the fields; None to detect it from the first rows
     """
     pieces = pieces_of(source, encoding)
     with closing(pieces):
@@ -97,7 +97,7 @@ def _facts_of_tsv(blocks: Iterator[bytes], layout: Layout) -> Batches:
 def _facts_of_csv(blocks: Iterator[bytes], layout: Layout) -> Batches:
     """The facts of each block: the block itself if it looks plain, else record by record.
 
-    A record in quotes may go on in the next block, which is then taken together with this one.
+    A record in quotes may continue in the next block, which is then read together with this one.
     """
     line_number = 1
     for block in blocks:
@@ -111,7 +111,7 @@ def _facts_of_csv(blocks: Iterator[bytes], layout: Layout) -> Batches:
 
 
 def _encoded(fact: tuple[str, str, str], name: str, number: int) -> bytes:
-    """A fact as a line, if it reads back as the same fact."""
+    """A fact as a line, which must be read back as the same fact."""
     text = "\t".join(fact)
     line = text.encode(errors="replace") + b"\n"
     if plain_facts(line) != [tuple(fact)]:

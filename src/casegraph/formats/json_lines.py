@@ -46,21 +46,29 @@ def read_json_lines(source: Place, reading: Reading, options: Options) -> Batche
 def described_lines(descriptions: Iterator[Description]) -> Iterator[bytes]:
     """Descriptions as the lines of a KGX file of nodes."""
     for name, label, types in descriptions:
-        node: dict[str, object] = {"id": name, "category": list(types)}
+        node: dict[str, Any] = {"id": name, "category": list(types)}
         if label:
             node["name"] = label
-        yield json.dumps(node, ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
+        yield _line(node)
 
 
 def fact_lines(facts: Iterator[tuple[str, str, str]]) -> Iterator[bytes]:
     """Facts as the lines of a KGX file of edges."""
     for head, relation, tail in facts:
-        edge = {"subject": head, "predicate": relation, "object": tail}
-        yield json.dumps(edge, ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
+        yield _line({"subject": head, "predicate": relation, "object": tail})
+
+
+def _line(written: dict[str, Any]) -> bytes:
+    text = json.dumps(written, ensure_ascii=False)
+    return text.encode(errors="surrogatepass") + b"\n"
 
 
 class _Plan(NamedTuple):
-    """What objects with certain keys say, and the places and names of the keys that are read."""
+    """How to read objects with certain keys.
+
+    table  what the keys mean, as if they were the columns of a table
+    read   the place and the name of each key that is read
+    """
 
     table: Table
     read: list[tuple[int, str]]
@@ -68,7 +76,8 @@ class _Plan(NamedTuple):
     @classmethod
     def of(cls, table: Table, keys: tuple[str, ...]) -> "_Plan":
         """How to read objects with these keys."""
-        return cls(table, [(place, keys[place]) for place in sorted(table.places)])
+        read = [(place, keys[place]) for place in sorted(table.places)]
+        return cls(table, read)
 
 
 def _facts_of(
@@ -96,18 +105,18 @@ def _read(
     if len(line) > MAX_RECORD_BYTES:
         raise ValueError("expected one object a line, found more than 16 MiB")
     try:
-        said = json.loads(line)
+        parsed = json.loads(line)
     except UnicodeDecodeError:
         raise ValueError("expected UTF-8") from None
     except json.JSONDecodeError as error:
         hint = DOCUMENT if line.strip() in (b"{", b"[") else f"{error.msg} at {error.colno}"
         raise ValueError(f"expected an object of JSON on each line ({hint})") from None
-    if not isinstance(said, Mapping):
+    if not isinstance(parsed, Mapping):
         raise ValueError(f"expected an object of JSON on each line ({DOCUMENT})")
-    if said.get("type") in ("node", "relationship") and "id" in said:
-        return _of_apoc(said)
+    if parsed.get("type") in ("node", "relationship") and "id" in parsed:
+        return _of_apoc(parsed)
 
-    keys = tuple(said)
+    keys = tuple(parsed)
     if keys not in tables:
         table = table_of(keys)
         if options.columns is not None:
@@ -117,29 +126,36 @@ def _read(
     plan = tables[keys]
     if plan is None:
         problem = "expected the keys of a fact, such as subject, predicate and object"
-        is_document = "nodes" in said and "edges" in said
+        is_document = "nodes" in parsed and "edges" in parsed
         raise ValueError(f"{problem} ({DOCUMENT})" if is_document else problem)
     row = [""] * plan.table.width
     for place, key in plan.read:
-        row[place] = _text(said, key)
+        row[place] = _text(parsed, key)
     return fact_or_description(plan.table, row)
 
 
-def _of_apoc(said: Mapping[str, Any]) -> Fact | Description:
+def _of_apoc(parsed: Mapping[str, Any]) -> Fact | Description:
     """A node or a relationship, as `apoc.export.json` writes them."""
-    if said["type"] == "relationship":
-        ends = [said.get(end) for end in ("start", "end")]
-        names = [_text(end, "id") if isinstance(end, Mapping) else "" for end in ends]
-        return fact_or_description(_APOC_EDGES, [names[0], _text(said, "label"), names[1]])
-    properties = said.get("properties", {})
-    label = next((_text(properties, key) for key in NAME_KEYS if key in properties), "")
-    types = said.get("labels", [])
-    return fact_or_description(_APOC_NODES, [_text(said, "id"), label, "|".join(types)])
+    if parsed["type"] == "relationship":
+        head = _id_of(parsed.get("start"))
+        tail = _id_of(parsed.get("end"))
+        relation = _text(parsed, "label")
+        return fact_or_description(_APOC_EDGES, [head, relation, tail])
+    properties = parsed.get("properties", {})
+    name_key = next((key for key in NAME_KEYS if key in properties), None)
+    label = "" if name_key is None else _text(properties, name_key)
+    identity = _text(parsed, "id")
+    types = "|".join(parsed.get("labels", []))
+    return fact_or_description(_APOC_NODES, [identity, label, types])
 
 
-def _text(said: Mapping[str, Any], key: str) -> str:
-    """The text at a key; several texts, as categories of KGX, with | between them."""
-    value = said.get(key)
+def _id_of(node: object) -> str:
+    return _text(node, "id") if isinstance(node, Mapping) else ""
+
+
+def _text(parsed: Mapping[str, Any], key: str) -> str:
+    """The text at a key; several texts, such as the categories of KGX, are joined with |."""
+    value = parsed.get(key)
     if isinstance(value, str):
         return value
     if value is None:

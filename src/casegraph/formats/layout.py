@@ -1,13 +1,12 @@
 """
 The layout of a table: which fields of a record are head, relation and tail, or describe an entity.
 
-It is known when the first record that is not empty has been seen, which may be a header.
+It is known after the first record that is not empty, which may be a header.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
 
 from casegraph.errors import quoted
 from casegraph.formats.columns import (
@@ -28,14 +27,14 @@ from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
 
 HEADLESS = Table(3, Edges(0, 1, 2))
-ROWS_SHOWN = 2  # after the first, in a message
+ROWS_SHOWN = 2  # in a message, after the first row
 CHOOSE = (
     "say which to read with --columns (columns= in Python), by name or number, such as "
     "--columns 1,2,3, or --columns 1,=treats,2 if all rows are of one relation"
 )
 PAIRS = "pairs are read with --columns 1,=treats,2, which gives all of them that relation"
 EMPTY_CELL = " (fill in merged cells; 'casegraph build' can leave such rows out, --on-error skip)"
-_NO_NAME_BYTES = b"\t\n\r\0"  # in no name, whatever is between the fields
+_NO_NAME_BYTES = b"\t\n\r\0"  # never in a name, with any separator
 _NAME_BYTES = {
     separator: bytes(set(range(256)) - {*_NO_NAME_BYTES, *separator.encode()})
     for separator in SEPARATORS
@@ -44,7 +43,7 @@ _EMPTY_LINES = re.compile(rb"\n{2,}")
 
 
 class NotAFact(Exception):
-    """Why a record is no fact."""
+    """Why a record is not a fact."""
 
 
 class Layout(LineSource):
@@ -74,8 +73,8 @@ class Layout(LineSource):
     def shape(self) -> Shape:
         """The layout of a line that is a plain fact."""
         edges = self._table.edges
-        assert edges is not None  # as it is in every table of plain facts
-        places = edges.head, edges.relation, edges.tail
+        assert edges is not None  # every table of plain facts has them
+        places = (edges.head, edges.relation, edges.tail)
         return Shape(self.separator.encode(), self._table.width, places)
 
     def names(self, texts: list[str], *, are_relations: bool) -> list[str]:  # noqa: ARG002
@@ -94,7 +93,7 @@ class Layout(LineSource):
             yield facts
 
     def facts_of_records(self, lines: Iterator[bytes], first_line: int) -> Iterator[list[Fact]]:
-        """The facts of lines, record by record; what is no fact is refused."""
+        """The facts of lines, record by record; everything else is refused."""
         for record in records_of(lines, first_line, self.separator):
             try:
                 fact = self.fact(record)
@@ -105,7 +104,7 @@ class Layout(LineSource):
                 yield [fact]
 
     def use(self, header: Header) -> None:
-        """Read all records as a header in another file says."""
+        """Read all records by a header that is in another file."""
         self._is_known = True
         self._take(header.table, header.names)
 
@@ -140,7 +139,7 @@ class Layout(LineSource):
         return found
 
     def _read_header(self, record: Record) -> bool:
-        """Learn the layout from the first record; whether that is a header."""
+        """Learn the layout from the first record; returns whether that is a header."""
         fields = record.fields
         if self._columns is not None:
             return self._read_columns(record, self._columns)
@@ -158,7 +157,11 @@ class Layout(LineSource):
         return False
 
     def _read_columns(self, record: Record, columns: Sequence[str]) -> bool:
-        """Learn the layout from the names of columns that were given, or from their numbers."""
+        """Learn the layout from given names or numbers of columns; returns whether it is a header.
+
+        record  the first record
+        columns  the columns of head, relation and tail
+        """
         fields = record.fields
         try:
             edges, by_number = chosen_edges(columns, fields)
@@ -195,7 +198,7 @@ class Layout(LineSource):
         return [[row[place] for place in places] for row in rows if len(row) > max(places)]
 
     def _have_all_rows_width(self, width: int) -> bool:
-        """Whether all of the first rows have this number of fields."""
+        """Whether there are several rows, and all of the first ones have this many fields."""
         records = self._opening.first_records(ROWS_AHEAD, self.separator)
         rows = [record.fields for record in records if record.fields]
         return len(rows) > 1 and all(len(row) == width for row in rows)
@@ -207,10 +210,10 @@ class Layout(LineSource):
         )
 
     def _shown_rows(self) -> str:
-        """The first row, and those that follow it."""
+        """The first rows, for a message."""
         records = self._opening.first_records(ROWS_AHEAD, self.separator)
         rows = [self.separator.join(record.fields) for record in records if record.fields]
-        first, *following = map(quoted, islice(rows, 1 + ROWS_SHOWN))
+        first, *following = map(quoted, rows[: 1 + ROWS_SHOWN])
         return f"{first}, followed by {' and '.join(following)}" if following else first
 
     def _width_problem(self, fields: list[str], *, is_first: bool) -> str:
@@ -231,9 +234,9 @@ class Layout(LineSource):
 
 
 def plain_facts(block: bytes, table: Table = HEADLESS, separator: str = TAB) -> list[Fact] | None:
-    """The facts of a block; None if a line is neither empty nor as the table says, or is quoted.
+    """The facts of a block; None if a line is neither empty nor a plain fact.
 
-    The whole block is checked and cut with a few calls on bytes, without a loop over lines.
+    The whole block is checked and split with a few calls on bytes, without a loop over lines.
     """
     edges = table.edges
     is_quoted = separator != TAB and b'"' in block
@@ -245,19 +248,23 @@ def plain_facts(block: bytes, table: Table = HEADLESS, separator: str = TAB) -> 
     if not lines or len(lines) > MAX_RECORD_BYTES:
         return None if lines else []
 
-    # Without the bytes that names may have, every line must be separators and a line end.
+    # After removing the bytes that names may have, each line must be separators and a line end.
     sign = separator.encode()
-    separators = lines.translate(None, _NAME_BYTES[separator])
+    remaining = lines.translate(None, _NAME_BYTES[separator])
+    expected_line = sign * (table.width - 1) + b"\n"
     number_of_lines = lines.count(b"\n") or 1
-    if separators != (sign * (table.width - 1) + b"\n") * number_of_lines:
+    if remaining != expected_line * number_of_lines:
         return None
 
     try:
-        fields = lines[:-1].replace(b"\n", sign).decode().split(separator)
+        text = lines[:-1].replace(b"\n", sign).decode()
     except UnicodeDecodeError:
         return None
-    columns = [fields[place :: table.width] for place in (edges.head, edges.relation, edges.tail)]
-    if not all(all(map(str.strip, column)) for column in columns):
+    fields = text.split(separator)
+    places = (edges.head, edges.relation, edges.tail)
+    columns = [fields[place :: table.width] for place in places]
+    has_blank_name = any(not all(map(str.strip, column)) for column in columns)
+    if has_blank_name:
         return None
     fact_of_triple = partial(tuple.__new__, Fact)  # unlike `Fact(...)`, runs no Python code
     return list(map(fact_of_triple, zip(*columns, strict=True)))

@@ -1,9 +1,9 @@
 """
-The opening of a table: its first lines, which say what is between the fields and what they hold.
+The opening of a table: its first lines, from which separator and columns are detected.
 
-CSV is a family. The separator is the one that makes the header readable, or that divides the first
-rows into equally many fields; Excel may say it in a line of its own, `sep=;`. Neo4j's import allows
-the header to be in a file of its own beside the rows.
+CSV has many variants. The separator is the one with which the header is understood, or that splits
+the first rows into the same number of fields; Excel may write it in a separate line, `sep=;`.
+Neo4j's import allows the header to be in a separate file beside the rows.
 """
 
 import re
@@ -18,13 +18,13 @@ from casegraph.formats.reading import Options
 from casegraph.formats.records import SEPARATORS, Record, first_record, records_of
 from casegraph.formats.sources import MAX_RECORD_BYTES, Place, lines_of
 
-ROWS_AHEAD = 20  # that are looked at when the first row might be a header
+ROWS_AHEAD = 20  # this many rows are looked at if the first might be a header
 _EXCEL_SEPARATOR = re.compile(rb'"?sep=([,;\t|])"?\r?\n?')
-_PART_OF_A_FILE = re.compile(r"[-_]?(part[-_]?)?\d*$")  # of the name, as in gene-part000.csv
+_PART_OF_A_FILE = re.compile(r"[-_]?(part[-_]?)?\d*$")  # the end of a name like gene-part000.csv
 
 
 class Header(NamedTuple):
-    """A header in a file of its own, and the separator that makes it readable."""
+    """A header in a separate file, and the separator with which it is understood."""
 
     table: Table
     names: list[str]
@@ -32,7 +32,7 @@ class Header(NamedTuple):
 
 
 class Opening(Iterator[bytes]):
-    """Blocks, of which the first can be looked at again, or before they are taken."""
+    """Blocks, the first of which can be looked at again, or in advance."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
@@ -46,18 +46,22 @@ class Opening(Iterator[bytes]):
         return block
 
     def first_lines(self, most: int) -> list[bytes]:
-        """The first lines that are not empty, up to so many, as far as the source has them."""
-        blocks = [*(self._taken or []), *self._ahead]
-        lines = [line for block in blocks for line in lines_of(block) if not is_empty(line)]
-        held = sum(map(len, blocks))
-        while len(lines) < most and held < MAX_RECORD_BYTES:
-            block = next(self._blocks, None)
-            if block is None:
-                break
-            self._ahead.append(block)
-            held += len(block)
+        """Up to `most` of the first lines that are not empty."""
+        lines: list[bytes] = []
+        held_bytes = 0
+        for block in self._first_blocks():
+            held_bytes += len(block)
             lines += [line for line in lines_of(block) if not is_empty(line)]
+            if len(lines) >= most or held_bytes >= MAX_RECORD_BYTES:
+                break
         return lines[:most]
+
+    def _first_blocks(self) -> Iterator[bytes]:
+        """All blocks from the first on; those that are new are kept to be taken later."""
+        yield from [*(self._taken or []), *self._ahead]
+        for block in self._blocks:
+            self._ahead.append(block)
+            yield block
 
     def first_records(self, most: int, separator: str) -> list[Record]:
         """The records of the first lines, without those that are empty."""
@@ -65,18 +69,18 @@ class Opening(Iterator[bytes]):
         return [record for record in records if not record.is_empty]
 
     def without_excel_separator(self) -> str | None:
-        """What Excel's line `sep=;` says, which is then taken out; None if there is none."""
+        """The separator in Excel's line `sep=;`, which is removed; None without such a line."""
         for line in self.first_lines(1):
             found = _EXCEL_SEPARATOR.fullmatch(line)
             if found is not None:
                 block = self._ahead.pop()  # the last one that was looked at has the line
                 before, _, after = block.partition(line)
-                self._ahead.append(before + b"\n" + after)  # which keeps the numbers of lines
+                self._ahead.append(before + b"\n" + after)  # keeps the numbers of lines
                 return found[1].decode()
         return None
 
     def forget(self) -> None:
-        """Hold the first blocks no longer."""
+        """Release the blocks that were taken: they are not looked at again."""
         self._taken = None
 
 
@@ -86,14 +90,14 @@ def is_empty(line: bytes) -> bool:
 
 
 def separator_of(opening: Opening, options: Options) -> str:
-    """What is between the fields of CSV.
+    """The separator between the fields of CSV.
 
-    That which makes the header readable. If none does, that which divides most of the first rows
-    into as many fields as the first, three or more; a comma if several do, or none.
+    The one with which the header is understood. If there is none, the one that splits most of the
+    first rows into as many fields as the first row, three or more; a comma if several do, or none.
     """
-    said = opening.without_excel_separator()
-    if said is not None:
-        return said
+    by_excel = opening.without_excel_separator()
+    if by_excel is not None:
+        return by_excel
     lines = opening.first_lines(1)
     if not lines or len(lines[0]) > MAX_RECORD_BYTES:
         return ","
@@ -115,13 +119,17 @@ def _is_header(fields: list[str], options: Options) -> bool:
 
 
 def _regularity(opening: Opening, separator: str) -> int:
-    """How many of the first rows have as many fields as the first, if these are three or more."""
-    widths = [len(record.fields) for record in opening.first_records(ROWS_AHEAD, separator)]
+    """How many of the first rows have as many fields as the first row; 0 if it has less than 3."""
+    records = opening.first_records(ROWS_AHEAD, separator)
+    widths = [len(record.fields) for record in records]
     return widths.count(widths[0]) if widths and widths[0] >= 3 else 0
 
 
 def header_beside(source: Place, options: Options, separators: str) -> Header | None:
-    """The header of a file that has it in another one beside it, as neo4j-admin allows."""
+    """The header of a file that is in another file beside it, as neo4j-admin allows.
+
+    The header of `gene-part000.csv` is in `gene-header.csv` or `gene_header.csv`.
+    """
     if not isinstance(source, str | PathLike) or source == "-":
         return None
     path = Path(fspath(source))
@@ -130,13 +138,21 @@ def header_beside(source: Place, options: Options, separators: str) -> Header | 
     if options != Options() or not stem or stem.endswith(("header", "Header")):
         return None
     for sign in "-_":
-        beside = path.with_name(".".join([f"{stem}{sign}header", *endings]))
-        if beside.is_file():
-            with beside.open("rb") as file:
-                line = file.readline(MAX_RECORD_BYTES)
-            for separator in separators:
-                fields = first_record(line, separator)
-                table = table_of(fields)
-                if table is not None:
-                    return Header(table, fields, separator)
+        name = ".".join([f"{stem}{sign}header", *endings])
+        header = _header_in(path.with_name(name), separators)
+        if header is not None:
+            return header
+    return None
+
+
+def _header_in(path: Path, separators: str) -> Header | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        line = file.readline(MAX_RECORD_BYTES)
+    for separator in separators:
+        fields = first_record(line, separator)
+        table = table_of(fields)
+        if table is not None:
+            return Header(table, fields, separator)
     return None

@@ -16,6 +16,7 @@ import numpy as np
 from casegraph.errors import MalformedFact, quoted, shortened
 from casegraph.formats.columns import Edges, looks_like_header, table_of
 from casegraph.formats.reading import Facts, Options, Reading
+from casegraph.graph.batches import parts_of
 from casegraph.graph.facts import Fact
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ def _kind(given: object) -> str:
 
 
 def _is_frame_of_facts(given: Any) -> bool:  # noqa: ANN401
-    """Whether this is a frame of pandas with facts, or without pyarrow to read it otherwise.
+    """Whether this is a frame of pandas to be read row by row: with facts, or without pyarrow.
 
-    A column of pandas may hold anything. Row by row, what is no name is seen and shown as it is.
+    A column of pandas may hold anything. Read row by row, a value that is not a name can be shown.
     """
     if not hasattr(given, "itertuples") or not hasattr(given, "columns"):
         return False
@@ -130,17 +131,18 @@ def _rows_of_frame(frame: Any) -> Batches:  # noqa: ANN401
         problem = f"found the columns {found}; call those to read head, relation and tail"
         raise MalformedFact(_kind(frame), 0, problem)
     columns = frame.iloc[:, [edges.head, edges.relation, edges.tail]]
-    batch: list[Any] = []
-    for number, row in enumerate(columns.itertuples(index=False, name=None)):
-        batch.append(row)
-        if len(batch) == ROWS_AT_ONCE:
-            yield _checked(batch, _kind(frame), number + 1 - len(batch))
-            batch = []
-    yield _checked(batch, _kind(frame), len(columns) - len(batch))
+    rows = columns.itertuples(index=False, name=None)
+    before = 0
+    for part in parts_of(rows, ROWS_AT_ONCE):
+        yield _checked(part, _kind(frame), before)
+        before += len(part)
 
 
 def _checked(rows: list[Any], kind: str, before: int) -> list[Fact]:
-    """Rows as facts; `MalformedFact` at a value that is no text."""
+    """Rows as facts; `MalformedFact` at a value that is not text.
+
+    before  the number of rows before these
+    """
     facts = []
     for number, row in enumerate(rows, start=before + 1):
         for value in row:

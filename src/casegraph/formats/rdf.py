@@ -3,10 +3,10 @@ RDF: N-Triples, N-Quads, Turtle, TriG and RDF/XML, by pyoxigraph (the extra `rdf
 
 How each kind of term is read:
 
-    IRI           a name, in full; `urn:casegraph:` and a name in percent signs is that name
-    blank node    a name such as `_:b0`; those without a label are numbered as they come
-    literal       of rdfs:label and its kin: the label of the subject. Any other is left out and
-                  counted, or becomes a name in N-Triples syntax if literals are kept
+    IRI           a name, in full; `urn:casegraph:` and a percent-encoded name is that name
+    blank node    a name such as `_:b0`; those without a label are numbered in their order
+    literal       of rdfs:label and similar predicates: the label of the subject. Any other is left
+                  out and counted, or becomes a name in N-Triples syntax if literals are kept
     graph name    left out: the facts of all graphs are read as one graph
     triple as a term (RDF 1.2)   left out and counted
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from casegraph.formats.reading import Batches, Options, Reading
 
-OURS = "urn:casegraph:"  # before a name that is no IRI
+OURS = "urn:casegraph:"  # the prefix of a name that is not an IRI
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 OUR_TYPE = "urn:casegraph-type"  # says what an entity is without being a fact
@@ -53,10 +53,10 @@ _FORMATS = {
     "trig": "TRIG",
     "rdfxml": "RDF_XML",
 }
-_RANDOM_LABEL = re.compile(r"[0-9a-f]{30,32}")  # that pyoxigraph gives a blank node without one
+_RANDOM_LABEL = re.compile(r"[0-9a-f]{30,32}")  # pyoxigraph's label of a blank node without one
 _BLANK = re.compile(r"_:[A-Za-z0-9_]+([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _SIGNS = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\W\x00-\x9f]|%[0-9A-Fa-f]{2})"
-# An IRI beyond doubt: fewer than there are, as any other name can be written, too.
+# Certainly an IRI. Some IRIs do not match; they are written like names that are not IRIs.
 _IRI = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*:"
     r"(?://[A-Za-z0-9.-]+(?::[0-9]+)?(?=[/?#]|$)|(?!/))"  # a host, or no slash
@@ -68,7 +68,7 @@ _NOT_A_NAME = ""
 
 
 def read_rdf(format_name: str, source: Place, reading: Reading, options: Options) -> Batches:
-    """The facts of a file of RDF; what its literals say of labels is kept as descriptions."""
+    """The facts of a file of RDF; labels in its literals are kept as descriptions."""
     terms = _Terms(_pyoxigraph(reading.source), reading, literals=options.literals)
     pieces = pieces_of(source, options.encoding)
     with closing(pieces):
@@ -81,7 +81,7 @@ def read_rdf(format_name: str, source: Place, reading: Reading, options: Options
 
 
 def _blocks_of_triples(pieces: Iterator[bytes], terms: _Terms) -> Batches:
-    """Lines of N-Triples. Each is a triple by itself, so that they can be read in any parts."""
+    """Blocks of lines of N-Triples. Each line is a triple by itself, so it can be read alone."""
     lines = _TripleLines(terms)
     line_number = 1
     for content in whole_lines(pieces):
@@ -90,7 +90,7 @@ def _blocks_of_triples(pieces: Iterator[bytes], terms: _Terms) -> Batches:
 
 
 class _TripleLines(LineSource):
-    """Lines of N-Triples: plain are those that have three IRIs and say nothing but a fact."""
+    """Lines of N-Triples; a line is plain if it has three IRIs and is a fact and nothing else."""
 
     def __init__(self, terms: _Terms) -> None:
         self._terms = terms
@@ -101,7 +101,7 @@ class _TripleLines(LineSource):
         return Shape(b" ", 3, (0, 1, 2), brackets=b"<>", end=b" .")
 
     def names(self, texts: list[str], *, are_relations: bool) -> list[str]:
-        """The names of IRIs; none for those that are odd, or of which more is to be said."""
+        """The names of IRIs; empty for those that pyoxigraph must read."""
         return [_plain_name(text, is_relation=are_relations) for text in texts]
 
     def facts_of_block(self, block: Block) -> Iterator[list[Fact]]:
@@ -109,7 +109,7 @@ class _TripleLines(LineSource):
         return self._terms.facts(block.content, "nt", block.first_line)
 
     def facts_of_lines(self, lines: list[bytes]) -> list[Fact] | None:
-        """The facts of some lines; None if one is malformed, to be found among all lines."""
+        """The facts of some lines; None if one is malformed: then the block is read to find it."""
         try:
             return self._terms.facts_of_all(b"".join(lines), "nt")
         except SyntaxError:
@@ -117,9 +117,9 @@ class _TripleLines(LineSource):
 
 
 def _plain_name(iri: str, *, is_relation: bool) -> str:
-    """The name that an IRI stands for; empty if pyoxigraph had better look at it."""
-    says_more = is_relation and (iri in LABELS or iri in (TYPE, OUR_TYPE))
-    if says_more or not _IRI.fullmatch(iri):
+    """The name that an IRI stands for; empty if pyoxigraph must read it."""
+    is_special = is_relation and (iri in LABELS or iri in (TYPE, OUR_TYPE))
+    if is_special or not _IRI.fullmatch(iri):
         return ""
     name = _decoded(iri)
     return "" if problem_of(name) else name
@@ -128,7 +128,7 @@ def _plain_name(iri: str, *, is_relation: bool) -> str:
 def n_triples(
     facts: Iterable[tuple[str, str, str]], descriptions: Iterable[Description], name: str
 ) -> Iterator[bytes]:
-    """Facts and descriptions as N-Triples, which `read_rdf` reads back as they are."""
+    """Facts and descriptions as N-Triples, which `read_rdf` reads back the same."""
     for number, (head, relation, tail) in enumerate(facts, start=1):
         for part in (head, relation, tail):
             if problem_of(part) or not fits_utf8(part):
@@ -159,7 +159,7 @@ def _encoded(name: str) -> str:
 
 
 class _Terms:
-    """From terms of RDF to names; remembers the labels that it has seen."""
+    """Turns terms of RDF into names, and keeps labels and types of entities."""
 
     def __init__(self, pyoxigraph: Any, reading: Reading, *, literals: bool) -> None:  # noqa: ANN401
         self._pyoxigraph = pyoxigraph
@@ -199,8 +199,9 @@ class _Terms:
         yield batch
 
     def facts_of_all(self, content: bytes, format_name: str) -> list[Fact]:
-        """The facts of some bytes; a `SyntaxError`, and nothing is noted, if they are malformed."""
-        found = map(self.fact, list(self._parsed(content, format_name)))
+        """The facts of some bytes; if they are malformed, a `SyntaxError`, and nothing is kept."""
+        quads = list(self._parsed(content, format_name))  # all of them, before any is kept
+        found = [self.fact(quad) for quad in quads]
         return [fact for fact in found if fact is not None]
 
     def _parsed(self, source: Any, format_name: str) -> Iterator[Any]:  # noqa: ANN401
@@ -209,7 +210,7 @@ class _Terms:
         return parsed
 
     def fact(self, quad: Any) -> Fact | None:  # noqa: ANN401
-        """The fact of a triple; None if it says something else, which is then kept or counted."""
+        """The fact of a triple; None if it is a label, a type or left out: that is noted."""
         predicate = quad.predicate.value
         subject = self._name(quad.subject)
         if type(quad.object) is self._literal:
@@ -229,7 +230,7 @@ class _Terms:
         return Fact(subject, _decoded(predicate), tail)
 
     def descriptions(self) -> list[Description]:
-        """What was said of labels and types."""
+        """The labels and types that were read, in the order of names."""
         found = []
         for name in sorted(self._labels.keys() | self._types.keys()):
             _, label = self._labels.get(name, (None, ""))
@@ -256,12 +257,15 @@ class _Terms:
         return self._anonymous[label]
 
     def _keep_label(self, subject: str, predicate: int, literal: Any) -> None:  # noqa: ANN401
-        """Of several labels, keep one: by predicate, then without language, English, others."""
+        """Keep the best label of a subject: by predicate, then without language, English, others.
+
+        predicate  the rank of the predicate
+        """
         language = literal.language or ""
-        languages = ["", "en"]
-        place = languages.index(language) if language in languages else len(languages)
+        preferred = ["", "en"]
+        language_rank = preferred.index(language) if language in preferred else len(preferred)
         label = literal.value.strip()
-        rank = (predicate, place, language, label)
+        rank = (predicate, language_rank, language, label)
         if label and (subject not in self._labels or rank < self._labels[subject][0]):
             self._labels[subject] = rank, label
 

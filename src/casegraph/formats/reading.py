@@ -59,8 +59,9 @@ class Reading:
     def refuse(self, line: int, problem: str, raw: bytes) -> None:
         """Stop at a line that is not a fact, or skip it."""
         if self.is_strict:
-            shown = raw[:1000].decode(errors="replace").removesuffix("\n").removesuffix("\r")
-            self.stop(line, f"{problem}: {quoted(shown)}")
+            shown = raw[:1000].decode(errors="replace")
+            without_end = shown.removesuffix("\n").removesuffix("\r")
+            self.stop(line, f"{problem}: {quoted(without_end)}")
         self.skipped += 1
         self.write_refused(raw)
 
@@ -92,8 +93,8 @@ class Facts(Batched, Iterator[Fact]):
     def __init__(self, reading: Reading, batches: Batches) -> None:
         self.source = reading.source
         self._reading = reading
-        self._parsed = 0  # facts, of which the rest of the batch was not taken yet
-        self._batch = iter(list[Fact]())
+        self._parsed = 0  # facts of all batches so far, including the rest of the last batch
+        self._batch = iter(list[Fact]())  # the rest of the last batch
         self._source_batches = batches
         self._lists = lists_of(batches)
         self._is_begun = False  # whether facts were taken one by one
@@ -134,7 +135,7 @@ class Facts(Batched, Iterator[Fact]):
         return self._reading.columns
 
     def batches(self) -> Iterator[Batch]:
-        """The facts that were not taken yet, as they come."""
+        """The facts that were not taken yet, in batches."""
         try:
             if self._is_begun:
                 yield list(self._batch)

@@ -1,8 +1,8 @@
 """
 Records: the lines of tab-separated values, and the records of comma-separated values.
 
-A record of CSV may go over several lines, as a field in quotes may have line ends in it. Each
-record keeps the bytes it was made of, for messages and for the file of refused lines.
+A record of CSV may span several lines, because a field in quotes may contain line ends. Each record
+keeps its bytes, for messages and for the file of refused lines.
 """
 
 import csv
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from casegraph.formats.sources import MAX_RECORD_BYTES, lines_of
 
 TAB = "\t"
-SEPARATORS = ",;\t|"  # that CSV may have between its fields
+SEPARATORS = ",;\t|"  # those that CSV may have between its fields
 
 
 class Record(NamedTuple):
@@ -32,7 +32,7 @@ class Record(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is in it: an empty line, or a row of a spreadsheet without any text."""
+        """Whether it has no text: an empty line, or an empty row of a spreadsheet."""
         return not self.problem and not any(self.fields)
 
 
@@ -74,9 +74,9 @@ def first_record(line: bytes, separator: str) -> list[str]:
 
 
 class LinesOfCsv(Iterator[bytes]):
-    """The lines of a block, and of the next ones as long as a record is not complete.
+    """The lines of a block, and of the following blocks while a record is not complete.
 
-    line_ends  how many lines have ended so far
+    line_ends  the number of line ends in these blocks
     """
 
     def __init__(self, block: bytes, blocks: Iterator[bytes]) -> None:
@@ -93,12 +93,12 @@ class LinesOfCsv(Iterator[bytes]):
 
     @property
     def is_taken(self) -> bool:
-        """Whether all lines are taken that were held."""
+        """Whether all lines of the blocks so far were taken."""
         return not self._lines
 
 
 class _TakenLines(Iterator[str]):
-    """Lines for `csv.reader` as text, which remembers the bytes that the reader has taken.
+    """Lines as text for `csv.reader`; keeps the bytes that the reader has taken.
 
     Bytes that are not UTF-8 become surrogates; `_text_problem` refuses them later.
     """

@@ -30,7 +30,7 @@ FOREIGN = {
     ".jsonld": "is neither read nor written; use N-Triples (.nt) or Turtle (.ttl)",
 }
 FACTS_ONLY = ("tsv", "csv", "parquet", "arrow")  # formats without a place for labels
-NAMES_ENDING = ".names.tsv"  # of the file with labels and types, instead of the ending of the facts
+NAMES_ENDING = ".names.tsv"  # of the file with labels and types beside a file of facts
 PACKED = ".gz"
 
 
@@ -121,18 +121,21 @@ def read_facts(  # noqa: PLR0913
 def names_file(
     source: Place, format_name: str | None = None, *, must_exist: bool = True
 ) -> Path | None:
-    """Where the labels and types of the entities in a file of facts are; None if nowhere.
+    """The file with labels and types beside a file of facts; None if there is none.
 
-    Only formats that cannot have them in the same file have them there.
+    Only formats without a place for labels have such a file.
     """
     if not isinstance(source, str | PathLike) or source == "-":
         return None
     path = Path(source)
-    if (format_name or format_of(path.name)) not in FACTS_ONLY:
+    form = format_name or format_of(path.name)
+    if form not in FACTS_ONLY:
         return None
     stem = Path(path.name.removesuffix(PACKED)).stem
     beside = path.with_name(stem + NAMES_ENDING)
-    return beside if beside != path and (not must_exist or beside.is_file()) else None
+    if beside == path or (must_exist and not beside.is_file()):
+        return None
+    return beside
 
 
 def _with_names(batches: Batches, names: Place, reading: Reading, encoding: str | None) -> Batches:
@@ -149,7 +152,7 @@ def _with_names(batches: Batches, names: Place, reading: Reading, encoding: str 
 def format_of(name: str) -> str:
     """The format of a file of this name; tab-separated lines if its ending says nothing.
 
-    `UnreadableFile` if the ending says that it is none of ours.
+    `UnreadableFile` if the ending is that of a format that is not supported.
     """
     return format_by_ending(name) or "tsv"
 
@@ -172,7 +175,8 @@ def ending_of(name: str) -> str:
 
 def _reader(format_name: str) -> Callable[[Place, Reading, Options], Batches]:
     known = FORMATS[format_name]
-    read: Any = getattr(import_module(f"casegraph.formats.{known.module}"), known.reader)
+    module = import_module(f"casegraph.formats.{known.module}")
+    read: Any = getattr(module, known.reader)
     if known.module == "rdf":
         return partial(read, format_name)
     return read  # type: ignore[no-any-return]

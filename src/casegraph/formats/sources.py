@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 from casegraph.errors import UnreadableFile
 
 PIECE_BYTES = 1 << 17  # read at once; larger pieces do not fit the processor's cache and are slower
-MAX_RECORD_BYTES = 16 << 20  # of a line, or of a record of CSV, with the end of the line
+MAX_RECORD_BYTES = 16 << 20  # of a line, or of a record of CSV, including the line end
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8
 
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -39,7 +39,7 @@ Place: TypeAlias = str | PathLike[str] | BinaryIO
 
 
 def name_of(place: Place) -> str:
-    """What a source is called in messages."""
+    """The name of a source in messages."""
     if isinstance(place, str | PathLike):
         return fspath(place)
     return str(getattr(place, "name", "<stream>"))
@@ -53,18 +53,18 @@ def opened(place: Place, mode: Literal["rb", "wb"]) -> AbstractContextManager[An
     if not isinstance(place, str | PathLike):
         return nullcontext(place)
     if mode == "wb" and name_of(place).lower().endswith(".gz"):
-        return gzip.GzipFile(place, mode, mtime=0)  # without the time, to be the same every time
+        return gzip.GzipFile(place, mode, mtime=0)  # no time: the same facts give the same file
     return Path(place).open(mode)
 
 
 def lines_of(block: bytes) -> Iterator[bytes]:
-    """The lines of a block; consecutive empty lines come together, as one empty record."""
+    """The lines of a block; consecutive empty lines are one item, as one empty record."""
     return (found[0] for found in _LINES.finditer(block))
 
 
 def whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Pieces joined and cut so that each block ends where a line ends, however long it is."""
-    held: list[bytes] = []  # the beginning of a line whose end did not come yet
+    """Pieces joined and cut so that each block ends where a line ends, of any length."""
+    held: list[bytes] = []  # the beginning of a line whose end is not read yet
     for piece in pieces:
         end = piece.rfind(b"\n") + 1
         if end:
@@ -77,10 +77,10 @@ def whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def blocks_of(pieces: Iterator[bytes], write_refused: Callable[[bytes], None]) -> Iterator[bytes]:
     """Pieces joined and cut so that each block ends where a line ends.
 
-    A line that is too long to be held is a block that ends early, and which is too long to be read
-    as a record. The rest of that line goes to `write_refused`.
+    A line of more than `MAX_RECORD_BYTES` is cut: its beginning is a block, which is too long to be
+    read as a record, and the rest goes to `write_refused`.
     """
-    held: list[bytes] = []  # the beginning of a line whose end did not come yet
+    held: list[bytes] = []  # the beginning of a line whose end is not read yet
     held_bytes = 0
     is_within_long_line = False
     for piece in pieces:
@@ -109,7 +109,7 @@ def blocks_of(pieces: Iterator[bytes], write_refused: Callable[[bytes], None]) -
 def pieces_of(source: Place, encoding: str | None = None) -> Generator[bytes, None, None]:
     """The bytes of a source, decompressed, as UTF-8 without a byte order mark.
 
-    encoding  of the text; None for UTF-8, or for UTF-16 if it begins with the mark of that
+    encoding  of the text; None for UTF-8, or for UTF-16 if it begins with its byte order mark
     """
     name = name_of(source)
     pieces = _read_pieces(source, name)
@@ -143,7 +143,7 @@ def _as_utf8(pieces: Iterator[bytes], encoding: str, name: str) -> Iterator[byte
 
 
 class PieceReader(RawIOBase):
-    """Pieces as a stream that can be read, for libraries that want one."""
+    """Pieces as a stream, for libraries that need one."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -175,9 +175,9 @@ def _start_of(pieces: Iterator[bytes]) -> bytes:
 
 
 def _decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """The bytes inside gzip, which may have several members one after the other.
+    """The decompressed bytes of gzip, which may have several members one after the other.
 
-    However much they grow, at most `PIECE_BYTES` are yielded at a time.
+    At most `PIECE_BYTES` are yielded at a time, however well they were compressed.
     """
     member = _gzip_decompressor()
     compressed = next(pieces, b"")
@@ -195,13 +195,13 @@ def _decompressed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _gzip_decompressor() -> "zlib._Decompress":
-    return zlib.decompressobj(wbits=31)  # 31: with the header and the checksum of gzip
+    return zlib.decompressobj(wbits=31)  # expects the header and the checksum of gzip
 
 
 def _read_pieces(source: Place, name: str) -> Iterator[bytes]:
     try:
         with opened(source, "rb") as stream:
-            # `read1` returns what is there, so that a slow pipe is not waited for.
+            # `read1` returns what is available, without waiting for a slow pipe to fill a piece.
             read = getattr(stream, "read1", stream.read)
             for piece in iter(partial(read, PIECE_BYTES), b""):
                 if not isinstance(piece, bytes):

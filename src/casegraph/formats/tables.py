@@ -44,7 +44,7 @@ def table_format(path: Path, given: str | None = None) -> str:
 def write_table(
     path: Path, form: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> int:
-    """Write rows to a file that is there as a whole or not at all; returns their number."""
+    """Write rows to a file, all or none; returns their number."""
     if form == "parquet":
         return _write_parquet(path, columns, list(rows))
     number = 0
@@ -69,9 +69,11 @@ def _line(form: str, columns: Sequence[str], row: Sequence[Any]) -> bytes:
     if form == "csv":
         text = _csv_line(row)
     elif form == "tsv":
-        text = "\t".join(" ".join(_cell(value).split()) for value in row)
+        cells = [_cell(value) for value in row]
+        text = "\t".join(" ".join(cell.split()) for cell in cells)
     else:
-        text = json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False)
+        record = dict(zip(columns, row, strict=True))
+        text = json.dumps(record, ensure_ascii=False)
     return text.encode(errors="replace") + b"\n"
 
 
@@ -102,9 +104,9 @@ def _write_parquet(path: Path, columns: Sequence[str], rows: list[Sequence[Any]]
     arrow = pyarrow(str(path))
     from pyarrow import parquet
 
-    table = arrow.table(
-        {column: [row[place] for row in rows] for place, column in enumerate(columns)}
-    )
+    values: dict[str, list[Any]] = {}
+    for place, column in enumerate(columns):
+        values[column] = [row[place] for row in rows]
     with atomic_write(path) as file:
-        parquet.write_table(table, file, compression="zstd")
+        parquet.write_table(arrow.table(values), file, compression="zstd")
     return len(rows)

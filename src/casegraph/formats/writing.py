@@ -1,5 +1,5 @@
 """
-Writing facts and descriptions, so that they read back the same.
+Writing facts and descriptions, so that they are read back the same.
 
 A file appears under its name only when it is complete; a failure leaves the previous file. Some
 formats need a second file for labels and types; it is checked before the first file is begun:
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 WrittenFormat = Literal["tsv", "csv", "jsonl", "nt", "ttl", "parquet", "kgx", "neo4j"]
 WRITTEN: tuple[str, ...] = get_args(WrittenFormat)
 NAMES_HEADER = ("id", "name", "category")
-# The endings that files of a format may have beside their own; .txt says nothing.
+# Other formats whose endings the files of a format may have; .txt is allowed for all.
 ALSO_NAMED = {"kgx": ("tsv", "jsonl"), "neo4j": ("csv",), "nt": ("ttl", "nq"), "ttl": ()}
-_AMBIGUOUS = "|;"  # what may stand between two types
+_AMBIGUOUS = "|;"  # separators between two types
 
 
 def write_facts(
@@ -53,13 +53,13 @@ def write_facts(
     format: WrittenFormat | None = None,  # noqa: A002
     described: Iterable[Description] = (),
 ) -> int:
-    """Write facts, and what is said of entities, to a file; returns the number of facts.
+    """Write facts, and descriptions of entities, to a file; returns the number of facts.
 
-    format     by default as the name of the file ends, else tab-separated lines
+    format     by default according to the ending of the file, else tab-separated lines
     described  the labels and types of entities, as in `CaseBase.descriptions`
 
-    The file is packed if it is named .gz, and is there as a whole or not at all. Raises
-    `MalformedFact` at a fact that would not read back as it is.
+    The file is compressed if it is named .gz, and written completely or not at all. Raises
+    `MalformedFact` at a fact that would not be read back the same.
     """
     name = name_of(destination)
     form = _chosen(format, name)
@@ -88,14 +88,16 @@ def written_files(
     form = _chosen(given, destination)
     if form in ("kgx", "neo4j"):
         return list(_pair(Path(destination), form))
-    beside = None
+    files = [Path(destination)]
     if described and form not in _WITH_NAMES:
         beside = names_file(destination, form, must_exist=False)
-    return [Path(destination), *([] if beside is None else [beside])]
+        if beside is not None:
+            files.append(beside)
+    return files
 
 
 class _Counted:
-    """Facts, and how many were taken."""
+    """Facts, and the number of those taken so far."""
 
     def __init__(self, facts: Rows) -> None:
         self._facts = facts
@@ -108,7 +110,7 @@ class _Counted:
 
 
 def _chosen(given: str | None, name: str) -> str:
-    """The format to write; an error if the name of the file says another one."""
+    """The format to write; an error if the ending of the file belongs to another one."""
     expected = f"one of {', '.join(WRITTEN)}"
     by_ending = format_by_ending(name)
     if given is None:
@@ -137,7 +139,7 @@ def _write_lines(destination: Place, lines: Lines) -> None:
 
 @contextmanager
 def _written(destination: Place) -> Iterator[BinaryIO]:
-    """A stream to write to; a file takes its name when all is written."""
+    """A stream to write to; a file gets its name when everything is written."""
     name = name_of(destination)
     is_file = isinstance(destination, str | PathLike) and destination != "-"
     try:
@@ -152,7 +154,7 @@ def _written(destination: Place) -> Iterator[BinaryIO]:
             return
         with atomic_write(path) as file:
             if name.lower().endswith(".gz"):
-                # Without name and time, to be the same every time.
+                # No name and no time: the same facts give the same file.
                 with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
                     yield packed  # type: ignore[misc]
             else:
@@ -187,7 +189,7 @@ def _node_lines(described: Iterable[Description], name: str) -> Lines:
     yield "\t".join(NAMES_HEADER).encode() + b"\n"
     for number, (entity, label, types) in enumerate(described, start=2):
         cells = (entity, label, _joined(types, "|", name, number))
-        if any(cell != " ".join(cell.split("\t")) or "\n" in cell for cell in cells):
+        if any("\t" in cell or "\n" in cell for cell in cells):
             raise MalformedFact(name, number, f"a tab or line end in {quoted(repr(cells))}")
         yield "\t".join(cells).encode() + b"\n"
 
@@ -247,7 +249,7 @@ def _neo4j_described(described: Iterable[Description], name: str) -> Iterator[tu
 
 
 def _neo4j_nodes(described: Iterable[tuple[str, str, str]], seen: dict[str, None]) -> Lines:
-    """A row for every entity of the facts, as the import asks for, and for every other one."""
+    """A row for every entity of the facts, as the import requires, and for every described one."""
     yield _csv_line([":ID", "name", ":LABEL"])
     for node in described:
         seen.pop(node[0], None)
@@ -258,18 +260,16 @@ def _neo4j_nodes(described: Iterable[tuple[str, str, str]], seen: dict[str, None
 
 def _joined(types: tuple[str, ...], separator: str, name: str, number: int) -> str:
     for type_name in types:
-        if (
-            any(sign in type_name for sign in _AMBIGUOUS)
-            or type_name.startswith(":")
-            or type_name != type_name.strip()
-        ):
+        has_separator = any(sign in type_name for sign in _AMBIGUOUS)
+        is_stripped = type_name == type_name.strip()
+        if has_separator or type_name.startswith(":") or not is_stripped:
             problem = f"a type with '|', ';' or ':' cannot be written: {quoted(type_name)}"
             raise MalformedFact(name, number, problem)
     return separator.join(types)
 
 
 def _checked(facts: Rows, name: str) -> Iterator[tuple[str, str, str]]:
-    """The same facts; `MalformedFact` at a name that would not read back as it is."""
+    """The same facts; `MalformedFact` at a name that would not be read back the same."""
     for number, fact in enumerate(facts, start=1):
         for part in fact:
             if problem_of(part) or "\0" in part or not fits_utf8(part):

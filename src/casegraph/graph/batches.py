@@ -12,12 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from casegraph.graph.facts import Fact
+
+Item = TypeVar("Item")
 
 # Facts whose names are looked up together: as many as fit in the processor's cache.
 BATCH_SIZE = 1 << 12
@@ -107,9 +109,14 @@ def batches_of(facts: Iterable[tuple[str, str, str]]) -> Iterator[Batch]:
     if isinstance(facts, Batched):
         yield from facts.batches()
         return
-    remaining = iter(facts)
-    while batch := list(islice(remaining, BATCH_SIZE)):
-        yield batch
+    yield from parts_of(facts, BATCH_SIZE)
+
+
+def parts_of(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Items in lists of this size; the last may be shorter."""
+    remaining = iter(items)
+    while part := list(islice(remaining, size)):
+        yield part
 
 
 def lists_of(batches: Iterable[Batch]) -> Iterator[Sequence[Fact]]:
