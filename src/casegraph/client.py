@@ -37,19 +37,20 @@ TIMEOUT = httpx.Timeout(30.0)
 class Problem(CasegraphError):
     """The service returned an error.
 
-    status    of HTTP
-    document  what it said, in the form of RFC 9457; its detail is the message
+    status    the status code of HTTP
+    document  the problem details of RFC 9457; its "detail" is the message
     """
 
     def __init__(self, status: int, document: Mapping[str, Any]) -> None:
-        super().__init__(str(document.get("detail", f"the service answered with {status}")))
+        message = document.get("detail", f"the service answered with {status}")
+        super().__init__(str(message))
         self.status = status
         self.document = dict(document)
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[M]):
-    """A request that a client can make, and the model of what comes back."""
+    """A request that a client can make, and the model of its response."""
 
     method: str
     path: str
@@ -59,18 +60,23 @@ class Call(Generic[M]):
     headers: dict[str, str] = field(default_factory=dict)
 
     def request(self) -> dict[str, Any]:
-        """As httpx takes it; what was not given is left to the service."""
-        given = {name: _text(value) for name, value in self.params.items() if value is not None}
-        request: dict[str, Any] = {"method": self.method, "url": self.path, "params": given}
-        request["headers"] = dict(self.headers)
+        """The arguments for httpx; parameters that are None are left to the service."""
+        params = {name: _text(value) for name, value in self.params.items() if value is not None}
+        headers = dict(self.headers)
+        request = {
+            "method": self.method,
+            "url": self.path,
+            "params": params,
+            "headers": headers,
+        }
         if self.body is not None:
             request["content"] = self.body.model_dump_json()
-            request["headers"]["content-type"] = "application/json"
+            headers["content-type"] = "application/json"
         return request
 
 
 class StreamedEvent(NamedTuple):
-    """An event of the stream: "hello", "change" or "job"; `sequence` is that of a change."""
+    """An event of the stream: "hello", "change" or "job"; a change has the number of its update."""
 
     name: str
     document: dict[str, Any]
@@ -85,7 +91,8 @@ class Client:
 
     def __call__(self, call: Call[M]) -> M:
         """Make a call."""
-        return _result(call, self._http.request(**call.request()))
+        response = self._http.request(**call.request())
+        return _result(call, response)
 
     def __enter__(self) -> Self:
         return self
@@ -118,7 +125,8 @@ class AsyncClient:
 
     async def __call__(self, call: Call[M]) -> M:
         """Make a call."""
-        return _result(call, await self._http.request(**call.request()))
+        response = await self._http.request(**call.request())
+        return _result(call, response)
 
     async def __aenter__(self) -> Self:
         return self
@@ -144,23 +152,25 @@ class AsyncClient:
 
 
 class EventReader:
-    """Parses the lines of a stream into events."""
+    """Parses the lines of server-sent events; an empty line ends an event."""
 
     def __init__(self) -> None:
         self._fields: dict[str, str] = {}
 
     def take(self, line: str) -> StreamedEvent | None:
-        """Take a line; the event, if this line ends one."""
+        """Take the next line; returns the event if this line ends one."""
         if line:
             name, _, value = line.partition(":")
             self._fields[name] = value.removeprefix(" ")
             return None
-        given = self._fields
+        fields = self._fields
         self._fields = {}
-        if "data" not in given:
+        if "data" not in fields:
             return None
-        sequence = int(given["id"]) if "id" in given else None
-        return StreamedEvent(given.get("event", "message"), json.loads(given["data"]), sequence)
+        name = fields.get("event", "message")
+        document = json.loads(fields["data"])
+        sequence = int(fields["id"]) if "id" in fields else None
+        return StreamedEvent(name, document, sequence)
 
 
 def info(*, as_of: int | None = None) -> Call[models.Info]:
@@ -206,14 +216,20 @@ def ask_many(
     as_of: int | None = None,
 ) -> Call[models.Batch]:
     """Several questions at once; a pair is an entity and a relation."""
-    asked = [
-        question
-        if isinstance(question, models.Question)
-        else models.Question(entity=question[0], relation=question[1])
-        for question in questions
-    ]
+    asked = []
+    for question in questions:
+        if not isinstance(question, models.Question):
+            entity, relation = question
+            asked.append(models.Question(entity=entity, relation=relation))
+        else:
+            asked.append(question)
     body = models.Questions(
-        questions=asked, top=top, known=known, of_type=of_type, candidates=candidates, as_of=as_of
+        questions=asked,
+        top=top,
+        known=known,
+        of_type=of_type,
+        candidates=candidates,
+        as_of=as_of,
     )
     return Call("POST", "/v1/ask", models.Batch, body=body)
 
@@ -240,7 +256,7 @@ def explain(
 def similar(
     entity: str, relation: str | None = None, *, top: int = 10, as_of: int | None = None
 ) -> Call[models.Similar]:
-    """The entities most like one; with a relation, of those that have it."""
+    """The entities most like an entity; with a relation, only those that have it."""
     params = {"entity": entity, "relation": relation, "top": top, "as_of": as_of}
     return Call("GET", "/v1/similar", models.Similar, params)
 
@@ -254,7 +270,7 @@ def what_if(
     known: models.Known = "mark",
     as_of: int | None = None,
 ) -> Call[models.Imagined]:
-    """Ask a world with some facts more and others less."""
+    """Ask a question as if some facts were added and others retracted."""
     body = models.WhatIf(
         question=question,
         add=list(add),
@@ -274,7 +290,7 @@ def change_of_mind(
     most: int = 3,
     as_of: int | None = None,
 ) -> Call[models.ChangeOfMind]:
-    """The fewest facts without which an answer, or the first, loses its place."""
+    """The fewest facts without which an answer, by default the first, loses its place."""
     body = models.MindQuestion(
         question=question, answer=answer, known=known, most=most, as_of=as_of
     )
@@ -289,7 +305,7 @@ def entity(
     cursor: str | None = None,
     as_of: int | None = None,
 ) -> Call[models.Entity]:
-    """What is known of an entity."""
+    """What is known about an entity."""
     params = {
         "entity": name,
         "cluster": cluster,
@@ -301,8 +317,9 @@ def entity(
 
 
 def search(words: str, *, top: int = 10, as_of: int | None = None) -> Call[models.Hits]:
-    """The entities whose name or label has all these words in it."""
-    return Call("GET", "/v1/search", models.Hits, {"words": words, "top": top, "as_of": as_of})
+    """The entities whose name or label contains all these words."""
+    params = {"words": words, "top": top, "as_of": as_of}
+    return Call("GET", "/v1/search", models.Hits, params)
 
 
 def relations(
@@ -365,7 +382,7 @@ def path_types(
 def history(
     since: int = 0, *, limit: int | None = None, cursor: str | None = None
 ) -> Call[models.History]:
-    """A page of what came and went after an update."""
+    """A page of the facts that were added and retracted after an update."""
     params = {"since": since, "limit": limit, "cursor": cursor}
     return Call("GET", "/v1/history", models.History, params)
 
@@ -377,14 +394,14 @@ def update(
     *,
     idempotency_key: str | None = None,
 ) -> Call[models.Updated]:
-    """Retract facts, then add facts; all or nothing, and on disk when it is answered."""
+    """Retract facts, then add facts; all or nothing, and on disk when the response arrives."""
     body = models.Update(add=list(add), retract=list(retract), describe=list(describe))
     headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
     return Call("POST", "/v1/update", models.Updated, body=body, headers=headers)
 
 
 def start_job(wanted: models.CompleteJob | models.AuditJob) -> Call[models.Job]:
-    """Begin a job."""
+    """Start a job."""
     return Call("POST", "/v1/jobs", models.Job, body=wanted)
 
 
@@ -399,7 +416,7 @@ def job(number: str) -> Call[models.Job]:
 
 
 def cancel_job(number: str) -> Call[models.Job]:
-    """End a job."""
+    """Cancel a job."""
     return Call("DELETE", f"/v1/jobs/{number}", models.Job)
 
 
@@ -407,7 +424,8 @@ def job_rows(
     number: str, *, limit: int | None = None, cursor: str | None = None
 ) -> Call[models.Rows]:
     """A page of the result of a job."""
-    return Call("GET", f"/v1/jobs/{number}/rows", models.Rows, {"limit": limit, "cursor": cursor})
+    params = {"limit": limit, "cursor": cursor}
+    return Call("GET", f"/v1/jobs/{number}/rows", models.Rows, params)
 
 
 def _options(key: str | None, options: dict[str, Any]) -> dict[str, Any]:
@@ -436,5 +454,6 @@ def _problem(response: httpx.Response) -> Problem:
     try:
         document = response.json()
     except ValueError:
-        document = {}
-    return Problem(response.status_code, document if isinstance(document, dict) else {})
+        document = None
+    is_object = isinstance(document, dict)
+    return Problem(response.status_code, document if is_object else {})

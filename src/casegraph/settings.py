@@ -19,10 +19,10 @@ from casegraph.errors import InvalidSettings
 Clustering = Literal["hac", "grinch", "entity", "everyone"]
 Weight = Literal["right", "prior", "frequency"]
 
-LARGEST_ID = 2**31 - 1  # ids have 32 bits, with sign
-LARGEST_COUNT = 2**63 - 1  # counts have 64 bits, with sign
+LARGEST_ID = 2**31 - 1  # ids are signed 32-bit integers
+LARGEST_COUNT = 2**63 - 1  # counts are signed 64-bit integers
 
-# Defaults of early versions, which had no `kinds`; where a file has them, today's defaults apply.
+# Defaults of early versions, which had no `kinds`; in a file, they stand for today's defaults.
 EARLIER_DEFAULTS = {"discount": 0.05, "budget": 20_000_000, "counting": 4_000_000_000}
 UNSET = object()
 
@@ -60,7 +60,7 @@ class KindWeights:
             _check(f"kinds.{name}", weight, 0, 1000)
 
     def as_tuple(self) -> tuple[float, ...]:
-        """In the order of the kernels."""
+        """The weights in the order of the kernels."""
         return (
             self.path,
             self.shared_fact,
@@ -76,7 +76,7 @@ class Combination:
     """How the evidence for the answers of one relation becomes a score.
 
     discount, answers_discount, across, kinds, linked  as in `Settings`
-    longest  the most steps of a path type that is walked
+    longest  the largest number of steps of a path type that is walked
     """
 
     discount: float
@@ -96,7 +96,7 @@ class Combination:
 
     @property
     def discounts(self) -> tuple[float, ...]:
-        """Within each kind, in the order of the kernels."""
+        """The discount within each kind of evidence, in the order of the kernels."""
         of_kind = dict.fromkeys(asdict(self.kinds), self.discount)
         of_kind["answers_fact"] = self.answers_discount
         return tuple(of_kind.values())
@@ -106,8 +106,8 @@ class Combination:
 class Curve:
     """The probability that an answer is right, as a piecewise linear function of its score.
 
-    scores         of the points, increasing
-    probabilities  of the points, never decreasing
+    scores         the scores of its points, increasing
+    probabilities  the probabilities of its points, never decreasing
 
     Before the first point and after the last, the function is constant.
     """
@@ -118,10 +118,10 @@ class Curve:
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", tuple(self.scores))
         object.__setattr__(self, "probabilities", tuple(self.probabilities))
-        rises = all(low < high for low, high in pairwise(self.scores))
-        falls = any(low > high for low, high in pairwise(self.probabilities))
-        is_curve = len(self.scores) == len(self.probabilities) > 0
-        if not is_curve or not rises or falls:
+        has_points = len(self.scores) == len(self.probabilities) > 0
+        is_increasing = all(low < high for low, high in pairwise(self.scores))
+        is_falling = any(low > high for low, high in pairwise(self.probabilities))
+        if not has_points or not is_increasing or is_falling:
             raise InvalidSettings("curve", self.scores, "points of a curve that never falls")
         for probability in self.probabilities:
             _check("probability", probability, 0, 1)
@@ -129,10 +129,10 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How probable it is that answers are right.
+    """How probable it is that answers are right, by their scores.
 
     first   for the best answer that is not a fact yet
-    others  for all others; capped by `first`
+    others  for all other answers; at most the probability of the first
     """
 
     first: Curve
@@ -145,9 +145,9 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCalibration:
-    """How probable answers are to questions of which some answers are known.
+    """A calibration for questions that have at least this many known answers.
 
-    least  how many are known at least; the next of a list says from where on another holds
+    In a list of them, each applies up to the `least` of the next.
     """
 
     least: int
@@ -163,13 +163,13 @@ class KnownCalibration:
 class Tuning:
     """What tuning chose for a graph, on held-out facts (see `tuning`).
 
-    combination  for all relations
-    calibrations for all relations, by the number of known answers of a question: from 0, rising
-    missing      the estimated number of answers that the graph lacks for each that it has
-    facts        the number of facts of the graph
-    sample       how many facts were asked for
-    held_out     whether these were given, and not facts of the graph
-    version      of this table
+    combination   for all relations
+    calibrations  for all relations, by the number of known answers of a question: from 0, rising
+    missing       the estimated number of answers that the graph lacks for each that it has
+    facts         the number of facts of the graph
+    sample        the number of facts that were asked for
+    held_out      whether these were held-out facts that were given, not facts of the graph
+    version       the version of this table
     """
 
     combination: Combination
@@ -204,8 +204,9 @@ class Tuning:
         return fitting[-1]
 
     def is_outgrown_by(self, facts: int) -> bool:
-        """Whether the number of facts has changed by more than half since."""
-        return 2 * abs(facts - self.facts) > self.facts
+        """Whether the number of facts has changed by more than half since tuning."""
+        change = abs(facts - self.facts)
+        return 2 * change > self.facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,25 +399,25 @@ class Settings:
 
         Settings that had the default of that version get today's default.
         """
-        if "kinds" not in values:
-            chosen = {
-                name: value
-                for name, value in values.items()
-                if EARLIER_DEFAULTS.get(name, UNSET) != value
-            }
-            return cls(**chosen)
-        return cls(**values)
+        is_of_early_version = "kinds" not in values
+        chosen = {}
+        for name, value in values.items():
+            is_early_default = EARLIER_DEFAULTS.get(name, UNSET) == value
+            if not (is_of_early_version and is_early_default):
+                chosen[name] = value
+        return cls(**chosen)
 
     def __repr__(self) -> str:
         """Only the settings that differ from the default."""
         default = Settings()
-        values = {setting.name: getattr(self, setting.name) for setting in fields(self)}
-        changed = [
-            f"{name}={value!r}" for name, value in values.items() if value != getattr(default, name)
-        ]
+        changed = []
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if value != getattr(default, setting.name):
+                changed.append(f"{setting.name}={value!r}")
         return f"Settings({', '.join(changed)})"
 
-    # Each field has a type of its own, which is checked when the settings are made.
+    # Fields have different types; the values are checked when the settings are made.
     def but(self, **changes: Any) -> Settings:  # noqa: ANN401
         """These settings with some changed."""
         return replace(self, **changes)
@@ -430,7 +431,7 @@ Part = TypeVar("Part", KindWeights, Combination, Curve, Calibration, KnownCalibr
 
 
 def _of_json(kind: type[Part], name: str, value: Part | dict[str, Any]) -> Part:
-    """A part of the settings, which JSON has as a dictionary."""
+    """A part of the settings; in JSON it is a dictionary."""
     if isinstance(value, dict):
         value = kind(**value)
     if not isinstance(value, kind):

@@ -2,9 +2,9 @@
 The service itself: a store, the threads that read from it, the one that writes, and listeners.
 
 A read is a function of a snapshot, run by one of a few threads; it never waits for a write, and is
-stopped if its time is up or its client leaves. Writes follow each other in a thread of their own. A
-client hears of its write when it is on disk, and so does everyone who listens. A write that has
-begun is finished, also if its client has left.
+stopped if its time is up or its client disconnects. Writes run one after the other in a separate
+thread. When a write is on disk, its client gets the response, and all listeners are notified. A
+write that has begun is finished, even if its client has disconnected.
 """
 
 import asyncio
@@ -40,15 +40,15 @@ from casegraph.storage.store.store import CaseStore, Wanted
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
-MOST_PREPARED = 3  # states that are counted at the start, if updates come all the time
+MOST_PREPARED = 3  # at the start, this many states are counted if updates keep arriving
 
 
 class Service:
     """What the routes call.
 
     store      the store that is served; the service is its only writer
-    name       what the page calls it
-    questions  facts that are held back, to ask for; there are some for the bundled graph
+    name       the name on the web page
+    questions  held-out facts to suggest as questions; the bundled graph has some
     """
 
     def __init__(
@@ -95,16 +95,16 @@ class Service:
 
     @property
     def first_sequence(self) -> int:
-        """The earliest update that can be gone back to."""
+        """The earliest update whose state can be read."""
         return self.store.first_sequence
 
     async def start(self) -> None:
-        """Begin to count what questions will need; questions may be asked meanwhile."""
+        """Start counting what questions will need; questions may be asked meanwhile."""
         self._loop = asyncio.get_running_loop()
         Thread(target=self._prepare, name="casegraph-count", daemon=True).start()
 
     async def stop(self) -> None:
-        """Let everyone go, end the jobs, and finish what is being written."""
+        """Disconnect all listeners, cancel the jobs, and finish what is being written."""
         self.feed.close()
         self._is_over.set()
         self._counts.close()
@@ -115,11 +115,11 @@ class Service:
             readers.shutdown(wait=False, cancel_futures=True)
 
     async def read(self, work: Callable[[], T], *, slow: bool = False) -> T:
-        """Do something in a thread; `Refused` if it takes too long.
+        """Run some work in a thread; `Refused` if it takes too long.
 
-        slow  whether it may take long; questions that take no time do not wait for it
+        slow  whether it may take long; then quick questions do not wait for it
 
-        If its client leaves, or its time is up, it is not begun, or stopped.
+        If its client disconnects, or its time is up, it is stopped, or not even begun.
         """
         return await self._in_time(self._in_thread(work, slow=slow), slow=slow)
 
@@ -131,28 +131,28 @@ class Service:
         slow: bool = False,
         about: Iterable[Question] = (),
     ) -> T:
-        """Do something with the state after an update, or with the present one.
+        """Run some work with the state after an update; None: with the current one.
 
-        about  the questions that it answers: what they need is counted first
+        about  the questions that the work answers: what they need is counted first
         """
         if as_of is not None and as_of != self.store.sequence:
             return await self.read(lambda: work(self.snapshots.at(as_of)), slow=True)
         cases = self.snapshots.now()
 
-        async def counted_and_done() -> T:
+        async def count_and_work() -> T:
             for direction in directions_asked(cases, about):
                 await self._counts.made(cases.state, direction)
             return await self._in_thread(lambda: work(cases), slow=slow)
 
-        return await self._in_time(counted_and_done(), slow=slow)
+        return await self._in_time(count_and_work(), slow=slow)
 
     async def answer(
         self, as_of: int | None, question: Question, work: Callable[[CaseBase], T]
     ) -> T:
-        """Do with a state what answers a question, with few answers; as `read_at` does.
+        """Run the work that answers one question, with few answers; like `read_at`.
 
-        If what it needs is counted, and such questions take next to no time, this is done right
-        here, in the event loop. To hand it to a thread would take longer than the answer.
+        If what the question needs is counted, and such questions are quick, the work runs right
+        here, in the event loop: handing it to a thread would take longer than the work.
         """
         async with self._turns.turn():
             cases = self.snapshots.now()
@@ -163,19 +163,19 @@ class Service:
                 with self._durations.measured(direction):
                     return work(cases)
 
-            is_of_now = as_of is None or as_of == cases.state.sequence
-            if is_of_now and direction is not None and self._is_quick(cases, direction):
+            is_current = as_of is None or as_of == cases.state.sequence
+            if is_current and direction is not None and self._is_quick(cases, direction):
                 return timed(cases)
         return await self.read_at(as_of, timed, about=[question])
 
     def _is_quick(self, cases: CaseBase, direction: int) -> bool:
-        """Whether a question about a direction takes next to no time."""
+        """Whether a question about a direction can be answered at once."""
         if not self._durations.is_quick(direction):
             return False
         return self._counts.are_made(cases.state, direction)
 
     async def _in_time(self, work: Awaitable[T], *, slow: bool) -> T:
-        """What comes of some work; `Refused` if it takes too long."""
+        """The result of some work; `Refused` if it takes too long."""
         seconds = self.limits.slow_seconds if slow else self.limits.seconds
         try:
             async with asyncio.timeout(seconds):
@@ -186,11 +186,11 @@ class Service:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, message) from None
 
     async def _in_thread(self, work: Callable[[], T], *, slow: bool) -> T:
-        """What comes of some work in one of the threads that read; it stops when nobody waits."""
-        is_over = StopFlag()
+        """The result of some work in one of the reading threads; it stops when nobody waits."""
+        nobody_waits = StopFlag()
 
         def stoppable() -> T:
-            with stopped_by(is_over):
+            with stopped_by(nobody_waits):
                 return work()
 
         loop = asyncio.get_running_loop()
@@ -200,20 +200,24 @@ class Service:
             async with self._turns.turn():
                 return await loop.run_in_executor(self._readers, stoppable)
         finally:
-            is_over.set()
+            nobody_waits.set()
 
     async def write(self, update: Update, key: str | None) -> Updated:
         """Make an update; it is on disk when this returns.
 
-        key  of the client's choice: the same update with the same key is made once
+        key  chosen by the client: the same update with the same key is made once
+
+        An update that has begun is finished, even if the request is cancelled (`shield`).
         """
         if key is None:
-            return await asyncio.shield(asyncio.ensure_future(self._written(update)))
+            updating = asyncio.ensure_future(self._written(update))
+            return await asyncio.shield(updating)
         await self._know_kept_keys()
-        updating = self._by_key.find(key, update)
-        if updating is None:
-            updating = asyncio.ensure_future(self._written(update, note_of(key, update)))
-            self._by_key.remember(key, digest_of(update), updating)
+        known = self._by_key.find(key, update)
+        if known is not None:
+            return await asyncio.shield(known)
+        updating = asyncio.ensure_future(self._written(update, note_of(key, update)))
+        self._by_key.remember(key, digest_of(update), updating)
         return await asyncio.shield(updating)
 
     async def _know_kept_keys(self) -> None:
@@ -227,7 +231,7 @@ class Service:
         self._by_key.remember_kept(kept)
 
     def now(self) -> dict[str, float]:
-        """What metrics say of this moment."""
+        """The current values of gauges, for metrics."""
         graph = self.store.graph
         return {
             "sequence": self.store.sequence,
@@ -239,7 +243,7 @@ class Service:
         }
 
     def _prepare(self) -> None:
-        """Count what questions need, of the present state; updates may come meanwhile."""
+        """Count what questions need, for the current state; updates may arrive meanwhile."""
         try:
             with stopped_by(self._is_over):
                 for _ in range(MOST_PREPARED):
@@ -254,10 +258,9 @@ class Service:
         self._is_ready.set()
 
     async def _written(self, update: Update, note: Note | None = None) -> Updated:
-        described = [
-            Description(described_name.name, described_name.label, tuple(described_name.types))
-            for described_name in update.describe
-        ]
+        described = []
+        for given in update.describe:
+            described.append(Description(given.name, given.label, tuple(given.types)))
         wanted = Wanted(update.add, update.retract, described, note)
         made = await self._writer.write(wanted)
         return updated(made.update, made.state.sequence)

@@ -1,12 +1,12 @@
 """
 What questions about a relation need is counted once for each state, in a thread of its own.
 
-An update leaves counts out of date. Those of the relations that were asked about of late are made
-while the update is written to disk, before questions are answered from it (`ahead`). Questions
-about other relations make their own. All that need the same counts wait for them together, and no
-thread that answers waits with them: questions about other relations are answered meanwhile. What
-has begun is finished, even if nobody waits for it any more, since the next question needs it. What
-has not begun is left out then.
+An update leaves counts out of date. Those of relations that were asked about recently are made
+while the update is written to disk, before questions are answered from it (`ahead`); those of other
+relations when the next question needs them. All questions that need the same counts wait for them
+together, without blocking a thread: questions about other relations are answered meanwhile. If
+nobody waits any more, counting that has begun is finished, since the next question needs it;
+counting that has not begun is cancelled.
 """
 
 import asyncio
@@ -23,18 +23,18 @@ from casegraph.kernels import StopFlag
 from casegraph.running import stopped_by
 
 AHEAD = 0.01  # seconds that an update may wait for counts
-FADING = 0.9  # what a question counts after each update, as demand for its relation
-FORGOTTEN = 0.5  # less demand is none
+FADING = 0.9  # the demand for a relation is multiplied by this at each update
+FORGOTTEN = 0.5  # smaller demand is dropped
 
 
 class Counts:
-    """Makes the counts of relations; called in the event loop, where nothing else is said."""
+    """Makes the counts of relations; called in the event loop, except where stated."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="casegraph-count")
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="casegraph-ahead")
         self._newest: dict[int, Count] = {}  # by direction
-        self._demand: dict[int, float] = {}  # how often each direction was asked about of late
+        self._demand: dict[int, float] = {}  # how often each direction was asked about recently
         self._is_over = StopFlag()
 
     async def made(self, state: State, direction: int) -> None:
@@ -55,14 +55,18 @@ class Counts:
         return is_prepared(state, direction)
 
     def in_demand(self) -> list[int]:
-        """The directions that were asked about of late, those most asked about first."""
-        faded = {direction: FADING * asked for direction, asked in self._demand.items()}
-        self._demand = {direction: asked for direction, asked in faded.items() if asked > FORGOTTEN}
-        return sorted(self._demand, key=lambda direction: -self._demand[direction])
+        """The directions that were asked about recently, the most frequent first."""
+        remaining = {}
+        for direction, asked in self._demand.items():
+            faded = FADING * asked
+            if faded > FORGOTTEN:
+                remaining[direction] = faded
+        self._demand = remaining
+        return sorted(remaining, key=lambda direction: -remaining[direction])
 
     @contextmanager
     def ahead(self, state: State, directions: list[int]) -> Iterator[None]:
-        """Make counts of a state that is being written, for a moment; in the thread that writes."""
+        """Make counts of a state while it is being written; called in the thread that writes."""
         end = monotonic() + AHEAD
 
         def work() -> None:

@@ -49,7 +49,7 @@ NOT_CACHED = (b"cache-control", b"no-cache")
 class Rule:
     """What a route needs: the right to use it.
 
-    streams  whether its response has no end, so that it is not counted among those under way
+    streams  whether its response has no end, so that it is not counted as a request under way
     """
 
     right: Right
@@ -63,7 +63,7 @@ Rules = Callable[[str, str], tuple[str, Rule]]
 class Guard:
     """Wraps the application.
 
-    hosts  the only names, with ports, by which clients may call the service
+    hosts  the host names, with ports, that requests may have
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Guard:
         if rule.streams:
             yield
             return
-        client = (scope.get("client") or ("",))[0]
+        client, *_ = scope.get("client") or [""]
         if self._under_way[client] >= self._limits.of_one_client:
             message = f"more than {self._limits.of_one_client} requests at once; wait for some"
             raise Refused(HTTPStatus.TOO_MANY_REQUESTS, message)
@@ -229,11 +229,11 @@ class Gone(Exception):
 
 
 class SlowClient(Exception):
-    """The client does not take what it asked for."""
+    """The client does not read the response."""
 
 
 class Sender:
-    """Sends a response, with the headers that all have; a client that does not take it is cut."""
+    """Sends a response with security headers; disconnects a client that does not read it."""
 
     def __init__(self, send: Send, seconds: float) -> None:
         self._send = send
@@ -244,10 +244,12 @@ class Sender:
         """Send a part of a response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            given = list(message.get("headers", ()))
-            names = {name.lower() for name, _ in given}
-            more = [pair for pair in (*ALWAYS_SENT, NOT_CACHED) if pair[0] not in names]
-            message = {**message, "headers": [*given, *more]}
+            headers = list(message.get("headers", ()))
+            given = {name.lower() for name, _ in headers}
+            for name, value in (*ALWAYS_SENT, NOT_CACHED):
+                if name not in given:
+                    headers.append((name, value))
+            message = {**message, "headers": headers}
         try:
             async with asyncio.timeout(self._seconds):
                 await self._send(message)
@@ -255,7 +257,7 @@ class Sender:
             raise SlowClient from None
 
     async def refuse(self, status: HTTPStatus, detail: str) -> None:
-        """Send a problem, and close the connection: there may be more of the request to come."""
+        """Send a problem, and close the connection: the request may not be read to its end."""
         _, body = problem(status, detail)
         headers = [
             (b"content-type", MEDIA_TYPE.encode()),
@@ -270,7 +272,7 @@ class Sender:
 
 
 def _headers(scope: MutableMapping[str, Any]) -> dict[str, str]:
-    """The headers of a request; one that is given twice counts as both, which matches nothing."""
+    """The headers of a request; values of a repeated header are joined, which matches nothing."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()

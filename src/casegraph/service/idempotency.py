@@ -1,8 +1,8 @@
 """
 Idempotency keys: an update that is sent again under the same key is made once.
 
-A key is kept in the log of the store, in the record of its update: one write brings both to disk,
-or neither. So an update that is sent again after a crash is not made again either. An update that
+A key is kept in the log of the store, in the record of its update, so that either both are on disk
+or neither. So an update that is sent again after a crash is not made twice either. An update that
 changes nothing has no record; its key is remembered while the service runs.
 """
 
@@ -80,12 +80,12 @@ class Kept(NamedTuple):
 
 
 def digest_of(update: Update) -> str:
-    """What tells an update from others."""
+    """A digest of the content of an update."""
     return sha256(update.model_dump_json().encode()).hexdigest()
 
 
 def note_of(key: str, update: Update) -> Note:
-    """What makes the note for the log: the key, what was asked for, and what was done."""
+    """The function that makes the note for the log: the key, the request, and what was done."""
     request = digest_of(update)
 
     def note(done: Done) -> bytes:

@@ -31,8 +31,8 @@ from casegraph.service.limits import Limits
 from casegraph.service.models import AuditJob, CompleteJob, Job, JobState
 from casegraph.service.problems import Refused
 
-KEPT = 32  # jobs that are over
-TOLD_EVERY = 0.2  # seconds, of the progress of a job
+KEPT = 32  # jobs that have ended
+TOLD_EVERY = 0.2  # seconds between two messages about the progress of a job
 FORMATS = {"jsonl": "application/jsonl", "csv": "text/csv"}
 
 Tell = Callable[[Job], None]
@@ -44,7 +44,7 @@ class Cancelled(Exception):
 
 @dataclass
 class Work:
-    """A job, as far as it is."""
+    """A job and its progress."""
 
     job: str
     wanted: CompleteJob | AuditJob
@@ -61,7 +61,7 @@ class Work:
     cancelled: Event = field(default_factory=Event)
 
     def file(self, form: str) -> Path:
-        """Where its result is."""
+        """The file of its result."""
         return self.folder / f"{self.job}.{form}"
 
     def seen(self) -> Job:
@@ -84,7 +84,7 @@ class Work:
 class JobRunner:
     """All jobs of a service.
 
-    tell  is called with a job whenever it is further; from any thread
+    tell  is called with a job when it makes progress; from any thread
     """
 
     def __init__(self, limits: Limits, tell: Tell) -> None:
@@ -104,7 +104,7 @@ class JobRunner:
             rmtree(self._folder, ignore_errors=True)
 
     def start(self, wanted: CompleteJob | AuditJob, now: Callable[[], CaseBase]) -> Job:
-        """Begin a job, or let it wait; `Refused` if too many wait already."""
+        """Start a job, or queue it; `Refused` if too many wait already."""
         with self._turn:
             waiting = [work for work in self._jobs.values() if work.finished is None]
             if len(waiting) >= self._limits.jobs:
@@ -137,7 +137,7 @@ class JobRunner:
         return work
 
     def cancel(self, job: str) -> Job:
-        """End a job that waits or runs; what is over stays as it is."""
+        """Cancel a job that waits or runs; one that has ended is not changed."""
         work = self.get(job)
         work.cancelled.set()
         if work.state == "waiting":
@@ -145,13 +145,16 @@ class JobRunner:
         return work.seen()
 
     def rows(self, job: str, first: int, count: int) -> list[dict[str, Any]]:
-        """Some lines of a result."""
-        with self.finished(job).file("jsonl").open(encoding="utf-8") as lines:
+        """`count` rows of a result from `first` on."""
+        file = self.finished(job).file("jsonl")
+        with file.open(encoding="utf-8") as lines:
             return [json.loads(line) for line in islice(lines, first, first + count)]
 
     def _forget_oldest(self) -> None:
-        over = [work for work in self._jobs.values() if work.finished is not None]
-        for work in over[: max(0, len(over) + 1 - KEPT)]:
+        """Forget the oldest jobs that have ended, so that there is room for one more."""
+        ended = [work for work in self._jobs.values() if work.finished is not None]
+        too_many = max(0, len(ended) + 1 - KEPT)
+        for work in ended[:too_many]:
             for form in FORMATS:
                 work.file(form).unlink(missing_ok=True)
             del self._jobs[work.job]
@@ -185,7 +188,7 @@ class JobRunner:
         self._tell(work.seen())
 
     def _show(self, work: Work) -> Callable[[str, int, int], None]:
-        """Takes note of progress, and ends the job if it was cancelled."""
+        """A function that records progress, and raises `Cancelled` if the job was cancelled."""
         told = 0.0
 
         def show(doing: str, done: int, total: int) -> None:
@@ -249,8 +252,10 @@ class JobRunner:
 def _write_csv(work: Work) -> None:
     """Write the result of a job again, as a table for a spreadsheet."""
     with work.file("jsonl").open(encoding="utf-8") as lines:
-        rows = (json.loads(line) for line in lines)
-        first: dict[str, Any] = next(rows, {})
-        columns = list(first)
-        values = (list(row.values()) for row in chain([first] if first else [], rows))
-        write_table(work.file("csv"), "csv", columns, values)
+        records: Iterator[dict[str, Any]] = map(json.loads, lines)
+        first = next(records, None)
+        if first is None:
+            write_table(work.file("csv"), "csv", (), ())
+            return
+        rows = (list(record.values()) for record in chain([first], records))
+        write_table(work.file("csv"), "csv", list(first), rows)

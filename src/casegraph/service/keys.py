@@ -48,18 +48,18 @@ class Keys:
         return len(self.digests)
 
     def right_of(self, authorization: str) -> Right:
-        """What the sender of this header may do; it is empty if there is none.
+        """What the sender of a request may do.
 
-        authorization  the bytes of the header, each as the character of this number
+        authorization  the header, decoded as Latin-1; empty if there is none
         """
         if not self.digests:
             return Right.WRITE
         scheme, _, key = authorization.partition(" ")
         given = sha256(key.strip().encode("latin-1", errors="replace")).digest()
         found = Right.NOTHING
-        for digest, right in self.digests:  # all of them, so that time tells nothing
-            is_same = compare_digest(digest, given)
-            found = max(found, right if is_same else Right.NOTHING)
+        for digest, right in self.digests:  # always all of them: the time reveals nothing
+            if compare_digest(digest, given):
+                found = max(found, right)
         return found if scheme.lower() == SCHEME else Right.NOTHING
 
 

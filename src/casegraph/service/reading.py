@@ -14,7 +14,7 @@ from casegraph.service.pages import Cursor, P
 
 
 class HasSequence(Protocol):
-    """A response that says from which state it comes."""
+    """A response that says which state it was read from."""
 
     @property
     def sequence(self) -> int:
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=HasSequence)
 
 
 class NotModified(Exception):
-    """The client has what it asks for: nothing changed since."""
+    """The client already has the current response."""
 
     def __init__(self, tag: str) -> None:
         super().__init__(tag)
@@ -33,12 +33,12 @@ class NotModified(Exception):
 
 
 def tag_of(sequence: int) -> str:
-    """The ETag of what was read from the state after an update."""
+    """The ETag of a response that was read from the state after an update."""
     return f'"{sequence}"'
 
 
-# What routes depend on are coroutines: FastAPI calls them where it is, and sends functions to a
-# thread, which takes longer than they do.
+# The dependencies of routes are coroutines, because FastAPI runs plain functions in a thread, which
+# takes longer than they do.
 
 
 async def service_of(request: Request) -> Service:
@@ -48,7 +48,7 @@ async def service_of(request: Request) -> Service:
 
 
 class Reader:
-    """Runs a read, and says by an ETag from which state it comes: the number of its last update."""
+    """Runs a read; the ETag of the response is the number of the update it was read after."""
 
     def __init__(self, request: Request, response: Response | None = None) -> None:
         self.service: Service = request.app.state.service
@@ -63,10 +63,7 @@ class Reader:
         slow: bool = False,
         about: Iterable[Question] = (),
     ) -> T:
-        """Do something with the state after an update, or with the present one.
-
-        about  the questions that it answers: what they need is counted first
-        """
+        """Run some work with a state, as `Service.read_at` does, and set the ETag."""
         self._check_modified(as_of)
         found = await self.service.read_at(as_of, work, slow=slow, about=about)
         if self._response is not None:
@@ -76,15 +73,16 @@ class Reader:
     async def answer(
         self, as_of: int | None, question: Question, work: Callable[[CaseBase], T]
     ) -> T:
-        """Do with a state what answers a question, with few answers."""
+        """Run the work that answers one question, as `Service.answer` does."""
         self._check_modified(as_of)
         return await self.service.answer(as_of, question, work)
 
     def _check_modified(self, as_of: int | None) -> None:
-        """`NotModified` if the client has what it asks for."""
+        """`NotModified` if the client already has the response."""
         sequence = self.service.store.sequence if as_of is None else as_of
         tag = tag_of(sequence)
-        if self._request.method == "GET" and self._request.headers.get("if-none-match") == tag:
+        tag_of_client = self._request.headers.get("if-none-match")
+        if self._request.method == "GET" and tag_of_client == tag:
             raise NotModified(tag)
 
     async def page(
@@ -92,8 +90,9 @@ class Reader:
     ) -> P:
         """Read a page.
 
-        at    where it begins, and in which state
-        rows  gives a page of so many rows from one on, and whether there are more
+        at    where the page begins, and in which state
+        rows  from a case base, the first row and the number of rows, makes the page, and says
+              whether there are more rows
         """
 
         def page(cases: CaseBase) -> P:
@@ -107,21 +106,22 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def query_of(request: Request, model: type[M]) -> M:
-    """What is behind the `?` of an address.
+    """The query parameters of a request, as a model.
 
     FastAPI does the same for parameters that a route declares one by one, but that takes a third of
-    a request.
+    the time of a request.
     """
     try:
         return model.model_validate(dict(request.query_params))
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False)
-        wrong = [{**one, "loc": ("query", *one["loc"])} for one in found]
-        raise RequestValidationError(wrong) from None
+        problems = []
+        for found in error.errors(include_url=False, include_context=False):
+            problems.append({**found, "loc": ("query", *found["loc"])})
+        raise RequestValidationError(problems) from None
 
 
 def query_parameters(model: type[BaseModel]) -> dict[str, Any]:
-    """The same for the OpenAPI document."""
+    """The query parameters of a model, for the OpenAPI document."""
     described = model.model_json_schema()
     parameters = []
     for name, schema in described["properties"].items():
@@ -134,13 +134,13 @@ def query_parameters(model: type[BaseModel]) -> dict[str, Any]:
 
 
 async def not_modified(_: Request, error: Exception) -> Response:
-    """The response to a client that has what it asks for."""
+    """The response to a client that already has the current response."""
     assert isinstance(error, NotModified)
     return Response(status_code=304, headers={"ETag": error.tag})
 
 
 async def reader_of(request: Request, response: Response) -> Reader:
-    """What runs the read that a request is for."""
+    """The reader for a request."""
     return Reader(request, response)
 
 

@@ -32,7 +32,7 @@ class Snapshots:
         self._turn = Lock()
 
     def now(self) -> CaseBase:
-        """The present state."""
+        """The current state."""
         present = self._store.state
         with self._turn:
             kept = self._kept.get(present.sequence)
@@ -41,7 +41,7 @@ class Snapshots:
             return self._keep(CaseBase.of_state(present))
 
     def at(self, sequence: int | None) -> CaseBase:
-        """The state after an update, or the present one."""
+        """The state after an update; None: the current one."""
         if sequence is None or sequence == self._store.sequence:
             return self.now()
         with self._turn:
@@ -59,13 +59,14 @@ class Snapshots:
             return self._keep(earlier)
 
     def _undone(self, sequence: int) -> CaseBase | None:
-        """The present without the updates since; None if they changed too much, or descriptions.
+        """The current state without the updates since; None if they changed too much.
 
-        Its counts follow those of the present. It equals the state that was, as every state equals
-        the one that is built from its facts; unless clusters depend on history.
+        Its counts are derived from the current ones. It equals the state after that update, because
+        every state equals the one built from its facts, unless clusters depend on history. Changes
+        of descriptions cannot be undone.
         """
         now = self.now()
-        was_there: dict[Fact, bool] = {}  # as the first event of a fact since then tells
+        was_there: dict[Fact, bool] = {}  # by the first event of each fact since then
         for event in self._store.history(sequence):
             if event.sign == "=":
                 return None

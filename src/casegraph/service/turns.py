@@ -1,9 +1,9 @@
 """
 Turns: threads that compute one at a time, as long as each is quick.
 
-Only one thread of Python runs at a time. Those that want to run stop each other again and again, so
-two questions beside each other take longer than one after the other. But nobody must wait for a
-question that takes long: after a moment, it lets the next begin beside it.
+Only one thread of Python runs at a time. Threads that compete for it interrupt each other again and
+again, so two questions at the same time take longer than one after the other. But nobody should
+wait for a slow question: after a moment, the next one may begin beside it.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager, contextmanager
 from time import perf_counter
 
 MOMENT = 0.025  # seconds
-QUICK = 0.004  # seconds; to be handed to a thread and back takes a good part of this
-RECENT = 0.1  # what the latest duration counts in their mean
+QUICK = 0.004  # seconds; handing work to a thread and back takes a good part of this
+RECENT = 0.1  # the weight of the latest duration in the moving average
 
 
 class Turns:
@@ -46,10 +46,10 @@ class Durations:
     """How long questions take, by the direction of a relation that they are about."""
 
     def __init__(self) -> None:
-        self._mean: dict[int | None, float] = {}  # of late
+        self._mean: dict[int | None, float] = {}  # exponential moving average, in seconds
 
     def is_quick(self, direction: int) -> bool:
-        """Whether questions about a direction have taken next to no time of late."""
+        """Whether recent questions about a direction were quick."""
         return self._mean.get(direction, QUICK) < QUICK
 
     @contextmanager

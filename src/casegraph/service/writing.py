@@ -1,10 +1,10 @@
 """
 Writing: updates that wait at the same time go to disk together (group commit).
 
-Updates follow each other in a thread of their own. Those that come while others are being written
-are written next, all with the same two flushes. Each has its own number, and its client hears of it
-when it is on disk, and so does everyone who listens. While the disk works, what questions will need
-is counted of the new state (see `counting`), so that they need not wait for it.
+Updates run one after the other in a separate thread. Those that arrive while others are being
+written are written next, all with the same two flushes. Each has its own number. When it is on
+disk, its client gets the response, and all listeners are notified. While the disk works, what
+questions will need is counted for the new state (see `counting`), so that they need not wait.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ MOST_TOGETHER = 64  # updates
 
 
 class Waiting(NamedTuple):
-    """An update that waits to be written, and what its client waits for."""
+    """An update that waits to be written, and the future that its client waits for."""
 
     wanted: Wanted
     made: asyncio.Future[Step]
 
 
 class Written(NamedTuple):
-    """What came of an update: what it led to, or an error; and what listeners are told, if any."""
+    """The result of an update, or its error; and the message to listeners, if there is one."""
 
     made: Step | BaseException
     told: feed.Message | None = None
@@ -59,11 +59,11 @@ class Writer:
         return await made
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do something in the thread that writes, between two updates."""
+        """Run some work in the thread that writes, between two updates."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def close(self) -> None:
-        """Finish what waits, and end the thread."""
+        """Write all updates that wait, and end the thread."""
         if self._writing is not None:
             await self._writing
         await asyncio.get_running_loop().run_in_executor(None, self._thread.shutdown)
@@ -77,23 +77,23 @@ class Writer:
         self._writing = None
 
     async def _write(self, together: list[Waiting]) -> None:
-        """Write some updates, and tell everyone who waits or listens."""
-        all_wanted = [one.wanted for one in together]
+        """Write some updates, and notify their clients and all listeners."""
+        all_wanted = [waiting.wanted for waiting in together]
         in_demand = self._counts.in_demand()
         try:
             async with self._turns.turn():
                 all_written = await self.run(lambda: self._written(all_wanted, in_demand))
         except Exception as error:
             all_written = [Written(error)] * len(together)
-        for one, written in zip(together, all_written, strict=True):
+        for waiting, written in zip(together, all_written, strict=True):
             if written.told is not None:
                 self._listeners.tell(written.told)
-            if one.made.cancelled():
+            if waiting.made.cancelled():
                 continue
             if isinstance(written.made, BaseException):
-                one.made.set_exception(written.made)
+                waiting.made.set_exception(written.made)
             else:
-                one.made.set_result(written.made)
+                waiting.made.set_result(written.made)
 
     def _written(self, all_wanted: list[Wanted], in_demand: list[int]) -> list[Written]:
         """Write updates, in the thread that does so.

@@ -52,15 +52,15 @@ def asked(
 
 
 def directions_asked(cases: CaseBase, questions: Iterable[models.Question]) -> set[int]:
-    """The directions of relations that questions are about, as far as a quick look tells."""
+    """The directions of relations that questions are about, found by exact name or label only."""
     directions = set()
     relations = cases.graph.relations
     for question in questions:
-        name = question.relation
-        relation = relations.find(name)
+        relation = relations.find(question.relation)
         if relation is None:
-            called_so = cases.descriptions.named(name)
-            relation = next((relations.find(name) for name in called_so if name in relations), None)
+            labelled_so = cases.descriptions.named(question.relation)
+            known = [name for name in labelled_so if name in relations]
+            relation = relations.find(known[0]) if known else None
         if relation is not None:
             is_head = question.wanted == "head"
             directions.add(backward(relation) if is_head else forward(relation))
@@ -75,23 +75,18 @@ def all_asked(cases: CaseBase, asking: models.Questions) -> models.Batch:
 
 def _all_answers(cases: CaseBase, asking: models.Questions) -> Iterator[models.Answers]:
     """The answers to each question; those for tails are answered in parallel."""
-    for_tails = [
-        (question.entity, question.relation)
-        for question in asking.questions
-        if question.wanted == "tail"
-    ]
-    tails = iter(
-        cases.ask_many(
-            for_tails,
-            asking.top,
-            known=asking.known,
-            of_type=asking.of_type,
-            candidates=asking.candidates,
-        )
+    for_tails = [question for question in asking.questions if question.wanted == "tail"]
+    found_tails = cases.ask_many(
+        [(question.entity, question.relation) for question in for_tails],
+        asking.top,
+        known=asking.known,
+        of_type=asking.of_type,
+        candidates=asking.candidates,
     )
+    remaining_tails = iter(found_tails)
     for question in asking.questions:
         if question.wanted == "tail":
-            found = next(tails)
+            found = next(remaining_tails)
         else:
             found = asked(
                 cases,
@@ -105,8 +100,9 @@ def _all_answers(cases: CaseBase, asking: models.Questions) -> Iterator[models.A
 
 
 def answers(cases: CaseBase, found: results.Answers) -> models.Answers:
-    """Answers as they go out."""
-    names = [found.asked, found.relation, *(answer.entity for answer in found)]
+    """Answers as a response."""
+    answer_names = [answer.entity for answer in found]
+    names = [found.asked, found.relation, *answer_names]
     return models.Answers(
         question=_question(found.asked, found.relation, inverse=found.inverse),
         answers=[answer(given) for given in found],
@@ -120,7 +116,7 @@ def answers(cases: CaseBase, found: results.Answers) -> models.Answers:
 
 
 def answer(found: results.Answer) -> models.Answer:
-    """An answer as it goes out."""
+    """An answer as part of a response."""
     return models.Answer(
         rank=found.rank,
         entity=found.entity,
@@ -148,14 +144,14 @@ def answer_named(cases: CaseBase, question: models.Question, name: str) -> resul
 
 
 def explanation(cases: CaseBase, given: results.Answer) -> models.Explanation:
-    """Why an answer was given, as it goes out."""
+    """Why an answer was given, as a response."""
     explained = cases.explain(given)
     query, entity = _query(cases, given)
     facts = facts_of_each(cases.state, query, entity, FACTS_NAMED)
     failures = failures_of_each(cases.state, query, entity, NAMED)
-    said = labelled(explained, cases.descriptions)
+    with_labels = labelled(explained, cases.descriptions)
     reasons = [
-        _reason(explained, said, place, failures[place], facts[place])
+        _reason(explained, with_labels, place, failures[place], facts[place])
         for place in range(len(explained.reasons))
     ]
     neighbours = [_neighbour(near) for near in explained.neighbours]
@@ -177,24 +173,27 @@ def _query(cases: CaseBase, given: results.Answer) -> tuple[Query, int]:
     assert entity is not None
     assert found is not None
     assert relation is not None
-    return Query(entity, backward(relation) if given.inverse else forward(relation)), found
+    direction = backward(relation) if given.inverse else forward(relation)
+    return Query(entity, direction), found
 
 
 def _reason(
     explained: Explanation,
-    said: Explanation,
+    with_labels: Explanation,
     place: int,
     failures: list[str],
     facts: list[Fact],
 ) -> models.Reason:
-    """A reason; `said` is the same explanation with labels."""
+    """The reason at a place of an explanation, in words by the same explanation with labels."""
     reason = explained.reasons[place]
+    labelled_reason = with_labels.reasons[place]
+    labelled_answer = with_labels.answer
     score = explained.answer.score
     return models.Reason(
         kind=reason.kind,
-        words=said.reasons[place].words,
-        sentence=said.reasons[place].sentence(said.answer),
-        short=kind_named(reason.kind).sentence(said.reasons[place], said.answer),
+        words=labelled_reason.words,
+        sentence=labelled_reason.sentence(labelled_answer),
+        short=kind_named(reason.kind).sentence(labelled_reason, labelled_answer),
         worth=reason.worth,
         share=reason.share,
         part=reason.share / score if score else 0.0,
@@ -214,10 +213,11 @@ def _reason(
 
 
 def _path(path: tuple[str, ...]) -> models.Path:
-    """A path of entities and relations in turn."""
+    """A path, which has entities and relations in turn, as part of a response."""
     entities = list(path[0::2])
+    relations = path[1::2]
     steps = []
-    for relation, (here, there) in zip(path[1::2], pairwise(entities), strict=True):
+    for relation, (here, there) in zip(relations, pairwise(entities), strict=True):
         is_back = relation.endswith(INVERSE)
         name = relation.removesuffix(INVERSE) if is_back else relation
         fact = (there, name, here) if is_back else (here, name, there)
@@ -253,15 +253,15 @@ def _names_in(
 
 
 def similar(cases: CaseBase, entity: str, relation: str | None, top: int) -> models.Similar:
-    """The entities most like one."""
+    """The entities most like an entity."""
     name = cases.entity(entity)
     near = cases.similar(name, relation, top)
-    names = [name, *(neighbour.entity for neighbour in near)]
+    near_names = [neighbour.entity for neighbour in near]
     return models.Similar(
         entity=name,
         neighbours=[_neighbour(neighbour) for neighbour in near],
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=labels_of(cases, [name, *near_names]),
     )
 
 
@@ -275,27 +275,29 @@ def imagined(cases: CaseBase, wanted: models.WhatIf) -> models.Imagined:
         after = results.Answers(
             before.asked, before.relation, before.inverse, (), note=str(error), tuned=before.tuned
         )
+    sequence = cases.state.sequence
+    imagined_answers = answers(other, after)
     return models.Imagined(
         before=answers(cases, before),
-        after=answers(other, after).model_copy(update={"sequence": cases.state.sequence}),
+        after=imagined_answers.model_copy(update={"sequence": sequence}),
         moves=list(_moves(before, after)),
-        sequence=cases.state.sequence,
+        sequence=sequence,
     )
 
 
 def _moves(before: results.Answers, after: results.Answers) -> Iterator[models.Move]:
-    """How the answers move that are in either list, in the order of the list after."""
-    earlier = {given.entity: given for given in before}
-    later = {given.entity: given for given in after}
-    for entity in dict.fromkeys([*later, *earlier]):
-        was = earlier.get(entity)
-        is_now = later.get(entity)
+    """How each answer of either list moves; first those of the list after, in its order."""
+    answers_before = {given.entity: given for given in before}
+    answers_after = {given.entity: given for given in after}
+    for entity in dict.fromkeys([*answers_after, *answers_before]):
+        earlier = answers_before.get(entity)
+        later = answers_after.get(entity)
         yield models.Move(
             entity=entity,
-            before=None if was is None else was.rank,
-            after=None if is_now is None else is_now.rank,
-            score_before=None if was is None else was.score,
-            score_after=None if is_now is None else is_now.score,
+            before=None if earlier is None else earlier.rank,
+            after=None if later is None else later.rank,
+            score_before=None if earlier is None else earlier.score,
+            score_after=None if later is None else later.score,
         )
 
 

@@ -1,6 +1,6 @@
 """Clusters, their tree, and their best path types (§2.2.2) as response models."""
 
-from collections import Counter
+from collections import Counter, deque
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from casegraph.casebase import CaseBase
 from casegraph.errors import UnknownName
 from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.directions import INVERSE, backward, forward, is_inverse, relation_of
+from casegraph.kernels import ClusterTree
 from casegraph.service import models
 from casegraph.service.views.labels import labels_of
 from casegraph.similarity.clusters import hac
@@ -21,7 +22,7 @@ MOST_NODES = 2_000  # of the tree of clusters
 
 
 def clustered(cases: CaseBase) -> State:
-    """The same facts, with clusters: those of the settings, or else of the paper's way (§2.2.2)."""
+    """The same facts, with clusters: those of the settings, or else as in the paper (§2.2.2)."""
     state = cases.state
     if state.settings.clustering in ("hac", "grinch"):
         return state
@@ -33,19 +34,18 @@ def clusters(cases: CaseBase, first: int, count: int) -> tuple[models.Clusters, 
     """A page of the clusters, the largest first, and whether there are more."""
     state = clustered(cases)
     numbers, sizes = _sizes(state)
-    by_size = np.lexsort((numbers, -sizes))
-    page = [
-        _cluster(state, int(numbers[place]), int(sizes[place]))
-        for place in by_size[first : first + count].tolist()
-    ]
-    names = [name for cluster in page for name in cluster.members]
-    names += [group.relation for cluster in page for group in cluster.relations]
+    largest_first = np.lexsort((numbers, -sizes))
+    page = []
+    for place in largest_first[first : first + count].tolist():
+        page.append(_cluster(state, int(numbers[place]), int(sizes[place])))
+    members = [name for cluster in page for name in cluster.members]
+    relations = [group.relation for cluster in page for group in cluster.relations]
     shown = models.Clusters(
         clusters=page,
         threshold=state.settings.threshold,
         next=None,
         sequence=cases.state.sequence,
-        labels=labels_of(cases, names),
+        labels=labels_of(cases, [*members, *relations]),
     )
     return shown, len(numbers) > first + count
 
@@ -69,18 +69,20 @@ def _cluster(state: State, number: int, size: int) -> models.Cluster:
         relation = graph.relations[relation_of(direction)]
         inverse = bool(is_inverse(direction))
         groups.append(models.Group(relation=relation, inverse=inverse, count=having))
+    most_frequent_first = sorted(groups, key=lambda group: (-group.count, group.relation))
     return models.Cluster(
         cluster=number,
         size=size,
         members=[graph.entities[member] for member in members[:MEMBERS_NAMED].tolist()],
-        relations=sorted(groups, key=lambda group: (-group.count, group.relation))[:MEMBERS_NAMED],
+        relations=most_frequent_first[:MEMBERS_NAMED],
     )
 
 
 def _members(state: State, number: int) -> Ids:
     """The entities of a cluster, the most prominent first."""
     members = np.flatnonzero(state.clusters.entities == number).astype(np.int32)
-    return members[np.argsort(state.graph.prominence()[members], kind="stable")]
+    prominence = state.graph.prominence()[members]
+    return members[np.argsort(prominence, kind="stable")]
 
 
 def members(
@@ -108,23 +110,34 @@ def tree(cases: CaseBase) -> models.Tree:
     state = clustered(cases)
     grown = state.derived("tree for people", lambda: hac.grow(state.graph, state.profiles))
     threshold = state.settings.threshold
-    nodes: list[models.Node] = []
-    if len(state.profiles):
-        leaves, tops = grown.cut(threshold)
-        cluster_of_node = {int(node): int(leaves[tops == node].min()) for node in np.unique(tops)}
-        waiting: list[tuple[int, int | None]] = [(grown.root(), None)]
-        while waiting and len(nodes) < MOST_NODES:
-            node, parent = waiting.pop(0)
-            left, right, _, size, similarity = grown.node(node)
-            cluster = cluster_of_node.get(node)
-            nodes.append(
-                models.Node(
-                    node=node, parent=parent, size=size, similarity=similarity, cluster=cluster
-                )
-            )
-            if cluster is None:
-                waiting += [(left, node), (right, node)]
+    nodes = _nodes_down_to_clusters(grown, threshold) if len(state.profiles) else []
     return models.Tree(nodes=nodes, threshold=threshold, sequence=cases.state.sequence)
+
+
+def _nodes_down_to_clusters(grown: ClusterTree, threshold: float) -> list[models.Node]:
+    """The first nodes of a tree, level by level, without those inside clusters."""
+    leaves, tops = grown.cut(threshold)  # each profile, and the node that is its cluster
+    cluster_of_node: dict[int, int] = {}
+    for top in np.unique(tops).tolist():
+        cluster_of_node[top] = int(leaves[tops == top].min())
+
+    nodes: list[models.Node] = []
+    waiting: deque[tuple[int, int | None]] = deque([(grown.root(), None)])
+    while waiting and len(nodes) < MOST_NODES:
+        number, parent = waiting.popleft()
+        left, right, _, size, similarity = grown.node(number)
+        cluster = cluster_of_node.get(number)
+        node = models.Node(
+            node=number,
+            parent=parent,
+            size=size,
+            similarity=similarity,
+            cluster=cluster,
+        )
+        nodes.append(node)
+        if cluster is None:
+            waiting += [(left, number), (right, number)]
+    return nodes
 
 
 def path_types(
@@ -143,24 +156,24 @@ def path_types(
         raise UnknownName("cluster", str(cluster), ())
     own = counted.types[counted.of(weighed_by)]
     weights = prior_times_precision(counted, weighed_by, own)
+    best_first = own[np.argsort(-weights, kind="stable")]
     everyone = state.statistics.everyone(direction)
     found = []
-    for place in np.argsort(-weights, kind="stable")[:top].tolist():
-        path_type = unpacked(int(own[place]), state.settings.max_length)
+    for packed in best_first[:top].tolist():
+        path_type = unpacked(packed, state.settings.max_length)
         estimated = estimate(state.statistics, weighed_by, direction, path_type)
-        row = int(np.searchsorted(everyone.types, own[place]))
-        found.append(
-            models.PathType(
-                words=in_words(graph, path_type),
-                relations=[graph.relation_name(step) for step in path_type],
-                hits=estimated.hits,
-                tries=estimated.tries,
-                prior=estimated.prior,
-                precision=estimated.precision,
-                right=int(everyone.right[row]),
-                reached=int(everyone.reached[row]),
-            )
+        row = int(np.searchsorted(everyone.types, packed))
+        shown = models.PathType(
+            words=in_words(graph, path_type),
+            relations=[graph.relation_name(step) for step in path_type],
+            hits=estimated.hits,
+            tries=estimated.tries,
+            prior=estimated.prior,
+            precision=estimated.precision,
+            right=int(everyone.right[row]),
+            reached=int(everyone.reached[row]),
         )
+        found.append(shown)
     steps = [step.removesuffix(INVERSE) for path_type in found for step in path_type.relations]
     return models.PathTypes(
         relation=name,

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from casegraph.casebase import CaseBase
-from casegraph.graph.arrays import Counts
+from casegraph.graph.arrays import Counts, Ids
+from casegraph.graph.digest import relations_in_use
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Graph
@@ -19,6 +20,7 @@ from casegraph.similarity.profiles import NONE
 LARGEST = 8  # entities in the overview
 LOOKED_AT = 2_000  # of the most prominent entities, for suggestions
 TYPES_OF_ENDS = 200  # heads and tails of a relation whose types are looked at
+TYPES_NAMED = 5  # of these types, the most frequent
 
 
 def entity(
@@ -33,22 +35,27 @@ def entity(
     own = graph.entities.find(name)
     assert own is not None
     profile = []
-    facts: list[tuple[str, str, str]] = []
+    facts: set[tuple[str, str, str]] = set()
     for direction in range(graph.directions):
         others = graph.answers(own, direction)
         if len(others):
             relation = graph.relations[relation_of(direction)]
             inverse = bool(is_inverse(direction))
             profile.append(models.Group(relation=relation, inverse=inverse, count=len(others)))
-            facts += _facts_of(graph, name, direction, others.tolist())
-    ordered = sorted(set(facts), key=lambda fact: (fact[0] != name, fact[1], fact[0], fact[2]))
+            facts.update(_facts_of(graph, name, direction, others.tolist()))
+
+    def own_relation_head_tail(fact: tuple[str, str, str]) -> tuple[bool, str, str, str]:
+        head, relation, tail = fact
+        return head != name, relation, head, tail
+
+    ordered = sorted(facts, key=own_relation_head_tail)
     page = ordered[first : first + count]
     described = cases.descriptions.of(name)
-    names = [
-        name,
-        *(part for fact in page for part in fact),
-        *(group.relation for group in profile),
-    ]
+    names = [name]
+    for fact in page:
+        names += fact
+    for group in profile:
+        names.append(group.relation)
     shown = models.Entity(
         entity=name,
         types=list(described.types),
@@ -81,7 +88,7 @@ def _cluster_of(cases: CaseBase, own: int) -> int | None:
 
 
 def search(cases: CaseBase, words: str, top: int) -> models.Hits:
-    """The entities whose name or label has these words in it."""
+    """The entities whose name or label contains these words."""
     hits = [_hit(*hit) for hit in cases.search(words, top) if hit.facts]
     return models.Hits(hits=hits, sequence=cases.state.sequence)
 
@@ -94,11 +101,10 @@ def relations(cases: CaseBase, first: int, count: int) -> tuple[models.Relations
     """A page of the relations, and whether there are more."""
     all_of_them = all_relations(cases)
     page = all_of_them[first : first + count]
-    names = [
-        name
-        for relation in page
-        for name in (relation.relation, relation.example[0], relation.example[2])
-    ]
+    names: list[str] = []
+    for relation in page:
+        head, name, tail = relation.example
+        names += [name, head, tail]
     shown = models.Relations(
         relations=page,
         next=None,
@@ -144,8 +150,16 @@ def _types_among(cases: CaseBase, entities: list[int]) -> list[str]:
         return []
     counts = Counter[str]()
     for entity in entities:
-        counts.update(cases.descriptions.of(cases.graph.entities[entity]).types)
-    return [name for name, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:5]]
+        name = cases.graph.entities[entity]
+        counts.update(cases.descriptions.of(name).types)
+    return [type_name for type_name, _ in _most_frequent_first(counts)[:TYPES_NAMED]]
+
+
+def _most_frequent_first(counts: Counter[str]) -> list[tuple[str, int]]:
+    """Each name with its count, the largest count first; equal ones in the order of names."""
+    return sorted(
+        counts.items(), key=lambda name_and_count: (-name_and_count[1], name_and_count[0])
+    )
 
 
 def types(cases: CaseBase) -> models.Types:
@@ -155,7 +169,7 @@ def types(cases: CaseBase) -> models.Types:
         counts = Counter[str]()
         for name in cases.graph.entities.names:
             counts.update(types_of(cases.descriptions, name))
-        ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        ordered = _most_frequent_first(counts)
         return [models.TypeCount(type=name, entities=count) for name, count in ordered]
 
     found = cases.state.derived("types for people", counted)[: models.MAX_ROWS]
@@ -171,21 +185,17 @@ class Overview:
 
     def __init__(self, cases: CaseBase) -> None:
         graph = cases.graph
-        degrees = np.zeros(len(graph.entities), dtype=np.int64)
-        relations = 0
-        for direction in range(graph.directions):
-            edges = graph.edges(direction)
-            degrees[edges.heads] += np.diff(edges.offsets)
-            relations += len(edges.tails) > 0 and not is_inverse(direction)
+        degrees = graph.degrees()
         self.entities = int(np.count_nonzero(degrees))
-        self.relations = int(relations)
+        self.relations = len(relations_in_use(graph))
         self.degrees = list(_histogram(degrees[degrees > 0]))
-        largest = np.argsort(graph.prominence())[:LARGEST].tolist()
+        largest = np.argsort(graph.prominence())[:LARGEST]
         self.largest = []
-        for entity in largest:
+        for entity in largest.tolist():
             name = graph.entities[entity]
             described = cases.descriptions.of(name)
-            self.largest.append(_hit(name, described.label, described.types, int(degrees[entity])))
+            facts = int(degrees[entity])
+            self.largest.append(_hit(name, described.label, described.types, facts))
 
 
 def overview(cases: CaseBase) -> Overview:
@@ -204,24 +214,21 @@ def _histogram(values: Counts) -> Iterator[models.Bar]:
 
 
 def suggestions(cases: CaseBase, held_back: tuple[Fact, ...], top: int) -> models.Suggestions:
-    """Questions worth asking: for facts that were held back, or of entities that lack a relation.
+    """Questions worth asking: for facts that were held back, or about entities without a relation.
 
-    An entity is asked for a relation that most entities of its profile's kind have: of each of
-    the largest relations, the most prominent entity that shares relations with those that have it.
+    For each of the largest relations, one entity is asked about that does not have it: the one that
+    shares most relations with those that do, among prominent entities.
     """
     found = []
     for fact in _varied(cases, held_back)[:top]:
         question = models.Question(entity=fact.head, relation=fact.relation)
-        found.append(
-            models.Suggestion(question=question, why="a true fact that is missing from the graph")
-        )
+        why = "a true fact that is missing from the graph"
+        found.append(models.Suggestion(question=question, why=why))
     if not found:
         found = list(_lacking(cases, top))
-    names = [
-        name
-        for suggestion in found
-        for name in (suggestion.question.entity, suggestion.question.relation)
-    ]
+    names = []
+    for suggestion in found:
+        names += [suggestion.question.entity, suggestion.question.relation]
     return models.Suggestions(
         suggestions=found, sequence=cases.state.sequence, labels=labels_of(cases, names)
     )
@@ -236,15 +243,17 @@ def _varied(cases: CaseBase, facts: tuple[Fact, ...]) -> list[Fact]:
         entity = entities.find(fact.head)
         return len(entities) if entity is None else int(prominence[entity])
 
-    before = Counter[str]()  # facts of a relation
-    rounds = []
+    facts_before = Counter[str]()  # by relation
+    round_of: list[tuple[int, Fact]] = []
     for fact in sorted(facts, key=place):
-        rounds.append((before[fact.relation], fact))
-        before[fact.relation] += 1
-    return [fact for _, fact in sorted(rounds, key=lambda ranked: ranked[0])]
+        round_of.append((facts_before[fact.relation], fact))
+        facts_before[fact.relation] += 1
+    in_rounds = sorted(round_of, key=lambda number_and_fact: number_and_fact[0])
+    return [fact for _, fact in in_rounds]
 
 
 def _lacking(cases: CaseBase, top: int) -> Iterator[models.Suggestion]:
+    """A question about each of the largest relations, each about another entity."""
     graph = cases.graph
     prominent = np.argsort(graph.prominence())[:LOOKED_AT]
     taken: set[int] = set()
@@ -252,26 +261,31 @@ def _lacking(cases: CaseBase, top: int) -> Iterator[models.Suggestion]:
         number = graph.relations.find(relation.relation)
         assert number is not None
         heads = graph.edges(forward(number)).heads
-        alike = np.unique(cases.state.profiles.each()[heads])
-        similar_relations = Counter[int]()
-        for profile in alike.tolist():
-            similar_relations.update(cases.state.profiles.relations(profile).tolist())
-        best = -1
-        best_shared = 0
-        for entity in prominent[~np.isin(prominent, heads)].tolist():
-            profile = cases.state.profiles.of(entity)
-            if profile == NONE or entity in taken:
-                continue
-            shared = sum(similar_relations[step] for step in _relations_of(cases, profile))
-            if shared > best_shared:
-                best = entity
-                best_shared = shared
-        if best >= 0:
+        without_relation = prominent[~np.isin(prominent, heads)].tolist()
+        free = [entity for entity in without_relation if entity not in taken]
+        best = _most_like(cases, heads, free)
+        if best is not None:
             taken.add(best)
             question = models.Question(entity=graph.entities[best], relation=relation.relation)
             yield models.Suggestion(question=question, why="others like it have an answer")
 
 
-def _relations_of(cases: CaseBase, profile: int) -> list[int]:
-    relations: list[int] = cases.state.profiles.relations(profile).tolist()
-    return relations
+def _most_like(cases: CaseBase, heads: Ids, candidates: list[int]) -> int | None:
+    """The candidate whose relations are most frequent among the profiles of some entities."""
+    profiles = cases.state.profiles
+    frequency = Counter[int]()  # how many of these profiles have each relation
+    for profile in np.unique(profiles.each()[heads]).tolist():
+        frequency.update(profiles.relations(profile).tolist())
+
+    best = None
+    best_shared = 0
+    for entity in candidates:
+        profile = profiles.of(entity)
+        if profile == NONE:
+            continue
+        relations = profiles.relations(profile).tolist()
+        shared = sum(frequency[relation] for relation in relations)
+        if shared > best_shared:
+            best = entity
+            best_shared = shared
+    return best
