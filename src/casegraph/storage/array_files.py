@@ -5,7 +5,7 @@ Such a file is an uncompressed `.npz`, that is, a zip archive with one `.npy` me
 Beside the arrays of its kind it has `format`, a version number, and `digest`, a digest of all other
 arrays. Nothing in it is code, and nothing is unpickled.
 
-A file may be cut short, damaged, or made to do harm, so reading trusts nothing. The sizes that the
+A file may be truncated, damaged, or malicious, so reading trusts nothing. The sizes that the
 list of members and the header of each array declare are compared with the size of the file before
 memory is allocated. The digest is compared with the content. What the arrays mean is checked by
 whoever reads that kind of file; `row_of` and `offsets_of` help with that.
@@ -119,12 +119,13 @@ def digest_of(arrays: Arrays) -> AnyArray:
 
 
 def npy_parts(parts: Sequence[AnyArray]) -> Iterator[memoryview]:
-    """Arrays, joined, as the bytes of a `.npy` file: its header, then each of them as it is.
+    """The bytes of a `.npy` file with these arrays concatenated: its header, then each array.
 
-    parts  at least one, of one type; if there are several, each has one dimension
+    parts  at least one, all of the same type; if there are several, each has one dimension
     """
     first = parts[0]
-    shape = first.shape if len(parts) == 1 else (sum(len(part) for part in parts),)
+    length = sum(len(part) for part in parts)
+    shape = first.shape if len(parts) == 1 else (length,)
     header = BytesIO()
     description = {"descr": first.dtype.str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, description)
@@ -192,11 +193,11 @@ def _members(file: BinaryIO, size: int) -> Iterator[tuple[str, bytes]]:
 
 
 def _member(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member; `ValueError` unless it is stored as we store it: as it is."""
+    """The bytes of a member; `ValueError` unless it is stored like ours, without compression."""
     is_stored = member.compress_type == zipfile.ZIP_STORED
-    is_packed = not is_stored or member.compress_size != member.file_size
+    is_compressed = not is_stored or member.compress_size != member.file_size
     has_other_flags = bool(member.flag_bits & ~_NAMES_ARE_UTF8)
-    if is_packed or has_other_flags:
+    if is_compressed or has_other_flags:
         raise ValueError(f"{member.filename} is packed or encrypted")
 
     file.seek(max(0, member.header_offset))
@@ -213,7 +214,7 @@ def _member(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
 
 
 def _check_version_and_digest(path: Path, arrays: Arrays, version: int) -> None:
-    """Check `format` and `digest`, and take the digest out of the arrays."""
+    """Check `format` and `digest`, and remove the digest from the arrays."""
     found = _version_in(arrays)
     if found not in (version - 1, version):
         known = f"this casegraph reads formats {version - 1} and {version}"

@@ -10,7 +10,7 @@ The arrays hold what cannot be computed quickly from something else:
     clusters                       the shape of the cluster tree, only if it depends on history
     counted, longest, offsets      which counts there are (see `_counts_arrays`)
     types, hits, reached, right, left_out   the counts: a row for each path type of a relation
-    descriptions                   what entities are called and are, as JSON; only if there is any
+    descriptions                   labels and types of entities, as JSON; only if there are any
 
 `array_files` writes and reads such arrays and keeps damaged files out; the functions here check
 that the arrays fit together. The generations of a store hold the same arrays and a few more.
@@ -58,7 +58,7 @@ from casegraph.storage.edge_arrays import TAILS, graph_of_edges
 FORMAT = 3
 DESCRIPTIONS = "descriptions"
 SLOT_COLUMNS = ("reached_open", "right_open")
-COLUMNS_OF_BEFORE = ("hits", "reached", "right", "left_out")  # before slots were told apart
+EARLIER_COLUMNS = ("hits", "reached", "right", "left_out")  # before slots were distinguished
 COLUMNS = (TYPES, *COUNT_COLUMNS)  # the fields of PathCounts, in their order
 
 
@@ -97,17 +97,18 @@ def arrays_beside_facts(state: State) -> Arrays:
 
 
 def upgraded(arrays: Arrays) -> Arrays:
-    """The arrays as they are written now, from those of this or an earlier casegraph.
+    """The arrays in the current form, from those of this or an earlier version.
 
-    An earlier one counted what paths reach without telling slots apart: that is counted again when
-    it is needed.
+    An earlier version counted what paths reach without distinguishing slots: these counts are
+    dropped, and made again when they are needed.
     """
-    has_columns_of_before = all(name in arrays for name in COLUMNS_OF_BEFORE)
+    has_earlier_columns = all(name in arrays for name in EARLIER_COLUMNS)
     has_slots = any(name in arrays for name in SLOT_COLUMNS)
-    if has_slots or not has_columns_of_before:
+    if has_slots or not has_earlier_columns:
         return arrays
-    nothing = {name: np.zeros_like(arrays["hits"]) for name in REACH_COLUMNS}
-    return {**arrays, **nothing, "counted": np.empty(0, dtype=np.int32)}
+    nothing_reached = {name: np.zeros_like(arrays["hits"]) for name in REACH_COLUMNS}
+    nothing_counted = np.empty(0, dtype=np.int32)
+    return {**arrays, **nothing_reached, "counted": nothing_counted}
 
 
 def check_arrays(arrays: Arrays) -> None:
@@ -173,7 +174,8 @@ def restore_counts(state: State, arrays: Arrays) -> None:
     hits: dict[int, tuple[Counts, Counts]] = {}
     counted: dict[int, PathCounts] = {}
     for relation, (start, end) in enumerate(pairwise(arrays["offsets"].tolist())):
-        rows = PathCounts(*(arrays[column][start:end] for column in COLUMNS))
+        columns = [arrays[column][start:end] for column in COLUMNS]
+        rows = PathCounts(*columns)
         hits[relation] = (rows.types, rows.hits)
         if relation in reach_counted:
             counted[relation] = rows
@@ -192,11 +194,15 @@ def descriptions_in(arrays: Arrays) -> Descriptions:
 
 def encoded_descriptions(described: Iterable[Description]) -> bytes:
     """Descriptions as JSON: a list of name, label and types for each."""
-    return json.dumps([[name, label, list(types)] for name, label, types in described]).encode()
+    rows = [[name, label, list(types)] for name, label, types in described]
+    return json.dumps(rows).encode()
 
 
 def descriptions_from(content: bytes) -> tuple[Description, ...]:
-    """What `encoded_descriptions` made, or nothing if it is empty; else `ValueError`."""
+    """The descriptions that `encoded_descriptions` encoded; none if the content is empty.
+
+    `ValueError` if it is anything else.
+    """
     if not content:
         return ()
     described = []
@@ -225,7 +231,8 @@ def _settings_array(settings: Settings) -> Arrays:
 def _descriptions_array(descriptions: Descriptions) -> Arrays:
     if not len(descriptions):
         return {}
-    return {DESCRIPTIONS: np.frombuffer(encoded_descriptions(descriptions), dtype=np.uint8)}
+    content = encoded_descriptions(descriptions)
+    return {DESCRIPTIONS: np.frombuffer(content, dtype=np.uint8)}
 
 
 def _check_facts(facts: Ids, entities: int, directions: int) -> None:
@@ -263,7 +270,7 @@ def _clusters_array(state: State) -> Arrays:
 
 
 def _counts_arrays(state: State) -> Arrays:
-    """What is counted.
+    """The counts so far.
 
     The rows of relation k (a direction) go from `offsets[k]` to `offsets[k + 1]`. Every relation
     has its path types and hits. What they reach is there for the relations in `counted`, and is 0
@@ -272,9 +279,8 @@ def _counts_arrays(state: State) -> Arrays:
     """
     statistics = state.statistics
     longest = joined([])
-    # What is counted now: other threads may count more while this one writes.
+    # A copy: other threads may count more while this one writes.
     known = statistics.counted.copy() if statistics.longest is not None else {}
-    counted = sorted(known)
     rows: list[PathCounts] = []
 
     if statistics.longest is not None:
@@ -283,12 +289,15 @@ def _counts_arrays(state: State) -> Arrays:
             if relation in known:
                 rows.append(known[relation])
             else:
-                rows.append(PathCounts.of_hits(*statistics.hits_of(relation)))
+                types, hits = statistics.hits_of(relation)
+                rows.append(PathCounts.of_hits(types, hits))
 
     row_counts = [len(counts.types) for counts in rows]
-    columns = {column: joined(getattr(counts, column) for counts in rows) for column in COLUMNS}
+    columns: Arrays = {}
+    for column in COLUMNS:
+        columns[column] = joined(getattr(counts, column) for counts in rows)
     return {
-        "counted": np.array(counted, dtype=np.int32),
+        "counted": np.array(sorted(known), dtype=np.int32),
         "longest": longest,
         "offsets": np.cumsum([0, *row_counts], dtype=np.int64),
         **columns,

@@ -12,7 +12,13 @@ from casegraph.statistics.path_types import are_path_types, lengths
 
 TYPES = "types"  # the column with the path types
 COUNT_COLUMNS = ("hits", "reached", "right", "reached_open", "right_open", "left_out")
-REACH_COLUMNS = COUNT_COLUMNS[1:]  # what is counted of the ends of paths
+REACH_COLUMNS = COUNT_COLUMNS[1:]  # the counts of the ends of paths
+NEVER_MORE = (  # the first of each pair is never more than the second
+    ("right", "reached"),
+    ("reached_open", "reached"),
+    ("right_open", "right"),
+    ("right_open", "reached_open"),
+)
 
 
 def check_types_and_counts(
@@ -46,13 +52,8 @@ def check_reach(relation: Ids, counted: Ids, columns: dict[str, Counts]) -> None
     counted   the relations for which the `REACH_COLUMNS` were counted
     columns   (rows,) each, by name
     """
-    for more, fewer in (
-        ("reached", "right"),
-        ("reached", "reached_open"),
-        ("right", "right_open"),
-        ("reached_open", "right_open"),
-    ):
-        if (columns[fewer] > columns[more]).any():
+    for part, whole in NEVER_MORE:
+        if (columns[part] > columns[whole]).any():
             raise ValueError("more is right than reached")
     is_uncounted = ~np.isin(relation, counted)
     for name in REACH_COLUMNS:
@@ -61,10 +62,10 @@ def check_reach(relation: Ids, counted: Ids, columns: dict[str, Counts]) -> None
 
 
 def is_extent(extent: list[int], types: Counts, max_length: int) -> bool:
-    """Whether this says how far paths were counted, for rows with these path types.
+    """Whether these numbers can say how far paths were counted, for rows with these path types.
 
-    extent  the length up to which all paths are counted, and how many more cycles may come before
-            there could be too many to count
+    extent  the length up to which all paths are counted, and the headroom: how many more cycles
+            may be added before there could be too many to count
     """
     if len(extent) != 2:
         return False

@@ -7,8 +7,8 @@ The edges of a graph as arrays, the directions of all relations concatenated, an
     edge_offsets                where the tails of each head begin; in each direction one more
     edge_tails                  the tails of each head, sorted
 
-A direction is then a piece of these arrays as it is. Where they are in a file that is mapped,
-nothing is read, sorted or copied to have a graph of it. Rows of facts, which case files have, are
+So the edges of a direction are slices of these arrays. If the arrays are in a memory-mapped file,
+nothing is read, sorted or copied to make a graph of them. Rows of facts, which case files have, are
 half as large, but must be sorted twice.
 """
 
@@ -33,11 +33,13 @@ Parts = list[Ids]  # an array in pieces, which need not be joined to be written
 
 def edge_sizes(graph: Graph) -> Arrays:
     """How many rows and edges each direction has."""
-    every_direction = [graph.edges(direction) for direction in range(graph.directions)]
-    return {
-        ROWS: np.array([len(edges.heads) for edges in every_direction], dtype=np.int64),
-        COUNTS: np.array([len(edges.tails) for edges in every_direction], dtype=np.int64),
-    }
+    rows = []
+    counts = []
+    for direction in range(graph.directions):
+        edges = graph.edges(direction)
+        rows.append(len(edges.heads))
+        counts.append(len(edges.tails))
+    return {ROWS: np.array(rows, dtype=np.int64), COUNTS: np.array(counts, dtype=np.int64)}
 
 
 def edge_parts(graph: Graph) -> dict[str, Parts]:
@@ -65,9 +67,13 @@ def _edges_in(arrays: Arrays) -> Iterator[Edges]:
     heads = _Pieces(row_of(HEADS, arrays, np.int32))
     offsets = _Pieces(row_of(OFFSETS, arrays, np.int32))
     tails = _Pieces(row_of(TAILS, arrays, np.int32))
-    for its_rows, its_edges in zip(rows.tolist(), counts.tolist(), strict=True):
-        edges = Edges(heads.next(its_rows), offsets.next(its_rows + 1), tails.next(its_edges))
-        yield edges if its_edges else NO_EDGES
+    for row_count, edge_count in zip(rows.tolist(), counts.tolist(), strict=True):
+        edges = Edges(
+            heads=heads.next(row_count),
+            offsets=offsets.next(row_count + 1),
+            tails=tails.next(edge_count),
+        )
+        yield edges if edge_count else NO_EDGES
     for pieces in (heads, offsets, tails):
         pieces.check_end()
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
-from casegraph.graph.directions import is_inverse
+from casegraph.graph.digest import relations_in_use
 from casegraph.storage.store.checking import size
 from casegraph.storage.store.lock import NAME as LOCK
 from casegraph.storage.store.store import CaseStore
@@ -34,13 +34,9 @@ def _totals(state: State) -> Iterator[Row]:
     graph = state.graph
     profiles = state.profiles
     entities = sum(len(profiles.members(profile)) for profile in profiles.living())
-    relations = 0
-    for direction in range(graph.directions):
-        if not is_inverse(direction) and len(graph.edges(direction).tails):
-            relations += 1
     yield "facts", "", len(graph)
     yield "entities", "", entities
-    yield "relations", "", relations
+    yield "relations", "", len(relations_in_use(graph))
     if len(state.descriptions):
         yield "labels and types", "", len(state.descriptions)
 
@@ -113,12 +109,11 @@ def _tuning(state: State) -> Iterator[Row]:
 def _files(store: CaseStore) -> Iterator[Row]:
     state = store.state
     yield "updates", "", state.sequence
-    used = [
-        direction
-        for direction in range(state.graph.directions)
-        if len(state.graph.edges(direction).heads)
-    ]
-    missing = sum(direction not in state.statistics.counted for direction in used)
+    missing = 0
+    for direction in range(state.graph.directions):
+        is_used = len(state.graph.edges(direction).heads) > 0
+        if is_used and direction not in state.statistics.counted:
+            missing += 1
     if missing:
         yield "directions not counted yet", "casegraph compact counts them", missing
     for path in sorted(store.folder.iterdir()):

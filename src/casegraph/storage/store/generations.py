@@ -43,7 +43,7 @@ from casegraph.storage.disk import (
     writing,
 )
 from casegraph.storage.edge_arrays import edge_parts, edge_sizes
-from casegraph.storage.store.log import Log, log_path, log_paths
+from casegraph.storage.store.log import Log, log_path, log_paths, numbered_paths
 from casegraph.storage.store.records import DIGEST, Position, digest
 
 FORMAT = 4  # of the arrays and of what is counted; generations of other formats are not used
@@ -80,10 +80,12 @@ class Generation(NamedTuple):
     arrays: Arrays
 
     def position_in(self, log: Log) -> Position | None:
-        """Where the log goes on after this generation; None if it was made from another log."""
+        """Where the log continues after this generation; None if it was made from another log."""
         store = log.beginning.store
         start = log.beginning.start
-        if (self.store, self.start) != (store.hex(), start) or self.size > len(log.content):
+        if self.store != store.hex() or self.start != start:
+            return None
+        if self.size > len(log.content):
             return None
         content = memoryview(log.content)[: self.size]
         if digest(content).hex() != self.log_digest:
@@ -94,15 +96,13 @@ class Generation(NamedTuple):
 
 def generation_paths(folder: Path) -> list[Path]:
     """The folders of all generations of a store, newest first."""
-    named = folder.glob(f"{PREFIX}*")
-    found = [path for path in named if path.name.removeprefix(PREFIX).isdecimal()]
-    return sorted(found, key=_number, reverse=True)
+    return numbered_paths(folder, PREFIX)
 
 
 def newest(log: Log, until: int) -> tuple[Generation, Position] | None:
-    """The newest usable generation that has no update after `until`, and where the log goes on.
+    """The newest usable generation that has no update after `until`, and where the log continues.
 
-    Usable is a generation that is undamaged and was made from this log.
+    A generation is usable if it is undamaged and was made from this log.
     """
     for path in generation_paths(log.path.parent):
         try:
@@ -179,14 +179,19 @@ def _write_unfinished(unfinished: Path, state: State, position: Position) -> Non
     """Write and flush all files of a generation into a new folder."""
     unfinished.mkdir()
     log = log_path(unfinished.parent, position.start)
-    log_digest = digest(memoryview(map_file(log))[: position.size]).hex()
+    log_content = memoryview(map_file(log))[: position.size]
+    log_digest = digest(log_content).hex()
     sizes = edge_sizes(state.graph)
     arrays = {**arrays_beside_facts(state), **sizes, **_serial_arrays(state)}
     parts = {name: [array] for name, array in arrays.items()} | edge_parts(state.graph)
+    files = {}
+    for name, array_parts in parts.items():
+        files[name] = _write_array(unfinished, name, array_parts)
+    store = position.store.hex()
     manifest = {
         "format": FORMAT,
-        "of": [position.store.hex(), position.start, position.sequence, position.size, log_digest],
-        "files": {name: _write_array(unfinished, name, array) for name, array in parts.items()},
+        "of": [store, position.start, position.sequence, position.size, log_digest],
+        "files": files,
     }
     _write_manifest(unfinished, manifest)
     flush_folder(unfinished)
@@ -208,12 +213,8 @@ def remove_others(folder: Path, *kept: Path) -> None:
                 remove(unwanted)
 
 
-def _number(path: Path) -> int:
-    return int(path.name.removeprefix(PREFIX))
-
-
 def _next_number(folder: Path) -> int:
-    numbers = [_number(path) for path in generation_paths(folder)]
+    numbers = [int(path.name.removeprefix(PREFIX)) for path in generation_paths(folder)]
     return max(numbers, default=0) + 1
 
 

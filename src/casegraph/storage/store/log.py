@@ -71,12 +71,17 @@ def log_path(folder: Path, start: int) -> Path:
 
 def log_paths(folder: Path) -> list[Path]:
     """All logs in a folder, the last to start first."""
-    numbered = [
-        (int(path.name.removeprefix(_LOG_PREFIX)), path)
-        for path in folder.glob(f"{_LOG_PREFIX}*")
-        if path.name.removeprefix(_LOG_PREFIX).isdecimal()
-    ]
-    return [path for _, path in sorted(numbered, reverse=True)]
+    return numbered_paths(folder, _LOG_PREFIX)
+
+
+def numbered_paths(folder: Path, prefix: str) -> list[Path]:
+    """What has a name of this prefix and a number in a folder, the largest number first."""
+    by_number = []
+    for path in folder.glob(f"{prefix}*"):
+        number = path.name.removeprefix(prefix)
+        if number.isdecimal():
+            by_number.append((int(number), path))
+    return [path for _, path in sorted(by_number, reverse=True)]
 
 
 def acknowledged_slots(folder: Path) -> list[Position | None]:
@@ -181,9 +186,9 @@ class Log:
         """`DamagedStore` unless position and records contain the acknowledged update, unchanged."""
         digests = [position.digest, *(logged.digest for logged in found)]
         place = self.acknowledged.sequence - position.sequence  # of the acknowledged update
-        is_before = place < 0
-        is_found = not is_before and place < len(digests)
-        if is_before or (is_found and digests[place] == self.acknowledged.digest):
+        if place < 0:  # it is before this position
+            return
+        if place < len(digests) and digests[place] == self.acknowledged.digest:
             return
         first_unreadable = position.sequence + len(digests)
         end = found[-1].end if found else position.size

@@ -97,7 +97,8 @@ class NewNames(NamedTuple):
         """Names that are given as strings."""
         encoded = [name.encode(errors="surrogatepass") for name in names]
         content = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        return cls(first, content, np.cumsum([0, *map(len, encoded)], dtype=np.int64))
+        lengths = [len(name) for name in encoded]
+        return cls(first, content, np.cumsum([0, *lengths], dtype=np.int64))
 
     @property
     def size(self) -> int:

@@ -52,17 +52,17 @@ from casegraph.storage.store.tuned_settings import read_if_intact
 
 READ_ATTEMPTS = 5  # of a log that another process is replacing by a new one
 LATEST = 1 << 62  # larger than the number of any update
-NO_ID = -1  # of a serial number whose name was given up
+NO_ID = -1  # of a serial number whose name was dropped
 
 
 class Restored(NamedTuple):
     """What was found in a store.
 
-    state     after the last update that was asked for
+    state     the state after the last update that was asked for
     end       where the log ends
-    torn      how many bytes of an unfinished update come after that
-    replayed  how many updates were taken from the log
-    rows      how many facts these updates brought or took away
+    torn      the number of bytes of an unfinished update after that
+    replayed  the number of updates that were read from the log
+    rows      the number of facts that these updates added or retracted
     """
 
     state: State
@@ -167,7 +167,9 @@ def caught_up(state: State, records: Sequence[Record]) -> State:
         # The last records changed nothing, and left the state as it was, with its number.
         state = state.numbered(records[-1].sequence)
     described = [description for record in records for description in record.described]
-    return state.described(state.descriptions.replaced(described)) if described else state
+    if described:
+        state = state.described(state.descriptions.replaced(described))
+    return state
 
 
 def state_of(generation: Generation, settings: Settings) -> State:
@@ -196,22 +198,20 @@ def with_serials(graph: Graph, arrays: Arrays) -> Graph:
 def outcome(records: Sequence[Record]) -> tuple[Ids, Ids]:
     """The facts that are there after all records, and those that are not, as rows.
 
-    Only facts that a record names; for each, its last change decides. Of one record, the facts that
-    went come before those that came.
+    Only facts that a record names; for each, its last change decides. Within a record, facts are
+    retracted before others are added.
     """
     parts = [NO_ROWS]
-    comes = [np.zeros(0, dtype=np.bool_)]
+    are_additions = [False]  # of each part
     for record in records:
         parts += [record.retracted, record.added]
-        comes += [
-            np.zeros(len(record.retracted), dtype=np.bool_),
-            np.ones(len(record.added), dtype=np.bool_),
-        ]
+        are_additions += [False, True]
     rows = np.concatenate(parts)
-    is_there_after = np.concatenate(comes)
+    is_addition = np.repeat(are_additions, [len(part) for part in parts])
+
     last = _last_of_equal_rows(rows)
-    there = last[is_there_after[last]]
-    gone = last[~is_there_after[last]]
+    there = last[is_addition[last]]
+    gone = last[~is_addition[last]]
     return rows[there], rows[gone]
 
 
@@ -266,7 +266,7 @@ def _after_together(state: State, records: Sequence[Record]) -> State:
 
 
 def _apply(graph: Graph, records: Sequence[Record]) -> Change:
-    """Change a graph as records say, and return the change."""
+    """Apply records to a graph; returns the change."""
     entities = _SerialNumbers(graph.entities)
     relations = _SerialNumbers(graph.relations)
     entities.extend([record.entities for record in records])
@@ -274,14 +274,15 @@ def _apply(graph: Graph, records: Sequence[Record]) -> Change:
     graph.entities = entities.names()
     graph.relations = relations.names()
 
-    added, retracted = outcome([_with_ids(record, entities, relations) for record in records])
+    with_ids = [_with_ids(record, entities, relations) for record in records]
+    added, retracted = outcome(with_ids)
     return Change(graph.apply(added, add=True), graph.apply(retracted, add=False))
 
 
 class _SerialNumbers:
     """Names, and the id of each serial number.
 
-    A name that was given up and came again has several serial numbers, all with the same id.
+    A name that was dropped and arrived again has several serial numbers, all with the same id.
     """
 
     def __init__(self, names: Names) -> None:
@@ -290,7 +291,7 @@ class _SerialNumbers:
         self._ids[names.serials()] = np.arange(len(names), dtype=np.int32)
 
     def extend(self, updates: list[NewNames]) -> None:
-        """Give the names that updates brought the next serial numbers."""
+        """Give the new names of updates the next serial numbers."""
         parts = [self._ids]
         arrived = len(self._ids)
         for new in updates:

@@ -100,9 +100,9 @@ MOST_REPLAYED_ROWS = 1_000_000
 
 
 class Event(NamedTuple):
-    """A fact that came (+) or went (-), or what an entity is called or is from now on (=).
+    """A fact that was added (+) or retracted (-), or a new label or type of an entity (=).
 
-    fact      of a description, the name, "label" or "type", and the label or the type
+    fact      of a label or type: the name, "label" or "type", and the label or the type
     sequence  the number of the update
     time      of the update, by the clock of the computer, which may have been set back since
     """
@@ -233,7 +233,7 @@ class CaseStore(CaseBase):
             self._lock.release()
 
     def refresh(self) -> int:
-        """Take in what another process wrote since this store was opened for reading, or closed.
+        """Read what another process wrote since this store was opened for reading, or closed.
 
         Returns the number of updates. A store that is open for writing is up to date, and one that
         was opened as of an earlier update stays as it is.
@@ -247,9 +247,9 @@ class CaseStore(CaseBase):
     def reopen(self) -> None:
         """Write again after `close`, or after the disk failed.
 
-        Takes the lock, and takes in what is on disk and not yet here: what other processes wrote
-        meanwhile, or an update of this one that failed after its last byte had been written. This
-        as long as those updates do, and not as long as opening the store.
+        Takes the lock, and reads what is on disk and not yet here: what other processes wrote
+        meanwhile, or an update of this process that failed after its last byte had been written.
+        This takes as long as those updates take, not as long as opening the store.
         """
         self._refuse_change_in_change()
         with self._turn:
@@ -295,12 +295,13 @@ class CaseStore(CaseBase):
         *,
         note: Note | None = None,
     ) -> Update:
-        """Retract facts, then take in facts; all or nothing, and on disk when it returns.
+        """Retract facts, then add facts; all or nothing, and on disk when it returns.
 
-        note  makes of what the update does a note that is kept with it, if it changes anything
+        note  makes a note from what the update did; it is kept with the update if that changes
+              anything
 
-        To retract an entity, name it alone: all its facts go. What is given is as in
-        `CaseBase.update`.
+        To retract an entity, name it alone: all its facts are retracted. The other arguments are
+        those of `CaseBase.update`.
         """
         wanted = Wanted(add, retract, describe, note)
         self._refuse_change_in_change()
@@ -309,8 +310,9 @@ class CaseStore(CaseBase):
             before = self._state
             step = wanted.after(before)
             if step.state is not before:
+                record = _record(before, step, note)
                 with self._closed_on_failure():
-                    self._write(writer, [_record(before, step, note)], [step.state], nullcontext())
+                    self._write(writer, [record], [step.state], nullcontext())
         return step.update
 
     def update_all(
@@ -320,11 +322,11 @@ class CaseStore(CaseBase):
     ) -> list[Step | CasegraphError]:
         """Make several updates, one after the other; all are on disk when it returns.
 
-        meanwhile  makes of the state after all of them a context in which they are written;
-                   questions are answered from this state when it has ended
+        meanwhile  from the state after all updates, makes a context manager that is active while
+                   they are written; questions are answered from this state when it has ended
 
-        Each is made completely or not at all. One that is malformed is left out: its error is in
-        the place of what it leads to.
+        Each update is made completely or not at all. One that is malformed is left out: its error
+        is in the place of its result.
         """
         made: list[Step | CasegraphError] = []
         records = []
@@ -351,9 +353,9 @@ class CaseStore(CaseBase):
         return made
 
     def history(self, since: int = 0) -> Iterator[Event]:
-        """The facts that came and went after update `since`, in order.
+        """The facts that were added and retracted after update `since`, in order.
 
-        Of one update, what went comes before what came, and both are sorted by name.
+        Of one update, retracted facts come before added facts, and both are sorted by name.
         """
         log = read_log(self.folder)
         if log.beginning.start != self._end.start:
@@ -371,8 +373,8 @@ class CaseStore(CaseBase):
     def compact(self, show: Show = quiet, *, forget_history: bool = False) -> None:
         """Count everything that questions need, and write that and the facts as a new generation.
 
-        forget_history  start a new log with a single update that brings all facts; what was
-                        retracted is gone for good
+        forget_history  start a new log with a single update that adds all facts; what was
+                        retracted before is gone for good
         """
         self._refuse_change_in_change()
         with self._turn, self._closed_on_failure():
@@ -505,15 +507,16 @@ class CaseStore(CaseBase):
 
 
 def events_in(log: Log, since: int, until: int) -> Iterator[Event]:
-    """What came and went in the updates of a log after `since`, up to `until`."""
+    """What was added and retracted in the updates of a log after `since`, up to `until`."""
     entities: list[str] = []  # by serial number
     relations: list[str] = []
 
     def named(rows: Ids) -> list[Fact]:
-        return sorted(
-            Fact(entities[head], relations[relation_of(direction)], entities[tail])
-            for head, direction, tail in rows.tolist()
-        )
+        facts = []
+        for head, direction, tail in rows.tolist():
+            relation = relations[relation_of(direction)]
+            facts.append(Fact(entities[head], relation, entities[tail]))
+        return sorted(facts)
 
     for logged in log.after(log.first):
         record = logged.record
@@ -530,7 +533,7 @@ def events_in(log: Log, since: int, until: int) -> Iterator[Event]:
 
 
 def _record(before: State, step: Step, note: Note | None = None) -> Record:
-    """What an update changed, and the names that it brought; names are called by serial numbers."""
+    """What an update changed, and its new names; facts refer to names by serial numbers."""
     graph = step.graph
     return Record(
         sequence=step.state.sequence,
@@ -571,4 +574,5 @@ def _locked(folder: Path) -> WriterLock:
 
 
 def _create(folder: Path, settings: Settings) -> None:
-    start_store(folder, store=token_bytes(16), settings=json.dumps(settings.as_dict()).encode())
+    settings_json = json.dumps(settings.as_dict())
+    start_store(folder, store=token_bytes(16), settings=settings_json.encode())

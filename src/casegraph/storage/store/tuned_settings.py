@@ -26,7 +26,8 @@ logger = logging.getLogger("casegraph.storage.store")
 
 def write(folder: Path, store: bytes, settings: Settings) -> None:
     """Keep settings for the store with this id, all or nothing."""
-    text = json.dumps({"store": store.hex(), "settings": settings.as_dict()}).encode()
+    document = {"store": store.hex(), "settings": settings.as_dict()}
+    text = json.dumps(document).encode()
     with atomic_write(folder / NAME, advice="make room, open the store again and tune it") as file:
         file.write(text + b"\n" + digest(text).hex().encode())
 
