@@ -143,10 +143,10 @@ class CaseBase:
         return step.update
 
     def _refuse_change_in_change(self) -> None:
-        """An error if this thread is changing this case base already.
+        """An error if this thread is already changing this case base.
 
         The facts given to `update` may come from a generator, and progress is shown by a function
-        of the caller: either could call `update` again, and so could the handler of a signal.
+        of the caller: both could call `update` again, and so could a signal handler.
         """
         if self._turn._is_owned():  # type: ignore[attr-defined, unused-ignore]
             raise CasegraphError(
@@ -233,8 +233,7 @@ class CaseBase:
         most others have, and `note` says that nothing is known.
         """
         state = self._state
-        name = entity_named(state.graph, state.descriptions, head)
-        question = Question(name, forward(relation_id(state, relation)))
+        question = _question(state, head, relation)
         wanted = wanted_answers(state, top, known, candidates, of_type)
         return answers_to_all(state, [question], wanted)[0]
 
@@ -250,8 +249,7 @@ class CaseBase:
     ) -> Answers:
         """The best answers to (?, relation, tail)."""
         state = self._state
-        name = entity_named(state.graph, state.descriptions, tail)
-        question = Question(name, backward(relation_id(state, relation)))
+        question = _question(state, tail, relation, is_about_heads=True)
         wanted = wanted_answers(state, top, known, candidates, of_type)
         return answers_to_all(state, [question], wanted)[0]
 
@@ -266,10 +264,8 @@ class CaseBase:
     ) -> list[Answers]:
         """Several questions (head, relation, ?) at once, answered in parallel."""
         state = self._state
-        asked = []
-        for head, relation in checked_rows("questions", questions, ("head", "relation")):
-            name = entity_named(state.graph, state.descriptions, head)
-            asked.append(Question(name, forward(relation_id(state, relation))))
+        rows = checked_rows("questions", questions, ("head", "relation"))
+        asked = [_question(state, head, relation) for head, relation in rows]
         wanted = wanted_answers(state, top, known, candidates, of_type)
         return answers_to_all(state, asked, wanted)
 
@@ -307,7 +303,8 @@ class CaseBase:
         """
         count = checked_count("top", top)
         state = self._state
-        own = state.graph.entities.find(entity_named(state.graph, state.descriptions, entity))
+        name = entity_named(state.graph, state.descriptions, entity)
+        own = state.graph.entities.find(name)
         if own is None:
             raise UnknownName("entity", entity, names_and_labels(state))
         if relation is None:
@@ -323,7 +320,8 @@ class CaseBase:
         Case, accents and letter variants are ignored, and a part of a word is enough.
         """
         text = checked_text("words", words)
-        return search_text(self._state).find(text, checked_count("top", top))
+        count = checked_count("top", top)
+        return search_text(self._state).find(text, count)
 
     def score(self, facts: Sequence[tuple[str, str, str]]) -> list[float]:
         """The score of each fact as an answer to (head, relation, ?), as if it were not known.
@@ -331,7 +329,8 @@ class CaseBase:
         The fact is not walked, is no precedent, and is left out of the counts of path types (by the
         settings of the paper and of CBR, these counts include it).
         """
-        return scores(self._state, checked_rows("facts", facts, ("head", "relation", "tail")))
+        rows = checked_rows("facts", facts, ("head", "relation", "tail"))
+        return scores(self._state, rows)
 
     def what_if(
         self,
@@ -355,8 +354,10 @@ class CaseBase:
         'Germany'
         """
         added = facts_in(add)
+        retracted = facts_in(retract)
         described = chain(describe, descriptions_in(added))
-        return CaseBase.of_state(self._state.imagined(added, facts_in(retract), described))
+        imagined = self._state.imagined(added, retracted, described)
+        return CaseBase.of_state(imagined)
 
     def change_of_mind(
         self,
@@ -396,10 +397,19 @@ class CaseBase:
 
     @staticmethod
     def of_state(state: State) -> CaseBase:
-        """A case base that answers from a state, such as the `state` of another one was."""
+        """A case base that answers from a state, such as an earlier `state` of another one."""
         made = CaseBase.__new__(CaseBase)
         made._start_with(state)
         return made
+
+
+def _question(
+    state: State, entity: str, relation: str, *, is_about_heads: bool = False
+) -> Question:
+    """The question (entity, relation, ?), or (?, relation, entity), by names or labels."""
+    name = entity_named(state.graph, state.descriptions, entity)
+    number = relation_id(state, relation)
+    return Question(name, backward(number) if is_about_heads else forward(number))
 
 
 def _with_labels(explanation: Explanation, state: State) -> Explanation:

@@ -4,7 +4,7 @@ A cache of what was read and counted for a file of facts, so that the next quest
 It is a case file in the user's cache, under a digest of everything that it depends on: the files
 with their sizes and times, how they are read, the settings, and the version of casegraph. Nothing
 depends on it: without it, or if it is damaged, the file is read and counted again. CASEGRAPH_CACHE
-names another folder, or, if it is empty, says that nothing is kept.
+names another folder; if it is empty, nothing is kept.
 """
 
 from __future__ import annotations
@@ -42,14 +42,17 @@ def kept_case(source: str, settings: Settings | None, read: Read | None) -> Path
     options: dict[str, object] = {} if read is None else dict(read.options)
     if options.pop("refused", None) is not None:
         return None  # lines that are skipped are written at every reading
-    names = None if read is None or read.names is None else Path(read.names)
+    files = list(_files(Path(source)))
+    if read is not None and read.names is not None:
+        files += _files(Path(read.names))
     content = {
         "version": __version__,
         "settings": asdict(settings or Settings()),
         "options": options,
-        "files": [*_files(Path(source)), *(() if names is None else _files(names))],
+        "files": files,
     }
-    digest = sha256(json.dumps(content, default=str).encode()).hexdigest()
+    content_json = json.dumps(content, default=str)
+    digest = sha256(content_json.encode()).hexdigest()
     return folder / f"{digest[:32]}.case"
 
 
@@ -59,20 +62,21 @@ def load_kept(path: Path | None) -> CaseBase | None:
         return None
     with suppress(CasegraphError, OSError):
         cases = CaseBase.load(path)
-        os.utime(path)  # the last to be removed
+        os.utime(path)  # the newest is removed last
         return cases
     return None
 
 
 def keep(cases: CaseBase, path: Path | None) -> None:
-    """Keep a case base, and only so many of those that were kept before; no failure matters."""
+    """Keep a case base, and remove the oldest of those kept before; failures are ignored."""
     if path is None:
         return
     with suppress(CasegraphError, OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         cases.save(path)
-        others = sorted(path.parent.glob("*.case"), key=lambda file: -file.stat().st_mtime_ns)
-        for file in others[MOST_KEPT:]:
+        kept = path.parent.glob("*.case")
+        newest_first = sorted(kept, key=lambda file: -file.stat().st_mtime_ns)
+        for file in newest_first[MOST_KEPT:]:
             file.unlink()
 
 

@@ -1,12 +1,12 @@
 """
 Output of the commands: results on standard output in one of five formats, notes on standard error.
 
-A result is columns and rows of plain values, and the document that JSON has instead where there is
-more to say. Names are opaque: what would break a line or steer a terminal is written as an escape,
-except in JSON, which has its own.
+A result is columns and rows of plain values, and a document for JSON if that has more to show.
+Names are opaque: control characters in them are written as escapes, except in JSON, which has its
+own.
 
-What is for people fits the terminal: text is wrapped, and in a table that is too wide the longest
-cells are shortened. A table that goes to a file or a pipe is not, since nothing may be lost there.
+Output for people fits the terminal: text is wrapped, and in a table that is too wide the longest
+cells are shortened. Output to a file or a pipe is not, since nothing may be lost there.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ OUT = "Write the table to a file: .csv, .tsv, .jsonl, .json, .parquet."
 ALL = "(all)"  # the name of a row of sums
 CONTROL_CHARACTERS = (*range(32), *range(127, 160))
 ESCAPES = {code: repr(chr(code))[1:-1] for code in CONTROL_CHARACTERS}
-GAP = 2  # signs between two columns of a table
-NARROWEST = 8  # signs of a column that is shortened
-WIDEST_TEXT = 100  # signs a line: longer ones are hard to read, however wide the terminal is
-_speakers: list[Callable[[str], None]] = []
-# What a line begins with: how it is styled, white space, and perhaps a share of a score.
+GAP = 2  # characters between two columns of a table
+NARROWEST = 8  # characters of a column that is shortened
+WIDEST_TEXT = 100  # characters of a line: longer lines are hard to read on any terminal
+_speakers: list[Callable[[str], None]] = []  # what prints notes instead; the last one does
+# The beginning of a line: its style, white space, and perhaps a share of a score.
 _BEGINNING = re.compile(r"(?P<style>(\x1b\[[0-9;]*m)*)(?P<indent>\s*)(?P<share>\d+%  )?")
 
 
@@ -49,10 +49,10 @@ _BEGINNING = re.compile(r"(?P<style>(\x1b\[[0-9;]*m)*)(?P<indent>\s*)(?P<share>\
 class Result:
     """What a command found.
 
-    document  what JSON has instead of the rows
-    text      makes what is printed instead of a table, where text reads better
-    failed    whether the exit code says that something is wrong
-    shown     the columns of a table for people, where all of them are too many
+    document  for JSON, instead of the rows
+    text      makes a text to print instead of a table, where text reads better
+    failed    whether the exit code is 1
+    shown     the columns of a table for people, if all of them are too many
     """
 
     columns: tuple[str, ...]
@@ -95,7 +95,7 @@ def with_format(command: Callable[..., Result]) -> Callable[..., None]:
 
 
 def with_format_only(command: Callable[..., Result]) -> Callable[..., None]:
-    """Give a command `--format`, and print what it returns: one that has an `--out` of its own."""
+    """Give a command `--format`, and print what it returns; for commands with their own `--out`."""
 
     @wraps(command)
     def printing(form: Format, **options: object) -> Result:
@@ -107,7 +107,7 @@ def with_format_only(command: Callable[..., Result]) -> Callable[..., None]:
 
 
 def _ending(command: Callable[..., Result]) -> Callable[..., None]:
-    """Give a command the option `--format`, and the exit code that its result says."""
+    """Give a command the option `--format`, and the exit code of its result."""
 
     @choice("--format", get_args(Format), "How to print.")
     @wraps(command)
@@ -120,7 +120,7 @@ def _ending(command: Callable[..., Result]) -> Callable[..., None]:
 
 
 def _format_of_file(file: Path, form: Format) -> str:
-    """How to write a file: by its ending; an error if `--format` says something else."""
+    """The format of a file by its ending; an error if `--format` is another one."""
     from casegraph.formats.tables import table_format
 
     context = click.get_current_context()
@@ -134,13 +134,14 @@ def _format_of_file(file: Path, form: Format) -> str:
 
 
 def write_result(result: Result, file: Path, form: str) -> None:
-    """Write a result to a file, which is there as a whole or not at all."""
+    """Write a result to a file, completely or not at all."""
     from casegraph.formats.tables import write_table
     from casegraph.storage.disk import atomic_write
 
     if form == "json":
+        text = "\n".join(_json(result)) + "\n"
         with atomic_write(file) as stream:
-            stream.write("\n".join([*_json(result), ""]).encode(errors="replace"))
+            stream.write(text.encode(errors="replace"))
     else:
         write_table(file, form, result.columns, result.rows)
     note(f"{file}: {len(result.rows):,} rows written")
@@ -155,7 +156,7 @@ def print_result(result: Result, form: Format) -> None:
 
 
 def note(message: str) -> None:
-    """Say something that is no result."""
+    """Print a message that is not part of the result, to standard error."""
     text = f"casegraph: {escaped(message)}"
     if _log_is_json():
         logger.info("%s", message)
@@ -173,7 +174,7 @@ def _log_is_json() -> bool:
 
 @contextmanager
 def notes_said_by(speaker: Callable[[str], None]) -> Iterator[None]:
-    """Let something else write notes meanwhile: a bar, which would be torn by them otherwise."""
+    """Let something else print notes meanwhile: a progress bar, which they would disrupt."""
     _speakers.append(speaker)
     try:
         yield
@@ -209,7 +210,7 @@ def _csv(result: Result) -> list[str]:
 def _table(result: Result) -> list[str]:
     """Columns as wide as their widest cell, or as the terminal allows.
 
-    Numbers, by the value in the first row, to the right.
+    A column of numbers, by the value in the first row, is aligned to the right.
     """
     if result.text is not None:
         return wrapped(result.text())
@@ -217,8 +218,11 @@ def _table(result: Result) -> list[str]:
     shown = result.shown or result.columns
     places = [result.columns.index(column) for column in shown]
     rows = [tuple(row[place] for place in places) for row in result.rows]
-    cells = [shown, *(tuple(map(_rounded, row)) for row in rows)]
-    is_number = [_is_number(value) for value in rows[0]] if rows else [False] * len(shown)
+    first_row = rows[0] if rows else shown
+    is_number = [_is_number(value) for value in first_row]
+    cells = [shown]
+    for row in rows:
+        cells.append(tuple(map(_rounded, row)))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     if sys.stdout.isatty():
         widths = _narrowed(widths, is_number, get_terminal_size().columns)
@@ -228,10 +232,11 @@ def _table(result: Result) -> list[str]:
 
 
 def _narrowed(widths: list[int], is_number: list[bool], terminal: int) -> list[int]:
-    """Widths of columns that fit a terminal: the widest texts give way, numbers never do."""
+    """Widths of columns that fit a terminal: the widest texts are shortened, numbers never are."""
     narrowed = list(widths)
     texts = [place for place, is_right in enumerate(is_number) if not is_right]
-    too_much = sum(widths) + GAP * (len(widths) - 1) - terminal
+    gaps = GAP * (len(widths) - 1)
+    too_much = sum(widths) + gaps - terminal
     while too_much > 0 and texts:
         widest = max(texts, key=narrowed.__getitem__)
         if narrowed[widest] <= NARROWEST:
@@ -242,7 +247,7 @@ def _narrowed(widths: list[int], is_number: list[bool], terminal: int) -> list[i
 
 
 def wrapped(text: str) -> list[str]:
-    """The lines of a text, of which those that are too long go on below where they began."""
+    """The lines of a text; those that are too long are wrapped with a hanging indent."""
     width = min(get_terminal_size().columns, WIDEST_TEXT)
     lines: list[str] = []
     for line in text.split("\n"):
@@ -255,7 +260,7 @@ def wrapped(text: str) -> list[str]:
 
 def _wrapped_line(line: str, width: int) -> list[str]:
     beginning = _BEGINNING.match(line)
-    assert beginning is not None  # as it may be empty
+    assert beginning is not None  # even an empty beginning matches
     style = beginning["style"]
     indent = len(beginning["indent"])
     hanging = indent + len(beginning["share"] or "  ") if indent else 0
@@ -295,7 +300,7 @@ def _rounded(value: object) -> str:
 
 
 def _listed(value: object) -> str:
-    """A value that is no number: a name, or several with commas between them, or nothing."""
+    """A value that is not a number: a name, several names with commas, or nothing."""
     if value is None:
         return ""
     if isinstance(value, tuple | list):

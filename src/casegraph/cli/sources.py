@@ -47,10 +47,12 @@ def case_base(
     as_of: int | None = None,
     read: Read | None = None,
 ) -> CaseBase:
-    """The case base of a source; the entities must be known, and the relation is counted.
+    """The case base of a source, ready for a question.
 
-    as_of  of a store, the update after which to answer
-    read   how to read the source if it is a file of facts
+    relation  what questions about this relation need is counted; None: nothing
+    entities  names that must be known, else an error
+    as_of     of a store, the update after which to answer
+    read      how to read the source if it is a file of facts
     """
     with progress() as show:
         stored = _store(source, settings, as_of)
@@ -140,9 +142,9 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 class Content(NamedTuple):
-    """What a source holds: facts, and what it says of entities.
+    """What a source holds: facts, and descriptions of entities.
 
-    described  to be taken after the facts, as they may come in the same file
+    described  to be read after the facts, since both may be in the same file
     """
 
     facts: Iterable[Fact]
@@ -154,9 +156,8 @@ def content_of(source: str, read: Read | None = None) -> Content:
     content = _content(source, read)
     if read is None or read.names is None:
         return content
-    return content._replace(
-        described=chain(content.described, read_names(read.names, read.options.get("encoding")))
-    )
+    more_described = read_names(read.names, read.options.get("encoding"))
+    return content._replace(described=chain(content.described, more_described))
 
 
 def _content(source: str, read: Read | None) -> Content:
@@ -177,7 +178,7 @@ def _content(source: str, read: Read | None) -> Content:
 
 
 def names_in(folder: Path) -> Iterator[Description]:
-    """What entities and relations are called, as files in the folder of a benchmark say."""
+    """The labels of entities and relations, from files in the folder of a benchmark."""
     for stem in NAMES_FILES:
         files = [folder / (stem + ending) for ending in ENDINGS]
         for file in filter(Path.is_file, files):
@@ -206,7 +207,7 @@ def _read(source: str, settings: Settings | None, read: Read | None, show: Show)
 
 
 def _is_saved(path: Path) -> bool:
-    """Whether a file is called a case base, or begins like one."""
+    """Whether a file is named like a saved case base, or begins like one."""
     if path.suffix == ".case":
         return True
     if not path.is_file():
@@ -216,7 +217,7 @@ def _is_saved(path: Path) -> bool:
 
 
 def _dataset(source: str) -> str | None:
-    """The data set of the paper that a folder or its parent is named for; None if it is none."""
+    """The data set of the paper that a folder or its parent is named after, or None."""
     path = Path(source).resolve()
     for part in (path.name, path.parent.name):
         for name in PAPER:

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from casegraph.formats.sources import Place
 
 SIGNS = ("+", "-")
-LINES_AHEAD = 10_000  # that are read before the batch is written
+LINES_AHEAD = 10_000  # at most this many lines wait for the batch before them to be written
 
 
 @dataclass
 class Batch:
-    """Facts to add and to retract, each once; of both, what came last."""
+    """Facts to add and to retract; the last change of each fact counts."""
 
     changes: dict[Fact, str] = field(default_factory=dict)
     lines: int = 0
@@ -49,7 +49,7 @@ class Batch:
 
 
 class _End:
-    """What the reading thread says last: that the stream ended, or why."""
+    """The last item from the reading thread: the stream ended, perhaps with an error."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
@@ -60,10 +60,10 @@ def batches_of(
 ) -> Iterator[Batch]:
     """The changes of a stream in batches.
 
-    every    the most lines of a batch; None for as many as come
-    seconds  the longest that a line waits for others
+    every    the largest number of lines of a batch; None: no limit
+    seconds  the longest time that a line waits for others; None: no limit
 
-    A line that is no change stops the stream, after what came before it was given.
+    A line that is not a change stops the stream, after the changes before it were yielded.
     """
     arrived: Queue[tuple[str, Fact] | _End] = Queue(LINES_AHEAD)
     place = _standard_input() if source == "-" else source
@@ -99,16 +99,16 @@ def batches_of(
 def _standard_input() -> Place:
     """Standard input without Python's buffer.
 
-    A thread that waits for the buffer would have to be waited for when the program is interrupted.
+    When the program is interrupted, it would have to wait for a thread that reads from the buffer.
     """
     try:
         return open(os.dup(sys.stdin.fileno()), "rb", buffering=0)  # noqa: PTH123
-    except (OSError, ValueError):  # standard input is no file
+    except (OSError, ValueError):  # standard input is not a file
         return "-"
 
 
 def _read(source: Place, reading: Reading, arrived: Queue[tuple[str, Fact] | _End]) -> None:
-    """Read lines in a thread of its own, so that a batch can end while nothing comes."""
+    """Read lines in a separate thread, so that a batch can end while no line arrives."""
     separator = "," if name_of(source).lower().endswith(".csv") else TAB
     try:
         for line, raw, fields, _ in rows_of(source, reading, separator):
@@ -127,4 +127,8 @@ def _read(source: Place, reading: Reading, arrived: Queue[tuple[str, Fact] | _En
 def _problem(sign: str, names: list[str]) -> str:
     if sign not in SIGNS or len(names) != 3:
         return "expected head<TAB>relation<TAB>tail, or these after +<TAB> or -<TAB>"
-    return next((f"a name {problem_of(name)}" for name in names if problem_of(name)), "")
+    for name in names:
+        problem = problem_of(name)
+        if problem:
+            return f"a name {problem}"
+    return ""

@@ -272,6 +272,21 @@ class Graph:
             for head, tail in zip(heads[order].tolist(), tails[order].tolist(), strict=True):
                 yield Fact(self.entities[head], name, self.entities[tail])
 
+    def facts_of(self, name: str) -> list[Fact]:
+        """All facts of an entity: first those with it as head, then by relation, head and tail."""
+
+        def order(fact: Fact) -> tuple[bool, str, str, str]:
+            return fact.head != name, fact.relation, fact.head, fact.tail
+
+        facts = set(self.facts_in(self._rows_around(name)))  # a fact of it with itself once
+        return sorted(facts, key=order)
+
+    def facts_in(self, rows: Ids) -> Iterator[Fact]:
+        """The facts by name that rows stand for."""
+        for head, direction, tail in rows.tolist():
+            relation = self.relations[relation_of(direction)]
+            yield Fact(self.entities[head], relation, self.entities[tail])
+
     def rows(self, relation: int) -> Ids:
         """The edges of a direction as rows (head, direction, tail), sorted."""
         edges = self._edges[relation]

@@ -14,10 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from casegraph.answering.state import Step
-from casegraph.graph.arrays import Ids
-from casegraph.graph.directions import relation_of
 from casegraph.graph.facts import Fact
-from casegraph.graph.graph import Graph
 from casegraph.service.limits import Limits
 from casegraph.service.models import Change, Job
 from casegraph.service.problems import Refused
@@ -117,7 +114,7 @@ def of_job(job: Job) -> Message:
 
 
 def hello(sequence: int) -> Message:
-    """What a listener hears first: where it begins."""
+    """The first message to a listener: the number of the last update before it."""
     return Message("hello", json.dumps({"sequence": sequence}), sequence)
 
 
@@ -128,31 +125,29 @@ def changes_since(store: CaseStore, sequence: int) -> Iterator[Change]:
 
 
 def change_made(step: Step) -> Change:
-    """An update that was just made, as a listener hears it."""
+    """An update that was just made, as it is sent to listeners."""
     return _change(
         step.state.sequence,
         datetime.now(UTC),
-        added=sorted(_named(step.graph, step.change.added)),
-        retracted=sorted(_named(step.graph, step.change.retracted)),
+        added=sorted(step.graph.facts_in(step.change.added)),
+        retracted=sorted(step.graph.facts_in(step.change.retracted)),
         described=list(described_as_facts(step.described)),
     )
 
 
-def _named(graph: Graph, rows: Ids) -> Iterator[Fact]:
-    for head, direction, tail in rows.tolist():
-        relation = graph.relations[relation_of(direction)]
-        yield Fact(graph.entities[head], relation, graph.entities[tail])
-
-
 def change_of(sequence: int, events: Iterable[Event]) -> Change:
-    """One update as a listener hears it."""
-    by_sign: dict[str, list[Fact]] = {"+": [], "-": [], "=": []}
+    """One update as it is sent to listeners."""
+    facts: dict[str, list[Fact]] = {"+": [], "-": [], "=": []}  # by sign
     when = datetime.now(UTC)
     for event in events:
         when = event.time
-        by_sign[event.sign].append(event.fact)
+        facts[event.sign].append(event.fact)
     return _change(
-        sequence, when, added=by_sign["+"], retracted=by_sign["-"], described=by_sign["="]
+        sequence,
+        when,
+        added=facts["+"],
+        retracted=facts["-"],
+        described=facts["="],
     )
 
 

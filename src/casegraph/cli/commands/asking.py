@@ -195,7 +195,7 @@ def similar(
 def _changed(
     cases: CaseBase, added: Iterable[tuple[str, ...]], retracted: Iterable[tuple[str, ...]]
 ) -> CaseBase:
-    """The case base with and without some facts; an error if a fact to be without is not there."""
+    """The case base with some facts added and others retracted; an error if one is not there."""
     from casegraph.graph.facts import Fact
     from casegraph.graph.lookup import entity_named
 
@@ -230,8 +230,8 @@ def _plain(cases: CaseBase, answers: Answers) -> Result:
     document = answers.as_dict()
     columns = _columns(cases, labels=len(cases.descriptions) > 0)
     if "label" in columns:
-        for said in document["answers"]:
-            said["label"] = cases.descriptions.label(said["entity"])
+        for answer in document["answers"]:
+            answer["label"] = cases.descriptions.label(answer["entity"])
     rows = [_row(cases, answer, columns) for answer in answers]
     return Result(columns, rows, document)
 
@@ -251,19 +251,18 @@ def _row(cases: CaseBase, answer: Answer, columns: Iterable[str]) -> tuple[Any, 
 def _answers_to_file(cases: CaseBase, file: str, asked: dict[str, Any]) -> Result:
     """The answers to all questions of a file, question by question."""
     questions = list(_questions_in(file))
-    about_tails = [
-        (question.entity, question.relation)
-        for question in questions
-        if not question.is_about_heads
-    ]
-    answered = iter(cases.ask_many(about_tails, **asked))
+    about_tails = []
+    for question in questions:
+        if not question.is_about_heads:
+            about_tails.append((question.entity, question.relation))
+    answers_about_tails = iter(cases.ask_many(about_tails, **asked))
     of_answer = _columns(cases, labels=True)
     rows: list[tuple[Any, ...]] = []
     for question in questions:
         if question.is_about_heads:
             answers = cases.ask_head(question.relation, question.entity, **asked)
         else:
-            answers = next(answered)
+            answers = next(answers_about_tails)
         for answer in answers:
             wanted = "head" if answer.inverse else "tail"
             row = _row(cases, answer, of_answer)

@@ -12,8 +12,8 @@ from casegraph.cli.options import as_of, top, with_columns
 from casegraph.cli.output import Result, escaped, note, with_format
 
 if TYPE_CHECKING:
-    from casegraph.answering.state import State
     from casegraph.cli.reading import Read
+    from casegraph.graph.facts import Fact
 
 FACTS_SHOWN = 5  # of a direction of a relation
 LIKES_SHOWN = 5
@@ -69,11 +69,12 @@ def relations(source: str, *, as_of: int | None, read: Read) -> Result:
         rows.append(dict(zip(RELATION_COLUMNS, found, strict=True)))
     rows.sort(key=lambda row: (-row["facts"], row["relation"]))
     have_labels = any(row["label"] != row["relation"] for row in rows)
-    left_out = () if have_labels else ("label",)
-    columns = [column for column in RELATION_COLUMNS if column not in left_out]
+    columns = list(RELATION_COLUMNS)
+    if not have_labels:
+        columns.remove("label")
     shown = [column for column in columns if column not in ("per_head", "per_tail")]
     if have_labels and all(is_iri(row["relation"]) for row in rows):
-        shown.remove("relation")  # which ends in the label, or is no easier to read
+        shown.remove("relation")  # an IRI is no easier to read than the label
     values = [tuple(row[column] for column in columns) for row in rows]
     return Result(tuple(columns), values, shown=tuple(shown))
 
@@ -126,7 +127,7 @@ def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
 
     cases = case_base(source, as_of=as_of, read=read)
     chosen = cases.entity(name)
-    facts = _facts_around(cases.state, chosen)
+    facts = cases.graph.facts_of(chosen)
     described = cases.descriptions.of(chosen)
     types = described.types or kinds_in(chosen)
     likes = [like for like in cases.similar(chosen, top=LIKES_SHOWN) if like.similarity > 0]
@@ -134,22 +135,25 @@ def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
         "entity": chosen,
         "label": described.label,
         "types": list(types),
-        "facts": [dict(zip(("head", "relation", "tail"), fact, strict=True)) for fact in facts],
+        "facts": [fact._asdict() for fact in facts],
         "like": [{"entity": like.entity, "similarity": like.similarity} for like in likes],
     }
 
     def text() -> str:
         label = cases.descriptions.label
-        what = f"  ({', '.join(map(label, types))})" if types else ""
-        title = label(chosen) if label(chosen) == chosen else f"{label(chosen)}  [{chosen}]"
-        lines = [f"{title}{what}"]
+        title = label(chosen)
+        if title != chosen:
+            title += f"  [{chosen}]"
+        if types:
+            title += f"  ({', '.join(map(label, types))})"
+        lines = [title]
         for relation, others in _grouped(facts, chosen).items():
             shown = ", ".join(map(label, others[:FACTS_SHOWN]))
             more = f" and {len(others) - FACTS_SHOWN:,} more" if others[FACTS_SHOWN:] else ""
             lines.append(f"  {relation_label(relation, cases.descriptions)}: {shown}{more}")
         if likes:
-            near = ", ".join(f"{label(like.entity)} ({like.similarity:.2f})" for like in likes)
-            lines.append(f"  most like it: {near}")
+            near = [f"{label(like.entity)} ({like.similarity:.2f})" for like in likes]
+            lines.append(f"  most like it: {', '.join(near)}")
         return escaped("\n".join(lines), kept="\n")
 
     return Result(("head", "relation", "tail"), list(facts), document, text)
@@ -162,26 +166,7 @@ def _answers_in_words(per_head: float) -> str:
     return "few" if per_head < FEW_ANSWERS else "many"
 
 
-def _facts_around(state: State, name: str) -> list[tuple[Any, ...]]:
-    """All facts of an entity, those that it is the head of first, in the order of names."""
-    from casegraph.graph.directions import is_inverse, relation_of
-
-    graph = state.graph
-    own = graph.entities.find(name)
-    facts = []
-    for direction in range(graph.directions):
-        relation = graph.relations[relation_of(direction)]
-        others = [] if own is None else graph.answers(own, direction).tolist()
-        for other in others:
-            other_name = graph.entities[other]
-            if is_inverse(direction):
-                facts.append((other_name, relation, name))
-            else:
-                facts.append((name, relation, other_name))
-    return sorted(set(facts), key=lambda fact: (fact[0] != name, fact[1], fact[0], fact[2]))
-
-
-def _grouped(facts: list[tuple[Any, ...]], name: str) -> dict[str, list[str]]:
+def _grouped(facts: list[Fact], name: str) -> dict[str, list[str]]:
     """The other ends of facts, by relation and direction."""
     from casegraph.graph.directions import INVERSE
 

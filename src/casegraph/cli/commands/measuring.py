@@ -112,8 +112,9 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     if drawing is not None:
         drawing.write_text(done.svg(), encoding="utf-8")
     if ranks is not None:
-        rows = done.records()
-        write_table(ranks, form, tuple(rows[0]), [tuple(row.values()) for row in rows])
+        records = done.records()
+        columns = tuple(records[0])
+        write_table(ranks, form, columns, [tuple(record.values()) for record in records])
     result = _metrics(done, ties, by_relation=per_relation)
     if draws is not None:
         interval = done.mrr_interval(draws, TIES[ties])
@@ -157,7 +158,8 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
             len(reading.described),
         )
         rows.append(row)
-        previews.append(_preview(dict(zip(columns, row, strict=True)), reading, graph, change))
+        record = dict(zip(columns, row, strict=True))
+        previews.append(_preview(record, reading, graph, change))
 
     document = [preview.document for preview in previews]
     text = "\n\n".join(preview.text for preview in previews)

@@ -146,7 +146,7 @@ def add(
 def _add_streams(
     folder: str, sources: tuple[str, ...], every: int | None, seconds: float | None, read: Read
 ) -> Result:
-    """Write what streams say as it comes; says what each update did, and at the end how many."""
+    """Write the changes of streams as they arrive; notes what each update did."""
     from casegraph.cli.streams import batches_of
     from casegraph.formats.reading import Reading
 
@@ -172,7 +172,7 @@ def _add_streams(
 
 
 def _written(store: CaseStore, changes: Changes) -> Update:
-    """Write changes to a store, which nobody else may write to meanwhile."""
+    """Write changes to a store, which is locked only meanwhile."""
     store.reopen()
     try:
         return store.update(add=changes.added, retract=changes.retracted)
@@ -237,7 +237,7 @@ def compact(folder: str, *, forget_history: bool) -> Result:
 
 @contextmanager
 def _begun(folder: str, settings: Settings | None) -> Iterator[CaseStore]:
-    """A store to build; if that fails before it has any fact, there is no trace of it."""
+    """A store to build; if that fails before the first update, its files are removed."""
     from casegraph.storage.store.store import CaseStore
 
     path = Path(folder)
@@ -261,7 +261,7 @@ def _remove_new(folder: Path, there_before: set[Path] | None) -> None:
 
 
 def _opened(folder: str) -> CaseStore:
-    """A store that is there, to write to."""
+    """An existing store, open for writing."""
     from casegraph.storage.store.restoring import is_store
     from casegraph.storage.store.store import CaseStore
 
@@ -271,7 +271,7 @@ def _opened(folder: str) -> CaseStore:
 
 
 def _facts_of_all(contents: Iterable[Content], described: list[Description]) -> Batched:
-    """The facts of all sources; fills `described`, and says what was skipped or left out."""
+    """The facts of all sources; fills `described`, and notes what was skipped or left out."""
     return Batched(_batches_of_all(contents, described))
 
 
@@ -293,8 +293,9 @@ def _passed_over(reading: Facts) -> Iterator[str]:
 
 def _updated(store: CaseStore, update: Update) -> Result:
     record = {"update": store.sequence, **asdict(update)}
-
-    return Result(tuple(record), [tuple(record.values())], text=lambda: _in_one_line(store, update))
+    columns = tuple(record)
+    row = tuple(record.values())
+    return Result(columns, [row], text=lambda: _in_one_line(store, update))
 
 
 def _in_one_line(store: CaseStore, update: Update) -> str:
@@ -304,7 +305,7 @@ def _in_one_line(store: CaseStore, update: Update) -> str:
 
 
 def _in_words(update: Update) -> list[str]:
-    """What an update did that concerns the one who gave the facts."""
+    """What an update did, as far as it matters to the one who gave the facts."""
     done = [
         (update.added, f"{several(update.added, 'fact')} added"),
         (update.retracted, f"{several(update.retracted, 'fact')} retracted"),

@@ -60,15 +60,15 @@ def _history(service: Service, at: Cursor, limit: int) -> models.History:
     """A page of the history after update `at.sequence`, without the first `at.first` events."""
     since = at.sequence or 0
     events = islice(service.store.history(since), at.first, at.first + limit + 1)
-    found = [
-        models.Event(
+    found = []
+    for event in events:
+        shown = models.Event(
             sequence=event.sequence,
             time=event.time.isoformat(),
             sign=event.sign,
             fact=event.fact,
         )
-        for event in events
-    ]
+        found.append(shown)
     following = str(Cursor(since, at.first + limit)) if len(found) > limit else None
     names = [name for event in found[:limit] for name in event.fact]
     return models.History(

@@ -10,7 +10,6 @@ from casegraph.graph.arrays import Counts, Ids
 from casegraph.graph.digest import relations_in_use
 from casegraph.graph.directions import backward, forward, is_inverse, relation_of
 from casegraph.graph.facts import Fact
-from casegraph.graph.graph import Graph
 from casegraph.graph.lookup import types_of
 from casegraph.service import models
 from casegraph.service.views.clusters import clustered
@@ -35,21 +34,15 @@ def entity(
     own = graph.entities.find(name)
     assert own is not None
     profile = []
-    facts: set[tuple[str, str, str]] = set()
     for direction in range(graph.directions):
         others = graph.answers(own, direction)
         if len(others):
             relation = graph.relations[relation_of(direction)]
             inverse = bool(is_inverse(direction))
             profile.append(models.Group(relation=relation, inverse=inverse, count=len(others)))
-            facts.update(_facts_of(graph, name, direction, others.tolist()))
 
-    def own_relation_head_tail(fact: tuple[str, str, str]) -> tuple[bool, str, str, str]:
-        head, relation, tail = fact
-        return head != name, relation, head, tail
-
-    ordered = sorted(facts, key=own_relation_head_tail)
-    page = ordered[first : first + count]
+    facts = graph.facts_of(name)
+    page = facts[first : first + count]
     described = cases.descriptions.of(name)
     names = [name]
     for fact in page:
@@ -59,27 +52,15 @@ def entity(
     shown = models.Entity(
         entity=name,
         types=list(described.types),
-        degree=len(ordered),
+        degree=len(facts),
         profile=sorted(profile, key=lambda group: (-group.count, group.relation, group.inverse)),
         cluster=_cluster_of(cases, own) if cluster else None,
-        facts=page,
+        facts=list(page),
         next=None,
         sequence=cases.state.sequence,
         labels=labels_of(cases, names),
     )
-    return shown, len(ordered) > first + count
-
-
-def _facts_of(
-    graph: Graph, name: str, direction: int, others: list[int]
-) -> Iterator[tuple[str, str, str]]:
-    relation = graph.relations[relation_of(direction)]
-    for other in others:
-        other_name = graph.entities[other]
-        if is_inverse(direction):
-            yield other_name, relation, name
-        else:
-            yield name, relation, other_name
+    return shown, len(facts) > first + count
 
 
 def _cluster_of(cases: CaseBase, own: int) -> int | None:
