@@ -22,6 +22,7 @@ A message is one sentence in lower case: what happened, where, and what to do ne
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from heapq import nlargest
+from importlib import import_module
 from itertools import chain, islice
 from typing import Any
 
@@ -185,6 +186,19 @@ def shortened(text: str) -> str:
     if len(text) <= MAX_QUOTED_LENGTH:
         return text
     return text[:MAX_QUOTED_LENGTH] + "…"
+
+
+def optional_module(name: str, needs: str, extra: str) -> Any:  # noqa: ANN401
+    """A module of an optional library; an error that says what to install if it is missing.
+
+    needs  the beginning of the message, such as "pictures need Matplotlib"
+    extra  of casegraph, which installs the library
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        advice = f"install it with \"pip install 'casegraph[{extra}]'\""
+        raise CasegraphError(f"{needs}; {advice}") from error
 
 
 def _likely(name: str, known: list[str]) -> list[str]:

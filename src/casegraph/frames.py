@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from casegraph.errors import CasegraphError
+from casegraph.errors import CasegraphError, optional_module
 
 
 class Tabular:
@@ -27,11 +27,7 @@ class Tabular:
 
     def to_arrow(self) -> Any:  # noqa: ANN401
         """The rows as a table of pyarrow (the extra `arrow`)."""
-        try:
-            import pyarrow
-        except ImportError as error:
-            message = "to_arrow needs pyarrow; install it with \"pip install 'casegraph[arrow]'\""
-            raise CasegraphError(message) from error
+        pyarrow = optional_module("pyarrow", "to_arrow needs pyarrow", extra="arrow")
         return pyarrow.Table.from_pylist(self.records())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

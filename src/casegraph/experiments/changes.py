@@ -52,7 +52,8 @@ def changes(
     late = [fact for fact in facts if fact.relation == relation]
     early = [fact for fact in facts if fact.relation != relation]
     random = np.random.default_rng(seed)
-    places = random.choice(len(facts), round(RETRACTED * len(facts)), replace=False)
+    number = round(RETRACTED * len(facts))
+    places = random.choice(len(facts), number, replace=False)
     some = [facts[place] for place in np.sort(places).tolist()]
     steps = {
         f"all but {relation}": {"add": early},

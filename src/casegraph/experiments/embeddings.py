@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from casegraph.answering.ranking import Ranks, distinct
-from casegraph.errors import CasegraphError
+from casegraph.errors import optional_module
 from casegraph.experiments.embedding_scores import BY_DIRECTION, BY_DISTANCE, Scoring, Theirs
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with, run_bounds
 from casegraph.graph.directions import backward, direction_count, forward
@@ -375,12 +375,16 @@ def _entity_weight(model: Theirs) -> Theirs:
 
 
 def _parameters(model: Theirs) -> dict[str, Any]:
-    return {name: tensor.detach().numpy().copy() for name, tensor in model.state_dict().items()}
+    parameters = {}
+    for name, tensor in model.state_dict().items():
+        parameters[name] = tensor.detach().numpy().copy()
+    return parameters
 
 
 def _set_parameters(model: Theirs, arrays: dict[str, Any]) -> None:
     torch = _imported("torch")
-    model.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    model.load_state_dict(tensors)
 
 
 def _with_prefix(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
@@ -393,10 +397,5 @@ def _with_prefix(arrays: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 def _imported(name: str) -> Theirs:
     """A module of PyKEEN or torch; an error that says what to install if there is none."""
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError as error:
-        advice = "install it with \"pip install 'casegraph[experiments]'\""
-        raise CasegraphError(f"embeddings need {name.partition('.')[0]}; {advice}") from error
+    library = name.partition(".")[0]
+    return optional_module(name, f"embeddings need {library}", extra="experiments")

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple, TypeAlias
 
-from casegraph.errors import CasegraphError
+from casegraph.errors import optional_module
 from casegraph.experiments.records import Record, mrr_of
 from casegraph.storage.disk import atomic_write
 
@@ -334,10 +334,6 @@ def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
 
 def _pyplot() -> Theirs:
     """Matplotlib, drawing to files only; an error that says what to install if it is not there."""
-    try:
-        matplotlib = import_module("matplotlib")
-    except ImportError as error:
-        advice = "install it with \"pip install 'casegraph[experiments]'\""
-        raise CasegraphError(f"pictures need Matplotlib; {advice}") from error
+    matplotlib = optional_module("matplotlib", "pictures need Matplotlib", extra="experiments")
     matplotlib.use("svg")
     return import_module("matplotlib.pyplot")

@@ -81,7 +81,8 @@ def _smallest_members(clusters: Ids) -> Counts:
 
     The last element is for `EVERYONE`, which is the index -1.
     """
-    smallest = np.full(clusters.max(initial=EVERYONE) + 2, len(clusters), dtype=np.int64)
+    largest_cluster = clusters.max(initial=EVERYONE)
+    smallest = np.full(largest_cluster + 2, len(clusters), dtype=np.int64)
     np.minimum.at(smallest, clusters, np.arange(len(clusters)))
     smallest[EVERYONE] = EVERYONE
     return smallest

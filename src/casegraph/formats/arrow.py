@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from casegraph.errors import CasegraphError, UnreadableFile, quoted, shortened
+from casegraph.errors import UnreadableFile, optional_module, quoted, shortened
 from casegraph.formats.columns import (
     Edges,
     Table,
@@ -125,12 +125,7 @@ def write_parquet(facts: Iterable[tuple[str, str, str]], file: Any, name: str) -
 
 def pyarrow(source: str) -> Any:  # noqa: ANN401
     """The library, or an error that says how to install it."""
-    try:
-        import pyarrow as arrow
-    except ImportError as error:
-        problem = "this needs pyarrow; install it with \"pip install 'casegraph[arrow]'\""
-        raise CasegraphError(f"{source}: {problem}") from error
-    return arrow
+    return optional_module("pyarrow", f"{source}: this needs pyarrow", extra="arrow")
 
 
 class _reported:  # noqa: N801  (used as a function)

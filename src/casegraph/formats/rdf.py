@@ -21,7 +21,7 @@ from io import BufferedReader
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from casegraph.errors import CasegraphError, MalformedFact, quoted
+from casegraph.errors import MalformedFact, optional_module, quoted
 from casegraph.formats.sources import PIECE_BYTES, PieceReader, Place, pieces_of, whole_lines
 from casegraph.graph.batches import Block, LineSource, Shape
 from casegraph.graph.descriptions import Description
@@ -69,7 +69,9 @@ _NOT_A_NAME = ""
 
 def read_rdf(format_name: str, source: Place, reading: Reading, options: Options) -> Batches:
     """The facts of a file of RDF; labels in its literals are kept as descriptions."""
-    terms = _Terms(_pyoxigraph(reading.source), reading, literals=options.literals)
+    needs = f"{reading.source}: reading RDF needs pyoxigraph"
+    pyoxigraph = optional_module("pyoxigraph", needs, extra="rdf")
+    terms = _Terms(pyoxigraph, reading, literals=options.literals)
     pieces = pieces_of(source, options.encoding)
     with closing(pieces):
         if format_name == "nt":
@@ -272,12 +274,3 @@ class _Terms:
 
 def _decoded(iri: str) -> str:
     return unquote(iri.removeprefix(OURS)) if iri.startswith(OURS) else iri
-
-
-def _pyoxigraph(source: str) -> Any:  # noqa: ANN401
-    try:
-        import pyoxigraph
-    except ImportError as error:
-        problem = "reading RDF needs pyoxigraph; install it with \"pip install 'casegraph[rdf]'\""
-        raise CasegraphError(f"{source}: {problem}") from error
-    return pyoxigraph
