@@ -77,7 +77,9 @@ HOSTILE = [
 ]
 
 
-# --- the files, without a browser
+def test_there_are_scripts_and_other_files_to_look_into() -> None:
+    assert len(SCRIPTS) > 10
+    assert len(FILES) > len(SCRIPTS)
 
 
 def test_the_page_never_makes_html_of_text() -> None:
@@ -123,9 +125,6 @@ def test_lines_of_the_page_are_as_long_as_elsewhere() -> None:
         if path.suffix in (".js", ".css"):
             lines = path.read_text(encoding="utf-8").splitlines()
             assert max(map(len, lines)) <= 100, path.name
-
-
-# --- in a browser
 
 
 @pytest.fixture(scope="module")
