@@ -36,6 +36,15 @@ def fact_lists(least: int = 0, most: int = 14) -> st.SearchStrategy[list[Fact]]:
     return st.lists(facts, min_size=least, max_size=most, unique=True)
 
 
+def crowded_facts() -> st.SearchStrategy[list[Fact]]:
+    """Facts of so few entities and relations that most share something:
+    paths lead to answers, and there is evidence of every kind.
+    """
+    few = st.sampled_from(ENTITIES[:5])
+    crowded = st.tuples(few, st.sampled_from(RELATIONS[:2]), few)
+    return st.lists(crowded, min_size=6, max_size=12, unique=True)
+
+
 @st.composite
 def histories(draw: st.DrawFn) -> list[Step]:
     """Adds and retracts in turn:
