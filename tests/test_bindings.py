@@ -576,9 +576,9 @@ def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:
 
 def test_any_number_of_threads_can_be_asked_for() -> None:
     arguments = BINDINGS["cycles"].arguments
-    expected = kernels.cycles(**(arguments | {"threads": 1}))
+    expected: tuple[Any, ...] = kernels.cycles(**(arguments | {"threads": 1}))
     for threads in (100_000, 2**31 - 1):
-        found = kernels.cycles(**(arguments | {"threads": threads}))
+        found: tuple[Any, ...] = kernels.cycles(**(arguments | {"threads": threads}))
         for column, other in zip(found, expected, strict=True):
             assert column.tobytes() == other.tobytes()
 

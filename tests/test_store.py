@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import product, zip_longest
+from itertools import product
 from pathlib import Path
 from random import Random
 from shutil import copytree, rmtree
@@ -125,7 +125,8 @@ def test_after_any_history_a_store_is_the_case_base_of_the_facts_that_survive(
 ) -> None:
     place = tmp_path_factory.mktemp("any") / "store"
     opened = CaseStore.open(place, settings)
-    for (doing, named), then in zip_longest(history, between[: len(history)], fillvalue=""):
+    after_each = between + [""] * len(history)
+    for (doing, named), then in zip(history, after_each, strict=False):
         opened.update(**{doing: named})  # type: ignore[arg-type]
         if then == "ask" and named and doing == "add":
             opened.ask(*named[0][:2])

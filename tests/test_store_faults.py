@@ -270,6 +270,49 @@ def test_a_machine_that_loses_power_loses_nothing(
     tally("different states after a power failure", len(seen))
 
 
+class Stopping:
+    """Records all calls, and stops the process at the next flush when it is told to."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.at_next_flush = False
+
+    def __call__(self, name: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
+        if name == "fsync" and self.at_next_flush:
+            self.at_next_flush = False
+            raise KeyboardInterrupt
+        return self.recorder(name, real, *given)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows flushes the names in folders by itself")
+def test_what_recovery_acknowledges_is_there_after_the_power_fails(
+    memory_folder: Path, assert_survived: Survival
+) -> None:
+    """An update was written, and not yet flushed, when the process was stopped. The next one
+    finds it whole and goes on from it: then it has to be on disk.
+    """
+    recorder = Recorder()
+    stopping = Stopping(recorder)
+    root = memory_folder / "recorded"
+    root.mkdir()
+    added, retracted = crashing.batches()[1]
+    with crashing.calls_through(stopping):
+        crashing.update(root / "store", 1, recorder.acknowledge)
+        with CaseStore.open(root / "store") as store:
+            stopping.at_next_flush = True
+            with pytest.raises(KeyboardInterrupt):
+                store.update(add=added, retract=retracted)
+        with CaseStore.open(root / "store") as recovered:
+            recorder.acknowledge(recovered.sequence)
+    assert recovered.sequence == 2
+    for seed in range(20):
+        disk = recorder.disk(len(recorder.events), Random(seed))
+        folder = memory_folder / str(seed)
+        folder.mkdir()
+        disk.write(root, folder)
+        assert_survived(folder / "store", 2)
+
+
 def refused_after_failing(store: CaseStore, disk: Failing) -> None:
     """After an update that failed, the store takes no more, and does not touch its files again."""
     disk.mend()
