@@ -84,6 +84,9 @@ def binding(
 
 EDGES = GRAPH.edges(0)
 ON_GRAPH: dict[str, Any] = {"graph": GRAPH.kernel}
+FROM_EVERYONE: dict[str, Any] = ON_GRAPH | {"entities": EVERYONE}
+OF_TYPES: dict[str, Any] = {"relations": RELATIONS, "types": TYPES}
+OF_ONE_RELATION: dict[str, Any] = {"relation": 0, "types": TYPES}
 COUNTED: dict[str, Any] = {"max_length": 3, "threads": 2, "progress": counters()}
 QUERY: dict[str, Any] = {
     "query": made_query(),
@@ -113,7 +116,7 @@ BINDINGS = {
         entities=kernels.Interner(),
         relations=kernels.Interner(),
     ),
-    "profiles": binding(kernels.profiles, **ON_GRAPH, entities=EVERYONE, any_length="entities"),
+    "profiles": binding(kernels.profiles, **FROM_EVERYONE, any_length="entities"),
     "walks_one_step_longer": binding(
         kernels.walks_one_step_longer,
         **ON_GRAPH,
@@ -122,16 +125,14 @@ BINDINGS = {
     ),
     "walks_one_step_longer_from": binding(
         kernels.walks_one_step_longer_from,
-        **ON_GRAPH,
-        entities=EVERYONE,
+        **FROM_EVERYONE,
         walks=np.zeros(ENTITIES, dtype=np.int64),
         any_length="entities",
         any_larger="walks",
     ),
     "closed_paths": binding(
         kernels.closed_paths,
-        **ON_GRAPH,
-        entities=EVERYONE,
+        **FROM_EVERYONE,
         clusters=EVERYONE,
         wanted=np.ones(4, dtype=np.bool),
         longest=3,
@@ -150,30 +151,21 @@ BINDINGS = {
         any_value="rank",
     ),
     "cycles_through": binding(
-        kernels.cycles_through,
-        **ON_GRAPH,
-        head=0,
-        relation=0,
-        tail=1,
-        max_length=3,
-        longest=3,
+        kernels.cycles_through, **ON_GRAPH, head=0, relation=0, tail=1, max_length=3, longest=3
     ),
     "walks": binding(
         kernels.walks,
         **ON_GRAPH,
         question_clusters=ids([-1, 2]),
-        relations=RELATIONS,
-        types=TYPES,
+        **OF_TYPES,
         clusters=EVERYONE,
         **COUNTED,
         any_larger="question_clusters clusters",
     ),
     "reach": binding(
         kernels.reach,
-        **ON_GRAPH,
-        entities=EVERYONE,
-        relations=RELATIONS,
-        types=TYPES,
+        **FROM_EVERYONE,
+        **OF_TYPES,
         widest=np.array([5, 5]),
         **COUNTED,
         any_length="entities",
@@ -181,26 +173,18 @@ BINDINGS = {
     ),
     "reach_together": binding(
         kernels.reach_together,
-        **ON_GRAPH,
-        entities=EVERYONE,
-        relations=RELATIONS,
-        types=TYPES,
+        **FROM_EVERYONE,
+        **OF_TYPES,
         **COUNTED,
         any_length="entities",
         any_larger="entities",
     ),
     "cost_together": binding(
-        kernels.cost_together,
-        **ON_GRAPH,
-        relation=0,
-        types=TYPES,
-        max_length=3,
-        any_length="types",
+        kernels.cost_together, **ON_GRAPH, **OF_ONE_RELATION, max_length=3, any_length="types"
     ),
     "reach_estimates": binding(
         kernels.reach_estimates,
-        **ON_GRAPH,
-        entities=EVERYONE,
+        **FROM_EVERYONE,
         types=TYPES,
         max_length=3,
         threads=2,
@@ -210,8 +194,7 @@ BINDINGS = {
     "reach_cost": binding(
         kernels.reach_cost,
         **ON_GRAPH,
-        relation=0,
-        types=TYPES,
+        **OF_ONE_RELATION,
         max_length=3,
         most=1000,
         threads=2,
@@ -220,8 +203,7 @@ BINDINGS = {
     "reach_around": binding(
         kernels.reach_around,
         **ON_GRAPH,
-        relation=0,
-        types=TYPES,
+        **OF_ONE_RELATION,
         starts=(ids([0, 0, 3]), ids([0, 1, 0])),
         ends=(ids([1, 2]), ids([1, 0])),
         **COUNTED,
@@ -230,10 +212,8 @@ BINDINGS = {
     ),
     "bare_reach": binding(
         kernels_bench.bare_reach,
-        **ON_GRAPH,
-        entities=EVERYONE,
-        relations=RELATIONS,
-        types=TYPES,
+        **FROM_EVERYONE,
+        **OF_TYPES,
         max_length=3,
         threads=2,
         any_length="entities",

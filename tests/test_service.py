@@ -79,12 +79,16 @@ def cases() -> CaseBase:
 def test_answers_are_those_of_the_case_base(served: Live, cases: CaseBase, known: Known) -> None:
     found = served.get("/v1/ask", **EINSTEIN, known=known, top=5)
     expected = cases.ask("Albert Einstein", "citizen of", 5, known=known)
-    assert [one["entity"] for one in found["answers"]] == [one.entity for one in expected]
-    assert [one["score"] for one in found["answers"]] == [one.score for one in expected]
+    assert ranked(found) == [(one.entity, one.score) for one in expected]
     heads = served.get("/v1/ask", entity="Ulm", relation="born in", wanted="head")
     assert heads["question"]["wanted"] == "head"
     expected = cases.ask_head("born in", "Ulm")
-    assert [one["entity"] for one in heads["answers"]] == [one.entity for one in expected]
+    assert ranked(heads) == [(one.entity, one.score) for one in expected]
+
+
+def ranked(found: dict[str, Any]) -> list[tuple[str, float]]:
+    """The answers of a response, each with its score."""
+    return [(answer["entity"], answer["score"]) for answer in found["answers"]]
 
 
 def test_questions_together_are_answered_as_each_alone(served: Live) -> None:
@@ -109,9 +113,8 @@ def test_an_explanation_has_sentences_paths_precedents_failures_and_facts(
     )
     expected = cases.explain(answer)
     assert [one["share"] for one in found["reasons"]] == [one.share for one in expected]
-    assert [one["sentence"] for one in found["reasons"]] == [
-        one.sentence(answer) for one in expected
-    ]
+    sentences = [one["sentence"] for one in found["reasons"]]
+    assert sentences == [one.sentence(answer) for one in expected]
     assert sum(one["part"] for one in found["reasons"]) == pytest.approx(1)
     steps = []
     for path in chain.from_iterable(one["paths"] for one in found["reasons"]):
@@ -337,7 +340,8 @@ def test_history_lists_what_came_and_went(own: Live) -> None:
     own.add(("Nobody", "born in", "Ulm"))
     own.post("/v1/update", {"retract": [ULM]})
     events = own.get("/v1/history", since=1)["events"]
-    assert [(one["sequence"], one["sign"], one["fact"]) for one in events] == [
+    changes = [(one["sequence"], one["sign"], one["fact"]) for one in events]
+    assert changes == [
         (2, "+", ["Nobody", "born in", "Ulm"]),
         (3, "-", ULM),
     ]

@@ -144,16 +144,24 @@ def points_to_kill_at(work: Recorder) -> list[int]:
     return sorted({*every_call[::15], *range(forgetting, forgetting + 15, 3)})
 
 
+def assert_all_survived(
+    folder: Path, acknowledged: dict[str, int], assert_survived: Survival
+) -> None:
+    """Every process that was killed has left its store whole, in the folder of its point."""
+    assert acknowledged
+    for point, number in acknowledged.items():
+        assert_survived(folder / point, number)
+
+
 @needs_fork
 @in_parts
 def test_a_process_killed_at_any_call_loses_nothing(
     part: int, recording: Recording, memory_folder: Path, assert_survived: Survival, tally: Tally
 ) -> None:
-    mine = points_to_kill_at(recording.work)[part :: len(PARTS)]
-    acknowledged = run_killed(memory_folder, [str(point) for point in mine])
+    points = [str(point) for point in points_to_kill_at(recording.work)]
+    acknowledged = run_killed(memory_folder, points[part :: len(PARTS)])
+    assert_all_survived(memory_folder, acknowledged, assert_survived)
     assert len(set(acknowledged.values())) > BATCHES / 2
-    for point, number in acknowledged.items():
-        assert_survived(memory_folder / point, number)
     tally("kills at a call", len(acknowledged))
 
 
@@ -166,8 +174,7 @@ def test_a_process_killed_again_while_it_recovers_loses_nothing(
     while_recovering = range(1, 12) if DEEP else (3, 6, 9)
     twice = [f"{first}:{second}" for first, second in product(at_work, while_recovering)]
     acknowledged = run_killed(memory_folder, twice[part :: len(PARTS)])
-    for point, number in acknowledged.items():
-        assert_survived(memory_folder / point, number)
+    assert_all_survived(memory_folder, acknowledged, assert_survived)
     tally("kills while recovering from a kill", len(acknowledged))
 
 
