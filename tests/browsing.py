@@ -11,8 +11,6 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from casegraph.service.limits import Limits
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -28,11 +26,6 @@ def chromium() -> str | None:
     named = os.environ.get("CASEGRAPH_CHROMIUM")
     found = [named] if named else [shutil.which(name) for name in NAMES]
     return next((path for path in found if path), None)
-
-
-def patient() -> Limits:
-    """Limits of a service that lets a read take its time, since nothing is measured."""
-    return Limits(seconds=PATIENCE / 1000, slow_seconds=PATIENCE / 1000)
 
 
 @contextmanager

@@ -16,13 +16,21 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias, cast
 
 import pytest
+from hypothesis import HealthCheck
 from hypothesis import settings as example_settings
 
-# Time is not what is asserted, in whatever files are run.
-example_settings.register_profile("casegraph", deadline=None)
+# Time is not what is asserted, in whatever files are run, on however busy a machine.
+example_settings.register_profile(
+    "casegraph", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 example_settings.load_profile("casegraph")
 # The profile of scripts/coverage.
-example_settings.register_profile("coverage", max_examples=10, derandomize=True, deadline=None)
+example_settings.register_profile(
+    "coverage",
+    parent=example_settings.get_profile("casegraph"),
+    max_examples=10,
+    derandomize=True,
+)
 
 if folder := os.environ.get("CASEGRAPH_PACKAGE"):
     sys.meta_path[:] = [

@@ -35,14 +35,12 @@ Call = Callable[..., Any]  # the name of a call, the call itself, and what it is
 def batches() -> list[tuple[list[Fact], list[Fact]]]:
     """What each update adds and retracts; the last is large."""
     random = Random(7)
-    sizes = [6] * (BATCHES - 1) + [300]
-    return [
-        (
-            random_facts(random, entities=8 + size, facts=size),
-            random_facts(random, entities=8, facts=6),
-        )
-        for size in sizes
-    ]
+    found = []
+    for size in [6] * (BATCHES - 1) + [300]:
+        added = random_facts(random, entities=8 + size, facts=size)
+        retracted = random_facts(random, entities=8, facts=6)
+        found.append((added, retracted))
+    return found
 
 
 def states() -> list[set[Fact]]:
@@ -189,10 +187,10 @@ def update_for_ever(folder: Path, number: int, acknowledge: Callable[[int], obje
     """
     with CaseStore.open(folder) as store:
         while True:
+            before = recent(number)
             number += 1
-            store.update(
-                add=recent(number) - recent(number - 1), retract=recent(number - 1) - recent(number)
-            )
+            after = recent(number)
+            store.update(add=after - before, retract=before - after)
             acknowledge(number)
             if number % 10 == 0:
                 store.compact(forget_history=number % 30 == 0)

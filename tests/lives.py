@@ -74,8 +74,8 @@ def _asked_once() -> Iterator[Step]:
 def _asked_in_turn() -> Iterator[Step]:
     fact = ("e1", "r1", "e2")
     for number in count():
-        come, gone = ([fact], []) if number % 2 == 0 else ([], [fact])
-        yield come, list(gone), ("e1", f"r{number % RELATIONS}")
+        question = ("e1", f"r{number % RELATIONS}")
+        yield ([fact], [], question) if number % 2 == 0 else ([], [fact], question)
 
 
 def _new_entities() -> Iterator[Step]:

@@ -213,9 +213,7 @@ def shared_fact(
     """Of the others that have the fact (relation, tail) too and have the query relation:
     what they answer; how many.
     """
-    label, tail = fact
-    sharing = answers(facts, tail, inverse(label))
-    return answers_of(facts, sharing - {entity}, relation)
+    return answers_of(facts, sharers(facts, fact) - {entity}, relation)
 
 
 def habit(facts: Facts, entity: Name, relation: Name) -> tuple[Counter[Any], int]:
@@ -465,14 +463,16 @@ def has_other_asker(facts: Facts, entity: Name, relation: Name, end: Name) -> bo
 
 def by_slot(facts: Facts, relation: Name, path_type: PathType) -> dict[bool, tuple[int, int]]:
     """Reached and right, apart for ends whose slot is open (False) and taken (True)."""
-    counts = {False: [0, 0], True: [0, 0]}
+    reached_in: Counter[bool] = Counter()
+    right_in: Counter[bool] = Counter()
     for entity in having(facts, entities(facts), relation):
         goals = answers(facts, entity, relation)
         for end in ends(facts, entity, path_type):
-            slot = has_other_asker(facts, entity, relation, end)
-            counts[slot][0] += 1
-            counts[slot][1] += end in goals
-    return {slot: (all_, good) for slot, (all_, good) in counts.items()}
+            is_taken = has_other_asker(facts, entity, relation, end)
+            reached_in[is_taken] += 1
+            if end in goals:
+                right_in[is_taken] += 1
+    return {slot: (reached_in[slot], right_in[slot]) for slot in (False, True)}
 
 
 def default_weights(
@@ -513,7 +513,8 @@ def facts_of(facts: Facts, entity: Name) -> set[tuple[Any, Any]]:
 
 def sharers(facts: Facts, fact: tuple[Any, Any]) -> set[Any]:
     """The entities that have a fact (relation, tail)."""
-    return answers(facts, fact[1], inverse(fact[0]))
+    label, tail = fact
+    return answers(facts, tail, inverse(label))
 
 
 def rounded(number: float) -> int:
@@ -549,11 +550,12 @@ def neighbours_by_facts(
     for fact in own:
         for other in sharers(counted, fact) - {entity}:
             shared[other] += rarity(counted, fact)
-    found = [
-        (other, weight / 1024 / (norm(counted, own) * norm(counted, facts_of(counted, other))))
-        for other, weight in shared.items()
-        if weight and answers(seen, other, relation)
-    ]
+
+    found = []
+    for other, weight in shared.items():
+        if weight and answers(seen, other, relation):
+            norms = norm(counted, own) * norm(counted, facts_of(counted, other))
+            found.append((other, weight / 1024 / norms))
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k]
 
 
@@ -588,9 +590,10 @@ def facts_of_answers(
             if len(others & known) < support:
                 continue
             in_both = len(others & known) / (len(others) + doubt)
-            own = {
-                other for other in others if has_other_asker(seen, entity, relation, other) == slot
-            }
+            own = set()
+            for other in others:
+                if has_other_asker(seen, entity, relation, other) == slot:
+                    own.add(other)
             piece = (len(own & known) + 5 * in_both) / (len(own) + doubt + 5)
             if piece >= LEAST_WORTH:
                 worth.setdefault(candidate, []).append(piece)
@@ -612,23 +615,22 @@ def nearness_to_answers(
         return total / norm(counted, facts_of(counted, candidate))
 
     known = answers(seen, entity, relation) - {entity}
-    similar = {
-        candidate: shared_with(candidate, known - {candidate})
-        for candidate in entities(counted) - {entity}
-    }
-    nearest = max((similar[other] for other in similar if other not in known), default=0.0)
-    worth = {
-        candidate: 0.2 * (min(1.0, value / nearest) ** 2 if nearest else 1.0)
-        for candidate, value in similar.items()
-        if value > 0
-    }
-    return {candidate: piece for candidate, piece in worth.items() if piece >= LEAST_WORTH}
+    similar = {}
+    for candidate in entities(counted) - {entity}:
+        similar[candidate] = shared_with(candidate, known - {candidate})
+    of_unknown = [similar[candidate] for candidate in similar if candidate not in known]
+    nearest = max(of_unknown, default=0.0)
+
+    worth = {}
+    for candidate, shared in similar.items():
+        beside_nearest = min(1.0, shared / nearest) if nearest else 1.0
+        piece = 0.2 * beside_nearest**2
+        if shared > 0 and piece >= LEAST_WORTH:
+            worth[candidate] = piece
+    return worth
 
 
-def combined(
-    pieces: dict[str, list[float]],
-    settings: Chosen,
-) -> float:
+def combined(pieces: dict[str, list[float]], settings: Chosen) -> float:
     """The score of one candidate, from its pieces of each kind.
 
     Within a kind the best pieces count, each next discounted once more; so do the kinds.
@@ -704,7 +706,7 @@ def precedents(
     def add(kind: str, answer: Name, worth: float) -> None:
         pieces.setdefault(answer, {}).setdefault(kind, []).append(worth)
 
-    for fact in sorted(((label, tail) for head, label, tail in facts if head == entity), key=str):
+    for fact in sorted(facts_of(facts, entity), key=str):
         counts, others = shared_fact(facts, entity, relation, fact)
         for answer, count in counts.items():
             if count >= support and fact != (relation, answer):
@@ -747,28 +749,35 @@ def interned_lines(
         if not line.endswith(end + b"\n"):
             return []
         fields = line.removesuffix(end + b"\n").split(separator)
-        if len(fields) != width or any(set(b"\t\r\0") & set(field) for field in fields):
+        has_odd_bytes = any(set(b"\t\r\0") & set(field) for field in fields)
+        if len(fields) != width or has_odd_bytes:
             return []
         chosen = [fields[place] for place in places]
+        if brackets and not all(map(is_in_brackets, chosen)):
+            return []
         if brackets:
-            opening, closing = brackets[:1], brackets[1:]
-            is_in = [len(f) > 1 and f.startswith(opening) and f.endswith(closing) for f in chosen]
-            chosen = [field[1:-1] for field in chosen] if all(is_in) else []
+            chosen = [field[1:-1] for field in chosen]
         return chosen if all(chosen) else []
+
+    def is_in_brackets(field: bytes) -> bool:
+        opening, closing = brackets[:1], brackets[1:]
+        return len(field) > 1 and field.startswith(opening) and field.endswith(closing)
 
     rows: list[list[int]] = []
     starts: list[int] = []
     others: list[int] = []
     at = 0
     for line in _lines(block):
-        if line != b"\n":
-            fields = plain_fields(line)
-            (starts if fields else others).append(at)
-            if fields:
-                head, relation, tail = fields
-                head_number = number(head, entities)
-                relation_number = number(relation, relations)
-                rows.append([head_number, relation_number, number(tail, entities)])
+        fields = plain_fields(line)
+        if fields:
+            head, relation, tail = fields
+            head_number = number(head, entities)
+            relation_number = number(relation, relations)
+            tail_number = number(tail, entities)
+            rows.append([head_number, relation_number, tail_number])
+            starts.append(at)
+        elif line != b"\n":
+            others.append(at)
         at += len(line)
     return rows, starts, others
 

@@ -86,14 +86,20 @@ def questions_about(
         for best in _found(cases, entity, relation)[:1]:
             if not {best.asked, best.relation, best.entity} & set(guests):
                 explained.append(best)
-    return [
-        *(("ask", pair) for pair in pairs),
-        *(("ask head", pair) for pair in pairs),
-        *(("explain", answer) for answer in explained),
-        *(("similar", (entity, None)) for entity in entities),
-        *(("similar", pair) for pair in pairs),
-        *(("score", (answer.asked, answer.relation, answer.entity)) for answer in explained),
+    facts = [(answer.asked, answer.relation, answer.entity) for answer in explained]
+    alone = [(entity, None) for entity in entities]
+    asked_of: list[tuple[str, Sequence[Any]]] = [
+        ("ask", pairs),
+        ("ask head", pairs),
+        ("explain", explained),
+        ("similar", alone),
+        ("similar", pairs),
+        ("score", facts),
     ]
+    questions: list[Question] = []
+    for kind, all_given in asked_of:
+        questions += [(kind, given) for given in all_given]
+    return questions
 
 
 def _found(cases: CaseBase, entity: str, relation: str) -> Sequence[Answer]:

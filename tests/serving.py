@@ -12,13 +12,12 @@ import httpx
 from casegraph import CaseStore, world
 from casegraph.service.core import Service
 from casegraph.service.keys import Keys, read_keys
+from casegraph.service.limits import Limits
 from casegraph.service.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from casegraph.service.limits import Limits
 
 READ_KEY = "a key that may read, of enough bytes"
 WRITE_KEY = "a key that may write, of enough bytes"
@@ -55,6 +54,11 @@ def two_keys() -> Keys:
     return read_keys(None, {"CASEGRAPH_READ_KEY": READ_KEY, "CASEGRAPH_WRITE_KEY": WRITE_KEY})
 
 
+def patient() -> Limits:
+    """Limits of a service that lets a read take its time, on however busy a machine."""
+    return Limits(seconds=PATIENCE, slow_seconds=PATIENCE)
+
+
 def bearer(key: str) -> dict[str, str]:
     """The header that shows a key."""
     return {"Authorization": f"Bearer {key}"}
@@ -68,12 +72,15 @@ def live(
     limits: Limits | None = None,
     facts: list[Any] | None = None,
 ) -> Iterator[Live]:
-    """Serve a store that holds these facts, or the bundled graph."""
+    """Serve a store that holds these facts, or the bundled graph.
+
+    Within the limits that are given, or with patience.
+    """
     is_bundled = facts is None
     with CaseStore.open(folder) as store:
         store.update(add=world.facts() if facts is None else facts)
         questions = world.questions() if is_bundled else ()
-        service = Service(store, keys, limits, questions=questions)
+        service = Service(store, keys, limits or patient(), questions=questions)
         server = Server(service, "127.0.0.1", 0)
         thread = Thread(target=server.run, daemon=True)
         thread.start()

@@ -36,14 +36,27 @@ def fact_lists(least: int = 0, most: int = 14) -> st.SearchStrategy[list[Fact]]:
     return st.lists(facts, min_size=least, max_size=most, unique=True)
 
 
-def histories() -> st.SearchStrategy[list[Step]]:
-    """Adds and retracts in turn:
-    of the same fact again, of facts that are not there, of nothing.
+def crowded_facts() -> st.SearchStrategy[list[Fact]]:
+    """Facts of so few entities and relations that most share something:
+    paths lead to answers, and there is evidence of every kind.
     """
-    return st.lists(
-        st.tuples(st.sampled_from(["add", "add", "retract"]), st.lists(facts, max_size=6)),
-        max_size=8,
-    )
+    few = st.sampled_from(ENTITIES[:5])
+    crowded = st.tuples(few, st.sampled_from(RELATIONS[:2]), few)
+    return st.lists(crowded, min_size=6, max_size=12, unique=True)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Step]:
+    """Adds and retracts in turn:
+    of the same fact again, of facts that are there and that are not, of nothing.
+
+    All are of a few facts: of any facts at all, hardly one that is retracted would be there.
+    """
+    few = draw(fact_lists(least=8, most=16))
+    mostly_add: list[Literal["add", "retract"]] = ["add", "add", "retract"]
+    some = st.lists(st.sampled_from(few), max_size=6)
+    steps = st.tuples(st.sampled_from(mostly_add), some)
+    return draw(st.lists(steps, max_size=8))
 
 
 def some_settings() -> st.SearchStrategy[Settings]:
@@ -79,12 +92,10 @@ def some_settings() -> st.SearchStrategy[Settings]:
 
 def _allowed(values: dict[str, Any]) -> dict[str, Any]:
     if values["weight"] != "right":
-        values = values | {"combination": "sum"}
-    return (
-        values | {"neighbours": values["neighbours"] or 5}
-        if values["weight"] == "frequency"
-        else values
-    )
+        values["combination"] = "sum"
+    if values["weight"] == "frequency" and values["neighbours"] is None:
+        values["neighbours"] = 5
+    return values
 
 
 def random_facts(
@@ -106,21 +117,28 @@ def random_fact(random: Random, heads: int, relations: int, tails: int) -> Fact:
 
 def shuffled(random: Random, facts: Iterable[Fact]) -> list[Fact]:
     """The same facts in another order."""
-    return random.sample(kept := list(facts), len(kept))
+    same = list(facts)
+    return random.sample(same, len(same))
 
 
 def surviving(history: list[Step]) -> set[Fact]:
     """The facts that are there after a history."""
     left: set[Fact] = set()
     for doing, named in history:
-        left = left | set(named) if doing == "add" else left - set(named)
+        if doing == "add":
+            left |= set(named)
+        else:
+            left -= set(named)
     return left
 
 
 def played(history: list[Step], graph: Graph) -> Graph:
     """The graph after a history."""
     for doing, named in history:
-        _ = graph.add(named) if doing == "add" else graph.retract(named)
+        if doing == "add":
+            graph.add(named)
+        else:
+            graph.retract(named)
     return graph
 
 
@@ -144,6 +162,8 @@ def by_name(path_type: tuple[Any, ...]) -> tuple[int, list[tuple[str, int]]]:
     """Shorter path types first, equally long ones by the names
     of their relations, a relation before its inverse.
     """
-    return len(path_type), [
-        (step[0], 1) if isinstance(step, tuple) else (step, 0) for step in path_type
-    ]
+    steps = []
+    for step in path_type:
+        is_inverse = isinstance(step, tuple)
+        steps.append((oracle.inverse(step), 1) if is_inverse else (step, 0))
+    return len(path_type), steps

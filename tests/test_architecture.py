@@ -160,14 +160,13 @@ def imported_layers(source: str) -> set[str]:
             modules += [f"{node.module}.{name.name}" for name in node.names]
         elif isinstance(node, ast.Import):
             modules += [name.name for name in node.names]
-    ours = [
-        module.removeprefix("casegraph.") for module in modules if module.startswith("casegraph.")
-    ]
-    return {
-        layer_of(module)
-        for module in ours
-        if module.split(".")[0] not in DATA and not module.startswith("__")
-    }
+    layers = set()
+    for module in modules:
+        package, _, name = module.partition(".")
+        is_layered = name.split(".")[0] not in DATA and not name.startswith("__")
+        if package == "casegraph" and name and is_layered:
+            layers.add(layer_of(name))
+    return layers
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if layer_of(module_of(file))], ids=name_of)
@@ -177,48 +176,40 @@ def test_imports_point_upstream(file: Path) -> None:
 
 
 def test_the_layers_of_an_import_are_seen_however_it_is_written() -> None:
-    late = (
-        "def late():\n    from casegraph import settings\n    from casegraph.graph import names\n"
-    )
-    source = (
-        f"import os\nimport casegraph.cli.output\nfrom casegraph.batch.audit import audit\n{late}"
-    )
+    source = """if True:
+        import os
+        import casegraph.cli.output
+        from casegraph.batch.audit import audit
+        def late():
+            from casegraph import settings
+            from casegraph.graph import names
+    """
     assert imported_layers(source) == {"cli.output", "batch", "settings", "graph.names"}
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
 def test_nothing_is_pickled_or_evaluated(file: Path) -> None:
-    tree = ast.parse(file.read_text())
-    called = {
-        node.func.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    }
-    assert not called & {"eval", "exec", "compile", "__import__"}
-    modules = {
-        name.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in node.names
-    }
-    modules |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not {module.split(".")[0] for module in modules} & {
-        "pickle",
-        "cPickle",
-        "marshal",
-        "shelve",
-        "dill",
-        "joblib",
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
-            assert isinstance(node.value, ast.Constant)
-            assert node.value.value is False
+    evaluating = {"eval", "exec", "compile", "__import__"}
+    pickling = {"pickle", "cPickle", "marshal", "shelve", "dill", "joblib"}
+    for node in ast.walk(ast.parse(file.read_text())):
+        match node:
+            case ast.Call(func=ast.Name(id=called)):
+                assert called not in evaluating
+            case ast.Import(names=names):
+                assert not {name.name.split(".")[0] for name in names} & pickling
+            case ast.ImportFrom(module=module, names=names):
+                assert (module or "").split(".")[0] not in pickling
+                assert not {name.name for name in names} & pickling
+            case ast.keyword(arg="allow_pickle", value=value):
+                assert isinstance(value, ast.Constant)
+                assert value.value is False
 
 
 def test_only_our_own_modules_are_there() -> None:
-    packages = {"", *(layer.rpartition(".")[0] for layer in LAYERS)}
-    assert {module for file in FILES if not layer_of(module := module_of(file))} <= packages
+    packages = {layer.rpartition(".")[0] for layer in LAYERS}
+    modules = {module_of(file) for file in FILES}
+    in_no_layer = {module for module in modules if not layer_of(module)}
+    assert in_no_layer <= {"", *packages}
 
 
 def test_importing_casegraph_imports_none_of_the_extras() -> None:
@@ -260,20 +251,13 @@ def test_the_stub_names_exactly_what_the_kernels_have() -> None:
     "name", [name for name, node in stub().items() if isinstance(node, ast.ClassDef)]
 )
 def test_the_stub_of_a_class_names_exactly_its_members(name: str) -> None:
-    node = stub()[name]
-    members = {
-        part.target.id
-        for part in node.body
-        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
-    }
-    members |= {
-        part.name
-        for part in node.body
-        if isinstance(part, ast.FunctionDef) and part.name != "__init__"
-    }
-    assert members == {
-        member for member in dir(getattr(kernels, name)) if not member.startswith("_")
-    }
+    members = set()
+    for part in stub()[name].body:
+        match part:
+            case ast.AnnAssign(target=ast.Name(id=member)) | ast.FunctionDef(name=member):
+                members.add(member)
+    in_kernels = {member for member in dir(getattr(kernels, name)) if not member.startswith("_")}
+    assert members - {"__init__"} == in_kernels
 
 
 @pytest.mark.parametrize(
@@ -282,7 +266,6 @@ def test_the_stub_of_a_class_names_exactly_its_members(name: str) -> None:
 def test_the_stub_of_a_function_names_its_arguments_in_their_order(name: str) -> None:
     node = stub()[name]
     assert isinstance(node, ast.FunctionDef)
-    written = (getattr(kernels, name).__doc__ or "").split("->")[0]
-    assert re.findall(r"[(,] ?([a-z_]+): ", written) == [
-        argument.arg for argument in node.args.args
-    ]
+    signature, _, _ = (getattr(kernels, name).__doc__ or "").partition("->")
+    arguments = [argument.arg for argument in node.args.args]
+    assert re.findall(r"[(,] ?([a-z_]+): ", signature) == arguments

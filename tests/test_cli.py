@@ -29,32 +29,23 @@ def folder(tmp_path: Path) -> Path:
     countries = tmp_path / "countries"
     countries.mkdir()
     relations = ("borders", "continent", "capital")
-    write_facts(
-        [fact for fact in world.facts() if fact.relation in relations], countries / "train.txt"
-    )
-    write_facts(
-        [fact for fact in world.questions() if fact.relation in relations], countries / "test.txt"
-    )
+    for facts, name in ((world.facts(), "train.txt"), (world.questions(), "test.txt")):
+        chosen = [fact for fact in facts if fact.relation in relations]
+        write_facts(chosen, countries / name)
     return countries
 
 
 def test_a_shell_can_complete_commands_and_options() -> None:
     words = {"COMP_WORDS": "casegraph ask --ty", "COMP_CWORD": "2"}
     asked = {**os.environ, **words, "_CASEGRAPH_COMPLETE": "bash_complete"}
-    program = "from casegraph.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=asked, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(process(), env=asked, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["plain,--type"]
 
 
 @pytest.mark.parametrize("option", ["--verbose", "--log-json"])
 def test_what_is_done_is_said_if_that_is_wanted(option: str) -> None:
-    program = "from casegraph.cli import main; main()"
-    arguments = [option, "ask", "world", "Marie Curie", "spouse", "--top", "1"]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
-    )
+    command = process(option, "ask", "world", "Marie Curie", "spouse", "--top", "1")
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = done.stderr.splitlines()
     if option == "--log-json":
         lines = [json.loads(line)["message"] for line in lines]
@@ -127,23 +118,15 @@ def test_ask_prints_what_the_case_base_answers() -> None:
     cases.update(add=world.facts())
     answers = cases.ask("John von Neumann", "died in", top=3, known="exclude")
     assert [answer.entity for answer in answers] == BEST
-    assert [(line["entity"], line["score"]) for line in records(*ASK)] == [
-        (one.entity, one.score) for one in answers
-    ]
+    printed = [(line["entity"], line["score"]) for line in records(*ASK)]
+    assert printed == [(one.entity, one.score) for one in answers]
 
 
 def test_ask_can_ask_for_heads_among_candidates(tmp_path: Path) -> None:
     (tmp_path / "some.txt").write_text("Kurt Gödel\nAlonzo Church\nnobody\n", encoding="utf-8")
-    given = [
-        "ask",
-        "world",
-        "Princeton",
-        "died in",
-        "--head",
-        "--candidates",
-        str(tmp_path / "some.txt"),
-    ]
-    assert {line["entity"] for line in records(*given)} <= {"Kurt Gödel", "Alonzo Church"}
+    question = ["ask", "world", "Princeton", "died in", "--head"]
+    found = records(*question, "--candidates", tmp_path / "some.txt")
+    assert {line["entity"] for line in found} == {"Kurt Gödel", "Alonzo Church"}
 
 
 def test_a_saved_case_base_answers_as_its_source_does(tmp_path: Path) -> None:
@@ -172,15 +155,11 @@ def test_facts_counts_what_each_source_adds(tmp_path: Path) -> None:
 
 
 def test_evaluate_prints_metrics_by_either_rule_for_ties(folder: Path) -> None:
-    for ties in ("mean", "original"):
-        document = json.loads(
-            run("evaluate", str(folder), "--ties", ties, "--format", "json").stdout
-        )
-        name = {"mean": "realistic", "original": "original"}[ties]
-        assert (
-            document["summary"]["mrr"]
-            == document["metrics"][f"both.{name}.inverse_harmonic_mean_rank"]
-        )
+    for ties, name in {"mean": "realistic", "original": "original"}.items():
+        done = run("evaluate", folder, "--ties", ties, "--format", "json")
+        document = json.loads(done.stdout)
+        expected = document["metrics"][f"both.{name}.inverse_harmonic_mean_rank"]
+        assert document["summary"]["mrr"] == expected
     rows = records("evaluate", folder, "--per-relation", "--sides", "tail", "--limit", "5")
     assert [row["side"] for row in rows] == ["tail"] * len(rows)
     assert [row["relation"] for row in rows] == ["(all)", "borders", "continent"]

@@ -17,6 +17,7 @@ from casegraph.kernels import ClusterTree
 from casegraph.settings import Clustering, Settings
 from casegraph.similarity.clusters.assignment import EVERYONE, Clusters
 from casegraph.similarity.clusters.hac import grow
+from casegraph.similarity.profiles import Profiles
 
 THRESHOLDS = [-1.0, 0.0, 0.2, 0.3333333, 0.5, 0.66, 0.75, 0.9, 1.0]
 
@@ -87,12 +88,10 @@ def test_clusters_of_larger_graphs_full_of_ties_do_not_depend_on_the_order_of_fa
             assert partition(graph, threshold) == partition(other, threshold)
 
 
-@given(fact_lists(least=1))
+@given(fact_lists(least=4))
 def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(added: list[Fact]) -> None:
-    graph = Graph.of(added)
     facts = oracle.both_ways(added)
-    profiles = profiles_of(graph)
-    tree = grow(graph, profiles)
+    graph, profiles, tree = grown(added)
     for node in joins_of(tree).values():
         one = members(graph, profiles, leaves(tree, node.left))
         two = members(graph, profiles, leaves(tree, node.right))
@@ -100,12 +99,16 @@ def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(added: 
         assert node.linkage == pytest.approx(mean, abs=1e-12)
 
 
-@given(fact_lists(least=1))
-def test_every_node_joins_two_that_are_nearest_to_each_other(added: list[Fact]) -> None:
+def grown(added: list[Fact]) -> tuple[Graph, Profiles, ClusterTree]:
     graph = Graph.of(added)
-    facts = oracle.both_ways(added)
     profiles = profiles_of(graph)
-    tree = grow(graph, profiles)
+    return graph, profiles, grow(graph, profiles)
+
+
+@given(fact_lists(least=4))
+def test_every_node_joins_two_that_are_nearest_to_each_other(added: list[Fact]) -> None:
+    facts = oracle.both_ways(added)
+    graph, profiles, tree = grown(added)
     standing = {}
     for place, node in nodes_of(tree).items():
         if node.profile >= 0:
@@ -124,8 +127,7 @@ def test_every_node_joins_two_that_are_nearest_to_each_other(added: list[Fact]) 
 
 @given(fact_lists(), st.floats(-1, 1))
 def test_the_cut_is_algorithm_1(added: list[Fact], threshold: float) -> None:
-    graph = Graph.of(added)
-    tree = grow(graph, profiles_of(graph))
+    _, _, tree = grown(added)
     linkages = [node.linkage for node in joins_of(tree).values()]
     # A linkage of the threshold itself is not above it.
     for chosen in [threshold, *linkages]:

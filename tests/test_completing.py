@@ -14,11 +14,10 @@ from time import sleep
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
-from tests.commands import process
+from tests.commands import process, run
 from tests.crashing import Failing, calls_through
 from tests.strategies import Fact, fact_lists, random_facts, shuffled, some_settings
 
@@ -29,7 +28,6 @@ from casegraph.batch import completion
 from casegraph.batch.audit import audit, because
 from casegraph.batch.completion import Wanted, complete
 from casegraph.casebase import CaseBase
-from casegraph.cli import cli
 from casegraph.errors import (
     CasegraphError,
     IncompatibleFile,
@@ -117,6 +115,7 @@ def test_what_is_kept_is_as_wanted(tmp_path: Path) -> None:
     new = [one for one in tails if (one["head"], one["relation"]) not in having]
     assert lines(cases, Wanted(min_probability=0, top=100, lacking=True), tmp_path) == new
     explained = lines(cases, Wanted(min_probability=0, top=2, explain=True), tmp_path)
+    assert explained
     for one in explained:
         given = cases.ask(one["head"], one["relation"], 50)
         best = next(answer for answer in given if answer.entity == one["tail"])
@@ -200,15 +199,17 @@ def test_a_full_disk_is_an_error_in_one_sentence_and_gone_on_with_when_there_is_
 
 def test_a_process_that_is_killed_is_gone_on_with(tmp_path: Path) -> None:
     arguments = ["complete", "world", "--min-probability", "0", "--heads", "--out"]
-    with subprocess.Popen(process(*arguments, "killed"), cwd=tmp_path) as running:
-        while not (tmp_path / "killed").exists() or not (tmp_path / "killed").stat().st_size:
+    killed = tmp_path / "killed"
+    whole = tmp_path / "whole"
+    with subprocess.Popen(process(*arguments, killed)) as running:
+        while not killed.exists() or killed.stat().st_size == 0:
             sleep(0.01)
         os.kill(running.pid, signal.SIGKILL)
-    cut = (tmp_path / "killed").stat().st_size
-    for name in ("killed", "whole"):
-        assert CliRunner().invoke(cli, [*arguments, str(tmp_path / name)]).exit_code == 0
-    assert (tmp_path / "killed").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert cut < (tmp_path / "whole").stat().st_size
+    cut = killed.stat().st_size
+    for file in (killed, whole):
+        assert run(*arguments, file).exit_code == 0
+    assert killed.read_bytes() == whole.read_bytes()
+    assert cut < whole.stat().st_size
 
 
 @pytest.mark.parametrize(
@@ -276,9 +277,8 @@ def test_settings_without_probabilities_take_no_threshold(tmp_path: Path) -> Non
     cases = case_base(FACTS, Settings.paper("FB122"))
     with pytest.raises(InvalidSettings, match="these settings give no probability"):
         complete(cases, tmp_path / "out", Wanted())
-    assert {one["probability"] for one in lines(cases, Wanted(min_probability=0), tmp_path)} == {
-        None
-    }
+    written = lines(cases, Wanted(min_probability=0), tmp_path)
+    assert {one["probability"] for one in written} == {None}
 
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
@@ -289,11 +289,11 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def test_an_audit_scores_each_fact_as_if_it_were_missing() -> None:
     cases = case_base(FACTS)
     found = audit(cases, top=1_000)
-    assert sorted((one.head, one.relation, one.tail) for one in found) == sorted(FACTS)
-    assert [one.doubt for one in found] == sorted((one.doubt for one in found), reverse=True)
-    assert [one.score for one in found] == cases.score(
-        [(one.head, one.relation, one.tail) for one in found]
-    )
+    facts = [(one.head, one.relation, one.tail) for one in found]
+    doubts = [one.doubt for one in found]
+    assert sorted(facts) == sorted(FACTS)
+    assert doubts == sorted(doubts, reverse=True)
+    assert [one.score for one in found] == cases.score(facts)
     for one in found:
         assert one.instead != one.tail
         assert one.instead_known == ((one.head, one.relation, one.instead) in FACTS)

@@ -42,9 +42,8 @@ def answers_in_bytes(cases: CaseBase) -> bytes:
             ):
                 said.append(answers.as_dict())
                 said += [explained(cases, answer) for answer in answers[:1]]
-        said.append(
-            [(near.entity, near.similarity, near.shared) for near in cases.similar(name, top=5)]
-        )
+        for near in cases.similar(name, top=5):
+            said.append((near.entity, near.similarity, near.shared))
     said.append(cases.score(sorted(FACTS)))
     return json.dumps(said, allow_nan=False).encode()
 
@@ -79,20 +78,15 @@ def test_the_answers_are_worth_comparing(name: str, expected: dict[str, bytes]) 
 def test_the_order_and_the_batches_of_facts_change_no_byte(
     name: str, seed: int, size: int, expected: dict[str, bytes]
 ) -> None:
-    assert (
-        answers_in_bytes(in_batches(shuffled(Random(seed), FACTS), size, CHOSEN[name]))
-        == expected[name]
-    )
+    cases = in_batches(shuffled(Random(seed), FACTS), size, CHOSEN[name])
+    assert answers_in_bytes(cases) == expected[name]
 
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_facts_that_came_and_went_change_no_byte(name: str, expected: dict[str, bytes]) -> None:
     random = Random(43)
-    passing = [
-        fact
-        for fact in random_facts(random, entities=30, relations=5, facts=60)
-        if fact not in FACTS
-    ]
+    others = random_facts(random, entities=30, relations=5, facts=60)
+    passing = [fact for fact in others if fact not in FACTS]
     cases = in_batches(shuffled(random, FACTS[:25] + passing), 30, CHOSEN[name])
     cases.ask("e0", "r0")
     cases.update(add=FACTS[20:], retract=passing[:15])
@@ -131,4 +125,5 @@ def test_the_hash_seed_changes_no_byte(seed: str, expected: dict[str, bytes]) ->
 
 def digest(name: str) -> str:
     """Of the answers from facts in the order of a set, which the hash seed decides."""
-    return sha256(answers_in_bytes(in_batches(list(set(FACTS)), 50, CHOSEN[name]))).hexdigest()
+    cases = in_batches(list(set(FACTS)), 50, CHOSEN[name])
+    return sha256(answers_in_bytes(cases)).hexdigest()

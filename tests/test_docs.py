@@ -55,9 +55,8 @@ MODULES = modules()
 
 def printed_help(name: str) -> str:
     arguments = [*name.split(), "--help"]
-    return (
-        CliRunner().invoke(cli, arguments, prog_name="casegraph", terminal_width=80).stdout.rstrip()
-    )
+    done = CliRunner().invoke(cli, arguments, prog_name="casegraph", terminal_width=80)
+    return done.stdout.rstrip()
 
 
 def section(name: str) -> str:
@@ -103,14 +102,10 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("places.csv").write_text("Ulm,city in,Germany\nBern,capital of\n", encoding="utf-8")
     Path("questions.tsv").write_text("Marie Curie\tspouse\n?\tborn in\tUlm\n", encoding="utf-8")
     Path("WN18RR").mkdir()
-    write_facts(
-        [fact for fact in facts if fact.relation in ("borders", "continent", "capital")],
-        "WN18RR/train.txt",
-    )
-    write_facts(
-        [fact for fact in world.questions() if fact.relation in ("borders", "continent")],
-        "WN18RR/test.txt",
-    )
+    train = [fact for fact in facts if fact.relation in ("borders", "continent", "capital")]
+    test = [fact for fact in world.questions() if fact.relation in ("borders", "continent")]
+    write_facts(train, "WN18RR/train.txt")
+    write_facts(test, "WN18RR/test.txt")
     with CaseStore.open("store") as store:
         store.update(add=facts[:100])
     return tmp_path
@@ -133,10 +128,14 @@ def test_the_help_of_every_command_is_in_the_docs_as_printed(name: str) -> None:
     assert section(name) in COMMANDS_PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_output_of_a_command_is_in_the_docs_as_printed(page: Path) -> None:
-    for found in OUTPUT.finditer(page.read_text(encoding="utf-8")):
-        assert printed(found[1]) == found[0]
+def test_the_output_of_a_command_is_in_the_docs_as_printed() -> None:
+    shown: list[re.Match[str]] = []
+    for page in PAGES:
+        shown += OUTPUT.finditer(page.read_text(encoding="utf-8"))
+    assert shown
+    for output in shown:
+        command = output[1]
+        assert output[0] == printed(command)
 
 
 def test_every_command_is_listed_once_and_in_whole_sentences() -> None:
@@ -186,11 +185,10 @@ def test_every_example_in_a_docstring_is_true(module: ModuleType) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     links = LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
-    files = [
-        link.partition("#")[0]
-        for link in links
-        if "://" not in link and not link.startswith(("#", "mailto:"))
+    relative = [
+        link for link in links if "://" not in link and not link.startswith(("#", "mailto:"))
     ]
+    files = [link.partition("#")[0] for link in relative]
     assert [file for file in files if not (page.parent / file).exists()] == []
 
 
@@ -261,13 +259,13 @@ def is_there(name: str) -> bool:
 @pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: page.name)
 def test_every_name_of_ours_in_the_docs_exists(page: Path) -> None:
     code = CODE.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
-    names = {
-        found.group() for text in code if (found := DOTTED.match(text.removeprefix("casegraph.")))
-    }
-    named = {name for name in names if not FILE.fullmatch(name)} - NOT_OURS - FILES_OF_A_USER
-    assert (
-        sorted(name for name in named if name.split(".")[0] != "cases" and not is_there(name)) == []
-    )
+    named = set()
+    for text in code:
+        found = DOTTED.match(text.removeprefix("casegraph."))
+        if found and not FILE.fullmatch(found.group()):
+            named.add(found.group())
+    ours = {name for name in named - NOT_OURS - FILES_OF_A_USER if not name.startswith("cases.")}
+    assert sorted(name for name in ours if not is_there(name)) == []
 
 
 def test_a_name_that_does_not_exist_is_noticed() -> None:
@@ -281,19 +279,12 @@ def test_a_name_that_does_not_exist_is_noticed() -> None:
 
 @pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: page.name)
 def test_a_link_from_a_name_leads_to_the_file_that_has_it(page: Path) -> None:
-    links = NAMED_LINK.findall(page.read_text(encoding="utf-8"))
-    files = {
-        name: str(module.path.relative_to(ROOT).as_posix()) for name, module in MODULES.items()
-    }
-    wrong = [
-        (name, file)
-        for name, file in links
-        if not any(
-            files[module] == file
-            for module in files
-            if f"{name}.".startswith(f"{module}.") and module
-        )
-    ]
+    wrong = []
+    for name, file in NAMED_LINK.findall(page.read_text(encoding="utf-8")):
+        holders = [module for module in MODULES if module and f"{name}.".startswith(f"{module}.")]
+        files = [MODULES[module].path.relative_to(ROOT).as_posix() for module in holders]
+        if file not in files:
+            wrong.append((name, file))
     assert wrong == []
 
 
@@ -302,6 +293,18 @@ def test_every_file_of_ours_that_the_docs_name_exists(page: Path) -> None:
     code = CODE.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
     named = {text for text in code if FILE.fullmatch(text)} - FILES_OF_A_USER
     assert sorted(name for name in named if not (ROOT / name).exists() and not in_tree(name)) == []
+
+
+def test_every_test_that_the_docs_name_exists() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in DOCUMENTED)
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", text)
+    assert len(named) > 20
+    missing = []
+    for file, test in named:
+        source = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        if f"def {test}(" not in source:
+            missing.append(f"{file}::{test}")
+    assert missing == []
 
 
 def in_tree(name: str) -> bool:
@@ -313,10 +316,8 @@ def in_tree(name: str) -> bool:
 def test_every_command_in_a_shell_session_of_the_docs_exists() -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in DOCUMENTED)
     sessions = re.findall(r"^```(?:sh|console)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    named = {
-        name
-        for session in sessions
-        for name in re.findall(r"^(?:\$ )?casegraph ([a-z]+)", session, re.MULTILINE)
-    }
+    named = set()
+    for session in sessions:
+        named.update(re.findall(r"^(?:\$ )?casegraph ([a-z]+)", session, re.MULTILINE))
     assert named
     assert named <= set(cli.commands)

@@ -131,6 +131,7 @@ def test_frozen_entities_keep_their_embeddings_and_others_do_not() -> None:
     embedding.train(lesson)
     after = embedding.model.entity_representations[0](None).detach().numpy()
     assert (before[:4] == after[:4]).all()
+    assert (before[4:] != after[4:]).any(axis=1).all()
 
 
 @needs_pykeen

@@ -141,8 +141,8 @@ def test_rows_that_name_what_is_not_there_are_refused(rows: list[Any]) -> None:
 @given(histories())
 def test_prominence_is_the_order_by_number_of_facts_and_then_by_name(history: list[Step]) -> None:
     graph = Graph()
-    for doing, named in history:
-        _ = graph.add(named) if doing == "add" else graph.retract(named)
+    for step in history:
+        played([step], graph)
         known = Counter(head for head, _, _ in oracle.both_ways(graph.facts()))
         by_prominence = sorted(graph.entities.names, key=lambda name: (-known[name], name))
         places = graph.prominence().tolist()
@@ -155,7 +155,8 @@ def test_a_relation_has_changed_exactly_if_its_edges_differ(history: list[Step])
     graph.add([("e0", f"r{k}", "e0") for k in range(3)])
     for doing, named in history:
         before = graph.copy()
-        change = graph.add(named) if doing == "add" else graph.retract(named)
+        act = graph.add if doing == "add" else graph.retract
+        change = act(named)
         changed = graph.changed_since(before)
         for relation in range(6):
             pairs = zip(before.edges(relation), graph.edges(relation), strict=True)
@@ -346,16 +347,10 @@ def test_retracting_entities_is_retracting_all_their_facts(
 @pytest.mark.parametrize("entities", [12, 20_000])  # a kernel takes 8,192 entities at a time
 def test_walks_are_counted_over_every_edge_in_both_directions(entities: int) -> None:
     random = Random(entities)
-    added = [
-        (f"e{random.randrange(entities)}", f"r{random.randrange(3)}", f"e{random.randrange(99)}")
-        for _ in range(2 * entities)
-    ]
-    graph = Graph()
-    graph.add(added)
-    heads = [graph.edges(relation).head_of_each() for relation in range(graph.directions)]
-    tails = [graph.edges(relation).tails for relation in range(graph.directions)]
-    all_heads = np.concatenate(heads)
-    all_tails = np.concatenate(tails)
+    graph = Graph.of(random_fact(random, entities, 3, 99) for _ in range(2 * entities))
+    every_direction = [graph.edges(relation) for relation in range(graph.directions)]
+    all_heads = np.concatenate([edges.head_of_each() for edges in every_direction])
+    all_tails = np.concatenate([edges.tails for edges in every_direction])
     expected: np.ndarray[Any, np.dtype[np.float64]] = np.zeros(len(graph.entities))
     some = np.array([3, 0, 3, 7], dtype=np.int32)
     for steps in (1, 2, 3):

@@ -75,8 +75,9 @@ def test_every_short_history_leaves_what_a_rebuild_makes(
         return portrait(life.rebuilt().state)
 
     def live_on(life: Life, change: tuple[str, Fact], more: int) -> None:
+        doing, fact = change
         later = life.branch()
-        later.change(**{change[0]: [change[1]]})
+        later.change(**{doing: [fact]})
         assert later.differences(expected(frozenset(later.facts))) == []
         for following in CHANGES if more else []:
             live_on(later, following, more - 1)

@@ -259,10 +259,8 @@ def test_with_columns_a_line_has_as_many_fields_as_the_header(width: int) -> Non
     with pytest.raises(MalformedFact) as raised:
         list(read_facts(io.BytesIO(content), columns=["t", "r", "h"]))
     shown = "\\t".join("x" * width)
-    assert (
-        str(raised.value)
-        == f"<stream>:2: expected 3 fields, as in the header, found {width} fields: '{shown}'"
-    )
+    problem = f"expected 3 fields, as in the header, found {width} fields"
+    assert str(raised.value) == f"<stream>:2: {problem}: '{shown}'"
 
 
 @cases(ACCEPTED)
@@ -287,10 +285,8 @@ def test_a_file_named_gz_must_be_gzip(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "facts.gz").write_bytes(content)
     with pytest.raises(UnreadableFile) as raised:
         list(read_facts(tmp_path / "facts.gz"))
-    assert (
-        str(raised.value)
-        == f"{tmp_path / 'facts.gz'}: is named .gz but is not gzip; rename it, or fetch it again"
-    )
+    problem = "is named .gz but is not gzip; rename it, or fetch it again"
+    assert str(raised.value) == f"{tmp_path / 'facts.gz'}: {problem}"
 
 
 def test_gzip_within_gzip_is_not_unpacked_twice() -> None:
@@ -413,10 +409,9 @@ def test_memory_stays_bounded(count: int, content: str) -> None:
 def test_a_gzip_bomb_is_read_in_bounded_memory(tmp_path: Path) -> None:
     packer = zlib.compressobj(9, wbits=31)
     packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(300)) + packer.flush()
-    (tmp_path / "bomb.gz").write_bytes(packed)
-    statement = (
-        f"assert sum(1 for _ in read_facts({str(tmp_path / 'bomb.gz')!r}, on_error='skip')) == 0"
-    )
+    bomb = tmp_path / "bomb.gz"
+    bomb.write_bytes(packed)
+    statement = f"assert list(read_facts({str(bomb)!r}, on_error='skip')) == []"
     assert peak(statement, "") < 100
 
 
@@ -438,9 +433,9 @@ def test_a_gzip_bomb_of_empty_lines_is_read_quickly(
     packer = zlib.compressobj(9, wbits=31)
     piece = between + b"\n" * (1 << 20)
     packed = b"".join(packer.compress(piece) for _ in range(20)) + packer.flush()
-    start = time.perf_counter()
+    start = time.process_time()
     assert list(read_facts(io.BytesIO(packed), format=format, on_error="skip")) == []
-    assert time.perf_counter() - start < 8  # one by one they take a minute
+    assert time.process_time() - start < 8  # one by one they take a minute
 
 
 def test_lines_after_many_empty_ones_have_their_number() -> None:

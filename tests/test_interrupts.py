@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from tests.apart import apart
@@ -36,6 +36,7 @@ if os.name == "posix":
 ALL = 1_000_000
 POINTS = {"default": ALL, "paper": ALL} if DEEP else {"default": 6}
 SHOWN = 5  # failures
+LONGEST = 400  # characters of a failure
 START = set(random_facts(Random(17), entities=6, relations=2, facts=18))
 COME = [("alice", "knows", "bob"), ("alice", "r0", "e1"), ("e2", "r1", "carol")]
 GONE: list[Fact | str] = [*sorted(START)[:2], "e3"]
@@ -116,9 +117,8 @@ def expected(facts: frozenset[Fact], chosen: str) -> list[str | None]:
 
 @cache
 def questions() -> list[Any]:
-    return questions_about(
-        rebuilt(AFTER | set(NEXT)), ENTITIES, RELATIONS, [*ENTITIES[2:], *RELATIONS[2:]]
-    )
+    guests = [*ENTITIES[2:], *RELATIONS[2:]]
+    return questions_about(rebuilt(AFTER | set(NEXT)), ENTITIES, RELATIONS, guests)
 
 
 TURNS = 11  # in which all questions are asked; no divisor of how many there are of a kind
@@ -171,9 +171,9 @@ def assert_store_sound(store: CaseStore, possible: tuple[set[Fact], ...], chosen
     assert store.sequence == sequence + 1
     store.close()
     with CaseStore.open(folder) as again:
-        assert (facts_of(again), again.sequence, again.torn) == (kept, sequence + 1, 0), (
-            "acknowledged, and not there"
-        )
+        assert facts_of(again) == kept, "acknowledged, and not there"
+        assert again.sequence == sequence + 1
+        assert again.torn == 0
         assert_says_what_a_rebuild_says(again, chosen)
 
 
@@ -195,11 +195,8 @@ def each_chance(
         try:
             act(Path(folder, "trial"), lambda work: where.append(interrupted(work, chance)))  # noqa: B023
         except Exception as error:
-            failures.append(
-                f"{name}, at {''.join(where)} (chance {chance}): {type(error).__name__}: {error}"[
-                    :400
-                ]
-            )
+            place = f"{name}, at {''.join(where)} (chance {chance})"
+            failures.append(f"{place}: {type(error).__name__}: {error}"[:LONGEST])
         tried += any(where)
         shutil.rmtree(Path(folder, "trial"), ignore_errors=True)
     return [tried, failures]
@@ -219,7 +216,7 @@ def memory_interrupted(name: str, chosen: str, folder: str) -> list[Any]:
 
 def store_interrupted(name: str, chosen: str, folder: str) -> list[Any]:
     work = ON_DISK[name]
-    template = made(Path(folder, "template"), SETTINGS[chosen], empty=ON_DISK[name].empty)
+    template = made(Path(folder, "template"), SETTINGS[chosen], empty=work.empty)
 
     def act(trial: Path, through: Callable[[Any], Any]) -> None:
         shutil.copytree(template, trial)
@@ -250,7 +247,8 @@ def opening_interrupted(name: str, chosen: str, folder: str) -> list[Any]:
         opened: list[CaseStore] = []
         through(lambda: opened.append(CaseStore.open(trial, SETTINGS[chosen])))
         store = opened[0] if opened else CaseStore.open(trial, SETTINGS[chosen])
-        assert_store_sound(store, (set(),) if name == "new" else (START,), chosen)
+        facts = set() if name == "new" else START
+        assert_store_sound(store, (facts,), chosen)
 
     return each_chance(act, f"open {name}", folder, chosen)
 
@@ -276,10 +274,10 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
     reopened = 0
     cases = CaseBase() if kind == "CaseBase" else CaseStore.open(Path(folder, "store"))
     cases.update(add=START)
-    taken = median(
-        seconds_of(partial(cases.update, add=[(f"first {number}", "r0", "e1")]))
-        for number in range(9)
-    )
+    first_updates = [
+        partial(cases.update, add=[(f"first {number}", "r0", "e1")]) for number in range(9)
+    ]
+    taken = median(map(seconds_of, first_updates))
     for number in count():
         if hits >= times:
             break
@@ -299,12 +297,11 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
             work = partial(changed, cases, come, gone)
         hit = alarm.interrupts(work, random.uniform(1e-5, 1.5 * seconds))
         hits += hit
+        when = f"interrupt {hits}, update {number}"
         possible = (before, after) if hit else (after,)
-        assert facts_of(cases) in possible, (
-            f"interrupt {hits}, update {number}: neither all nor nothing is in memory"
-        )
+        assert facts_of(cases) in possible, f"{when}: neither all nor nothing is in memory"
         if isinstance(cases, CaseStore):
-            now = as_on_disk(cases, possible, f"interrupt {hits}, update {number}")
+            now = as_on_disk(cases, possible, when)
             assert now is cases or hit, "refused without an interrupt"
             reopened += now is not cases
             cases = now
@@ -340,14 +337,14 @@ def memory_exhausted(kind: str, folder: str, times: int) -> list[Any]:
     os.environ["CASEGRAPH_THREADS"] = "1"
     expected(frozenset(START), "default")  # found out here, once, and not in each of the forks
     needed = _told_by_fork(partial(_large_update, kind, folder, None))[0]
-    told = [
-        _told_by_fork(partial(_large_update, kind, folder, needed * n // times))
-        for n in range(times)
-    ]
-    return [
-        sum(failed for failed, *_ in told),
-        [problem for _, *problems in told for problem in problems],
-    ]
+    failures = 0
+    all_problems = []
+    for trial in range(times):
+        spare = needed * trial // times
+        failed, *problems = _told_by_fork(partial(_large_update, kind, folder, spare))
+        failures += failed
+        all_problems += problems
+    return [failures, all_problems]
 
 
 def _large_update(kind: str, folder: str, spare: int | None) -> list[Any]:
@@ -355,11 +352,10 @@ def _large_update(kind: str, folder: str, spare: int | None) -> list[Any]:
     or, if there is less to spare, whether it failed and what went wrong.
     """
     place = Path(folder, "trial")
-    cases = (
-        rebuilt(START)
-        if kind == "CaseBase"
-        else CaseStore.open(made(place, Settings(), empty=False))
-    )
+    if kind == "CaseBase":
+        cases = rebuilt(START)
+    else:
+        cases = CaseStore.open(made(place, Settings(), empty=False))
     before = _status("VmSize")
     failed = False
     problems = list[str]()
@@ -379,7 +375,8 @@ def _large_update(kind: str, folder: str, spare: int | None) -> list[Any]:
         else:
             assert_sound(cases, possible, "default")
     except Exception as error:
-        problems.append(f"with {spare:,} bytes to spare: {type(error).__name__}: {error}"[:400])
+        problem = f"with {spare:,} bytes to spare: {type(error).__name__}: {error}"
+        problems.append(problem[:LONGEST])
     shutil.rmtree(place, ignore_errors=True)
     return [failed, *problems]
 
@@ -400,16 +397,11 @@ def _told_by_fork(work: Callable[[], list[Any]]) -> list[Any]:
 
 
 def _status(name: str) -> int:
+    """Bytes of memory of this process."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
-
-
-def interrupted_apart(
-    work: Callable[[str, str, str], list[Any]], name: str, chosen: str, folder: Path
-) -> int:
-    """Interrupt some work in a process of its own; returns how many interrupts there were."""
-    found = apart(work, name, chosen, str(folder))
-    return assert_none(found)
+    line = next(line for line in lines if line.startswith(f"{name}:"))
+    kibibytes = line.split()[1]
+    return 1024 * int(kibibytes)
 
 
 def assert_none(found: list[Any]) -> int:
@@ -420,34 +412,41 @@ def assert_none(found: list[Any]) -> int:
     return int(tried)
 
 
-settings_chosen = pytest.mark.parametrize("chosen", list(POINTS))
+Interrupts: TypeAlias = Callable[[Callable[[str, str, str], list[Any]], str, str], None]
 
 
-@settings_chosen
-@pytest.mark.parametrize("name", list(IN_MEMORY))
+@pytest.fixture(params=list(POINTS))
+def assert_sound_after_interrupts(
+    request: pytest.FixtureRequest, memory_folder: Path, tally: Tally
+) -> Interrupts:
+    """Interrupts some work at its chances, in a process of its own, under each of the settings."""
+
+    def interrupt(work: Callable[[str, str, str], list[Any]], name: str, of: str) -> None:
+        found = apart(work, name, request.param, str(memory_folder))
+        tally(f"interrupts at a chance, {of}", assert_none(found))
+
+    return interrupt
+
+
+@pytest.mark.parametrize("name", IN_MEMORY)
 def test_a_case_base_interrupted_at_any_chance_has_done_all_or_nothing(
-    name: str, chosen: str, memory_folder: Path, tally: Tally
+    name: str, assert_sound_after_interrupts: Interrupts
 ) -> None:
-    interrupts = interrupted_apart(memory_interrupted, name, chosen, memory_folder)
-    tally("interrupts at a chance, CaseBase", interrupts)
+    assert_sound_after_interrupts(memory_interrupted, name, "CaseBase")
 
 
-@settings_chosen
-@pytest.mark.parametrize("name", list(ON_DISK))
+@pytest.mark.parametrize("name", ON_DISK)
 def test_a_store_interrupted_at_any_chance_equals_its_disk_or_says_to_open_it_again(
-    name: str, chosen: str, memory_folder: Path, tally: Tally
+    name: str, assert_sound_after_interrupts: Interrupts
 ) -> None:
-    interrupts = interrupted_apart(store_interrupted, name, chosen, memory_folder)
-    tally("interrupts at a chance, CaseStore", interrupts)
+    assert_sound_after_interrupts(store_interrupted, name, "CaseStore")
 
 
-@settings_chosen
 @pytest.mark.parametrize("name", ["new", "whole", "torn"])
 def test_opening_a_store_that_was_interrupted_at_any_chance_lets_it_be_opened_again(
-    name: str, chosen: str, memory_folder: Path, tally: Tally
+    name: str, assert_sound_after_interrupts: Interrupts
 ) -> None:
-    interrupts = interrupted_apart(opening_interrupted, name, chosen, memory_folder)
-    tally("interrupts at a chance, opening a CaseStore", interrupts)
+    assert_sound_after_interrupts(opening_interrupted, name, "opening a CaseStore")
 
 
 @needs_signals

@@ -5,6 +5,7 @@ and `scripts/bench lives` prints both. The deep tier lives longer.
 """
 
 import gc
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,11 @@ def lived(cases: CaseBase, name: str) -> tuple[list[Size], list[Size]]:
     late = list[Size]()
     life.begin(cases)
     for number, update in enumerate(life.updates(cases)):
-        if number % EVERY == 0 and WINDOW <= number <= 2 * WINDOW:
-            early.append(size_of(cases, type(cases.graph), NEW))
-        if number % EVERY == 0 and number >= UPDATES - WINDOW:
-            late.append(size_of(cases, type(cases.graph), NEW))
+        is_early = WINDOW <= number <= 2 * WINDOW
+        is_late = number >= UPDATES - WINDOW
+        if number % EVERY == 0 and (is_early or is_late):
+            sizes = early if is_early else late
+            sizes.append(size_of(cases, type(cases.graph), NEW))
         if number == UPDATES:
             break
         update()
@@ -51,13 +53,13 @@ def lived(cases: CaseBase, name: str) -> tuple[list[Size], list[Size]]:
 
 def assert_bounded(cases: CaseBase, early: list[Size], late: list[Size]) -> None:
     """Nothing has piled up: bytes, graphs, names."""
-    most, before = (max(size.bytes for size in sizes) for sizes in (late, early))
-    assert most <= GROWTH * before, (
-        f"{before:,} bytes have become {most:,} after {UPDATES:,} updates"
-    )
+    before = max(size.bytes for size in early)
+    after = max(size.bytes for size in late)
+    grown = f"{before:,} bytes have become {after:,} after {UPDATES:,} updates"
+    assert after <= GROWTH * before, grown
     graphs = max(size.graphs for size in early + late)
     assert graphs <= GRAPHS, f"{graphs} graphs are held"
-    living = {name for fact in facts_of(cases) for name in fact}
+    living = set(chain.from_iterable(facts_of(cases)))
     names = max(size.names for size in late)
     assert names <= len(living) + NAMES, (
         f"{names} names that came and went are held, beside {len(living)} that live"
@@ -99,9 +101,8 @@ def test_a_store_holds_no_more_late_in_its_life_and_opens_as_it_was(
         assert_bounded(store, *lived(store, name))
         assert store.sequence == UPDATES + 1
         assert_says_what_a_rebuild_says(store, rebuilt(facts_of(store)))
-        assert_says_what_a_rebuild_says(
-            store, CaseStore.open(memory_folder / "store", read_only=True)
-        )
+        again = CaseStore.open(memory_folder / "store", read_only=True)
+        assert_says_what_a_rebuild_says(store, again)
     tally("updates of long lives", UPDATES)
 
 

@@ -1,11 +1,11 @@
 from collections.abc import Sequence
+from itertools import chain
 from threading import Thread
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import strategies as _  # noqa: F401  (its Hypothesis profile)
 
 from casegraph.graph.arrays import ids
 from casegraph.graph.names import Names
@@ -22,7 +22,7 @@ def extended(names: Names, *batches: list[str]) -> Names:
 @given(batches)
 def test_a_name_keeps_the_id_of_its_first_arrival(batches: list[list[str]]) -> None:
     names = Names()
-    first = list(dict.fromkeys(name for batch in batches for name in batch))
+    first = list(dict.fromkeys(chain.from_iterable(batches)))
     for batch in batches:
         names, found = names.extended(batch)
         assert found.tolist() == [first.index(name) for name in batch]
@@ -32,7 +32,7 @@ def test_a_name_keeps_the_id_of_its_first_arrival(batches: list[list[str]]) -> N
 
 @given(batches, st.text(max_size=3))
 def test_asking_for_a_name_does_not_add_it(batches: list[list[str]], asked: str) -> None:
-    names = Names([name for batch in batches for name in batch])
+    names = Names(list(chain.from_iterable(batches)))
     before = list(names.names)
     found = names.find(asked)
     assert (found is not None) == (asked in names) == (asked in before)
@@ -52,9 +52,8 @@ def test_ranks_are_the_order_of_names_whether_few_or_many_are_new() -> None:
     names = Names()
     given_so_far = 0
     for new in (3, 1, 64, 65, 5_000, 1, 64, 77, 79, 200, 0, 1):
-        names = extended(
-            names, [f"name {(given_so_far + number) * 7919 % 100_003}" for number in range(new)]
-        )
+        numbers = range(given_so_far, given_so_far + new)
+        names = extended(names, [f"name {number * 7919 % 100_003}" for number in numbers])
         given_so_far += new
         assert_ranks_are_the_order_of_names(names)
 
@@ -67,9 +66,8 @@ def test_who_holds_names_keeps_them_whatever_others_make_of_them(
     before = list(held.names)
     for more in (one_way, other_way, [["new", *before]]):
         longer = extended(held, *more)
-        assert longer.names == list(
-            dict.fromkeys([*before, *(name for batch in more for name in batch)])
-        )
+        in_order_of_arrival = dict.fromkeys([*before, *chain.from_iterable(more)])
+        assert longer.names == list(in_order_of_arrival)
         assert [longer.find(name) for name in longer.names] == list(range(len(longer)))
         assert_ranks_are_the_order_of_names(longer)
         assert held.names == before
@@ -98,9 +96,7 @@ def test_names_that_are_kept_keep_their_serial_numbers_and_others_get_new_ones(
     gone = len(names) - len(chosen)
     assert again.serials().tolist() == [*chosen, *range(len(names), len(names) + gone)]
     assert again.arrived == len(names) + gone
-    assert again.serials(found).tolist() == [
-        again.serials().tolist()[identity] for identity in found.tolist()
-    ]
+    assert again.serials(found).tolist() == again.serials()[found].tolist()
     assert_ranks_are_the_order_of_names(again)
 
 
@@ -116,11 +112,10 @@ def test_threads_that_make_longer_names_of_the_same_ones_do_not_meet() -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    assert sorted(made) == [0, 1, 2, 3]
     for number_of_thread, names in made.items():
-        assert names.names == [
-            *shared.names,
-            *(f"{number_of_thread} {number}" for number in range(300)),
-        ]
+        own = [f"{number_of_thread} {number}" for number in range(300)]
+        assert names.names == [*shared.names, *own]
         assert [names.find(name) for name in names.names] == list(range(310))
 
 
@@ -130,13 +125,9 @@ def test_names_are_ordered_by_code_points() -> None:
 
 
 def test_ids_of_nothing_are_an_empty_array_of_ids() -> None:
-    assert (
-        ids().dtype
-        == ids([1]).dtype
-        == Names().extended([])[1].dtype
-        == Names().ranks().dtype
-        == "int32"
-    )
+    _, of_no_names = Names().extended([])
+    for some_ids in (ids(), ids([1]), of_no_names, Names().ranks()):
+        assert some_ids.dtype == "int32"
 
 
 def assert_ranks_are_the_order_of_names(names: Names) -> None:

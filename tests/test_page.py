@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
-from tests.browsing import Window, opened_browser, patient, window
+from tests.browsing import Window, opened_browser, window
 from tests.serving import READ_KEY, WRITE_KEY, Live, live, two_keys
 
 import casegraph.service
@@ -77,7 +77,9 @@ HOSTILE = [
 ]
 
 
-# --- the files, without a browser
+def test_there_are_scripts_and_other_files_to_look_into() -> None:
+    assert len(SCRIPTS) > 10
+    assert len(FILES) > len(SCRIPTS)
 
 
 def test_the_page_never_makes_html_of_text() -> None:
@@ -125,9 +127,6 @@ def test_lines_of_the_page_are_as_long_as_elsewhere() -> None:
             assert max(map(len, lines)) <= 100, path.name
 
 
-# --- in a browser
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with opened_browser() as opened:
@@ -137,14 +136,14 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def served(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """The bundled graph, which the tests that share it only read."""
-    with live(tmp_path_factory.mktemp("served") / "store", limits=patient()) as running:
+    with live(tmp_path_factory.mktemp("served") / "store") as running:
         yield running
 
 
 @pytest.fixture
 def own(browser: Browser, tmp_path: Path) -> Iterator[Live]:
     """A service of one's own, to change."""
-    with live(tmp_path / "store", limits=patient()) as running:
+    with live(tmp_path / "store") as running:
         yield running
 
 
@@ -406,7 +405,7 @@ def test_a_file_is_dropped_on_the_empty_page_built_and_asked(
     rows.append(",broken,")
     table.write_text("\n".join(rows), encoding="utf-8")
     with (
-        live(tmp_path / "store", limits=patient(), facts=[]) as running,
+        live(tmp_path / "store", facts=[]) as running,
         window(browser, running.address) as opened,
     ):
         page = opened.page
@@ -428,7 +427,7 @@ def test_a_file_is_dropped_on_the_empty_page_built_and_asked(
 
 def test_a_first_fact_is_typed_into_an_empty_graph(browser: Browser, tmp_path: Path) -> None:
     with (
-        live(tmp_path / "store", limits=patient(), facts=[]) as running,
+        live(tmp_path / "store", facts=[]) as running,
         window(browser, running.address) as opened,
     ):
         opened.go()
@@ -450,7 +449,7 @@ def test_where_no_question_is_suggested_one_begins_with_an_entity(
 ) -> None:
     facts = [("Anna", "keeps", "Rex"), ("Bert", "keeps", "Mia")]
     with (
-        live(tmp_path / "store", limits=patient(), facts=facts) as running,
+        live(tmp_path / "store", facts=facts) as running,
         window(browser, running.address) as opened,
     ):
         opened.go()
@@ -504,7 +503,7 @@ def test_hostile_names_are_only_names(browser: Browser, tmp_path: Path) -> None:
     described = [
         {"name": name, "label": f"{name} (label)", "types": [HOSTILE[0]]} for name in HOSTILE[1:9]
     ]
-    with live(tmp_path / "store", limits=patient(), facts=facts) as running:
+    with live(tmp_path / "store", facts=facts) as running:
         running.post("/v1/update", {"describe": described})
         with window(browser, running.address) as opened:
             for place, name in enumerate(HOSTILE):
@@ -598,7 +597,7 @@ def test_what_is_copied_asks_the_same(browser: Browser, own: Live) -> None:
 
 def test_a_key_is_asked_for_where_one_is_needed(browser: Browser, tmp_path: Path) -> None:
     with (
-        live(tmp_path / "store", limits=patient(), keys=two_keys()) as running,
+        live(tmp_path / "store", keys=two_keys()) as running,
         window(browser, running.address) as opened,
     ):
         page = opened.page

@@ -1,3 +1,5 @@
+from collections import defaultdict
+from itertools import product
 from random import Random
 
 import pytest
@@ -21,20 +23,25 @@ from casegraph.similarity.profiles import NONE, Profiles
 def kept_up_to_date(history: list[Step], graph: Graph) -> Profiles:
     """Profiles that followed a history step by step, looking only at the entities that changed."""
     profiles = Profiles()
+    follow(history, graph, profiles)
+    return profiles
+
+
+def follow(history: list[Step], graph: Graph, profiles: Profiles) -> None:
+    """Let a graph and its profiles go through a history, looking only at entities that changed."""
     for doing, named in history:
         change = graph.add(named) if doing == "add" else graph.retract(named)
         profiles.refresh(graph, change.entities)
-    return profiles
 
 
 def by_relations(graph: Graph, profiles: Profiles) -> dict[frozenset[object], set[str]]:
     """Who has which set of relations, in names."""
-    return {
-        frozenset(
-            relation_in_oracle(graph, relation) for relation in profiles.relations(profile).tolist()
-        ): {graph.entities[entity] for entity in profiles.members(profile).tolist()}
-        for profile in profiles.living()
-    }
+    having = {}
+    for profile in profiles.living():
+        relations = profiles.relations(profile).tolist()
+        own = frozenset(relation_in_oracle(graph, relation) for relation in relations)
+        having[own] = {graph.entities[entity] for entity in profiles.members(profile).tolist()}
+    return having
 
 
 def expected(facts: oracle.Facts) -> dict[frozenset[object], set[str]]:
@@ -63,9 +70,7 @@ def test_profiles_and_their_copy_can_each_go_on(history: list[Step], more: list[
     before = by_relations(graph, profiles)
     copy = profiles.copy()
     other = graph.copy()
-    for doing, named in more:
-        change = other.add(named) if doing == "add" else other.retract(named)
-        copy.refresh(other, change.entities)
+    follow(more, other, copy)
     assert by_relations(graph, profiles) == before
     assert by_relations(other, copy) == expected(oracle.both_ways(other.facts()))
     gone = graph.retract(sorted(surviving(history)))
@@ -85,15 +90,13 @@ def test_profiles_of_few_and_of_many_entities_at_once_are_the_oracles(entities: 
 def test_every_entity_is_a_member_of_its_own_profile_and_of_no_other(history: list[Step]) -> None:
     graph = Graph()
     profiles = kept_up_to_date(history, graph)
-    member_of = {
-        entity: profile
-        for profile in profiles.living()
-        for entity in profiles.members(profile).tolist()
-    }
-    assert [profiles.of(entity) for entity in range(len(graph.entities))] == [
-        member_of.get(entity, NONE) for entity in range(len(graph.entities))
-    ]
-    assert sum(len(profiles.members(profile)) for profile in profiles.living()) == len(member_of)
+    profiles_of_member = defaultdict[int, list[int]](list)
+    for profile in profiles.living():
+        for entity in profiles.members(profile).tolist():
+            profiles_of_member[entity].append(profile)
+    for entity in range(len(graph.entities)):
+        own = profiles.of(entity)
+        assert profiles_of_member[entity] == ([] if own == NONE else [own])
     assert profiles.of(len(graph.entities)) == NONE
 
 
@@ -106,13 +109,11 @@ def test_refresh_names_the_entities_whose_profile_changed(history: list[Step]) -
         change = graph.add(named) if doing == "add" else graph.retract(named)
         after = oracle.both_ways(graph.facts())
         reshaped = profiles.refresh(graph, change.entities)
-        seen = sorted(range(len(graph.entities)), key=int)
-        names = graph.entities.names
-        assert reshaped.tolist() == [
-            entity
-            for entity in seen
-            if oracle.profile(before, names[entity]) != oracle.profile(after, names[entity])
-        ]
+        expected_changes = []
+        for entity, name in enumerate(graph.entities.names):
+            if oracle.profile(before, name) != oracle.profile(after, name):
+                expected_changes.append(entity)
+        assert reshaped.tolist() == expected_changes
         before = after
 
 
@@ -121,11 +122,9 @@ def test_similarity_is_the_cosine_of_the_oracle(added: list[Fact]) -> None:
     graph = Graph.of(added)
     facts = oracle.both_ways(added)
     profiles = profiles_of(graph)
-    for one, name in enumerate(graph.entities.names):
-        for other, other_name in enumerate(graph.entities.names):
-            assert profiles.similarity(profiles.of(one), profiles.of(other)) == oracle.similarity(
-                facts, name, other_name
-            )
+    for (one, name), (other, other_name) in product(enumerate(graph.entities.names), repeat=2):
+        similarity = profiles.similarity(profiles.of(one), profiles.of(other))
+        assert similarity == oracle.similarity(facts, name, other_name)
 
 
 @given(fact_lists(least=1))
@@ -135,8 +134,8 @@ def test_what_profiles_have_in_common_is_counted_for_all_at_once(added: list[Fac
     sets = [set(profiles.relations(profile).tolist()) for profile in profiles.living()]
     assert profiles.sizes().tolist() == list(map(len, sets))
     for profile in profiles.living():
-        assert profiles.common(profile).tolist() == [len(sets[profile] & other) for other in sets]
+        common = [len(sets[profile] & other) for other in sets]
+        assert profiles.common(profile).tolist() == common
     for relation in range(graph.directions):
-        assert profiles.having(relation).tolist() == [
-            profile for profile, own in enumerate(sets) if relation in own
-        ]
+        having = [profile for profile, own in enumerate(sets) if relation in own]
+        assert profiles.having(relation).tolist() == having

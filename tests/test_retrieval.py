@@ -1,4 +1,5 @@
 from collections import Counter
+from itertools import product
 from random import Random
 
 from hypothesis import given
@@ -24,16 +25,19 @@ from casegraph.similarity.retrieval import contextual_entities, nearest, similar
 
 def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int) -> None:
     """The contextual entities of every query are the oracle's, in its order."""
-    for entity in sorted(oracle.entities(facts)):
-        for relation in range(graph.directions):
-            query = Query(graph.entities.names.index(entity), relation)
-            near = [
-                graph.entities[other]
-                for other in contextual_entities(profiles, graph, query, k).tolist()
-            ]
-            assert near == oracle.contextual_entities(
-                facts, entity, relation_in_oracle(graph, relation), k
-            )
+    living = sorted(oracle.entities(facts))
+    for name, relation in product(living, range(graph.directions)):
+        near = contextual_names(graph, profiles, name, relation, k)
+        label = relation_in_oracle(graph, relation)
+        assert near == oracle.contextual_entities(facts, name, label, k)
+
+
+def contextual_names(
+    graph: Graph, profiles: Profiles, name: str, relation: int, k: int
+) -> list[str]:
+    query = Query(graph.entities.names.index(name), relation)
+    near = contextual_entities(profiles, graph, query, k).tolist()
+    return [graph.entities[entity] for entity in near]
 
 
 @given(fact_lists(least=1), st.integers(0, 9))
@@ -66,15 +70,13 @@ def test_contextual_entities_do_not_depend_on_the_order_of_facts_in_graphs_of_ma
 
 
 def in_names(graph: Graph, k: int) -> dict[tuple[str, str], list[str]]:
+    """The contextual entities of every query."""
     profiles = profiles_of(graph)
-    return {
-        (name, graph.relation_name(relation)): [
-            graph.entities[other]
-            for other in contextual_entities(profiles, graph, Query(entity, relation), k).tolist()
-        ]
-        for entity, name in enumerate(graph.entities.names)
-        for relation in range(graph.directions)
-    }
+    found = {}
+    for name, relation in product(graph.entities.names, range(graph.directions)):
+        query = name, graph.relation_name(relation)
+        found[query] = contextual_names(graph, profiles, name, relation, k)
+    return found
 
 
 @given(fact_lists(least=1), st.integers(0, 9))
@@ -127,9 +129,7 @@ def test_of_equally_similar_entities_those_with_more_facts_come_first_then_by_na
         ("a", "r", "x"),
     ]
     graph = Graph.of(added)
-    asked = Query(graph.entities.names.index("asked"), 0)
-    near = contextual_entities(profiles_of(graph), graph, asked, 3).tolist()
-    assert [graph.entities[entity] for entity in near] == ["z", "a", "b"]
+    assert contextual_names(graph, profiles_of(graph), "asked", 0, 3) == ["z", "a", "b"]
 
 
 @given(fact_lists(least=1))

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import oracle
-from tests import strategies as profile  # noqa: F401  (of Hypothesis)
 
 from casegraph import CaseBase, kernels
 from casegraph.errors import CasegraphError

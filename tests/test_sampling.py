@@ -28,7 +28,8 @@ def sampled(facts: list[Fact], n: int, walks: int, seed: int = 0) -> Sampled:
     graph = Graph.of(facts)
     found = sampled_paths(graph, n, walks, np.random.default_rng(seed))
     by_name = {}
-    for relation, entity, number, times in zip(*(column.tolist() for column in found), strict=True):
+    rows = zip(*(column.tolist() for column in found), strict=True)
+    for relation, entity, number, times in rows:
         path_type = tuple(graph.relation_name(step) for step in unpacked(number, n))
         by_name[graph.entities[entity], graph.relation_name(relation), path_type] = times
     return by_name
@@ -36,7 +37,8 @@ def sampled(facts: list[Fact], n: int, walks: int, seed: int = 0) -> Sampled:
 
 def test_every_beginning_of_a_walk_that_ends_at_an_answer_is_counted() -> None:
     found = sampled(TRIANGLE, 2, 100)
-    assert {key: times for key, times in found.items() if key[0] == "a"} == {
+    from_a = {key: times for key, times in found.items() if key[0] == "a"}
+    assert from_a == {
         ("a", "r", ("r",)): 1,
         ("a", "t", ("r", "s")): 1,
         ("a", "t", ("t",)): 1,
@@ -100,6 +102,7 @@ def test_reasons_under_the_published_settings_have_the_sampled_prior() -> None:
     cases.update(add=facts)
     best = cases.ask("z", "r")[0]
     explained = cases.explain(best)
+    assert explained.reasons
     for reason in explained.reasons:
         assert reason.worth == pytest.approx(reason.prior * reason.precision)
     assert sum(reason.share for reason in explained.reasons) == pytest.approx(best.score)

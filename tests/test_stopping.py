@@ -11,7 +11,7 @@ from tests import oracle
 from tests.strategies import random_facts
 
 from casegraph import kernels
-from casegraph.answering.query import Standings, answers, relation_query, standings
+from casegraph.answering.query import Found, Standings, answers, relation_query, standings
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
 from casegraph.settings import KindWeights, Settings
@@ -47,21 +47,37 @@ def followed(cases: CaseBase, relation: int, entities: list[int], top: int) -> i
     """Edges looked at to find the best answers."""
     _, kernel, list_of_each = relation_query(cases.state, relation, ids(entities))
     unknown = np.full(len(entities), -1, dtype=np.int32)
-    return kernels.answers(
-        kernel, ids(entities), list_of_each, unknown, cases.state.workspaces, top, False, 1
-    )[-1]
+    asked = kernel, ids(entities), list_of_each, unknown, cases.state.workspaces
+    *_, edges = kernels.answers(*asked, top, False, 1)
+    return edges
 
 
 def standing(cases: CaseBase, relation: int, entity: int, targets: list[int]) -> Standings:
-    none = np.zeros(2, dtype=np.int64), ids()
-    return standings(
-        cases.state, (relation, ids([entity])), (np.array([0, len(targets)]), ids(targets)), none
-    )
+    query = relation, ids([entity])
+    asked_for = np.array([0, len(targets)]), ids(targets)
+    none_known = np.zeros(2, dtype=np.int64), ids()
+    return standings(cases.state, query, asked_for, none_known)
+
+
+def assert_first_of(best: Found, whole: Found, top: int) -> None:
+    """The best few are the first of all, to the last bit of their scores."""
+    assert best.entities.tolist() == whole.entities[:top].tolist()
+    assert best.scores.tobytes() == whole.scores[:top].tobytes()
+
+
+def assert_stand_alike(few: Standings, whole: Standings, first: int) -> None:
+    """Some targets stand where they stand among all, the first of them at this place."""
+    for column in ("score", "better", "equal", "earlier"):
+        alone = getattr(few, column)
+        among_all = getattr(whole, column)[first : first + len(alone)]
+        assert alone.tolist() == among_all.tolist()
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict[str, Any]) -> None:
-    random, all_work, work = Random(str(changes)), 0, 0
+    random = Random(str(changes))
+    all_work = 0
+    work = 0
     for _ in range(2):
         cases = random_cases(random, **changes)
         everyone = list(range(len(cases.graph.entities)))
@@ -70,8 +86,7 @@ def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict
             for top in (1, 3, 10):
                 few = answers(cases.state, relation, ids(everyone), top=top)
                 for found, best in zip(whole, few, strict=True):
-                    assert best.entities.tolist() == found.entities[:top].tolist()
-                    assert best.scores.tobytes() == found.scores[:top].tobytes()
+                    assert_first_of(best, found, top)
             all_work += followed(cases, relation, everyone, -1)
             work += followed(cases, relation, everyone, 1)
     assert 0 < work < all_work
@@ -105,13 +120,16 @@ def test_new_answers_are_all_answers_without_those_that_are_known(changes: dict[
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_leave_one_out_stops_early_to_the_last_bit(changes: dict[str, Any]) -> None:
     cases = random_cases(Random(str(changes)), **changes)
+    compared = 0
     for relation in range(cases.graph.directions):
         heads, _, tails = cases.graph.rows(relation).T.copy()
         whole = answers(cases.state, relation, heads, top=-1, hidden=tails)
         for top in (1, 3):
             few = answers(cases.state, relation, heads, top=top, hidden=tails)
             for found, best in zip(whole, few, strict=True):
-                assert list(best.pairs()) == list(found.pairs())[:top]
+                assert_first_of(best, found, top)
+                compared += len(best.entities)
+    assert compared > 100
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
@@ -125,11 +143,7 @@ def test_a_target_stands_where_it_stands_among_all(changes: dict[str, Any]) -> N
             whole = standing(cases, relation, entity, everyone)
             for first in everyone[::2]:
                 few = standing(cases, relation, entity, everyone[first : first + 2])
-                for column in ("score", "better", "equal", "earlier"):
-                    assert (
-                        getattr(few, column).tolist()
-                        == getattr(whole, column)[first : first + 2].tolist()
-                    )
+                assert_stand_alike(few, whole, first)
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
@@ -187,14 +201,12 @@ def test_facts_that_many_share_are_looked_up_for_few_to_the_last_bit(
         for top in (1, 10):
             few = answers(cases.state, relation, ids(some), top=top)
             for found, best in zip(whole, few, strict=True):
-                assert best.entities.tolist() == found.entities[:top].tolist()
-                assert best.scores.tobytes() == found.scores[:top].tobytes()
+                assert_first_of(best, found, top)
         for entity in some[:3]:
-            standings_of_all = standing(cases, relation, entity, everyone)
-            for first in everyone[::40]:
-                one = standing(cases, relation, entity, [first])
-                for column in ("score", "better", "equal", "earlier"):
-                    assert getattr(one, column)[0] == getattr(standings_of_all, column)[first]
+            among_all = standing(cases, relation, entity, everyone)
+            for target in everyone[::40]:
+                alone = standing(cases, relation, entity, [target])
+                assert_stand_alike(alone, among_all, target)
 
 
 @pytest.mark.parametrize("givers", range(30, 51, 2))
@@ -255,21 +267,25 @@ def test_facts_that_are_looked_up_say_what_their_sharers_say() -> None:
                 if fact != fact_of_answer
             ]
             reasons = cases.explain(answer).reasons
-            found = sorted((r.worth for r in reasons if r.kind == "shared fact"), reverse=True)
+            found = [reason.worth for reason in reasons if reason.kind == "shared fact"]
             assert found
-            assert found == pytest.approx(sorted(worths, reverse=True)[: len(found)])
+            best = sorted(worths, reverse=True)[: len(found)]
+            assert sorted(found, reverse=True) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("budget", [1, 30, 100, 300, 1000, 3000])
+@pytest.mark.parametrize("budget", [1, 30, 100, 300])
 def test_what_a_small_budget_leaves_out_does_not_depend_on_what_is_asked_for(budget: int) -> None:
-    cases = random_cases(Random(budget), budget=budget)
+    cases = random_cases(Random(300), budget=budget)
     everyone = ids(range(len(cases.graph.entities)))
+    exact = []
     for relation in range(cases.graph.directions):
         whole = answers(cases.state, relation, everyone, top=-1)
-        for found, best in zip(whole, answers(cases.state, relation, everyone, top=2), strict=True):
+        few = answers(cases.state, relation, everyone, top=2)
+        for found, best in zip(whole, few, strict=True):
             assert best.exact == found.exact
-            assert best.entities.tolist() == found.entities[:2].tolist()
-            assert best.scores.tobytes() == found.scores[:2].tobytes()
+            assert_first_of(best, found, 2)
+            exact.append(found.exact)
+    assert not all(exact), "the budget left nothing out"
 
 
 def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
@@ -283,8 +299,7 @@ def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
         together = answers(cases.state, relation, ids(everyone), top=-1)
         for entity, found in zip(everyone, together, strict=True):
             (alone,) = answers(cases.state, relation, ids([entity]), top=-1)
-            assert alone.entities.tolist() == found.entities.tolist()
-            assert alone.scores.tobytes() == found.scores.tobytes()
+            assert_first_of(alone, found, len(found.entities))
 
 
 def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version() -> None:
@@ -296,7 +311,9 @@ def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version(
         ("actor", "singer", "writer", "poet"),
         ("actor", "poet", "dancer", "writer"),
     ]
-    facts = [(name, "people", f"p{number}") for number in range(300) for name in sets[number % 3]]
+    facts = []
+    for number in range(300):
+        facts += [(profession, "people", f"p{number}") for profession in sets[number % 3]]
     facts.remove(("actor", "people", "p0"))
     kinds = KindWeights(answers_fact=0, near_answers=0, neighbours=0)
     settings = Settings(max_length=1, kinds=kinds)

@@ -8,13 +8,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 from tests import crashing
@@ -57,11 +57,11 @@ def named_counts(cases: CaseBase) -> dict[Any, dict[Any, list[int]]]:
     named = dict[Any, dict[Any, list[int]]]()
     for relation, found in cases.state.statistics.counted.items():
         columns = [getattr(found, column).tolist() for column in COLUMNS]
-        rows = {
-            path_type_in_oracle(graph, number, n): counts
-            for number, *counts in zip(*columns, strict=True)
-        }
-        named |= {relation_in_oracle(graph, relation): rows} if rows else {}
+        rows = {}
+        for number, *counts in zip(*columns, strict=True):
+            rows[path_type_in_oracle(graph, number, n)] = counts
+        if rows:
+            named[relation_in_oracle(graph, relation)] = rows
     return named
 
 
@@ -72,12 +72,19 @@ def rebuilt_counts(facts: frozenset[Fact]) -> dict[Any, dict[Any, list[int]]]:
     return named_counts(rebuilt)
 
 
-def assert_survived(folder: Path, acknowledged: int, caplog: pytest.LogCaptureFixture) -> None:
-    """What was acknowledged is there, with the next update or without.
+Survival: TypeAlias = Callable[[Path, int], None]
 
-    Counts are those of a rebuild; all is whole.
+
+@pytest.fixture
+def assert_survived(caplog: pytest.LogCaptureFixture) -> Survival:
+    """Checks a store to which so many updates were acknowledged.
+
+    They are there, with the next update or without. Counts are those of a rebuild; all is whole.
     """
-    if acknowledged or folder.exists():
+
+    def check_store(folder: Path, acknowledged: int) -> None:
+        if acknowledged == 0 and not folder.exists():
+            return
         with CaseStore.open(folder) as store:
             facts = set(store.graph.facts())
             assert facts in states()[acknowledged : acknowledged + 2]
@@ -91,105 +98,113 @@ def assert_survived(folder: Path, acknowledged: int, caplog: pytest.LogCaptureFi
         assert ("a", "new", "fact") in CaseStore.open(folder, read_only=True).graph
         assert caplog.records == [], "something is damaged"
 
+    return check_store
+
 
 def run_killed(folder: Path, points: list[str]) -> dict[str, int]:
     """How many updates were acknowledged to a process that was killed at each point."""
     command = [sys.executable, "-m", "tests.crashing", str(folder), *points]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "CASEGRAPH_THREADS": "1"})
-    return {
-        point: max((folder / f"{point}.acknowledged").read_bytes(), default=0) for point in points
-    }
+    acknowledged = {}
+    for point in points:
+        numbers = (folder / f"{point}.acknowledged").read_bytes()
+        acknowledged[point] = max(numbers, default=0)
+    return acknowledged
+
+
+class Recording(NamedTuple):
+    """All that the work does, and the folder that it does it in."""
+
+    work: Recorder
+    folder: Path
 
 
 @pytest.fixture(scope="module")
-def recorder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recorder, Path]:
-    """All that the work does, and where."""
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     recorder = Recorder()
     folder = tmp_path_factory.mktemp("recorded")
     with crashing.calls_through(recorder):
         crashing.work(folder / "store", recorder.acknowledge)
-    return recorder, folder
+    return Recording(recorder, folder)
 
 
 def test_the_states_of_the_work_differ() -> None:
     assert len(set(map(frozenset, states()))) == BATCHES + 1
 
 
+def points_to_kill_at(work: Recorder) -> list[int]:
+    """All calls of the work; in the quick tier some, and more where history is forgotten."""
+    every_call = range(1, work.calls + 1)
+    if DEEP:
+        return list(every_call)
+    acknowledged_after = {
+        event.of: event.given[0] for event in work.events if event.doing == "acknowledge"
+    }
+    forgetting = acknowledged_after[FORGOTTEN]
+    return sorted({*every_call[::15], *range(forgetting, forgetting + 15, 3)})
+
+
+def assert_all_survived(
+    folder: Path, acknowledged: dict[str, int], assert_survived: Survival
+) -> None:
+    """Every process that was killed has left its store whole, in the folder of its point."""
+    assert acknowledged
+    for point, number in acknowledged.items():
+        assert_survived(folder / point, number)
+
+
 @needs_fork
 @in_parts
 def test_a_process_killed_at_any_call_loses_nothing(
-    part: int,
-    recorder: tuple[Recorder, Path],
-    memory_folder: Path,
-    caplog: pytest.LogCaptureFixture,
-    tally: Tally,
+    part: int, recording: Recording, memory_folder: Path, assert_survived: Survival, tally: Tally
 ) -> None:
-    events = recorder[0].events
-    calls = recorder[0].calls
-    forgetting = next(
-        event.given[0] for event in events if (event.doing, event.of) == ("acknowledge", FORGOTTEN)
-    )
-    points = (
-        range(1, calls + 1)
-        if DEEP
-        else {*range(1, calls + 1, 15), *range(forgetting, forgetting + 15, 3)}
-    )
-    mine = [str(point) for point in sorted(points)][part :: len(PARTS)]
-    acknowledged = run_killed(memory_folder, mine)
+    points = [str(point) for point in points_to_kill_at(recording.work)]
+    acknowledged = run_killed(memory_folder, points[part :: len(PARTS)])
+    assert_all_survived(memory_folder, acknowledged, assert_survived)
     assert len(set(acknowledged.values())) > BATCHES / 2
-    for point, number in acknowledged.items():
-        assert_survived(memory_folder / point, number, caplog)
     tally("kills at a call", len(acknowledged))
 
 
 @needs_fork
 @in_parts
 def test_a_process_killed_again_while_it_recovers_loses_nothing(
-    part: int,
-    recorder: tuple[Recorder, Path],
-    memory_folder: Path,
-    caplog: pytest.LogCaptureFixture,
-    tally: Tally,
+    part: int, recording: Recording, memory_folder: Path, assert_survived: Survival, tally: Tally
 ) -> None:
-    points = range(3, recorder[0].calls + 1, 18 if DEEP else 64)
-    twice = [
-        f"{point}:{again}" for point in points for again in (range(1, 12) if DEEP else (3, 6, 9))
-    ]
-    for point, number in run_killed(memory_folder, twice[part :: len(PARTS)]).items():
-        assert_survived(memory_folder / point, number, caplog)
-        tally("kills while recovering from a kill", 1)
+    at_work = range(3, recording.work.calls + 1, 18 if DEEP else 64)
+    while_recovering = range(1, 12) if DEEP else (3, 6, 9)
+    twice = [f"{first}:{second}" for first, second in product(at_work, while_recovering)]
+    acknowledged = run_killed(memory_folder, twice[part :: len(PARTS)])
+    assert_all_survived(memory_folder, acknowledged, assert_survived)
+    tally("kills while recovering from a kill", len(acknowledged))
 
 
 @needs_strace
 @in_parts
 def test_a_process_killed_in_any_call_of_the_system_loses_nothing(
-    part: int, tmp_path: Path, caplog: pytest.LogCaptureFixture, tally: Tally
+    part: int, tmp_path: Path, assert_survived: Survival, tally: Tally
 ) -> None:
     killed = 0
     for call, times in SYSTEM_CALLS.items():
         for point in range(1 + part, times + 1, 6 * len(PARTS) if DEEP else 90):
             folder = tmp_path / f"{call}-{point}"
-            inject = ["-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={point}"]
-            command = [
-                "strace",
-                "-f",
-                "-qq",
-                "-o",
-                "/dev/null",
-                *inject,
-                sys.executable,
-                "-m",
-                "tests.crashing",
-                str(folder),
-            ]
-            environment = {**os.environ, "CASEGRAPH_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-            done = subprocess.run(
-                command, check=False, cwd=ROOT, env=environment, capture_output=True
-            )
+            done = run_killed_by_strace(folder, call, point)
             killed += done.returncode != 0
-            assert_survived(folder, max(done.stdout, default=0), caplog)
+            assert_survived(folder, max(done.stdout, default=0))
     assert killed
     tally("kills in a call of the system (strace)", killed)
+
+
+def run_killed_by_strace(folder: Path, call: str, point: int) -> subprocess.CompletedProcess[bytes]:
+    """The work, killed at the n-th call of the system of this name;
+    it prints the numbers of the updates that were acknowledged.
+    """
+    strace = ["strace", "-f", "-qq", "-o", "/dev/null"]
+    inject = ["-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={point}"]
+    work = [sys.executable, "-m", "tests.crashing", str(folder)]
+    environment = {**os.environ, "CASEGRAPH_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [*strace, *inject, *work], check=False, cwd=ROOT, env=environment, capture_output=True
+    )
 
 
 def killed_at_random(folder: str, times: int) -> int:
@@ -244,26 +259,65 @@ def test_a_process_killed_at_random_moments_loses_nothing(
 @pytest.mark.skipif(os.name == "nt", reason="Windows flushes the names in folders by itself")
 @in_parts
 def test_a_machine_that_loses_power_loses_nothing(
-    part: int,
-    recorder: tuple[Recorder, Path],
-    memory_folder: Path,
-    caplog: pytest.LogCaptureFixture,
-    tally: Tally,
+    part: int, recording: Recording, memory_folder: Path, assert_survived: Survival, tally: Tally
 ) -> None:
-    random, recording, root = Random(3 + part), *recorder
-    moments = range(1 + part, len(recording.events) + 1, len(PARTS))
+    random = Random(3 + part)
+    moments = range(1 + part, len(recording.work.events) + 1, len(PARTS))
     seen = set[int]()
     folder = memory_folder / "disk"
     while len(seen) < (1260 if DEEP else 80):
-        disk = recording.disk(random.choice(moments), random)
+        disk = recording.work.disk(random.choice(moments), random)
         if hash(disk) in seen:
             continue
         seen.add(hash(disk))
         folder.mkdir()
-        disk.write(root, folder)
-        assert_survived(folder / "store", disk.acknowledged, caplog)
+        disk.write(recording.folder, folder)
+        assert_survived(folder / "store", disk.acknowledged)
         shutil.rmtree(folder)
     tally("different states after a power failure", len(seen))
+
+
+class Stopping:
+    """Records all calls, and stops the process at the next flush when it is told to."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.at_next_flush = False
+
+    def __call__(self, name: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
+        if name == "fsync" and self.at_next_flush:
+            self.at_next_flush = False
+            raise KeyboardInterrupt
+        return self.recorder(name, real, *given)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows flushes the names in folders by itself")
+def test_what_recovery_acknowledges_is_there_after_the_power_fails(
+    memory_folder: Path, assert_survived: Survival
+) -> None:
+    """An update was written, and not yet flushed, when the process was stopped. The next one
+    finds it whole and goes on from it: then it has to be on disk.
+    """
+    recorder = Recorder()
+    stopping = Stopping(recorder)
+    root = memory_folder / "recorded"
+    root.mkdir()
+    added, retracted = crashing.batches()[1]
+    with crashing.calls_through(stopping):
+        crashing.update(root / "store", 1, recorder.acknowledge)
+        with CaseStore.open(root / "store") as store:
+            stopping.at_next_flush = True
+            with pytest.raises(KeyboardInterrupt):
+                store.update(add=added, retract=retracted)
+        with CaseStore.open(root / "store") as recovered:
+            recorder.acknowledge(recovered.sequence)
+    assert recovered.sequence == 2
+    for seed in range(20):
+        disk = recorder.disk(len(recorder.events), Random(seed))
+        folder = memory_folder / str(seed)
+        folder.mkdir()
+        disk.write(root, folder)
+        assert_survived(folder / "store", 2)
 
 
 def refused_after_failing(store: CaseStore, disk: Failing) -> None:
@@ -309,7 +363,7 @@ failing = pytest.mark.parametrize(
 
 @failing
 def test_a_disk_that_fails_at_any_call_loses_nothing_and_is_not_written_again(
-    failure: int, memory_folder: Path, caplog: pytest.LogCaptureFixture, tally: Tally
+    failure: int, memory_folder: Path, assert_survived: Survival, tally: Tally
 ) -> None:
     error, sticky = FAILURES[failure]
     rehearsal = crashing.Rehearsal(memory_folder / "rehearsal")
@@ -322,32 +376,28 @@ def test_a_disk_that_fails_at_any_call_loses_nothing_and_is_not_written_again(
         with crashing.calls_through(disk):
             acknowledged = work_on(folder, disk, start.number)
         assert disk.failed
-        assert_survived(folder, acknowledged, caplog)
+        assert_survived(folder, acknowledged)
         shutil.rmtree(folder, ignore_errors=True)  # it may never have come to be
         tally("failures of the disk at a call", 1)
 
 
 @failing
 def test_a_disk_that_fails_while_a_store_recovers_loses_nothing(
-    failure: int,
-    recorder: tuple[Recorder, Path],
-    memory_folder: Path,
-    caplog: pytest.LogCaptureFixture,
-    tally: Tally,
+    failure: int, recording: Recording, memory_folder: Path, assert_survived: Survival, tally: Tally
 ) -> None:
     error, sticky = FAILURES[failure]
-    random, recording, root = Random(43 + failure), *recorder
+    random = Random(43 + failure)
+    events = len(recording.work.events)
     folder = memory_folder / "disk"
     for _ in range(12 if DEEP else 1):
-        until = random.randint(len(recording.events) // 8, len(recording.events))
-        found = recording.disk(until, random)
+        found = recording.work.disk(random.randint(events // 8, events), random)
         for point in count(1):
             disk = Failing(point, error, sticky=sticky, halfway=point % 2 == 1)
             folder.mkdir()
-            found.write(root, folder)
+            found.write(recording.folder, folder)
             with crashing.calls_through(disk), suppress(CasegraphError):
                 CaseStore.open(folder / "store").close()
-            assert_survived(folder / "store", found.acknowledged, caplog)
+            assert_survived(folder / "store", found.acknowledged)
             shutil.rmtree(folder)
             if not disk.failed:
                 break
@@ -368,11 +418,8 @@ def store(tmp_path: Path) -> Path:
 
 def said(store: CaseStore) -> list[Any]:
     """The number of the last update, every fact, and every answer to every question."""
-    questions = [
-        (name, relation)
-        for name in sorted({fact[0] for fact in FACTS})
-        for relation in ("r0", "r1", "r2")
-    ]
+    heads = sorted({head for head, _, _ in FACTS})
+    questions = list(product(heads, ("r0", "r1", "r2")))
     return [store.sequence, sorted(store.graph.facts()), store.ask_many(questions, top=-1)]
 
 
@@ -384,7 +431,8 @@ def damages(folder: Path, flips: int, cuts: int, seed: int) -> Iterator[tuple[Pa
     random = Random(seed)
     for number in range(flips + cuts):
         path = random.choice(sorted(folder.iterdir()))
-        path = random.choice(sorted(path.iterdir())) if path.is_dir() else path
+        if path.is_dir():
+            path = random.choice(sorted(path.iterdir()))
         content = bytearray(path.read_bytes())
         if number < flips:
             content[random.randrange(len(content))] ^= 1 << random.randrange(8)

@@ -20,6 +20,7 @@ from tests.strategies import random_facts
 from casegraph.errors import CasegraphError, DamagedStore, UnreadableFile
 from casegraph.storage.store.checking import check, salvage
 from casegraph.storage.store.describing import described
+from casegraph.storage.store.records import digest
 from casegraph.storage.store.store import CaseStore
 
 pytestmark = pytest.mark.skipif(
@@ -265,9 +266,9 @@ def test_a_generation_of_anything_but_files_is_replaced_by_the_next(
         if name.endswith(("manifest", "edge_tails.npy")) and kind is folder:
             return  # a folder in a generation is nothing of ours, and stays
         opened.compact()
-    left = {path.name for path in store.iterdir()}
+    left = list(store.iterdir())
     assert len(left) == 4
-    assert not any(path.is_symlink() for path in store.iterdir())
+    assert not any(path.is_symlink() for path in left)
     assert not any(finding.damaged for finding in check(store))
 
 
@@ -283,15 +284,14 @@ def test_the_folder_of_a_store_may_be_a_link_since_its_user_chose_it(
 
 
 def test_a_manifest_names_only_files_of_its_own_folder(made: Path, tmp_path: Path) -> None:
-    from casegraph.storage.store.records import digest
-
     copytree(made, tmp_path / "store")
-    manifest = tmp_path / "store" / "generation-000001" / "manifest"
-    (tmp_path / "edge_tails.npy").write_bytes((manifest.parent / "edge_tails.npy").read_bytes())
-    content = (
-        manifest.read_bytes().rpartition(b"\n")[0].replace(b'"edge_tails"', b'"../../edge_tails"')
-    )
-    manifest.write_bytes(content + b"\n" + digest(content).hex().encode())
+    generation = tmp_path / "store" / "generation-000001"
+    outside = tmp_path / "edge_tails.npy"
+    outside.write_bytes((generation / "edge_tails.npy").read_bytes())
+    content, _, _ = (generation / "manifest").read_bytes().rpartition(b"\n")
+    changed = content.replace(b'"edge_tails"', b'"../../edge_tails"')
+    assert changed != content
+    (generation / "manifest").write_bytes(changed + b"\n" + digest(changed).hex().encode())
     assert "names a file that no generation has" in str(check(tmp_path / "store"))
 
 

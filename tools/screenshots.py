@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from tests.browsing import opened_browser, patient, window
+from tests.browsing import opened_browser, window
 from tests.serving import live
 
 from tools.tree import ROOT
@@ -31,7 +31,7 @@ MIND = [["Albert Einstein", "born in", "Ulm"], ["Germany", "capital", "Berlin"]]
 
 def main() -> None:
     """Write all pictures."""
-    with TemporaryDirectory() as folder, live(Path(folder) / "world", limits=patient()) as running:
+    with TemporaryDirectory() as folder, live(Path(folder) / "world") as running:
         running.service.store.tune()
         with opened_browser() as browser:
             for scheme in ("light", "dark"):
