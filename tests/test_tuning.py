@@ -161,6 +161,14 @@ def test_a_graph_whose_answers_are_four_steps_away_gets_paths_of_four_steps() ->
     assert tuned(state, keep_length=True).settings.max_length == 3
 
 
+@pytest.mark.parametrize("length", [2, 4])
+def test_a_length_that_is_given_is_kept(length: int) -> None:
+    state = case_base(FACTS, Settings(max_length=length)).state
+    settings = tuned(state, keep_length=True).settings
+    assert settings.tuning is not None
+    assert settings.max_length == settings.tuning.combination.longest == length
+
+
 # Facts that are given
 
 
@@ -248,6 +256,13 @@ def test_an_experiment_tunes_on_validation_facts_unless_they_are_asked_for(
     assert not is_by_validation_facts(split="valid")
 
 
+def test_questions_are_asked_in_tasks_whose_size_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, tuned_cases: CaseBase
+) -> None:
+    monkeypatch.setattr("casegraph.tuning.questions.AT_ONCE", 3)
+    assert tuned(case_base(FACTS).state).settings == tuned_cases.settings
+
+
 # The table
 
 
@@ -305,6 +320,11 @@ def test_a_small_graph_and_the_settings_of_the_paper_are_not_tuned() -> None:
         CaseBase(Settings.paper()).tune()
     with pytest.raises(InvalidSettings, match="tuning"):
         Settings.paper().but(tuning=flat_tuning(0.5))
+
+
+def test_a_graph_without_a_fact_to_ask_for_is_not_tuned() -> None:
+    apart = [(f"head {number}", "of", f"tail {number}") for number in range(300)]
+    assert case_base(apart).tune() is None
 
 
 def test_a_graph_outgrows_its_table() -> None:

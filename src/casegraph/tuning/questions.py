@@ -7,6 +7,9 @@ the time, and say the same. Known answers are skipped.
 
 A fact of the graph is hidden while it is asked for, and left out of the counts of path types.
 Everything is in the order of the sample, which does not depend on ids.
+
+Questions of one relation are asked together, as a task for an executor (`execution.executor`):
+`first_answers` depends on the state and the task alone, so it can run anywhere.
 """
 
 from __future__ import annotations
@@ -22,13 +25,31 @@ from casegraph.tuning.calibration import Observed
 
 FIRST = 10  # answers of a question that are looked at
 MOST_ALIKE = 3  # how often the same question is asked, each time for another answer
+AT_ONCE = 64  # questions per task: few, so that no worker waits long for another
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from casegraph.answering.state import State
     from casegraph.graph.arrays import Counts, Flags, Floats, Ids
     from casegraph.settings import Combination
+
+
+class Batch(NamedTuple):
+    """A task: questions about one direction, and the combination of evidence to answer them by.
+
+    places    (questions,)  of the questions among all
+    entities  (questions,)  which are asked about
+    targets   (questions,)  the answers asked for
+    in_graph  whether the graph has these answers, so that they are hidden
+    """
+
+    combination: Combination
+    direction: int
+    places: Counts
+    entities: Ids
+    targets: Ids
+    in_graph: bool
 
 
 class FirstAnswers(NamedTuple):
@@ -46,13 +67,32 @@ class FirstAnswers(NamedTuple):
     is_asked: Flags
 
     @classmethod
-    def joined(cls, parts: Sequence[FirstAnswers]) -> FirstAnswers:
+    def joined(cls, parts: Iterable[FirstAnswers]) -> FirstAnswers:
         """All parts, one after the other."""
-        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        columns = zip(*parts, strict=True)
+        return cls(*map(np.concatenate, columns))
 
-    def moved(self, places: int) -> FirstAnswers:
-        """The same for questions that are so many places further on."""
-        return self._replace(questions=self.questions + places)
+
+def first_answers(state: State, batch: Batch) -> FirstAnswers:
+    """The first new answers to each question of a task."""
+    results = answers(
+        state,
+        batch.direction,
+        batch.entities,
+        top=FIRST,
+        hidden=batch.targets if batch.in_graph else None,
+        new_only=True,
+        combination=batch.combination,
+    )
+    sizes = [len(found.entities) for found in results]
+    ranks = [np.arange(1, size + 1) for size in sizes]
+    entities = np.concatenate([found.entities for found in results])
+    return FirstAnswers(
+        questions=np.repeat(batch.places, sizes),
+        ranks=np.concatenate(ranks),
+        scores=np.concatenate([found.scores for found in results]),
+        is_asked=entities == np.repeat(batch.targets, sizes),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,80 +112,59 @@ class Questions:
     @classmethod
     def of(cls, state: State, facts: Ids, *, in_graph: bool) -> Questions:
         """The questions about facts, which are rows (head, relation, tail) of ids."""
-        asked: dict[tuple[int, int], int] = {}
+        times_asked: dict[tuple[int, int], int] = {}
         rows = []
         for head, direction, tail in facts.tolist():
-            for question in (direction, head, tail), (inverse(direction), tail, head):
-                times = asked.get(question[:2], 0)
+            for_tail = (direction, head, tail)
+            for_head = (inverse(direction), tail, head)
+            for question in (for_tail, for_head):
+                about = question[:2]
+                times = times_asked.get(about, 0)
                 if times < MOST_ALIKE:
-                    asked[question[:2]] = times + 1
+                    times_asked[about] = times + 1
                     rows.append(question)
-        directions, entities, targets = np.array(rows, dtype=np.int32).reshape(-1, 3).T.copy()
+        columns = np.array(rows, dtype=np.int32).reshape(-1, 3).T
+        directions, entities, targets = columns.copy()
         return cls(state, in_graph, directions, entities, targets)
 
     def __len__(self) -> int:
         return len(self.targets)
 
-    def part(self, start: int, end: int) -> Questions:
-        """Some of the questions."""
-        part = slice(start, end)
-        return Questions(
-            self.state,
-            self.in_graph,
-            self.directions[part],
-            self.entities[part],
-            self.targets[part],
-        )
-
-    def first_answers(self, combination: Combination) -> FirstAnswers:
-        """The first new answers to each question, by one combination of evidence."""
-        found: list[FirstAnswers] = []
-        for direction, places in self._by_direction():
-            targets = self.targets[places]
-            results = answers(
-                self.state,
-                direction,
-                self.entities[places],
-                top=FIRST,
-                hidden=targets if self.in_graph else None,
-                new_only=True,
-                combination=combination,
-            )
-            sizes = [len(one.entities) for one in results]
-            entities = np.concatenate([one.entities for one in results])
-            ranks = np.concatenate([np.arange(1, size + 1) for size in sizes])
-            scores = np.concatenate([one.scores for one in results])
-            is_asked = entities == np.repeat(targets, sizes)
-            found.append(FirstAnswers(np.repeat(places, sizes), ranks, scores, is_asked))
-        return FirstAnswers.joined(found)
+    def tasks(self, combination: Combination, start: int, end: int) -> Iterator[Batch]:
+        """The questions from place `start` to `end`, as tasks; by the name of what is asked for."""
+        directions = self.directions[start:end]
+        found = np.unique(directions).tolist()
+        for direction in sorted(found, key=self.state.graph.relation_name):
+            places = start + np.flatnonzero(directions == direction)
+            for first in range(0, len(places), AT_ONCE):
+                some = places[first : first + AT_ONCE]
+                entities = self.entities[some]
+                targets = self.targets[some]
+                yield Batch(combination, direction, some, entities, targets, self.in_graph)
 
     def observed(self, given: FirstAnswers) -> Observed:
         """What calibration learns from: the answers that were given to these questions."""
-        known = np.array(
-            [
-                len(self.state.graph.answers(entity, direction)) + (not self.in_graph)
-                for entity, direction in zip(
-                    self.entities.tolist(), self.directions.tolist(), strict=True
-                )
-            ],
-            dtype=np.int64,
-        )
+        graph = self.state.graph
+        known_counts = []
+        entities = self.entities.tolist()
+        directions = self.directions.tolist()
+        for entity, direction in zip(entities, directions, strict=True):
+            known = len(graph.answers(entity, direction))
+            if not self.in_graph:
+                known += 1  # the one that was held out
+            known_counts.append(known)
+        known_of_question = np.array(known_counts, dtype=np.int64)
         return Observed(
             directions=self.directions[given.questions].astype(np.int64),
             scores=given.scores,
             is_first=given.ranks == 1,
             is_asked=given.is_asked,
-            known=known[given.questions],
+            known=known_of_question[given.questions],
         )
 
     def reciprocal_ranks(self, given: FirstAnswers) -> Floats:
         """Of each answer asked for; 0 if it is not among the first."""
         found = np.zeros(len(self))  # of all questions, even if only the first were answered
-        found[given.questions[given.is_asked]] = 1 / given.ranks[given.is_asked]
+        questions = given.questions[given.is_asked]
+        found[questions] = 1 / given.ranks[given.is_asked]
         return found
-
-    def _by_direction(self) -> Iterator[tuple[int, Counts]]:
-        """Each direction, in the order of names, and the places of its questions."""
-        found = np.unique(self.directions).tolist()
-        for direction in sorted(found, key=self.state.graph.relation_name):
-            yield direction, np.flatnonzero(self.directions == direction)
