@@ -10,6 +10,7 @@ process.
 """
 
 import argparse
+import logging
 import os
 import pickle
 import signal
@@ -19,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Timer
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from casegraph.answering.state import State
 from casegraph.cli.sources import case_base
@@ -28,7 +29,7 @@ from casegraph.execution.executor import HERE, Executor
 from casegraph.execution.shards import Shard, count_hits
 from casegraph.settings import Settings
 from casegraph.storage.case_files import save
-from casegraph.tuning.questions import Questions, first_answers
+from casegraph.tuning.questions import Questions, Task, first_answers
 from casegraph.tuning.sample import own_sample
 from casegraph.tuning.tuning import tuned
 
@@ -116,9 +117,14 @@ def cluster(workers: int) -> Iterator[str]:
     """The address of a scheduler with so many workers, each a process of one thread."""
     from distributed import LocalCluster
 
-    options: dict[str, Any] = {"threads_per_worker": 1, "memory_limit": 0}
-    options["dashboard_address"] = "127.0.0.1:0"
-    with LocalCluster(n_workers=workers, env={"CASEGRAPH_THREADS": "1"}, **options) as running:
+    with LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        memory_limit=0,
+        dashboard_address="127.0.0.1:0",
+        env={"CASEGRAPH_THREADS": "1"},
+        silence_logs=logging.CRITICAL,  # it would tell of the worker that is killed
+    ) as running:
         yield running.scheduler_address
 
 
@@ -144,11 +150,10 @@ def print_bytes(uncounted: State, counted: State) -> None:
     hits = count_hits(uncounted, Shard(1, 16))
     print(f"  the hits of one shard of 16      {len(pickle.dumps(hits)):12,}")
 
-    questions = Questions.of(counted, own_sample(counted.graph), in_graph=True)
-    tasks = list(questions.tasks(counted.settings.combined, 0, len(questions)))
-    largest = max(tasks, key=lambda task: len(task.places))
-    answers = first_answers(counted, largest)
-    asked = f"answers to {len(largest.places)} questions"
+    questions = Questions.of(own_sample(counted.graph), in_graph=True)
+    part = next(questions.in_parts(counted.graph, 0, len(questions)))
+    answers = first_answers(counted, Task(counted.settings.combined, part))
+    asked = f"the answers to {len(part)} questions"
     print(f"  {asked:32} {len(pickle.dumps(answers)):12,}")
 
 

@@ -107,9 +107,8 @@ def test_given_facts_are_asked_for_if_the_graph_could_have_them_and_does_not() -
 
 def test_a_question_is_asked_a_few_times_only() -> None:
     facts = [(f"person {n}", "lives in", "here") for n in range(20)]
-    state = case_base(facts).state
-    rows = np.concatenate([state.graph.rows(0)] * 2)
-    questions = Questions.of(state, rows, in_graph=True)
+    rows = np.concatenate([Graph.of(facts).rows(0)] * 2)
+    questions = Questions.of(rows, in_graph=True)
     asked = list(zip(questions.directions.tolist(), questions.entities.tolist(), strict=True))
     assert max(asked.count(question) for question in asked) == MOST_ALIKE
     assert len(set(asked)) == 21

@@ -33,7 +33,7 @@ from casegraph.running import Show, quiet, threads
 from casegraph.storage.case_files import load, save
 
 PATIENCE = 30  # seconds to wait for a scheduler, and for its first worker
-SHARDS_PER_THREAD = 8  # small shards, so that no thread waits long for the last one
+SHARDS_PER_THREAD = 4  # small, so that none waits long for the last; but paths share steps in one
 TASKS_PER_THREAD = 2  # submitted ahead
 
 

@@ -8,7 +8,7 @@ the time, and say the same. Known answers are skipped.
 A fact of the graph is hidden while it is asked for, and left out of the counts of path types.
 Everything is in the order of the sample, which does not depend on ids.
 
-Questions of one relation are asked together, as a task for an executor (`execution.executor`):
+Some questions and a combination of evidence are a task for an executor (`execution.executor`):
 `first_answers` depends on the state and the task alone, so it can run anywhere.
 """
 
@@ -25,31 +25,15 @@ from casegraph.tuning.calibration import Observed
 
 FIRST = 10  # answers of a question that are looked at
 MOST_ALIKE = 3  # how often the same question is asked, each time for another answer
-AT_ONCE = 64  # questions per task: few, so that no worker waits long for another
+AT_ONCE = 64  # questions per task: few, so that no worker waits long for the last one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from casegraph.answering.state import State
     from casegraph.graph.arrays import Counts, Flags, Floats, Ids
+    from casegraph.graph.graph import Graph
     from casegraph.settings import Combination
-
-
-class Batch(NamedTuple):
-    """A task: questions about one direction, and the combination of evidence to answer them by.
-
-    places    (questions,)  of the questions among all
-    entities  (questions,)  which are asked about
-    targets   (questions,)  the answers asked for
-    in_graph  whether the graph has these answers, so that they are hidden
-    """
-
-    combination: Combination
-    direction: int
-    places: Counts
-    entities: Ids
-    targets: Ids
-    in_graph: bool
 
 
 class FirstAnswers(NamedTuple):
@@ -73,44 +57,22 @@ class FirstAnswers(NamedTuple):
         return cls(*map(np.concatenate, columns))
 
 
-def first_answers(state: State, batch: Batch) -> FirstAnswers:
-    """The first new answers to each question of a task."""
-    results = answers(
-        state,
-        batch.direction,
-        batch.entities,
-        top=FIRST,
-        hidden=batch.targets if batch.in_graph else None,
-        new_only=True,
-        combination=batch.combination,
-    )
-    sizes = [len(found.entities) for found in results]
-    ranks = [np.arange(1, size + 1) for size in sizes]
-    entities = np.concatenate([found.entities for found in results])
-    return FirstAnswers(
-        questions=np.repeat(batch.places, sizes),
-        ranks=np.concatenate(ranks),
-        scores=np.concatenate([found.scores for found in results]),
-        is_asked=entities == np.repeat(batch.targets, sizes),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Questions:
     """Questions (entity, direction, ?) about facts, and the answers asked for; parallel arrays.
 
-    state      answers them
-    in_graph   whether its graph has the facts, so that they are hidden
+    in_graph   whether the graph has the facts, so that they are hidden
+    places     (questions,)  of each among all questions
     """
 
-    state: State
     in_graph: bool
+    places: Counts
     directions: Ids
     entities: Ids
     targets: Ids
 
     @classmethod
-    def of(cls, state: State, facts: Ids, *, in_graph: bool) -> Questions:
+    def of(cls, facts: Ids, *, in_graph: bool) -> Questions:
         """The questions about facts, which are rows (head, relation, tail) of ids."""
         times_asked: dict[tuple[int, int], int] = {}
         rows = []
@@ -125,26 +87,42 @@ class Questions:
                     rows.append(question)
         columns = np.array(rows, dtype=np.int32).reshape(-1, 3).T
         directions, entities, targets = columns.copy()
-        return cls(state, in_graph, directions, entities, targets)
+        return cls(in_graph, np.arange(len(rows)), directions, entities, targets)
 
     def __len__(self) -> int:
         return len(self.targets)
 
-    def tasks(self, combination: Combination, start: int, end: int) -> Iterator[Batch]:
-        """The questions from place `start` to `end`, as tasks; by the name of what is asked for."""
-        directions = self.directions[start:end]
-        found = np.unique(directions).tolist()
-        for direction in sorted(found, key=self.state.graph.relation_name):
-            places = start + np.flatnonzero(directions == direction)
-            for first in range(0, len(places), AT_ONCE):
-                some = places[first : first + AT_ONCE]
-                entities = self.entities[some]
-                targets = self.targets[some]
-                yield Batch(combination, direction, some, entities, targets, self.in_graph)
+    def at(self, rows: Counts) -> Questions:
+        """Some of the questions, in this order."""
+        return Questions(
+            self.in_graph,
+            self.places[rows],
+            self.directions[rows],
+            self.entities[rows],
+            self.targets[rows],
+        )
 
-    def observed(self, given: FirstAnswers) -> Observed:
+    def about(self, direction: int) -> Questions:
+        """The questions about one direction."""
+        return self.at(np.flatnonzero(self.directions == direction))
+
+    def in_parts(self, graph: Graph, start: int, end: int) -> Iterator[Questions]:
+        """The questions from place `start` to `end`, some at a time.
+
+        Questions about one direction follow each other, directions in the order of names: what all
+        of them need is prepared once for each part.
+        """
+        asked = self.at(np.arange(start, end))
+        directions = np.unique(asked.directions).tolist()
+        by_name = sorted(directions, key=graph.relation_name)
+        places = [asked.about(direction).places for direction in by_name]
+        ordered = self.at(np.concatenate(places))
+        for first in range(0, len(ordered), AT_ONCE):
+            last = min(first + AT_ONCE, len(ordered))
+            yield ordered.at(np.arange(first, last))
+
+    def observed(self, given: FirstAnswers, graph: Graph) -> Observed:
         """What calibration learns from: the answers that were given to these questions."""
-        graph = self.state.graph
         known_counts = []
         entities = self.entities.tolist()
         directions = self.directions.tolist()
@@ -168,3 +146,44 @@ class Questions:
         questions = given.questions[given.is_asked]
         found[questions] = 1 / given.ranks[given.is_asked]
         return found
+
+
+class Task(NamedTuple):
+    """Questions, and the combination of evidence to answer them by."""
+
+    combination: Combination
+    questions: Questions
+
+
+def first_answers(state: State, task: Task) -> FirstAnswers:
+    """The first new answers to each question of a task."""
+    directions = dict.fromkeys(task.questions.directions.tolist())  # in their order
+    parts = []
+    for direction in directions:
+        asked = task.questions.about(direction)
+        parts.append(_first_answers_about(state, direction, asked, task.combination))
+    return FirstAnswers.joined(parts)
+
+
+def _first_answers_about(
+    state: State, direction: int, asked: Questions, combination: Combination
+) -> FirstAnswers:
+    """The first new answers to questions that are all about one direction."""
+    results = answers(
+        state,
+        direction,
+        asked.entities,
+        top=FIRST,
+        hidden=asked.targets if asked.in_graph else None,
+        new_only=True,
+        combination=combination,
+    )
+    sizes = [len(found.entities) for found in results]
+    ranks = [np.arange(1, size + 1) for size in sizes]
+    entities = np.concatenate([found.entities for found in results])
+    return FirstAnswers(
+        questions=np.repeat(asked.places, sizes),
+        ranks=np.concatenate(ranks),
+        scores=np.concatenate([found.scores for found in results]),
+        is_asked=entities == np.repeat(asked.targets, sizes),
+    )

@@ -24,7 +24,7 @@ from casegraph.settings import Combination, Tuning
 from casegraph.tuning import grid
 from casegraph.tuning.calibration import calibrated
 from casegraph.tuning.choice import best_unless_by_chance, better, better_so_far
-from casegraph.tuning.questions import Batch, FirstAnswers, Questions, first_answers
+from casegraph.tuning.questions import FirstAnswers, Questions, Task, first_answers
 from casegraph.tuning.sample import LEAST_FACTS, LEAST_GIVEN, affordable, given_sample, own_sample
 
 TO_CHOOSE_BY = 400  # questions
@@ -72,11 +72,11 @@ def tuned(
 
     counted_settings = settings.but(max_length=max(lengths))
     counted = state.answering_by(counted_settings)
-    questions = Questions.of(counted, sample, in_graph=in_graph)
+    questions = Questions.of(sample, in_graph=in_graph)
     directions = np.unique(questions.directions)
     executor.count(counted, directions.tolist(), show)
 
-    bench = Bench(questions, executor, show)
+    bench = Bench(counted, questions, executor, show)
     if can_choose:
         count = min(to_choose_by, len(questions))
         usual = best_length(bench, lengths, count)
@@ -84,7 +84,7 @@ def tuned(
     else:
         combination = replace(counted.settings.combined, longest=max(lengths))
     answers = bench.answers(combination, len(questions))
-    curves = calibrated(questions.observed(answers))
+    curves = calibrated(questions.observed(answers, graph))
     show("tuning", MOST_WAYS, MOST_WAYS)
     if curves is None:
         return untuned
@@ -111,12 +111,13 @@ def _sample(graph: Graph, held_out: Iterable[tuple[str, str, str]] | None) -> tu
 
 
 class Bench:
-    """Asks the same questions by several combinations of evidence, each as far as needed.
+    """Asks a state the same questions by several combinations of evidence, each as far as needed.
 
     executor  where to ask
     """
 
-    def __init__(self, questions: Questions, executor: Executor, show: Show) -> None:
+    def __init__(self, state: State, questions: Questions, executor: Executor, show: Show) -> None:
+        self.state = state
         self.questions = questions
         self._executor = executor
         self._show = show
@@ -143,15 +144,18 @@ class Bench:
 
         All of this is one call of the executor, as each makes it wait for the last task.
         """
-        tasks: list[Batch] = []
+        tasks = []
         for combination in combinations:
             asked = self._asked.get(combination, 0)
-            tasks += self.questions.tasks(combination, asked, count)
-            self._asked[combination] = max(asked, count)
+            if asked < count:
+                self._asked[combination] = count
+                for part in self.questions.in_parts(self.state.graph, asked, count):
+                    tasks.append(Task(combination, part))
 
-        results = self._executor.each(self.questions.state, first_answers, tasks)
+        results = self._executor.each(self.state, first_answers, tasks)
         for task, found in zip(tasks, results, strict=True):
-            self._answers.setdefault(task.combination, []).append(found)
+            parts = self._answers.setdefault(task.combination, [])
+            parts.append(found)
             self._show("tuning", len(self._answers), MOST_WAYS)
 
 
@@ -161,7 +165,7 @@ def best_length(bench: Bench, lengths: list[int], count: int) -> Combination:
     lengths  to choose from; the first stays unless another is clearly better
     count    of questions to choose by
     """
-    combined = bench.questions.state.settings.combined
+    combined = bench.state.settings.combined
     by_length = [replace(combined, longest=length) for length in lengths]
     ranks = bench.ranks(by_length, count)
     best = best_unless_by_chance(ranks, usual=0)
