@@ -82,7 +82,8 @@ def affordable(graph: Graph) -> float:
     for direction in range(graph.directions):
         own, _, other = graph.rows(direction).T
         sharing = np.bincount(other, minlength=entities)
-        sharers += np.bincount(own, weights=sharing[other], minlength=entities)
+        sharers_of_fact = sharing[other]
+        sharers += np.bincount(own, weights=sharers_of_fact, minlength=entities)
         degrees += np.bincount(own, minlength=entities)
     edges = max(float(degrees.sum()), 1.0)
     work = float(sharers @ degrees) / edges
@@ -113,7 +114,8 @@ def _digests(names: Iterable[str]) -> Digests:
     for name in names:
         encoded = name.encode(errors="surrogatepass")
         digests += blake2b(encoded, digest_size=8).digest()
-    return np.frombuffer(bytes(digests), dtype="<u8").astype(np.uint64)
+    little_endian = np.frombuffer(bytes(digests), dtype="<u8")
+    return little_endian.astype(np.uint64)
 
 
 def _mixed(values: Digests) -> Digests:
