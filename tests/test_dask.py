@@ -4,6 +4,7 @@ also when workers are killed.
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from time import sleep
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.test_datasets import DATA, needs_data
 
 from casegraph import world, write_facts
@@ -18,6 +20,7 @@ from casegraph.answering.state import State
 from casegraph.batch.audit import audit
 from casegraph.batch.completion import Wanted, complete
 from casegraph.casebase import CaseBase
+from casegraph.cli import cli
 from casegraph.errors import CasegraphError
 from casegraph.evaluation.datasets import Benchmark
 from casegraph.evaluation.evaluation import evaluate
@@ -33,9 +36,9 @@ RELATIONS = 70  # of the 122 of FB122, those with the fewest facts: the others t
 
 
 @contextmanager
-def started() -> Iterator[DaskExecutor]:
+def started(workers: int = WORKERS) -> Iterator[DaskExecutor]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CASEGRAPH_THREADS", str(WORKERS))
+        patch.setenv("CASEGRAPH_THREADS", str(workers))
         with DaskExecutor() as executor:
             yield executor
 
@@ -132,6 +135,84 @@ def test_evaluations_and_audits_are_those_of_one_process(
     assert found[0] == found[1]
 
 
+def tuned_content(facts: list[Any], path: Path, executor: Executor, show: Show) -> bytes:
+    """All bytes of a case base that was tuned: what was chosen, the curves, and the counts."""
+    cases = case_base(facts)
+    tuning = cases.tune(show, executor=executor)
+    assert tuning is not None
+    cases.save(path)
+    return path.read_bytes()
+
+
+def test_tuning_is_that_of_one_process_on_any_number_of_workers(
+    cluster: DaskExecutor, tmp_path: Path
+) -> None:
+    facts = list(world.facts())
+    path = tmp_path / "tuned.case"
+    expected = tuned_content(facts, path, HERE, quiet)
+    assert tuned_content(facts, path, cluster, quiet) == expected
+    with started(workers=1) as one_worker:
+        assert tuned_content(facts, path, one_worker, quiet) == expected
+
+
+def test_workers_killed_in_the_middle_cost_no_byte_of_a_tuning(
+    doomed: DaskExecutor, tmp_path: Path
+) -> None:
+    facts = list(world.facts())
+    path = tmp_path / "tuned.case"
+    killer = Killer(doomed, "counting what paths reach", "tuning")
+    found = tuned_content(facts, path, doomed, killer)
+    assert found == tuned_content(facts, path, HERE, quiet)
+    assert len(killer.killed) == 2
+    assert not set(killer.killed) & set(pids(doomed))
+
+
+def test_commands_that_tune_do_so_on_a_cluster(
+    cluster: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = cluster._client.scheduler_info()["address"]
+    on_cluster = ("--executor", "dask", "--scheduler", address)
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(cli, arguments)
+        assert done.exit_code == 0, done.stderr
+        return done.stdout
+
+    short = ("--max-length", "2")
+    chosen = run("tune", "world", "--format", "json", *short)
+    assert run("tune", "world", "--format", "json", *short, *on_cluster) == chosen
+
+    run("build", "world", "--into", "one", *short)
+    run("build", "world", "--into", "many", *short, *on_cluster)
+    run("save", "one", "built-by-one.case")
+    run("save", "many", "built-by-many.case")
+    run("save", "world", "saved-by-many.case", "--tune", *short, *on_cluster)
+    expected = Path("built-by-one.case").read_bytes()
+    assert Path("built-by-many.case").read_bytes() == expected
+    assert Path("saved-by-many.case").read_bytes() == expected
+
+
+def test_a_snapshot_is_written_once_and_removed_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    state = case_base(world.facts()).state
+    snapshots = list[list[Path]]()
+    with started(workers=1) as executor:
+        for _ in range(2):
+            assert list(executor.each(state, named_facts, [3])) == [named_facts(state, 3)]
+            snapshots.append(list(tmp_path.glob("casegraph-*")))
+        state.statistics.prepare([0])  # now a snapshot spares workers to count it again
+        assert list(executor.each(state, counted_relations, [None])) == [[0]]
+        snapshots.append(list(tmp_path.glob("casegraph-*")))
+    first, again, counted = snapshots
+    assert first == again
+    assert counted != first
+    assert len(first) == len(counted) == 1
+    assert not list(tmp_path.glob("casegraph-*"))
+
+
 def test_workers_that_do_not_see_the_file_get_the_snapshot_sent(
     cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +259,10 @@ def named_facts(cases: State, number: int) -> tuple[int, list[str]]:
 def slowly_named_facts(cases: State, number: int) -> tuple[int, list[str]]:
     sleep(0.3)
     return named_facts(cases, number)
+
+
+def counted_relations(cases: State, _: None) -> list[int]:
+    return sorted(cases.statistics.counted)
 
 
 def refused(cases: State, number: int) -> None:

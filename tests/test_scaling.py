@@ -398,6 +398,9 @@ def test_the_commands_give_the_file_that_one_process_saves(
     run("merge", "reach-1.npz", "reach-2.npz", "--out", "counts.npz")
     run("save", "world", "many.case", "--counts", "counts.npz", *short)
     assert Path("many.case").read_bytes() == Path("one.case").read_bytes()
+    run("save", "world", "one-tuned.case", "--tune", *short)
+    run("save", "world", "many-tuned.case", "--tune", "--counts", "counts.npz", *short)
+    assert Path("many-tuned.case").read_bytes() == Path("one-tuned.case").read_bytes()
     run("count", "world", "--out", "whole.npz", *short)
     assert Path("whole.npz").read_bytes() == Path("hits.npz").read_bytes()
 

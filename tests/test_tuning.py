@@ -107,9 +107,8 @@ def test_given_facts_are_asked_for_if_the_graph_could_have_them_and_does_not() -
 
 def test_a_question_is_asked_a_few_times_only() -> None:
     facts = [(f"person {n}", "lives in", "here") for n in range(20)]
-    state = case_base(facts).state
-    rows = np.concatenate([state.graph.rows(0)] * 2)
-    questions = Questions.of(state, rows, in_graph=True)
+    rows = np.concatenate([Graph.of(facts).rows(0)] * 2)
+    questions = Questions.of(rows, in_graph=True)
     asked = list(zip(questions.directions.tolist(), questions.entities.tolist(), strict=True))
     assert max(asked.count(question) for question in asked) == MOST_ALIKE
     assert len(set(asked)) == 21
@@ -159,6 +158,14 @@ def test_a_graph_whose_answers_are_four_steps_away_gets_paths_of_four_steps() ->
     state = case_base(facts).state
     assert tuned(state).settings.max_length == 4
     assert tuned(state, keep_length=True).settings.max_length == 3
+
+
+@pytest.mark.parametrize("length", [2, 4])
+def test_a_length_that_is_given_is_kept(length: int) -> None:
+    state = case_base(FACTS, Settings(max_length=length)).state
+    settings = tuned(state, keep_length=True).settings
+    assert settings.tuning is not None
+    assert settings.max_length == settings.tuning.combination.longest == length
 
 
 # Facts that are given
@@ -248,6 +255,13 @@ def test_an_experiment_tunes_on_validation_facts_unless_they_are_asked_for(
     assert not is_by_validation_facts(split="valid")
 
 
+def test_questions_are_asked_in_tasks_whose_size_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, tuned_cases: CaseBase
+) -> None:
+    monkeypatch.setattr("casegraph.tuning.questions.AT_ONCE", 3)
+    assert tuned(case_base(FACTS).state).settings == tuned_cases.settings
+
+
 # The table
 
 
@@ -305,6 +319,11 @@ def test_a_small_graph_and_the_settings_of_the_paper_are_not_tuned() -> None:
         CaseBase(Settings.paper()).tune()
     with pytest.raises(InvalidSettings, match="tuning"):
         Settings.paper().but(tuning=flat_tuning(0.5))
+
+
+def test_a_graph_without_a_fact_to_ask_for_is_not_tuned() -> None:
+    apart = [(f"head {number}", "of", f"tail {number}") for number in range(300)]
+    assert case_base(apart).tune() is None
 
 
 def test_a_graph_outgrows_its_table() -> None:

@@ -40,6 +40,7 @@ from casegraph.errors import (
     InvalidSettings,
     UnknownName,
 )
+from casegraph.execution.executor import HERE, Executor
 from casegraph.formats.python_objects import descriptions_in, facts_in
 from casegraph.graph.arrays import ids
 from casegraph.graph.descriptions import is_iri
@@ -155,13 +156,19 @@ class CaseBase:
             )
 
     def tune(
-        self, show: Show = quiet, *, held_out: Rows | None = None, keep_length: bool = False
+        self,
+        show: Show = quiet,
+        *,
+        held_out: Rows | None = None,
+        keep_length: bool = False,
+        executor: Executor = HERE,
     ) -> Tuning | None:
         """Choose the settings that answer a sample of facts best (see `tuning`).
 
         held_out     facts to ask for, which this case base does not have; by default, some of its
                      own facts are asked for, each as if it were missing
         keep_length  whether to keep `Settings.max_length`
+        executor     where to count and to ask; the choice is the same everywhere
 
         This case base gets the chosen settings. Returns None, and chooses nothing, if there are too
         few facts.
@@ -171,7 +178,9 @@ class CaseBase:
         with self._turn:
             self._check_writable()
             before = self._state
-            after = tuned(before, held_out=given, keep_length=keep_length, show=show)
+            after = tuned(
+                before, held_out=given, keep_length=keep_length, executor=executor, show=show
+            )
             self._keep_settings(after.settings)
             self._state = after
         return after.settings.tuning

@@ -77,7 +77,7 @@ def evaluate(  # noqa: PLR0913
     held_out     whether tuning asks for the validation facts, if there are any and they are neither
                  asked for nor answered from; else for facts of the graph
     keep_length  whether tuning keeps `max_length` as it is
-    executor     where to count and to rank
+    executor     where to tune, to count and to rank
     """
     _check(sides, limit)
     if isinstance(benchmark, str | PathLike):
@@ -101,7 +101,7 @@ def evaluate(  # noqa: PLR0913
             if to_tune_on in (split, source):
                 to_tune_on = None
             facts = None if to_tune_on is None else files.facts(to_tune_on)
-            case_base.tune(show, held_out=facts, keep_length=keep_length)
+            case_base.tune(show, held_out=facts, keep_length=keep_length, executor=executor)
     state = case_base.state
     with _phase(phases, "count"):
         asked = ids_of_relations(state, questions).values()

@@ -8,6 +8,7 @@ import numpy as np
 
 from casegraph.errors import CasegraphError, IncompatibleFile
 from casegraph.execution.shards import Part, Shard
+from casegraph.graph.arrays import Ids
 from casegraph.graph.directions import INVERSE, forward
 from casegraph.statistics.path_types import unpacked
 from casegraph.storage.array_files import (
@@ -98,8 +99,7 @@ def _check_part(part: Part) -> None:
     """`ValueError` unless the arrays of a part fit together."""
     directions = forward(len(part.names))  # directions are below this number
     for relations in (part.counted, part.relation):
-        is_row = relations.dtype == np.int32 and relations.ndim == 1
-        if not is_row or not ((relations >= 0) & (relations < directions)).all():
+        if not _is_row_below(directions, relations):
             raise ValueError("counts are of a relation that does not exist")
     if (np.diff(part.counted) <= 0).any():
         raise ValueError("the relations that are counted repeat, or are out of order")
@@ -113,10 +113,19 @@ def _check_part(part: Part) -> None:
     if relation_falls.any() or type_falls.any():
         raise ValueError("path types are out of order")
 
-    if part.extent.dtype != np.int64 or part.extent.ndim != 1 or not _has_extent(part):
+    is_extent_row = part.extent.dtype == np.int64 and part.extent.ndim == 1
+    if not is_extent_row or not _has_extent(part):
         raise ValueError("it is not said which paths are counted")
     if set(part.columns) == set(COUNT_COLUMNS):
         check_reach(part.relation, part.counted, part.columns)
+
+
+def _is_row_below(limit: int, numbers: Ids) -> bool:
+    """Whether an array is one row of ids, all from 0 to below a limit."""
+    if numbers.dtype != np.int32 or numbers.ndim != 1:
+        return False
+    is_within = (numbers >= 0) & (numbers < limit)
+    return bool(is_within.all())
 
 
 def _has_extent(part: Part) -> bool:

@@ -67,7 +67,8 @@ class Shard:
         Entities are dealt out round robin, those with most facts first, so that every shard gets
         its share of the hubs and all shards take about the same time.
         """
-        by_prominence = entities[np.argsort(graph.prominence()[entities])]
+        order = np.argsort(graph.prominence()[entities])
+        by_prominence = entities[order]
         own = by_prominence[self.number - 1 :: self.of]
         return np.sort(own)
 
@@ -108,11 +109,13 @@ class Part:
 
 def count_hits(state: State, shard: Shard, show: Show = quiet) -> Part:
     """The first pass: the hits of the entities of a shard."""
-    all_relations = list(range(state.graph.directions))
-    entities = shard.share(state.graph, having(state.graph, all_relations))
+    graph = state.graph
+    all_relations = list(range(graph.directions))
+    entities = shard.share(graph, having(graph, all_relations))
+    counting = Counting(graph, state.settings, show)
     # In a large graph, the limit of work holds for each relation and is applied at the end.
-    most_work = MOST_STEPS if is_large(state.graph) else None
-    found = Counting(state.graph, state.settings, show).cycles(entities, most_work)
+    most_work = MOST_STEPS if is_large(graph) else None
+    found = counting.cycles(entities, most_work)
     rows = _Rows(found.relations, found.types, {"hits": found.hits})
     return _part(state, shard, counted=[], extent=found.work, rows=rows)
 
@@ -133,19 +136,21 @@ def count_reach(state: State, task: tuple[Shard, list[int]], show: Show = quiet)
     task   the shard, and the relations to count for
     """
     shard, relations = task
+    graph = state.graph
     statistics = state.statistics
-    entities = shard.share(state.graph, having(state.graph, relations))
+    entities = shard.share(graph, having(graph, relations))
     found = statistics.reach_of(relations, entities, show)
 
     counts = []
-    for relation in range(state.graph.directions):
+    for relation in range(graph.directions):
         of_relation = found.get(relation)
         if of_relation is None:
             of_relation = PathCounts.of_hits(*statistics.hits_of(relation))
         counts.append(of_relation)
 
     row_counts = [len(of_relation.types) for of_relation in counts]
-    relation_of_row = np.repeat(np.arange(len(counts), dtype=np.int32), row_counts)
+    all_relations = np.arange(len(counts), dtype=np.int32)
+    relation_of_row = np.repeat(all_relations, row_counts)
     types = _joined_column(counts, TYPES)
     columns = {name: _joined_column(counts, name) for name in COUNT_COLUMNS}
     extent = np.array([statistics.longest, statistics.headroom])
@@ -164,11 +169,14 @@ def merged(parts: Iterable[Part]) -> Part:
     for part in parts:
         _check_fits(total, part, seen)
         seen.add(part.shard)
-        total = _reach_added(total, part) if part.has_reach else _hits_added(total, part)
+        added = _reach_added if part.has_reach else _hits_added
+        total = added(total, part)
 
-    missing = [str(shard) for shard in Shard.all(total.shard.of) if shard not in seen]
+    all_shards = Shard.all(total.shard.of)
+    missing = [str(shard) for shard in all_shards if shard not in seen]
     if missing:
-        problem = f"the parts are not whole: missing {', '.join(missing)}; count them first"
+        names = ", ".join(missing)
+        problem = f"the parts are not whole: missing {names}; count them first"
         raise CasegraphError(problem)
     return replace(total, shard=Shard(1, 1))
 
@@ -180,7 +188,8 @@ def keep(state: State, counts: Part) -> None:
         problem = "the counts are only of hits; count again with --given them, and merge"
         raise CasegraphError(problem)
 
-    reach_counted = set(_directions_by_name(state.graph)[counts.counted].tolist())
+    directions = _directions_by_name(state.graph)
+    reach_counted = set(directions[counts.counted].tolist())
     hits: dict[int, tuple[Counts, Counts]] = {}
     counted: dict[int, PathCounts] = {}
     for relation in range(state.graph.directions):
@@ -230,13 +239,16 @@ def _part(state: State, shard: Shard, counted: list[int], extent: Counts, rows: 
     place = np.zeros(graph.directions, dtype=np.int32)
     place[by_name] = np.arange(len(by_name), dtype=np.int32)
 
-    own = rows.renumbered(place, state.settings.max_length)
+    max_length = state.settings.max_length
+    own = rows.renumbered(place, max_length)
+    counted_in_use = np.intersect1d(ids(counted), by_name)
+    in_use = relations_in_use(graph).tolist()
     return Part(
         shard=shard,
         digest=state.digest,
-        max_length=state.settings.max_length,
-        names=tuple(graph.relations[relation] for relation in relations_in_use(graph).tolist()),
-        counted=np.sort(place[np.intersect1d(ids(counted), by_name)]),
+        max_length=max_length,
+        names=tuple(graph.relations[relation] for relation in in_use),
+        counted=np.sort(place[counted_in_use]),
         extent=extent,
         relation=own.relation,
         types=own.types,
@@ -246,7 +258,8 @@ def _part(state: State, shard: Shard, counted: list[int], extent: Counts, rows: 
 
 def _directions_by_name(graph: Graph) -> Ids:
     """Both directions of every relation that has facts, relations in the order of their names."""
-    return ids(directions_of(relations_in_use(graph).tolist()))
+    in_use = relations_in_use(graph).tolist()
+    return ids(directions_of(in_use))
 
 
 def _joined_column(counts: list[PathCounts], name: str) -> Counts:
@@ -298,5 +311,7 @@ def _reach_added(total: Part, part: Part) -> Part:
     if not has_same_rows:
         problem = f"shard {part.shard} was counted with other hits than {total.shard}"
         raise CasegraphError(f"{problem}; give both the same")
-    sums = {name: total.columns[name] + part.columns[name] for name in REACH_COLUMNS}
-    return replace(total, columns={**total.columns, **sums})
+    columns = dict(total.columns)
+    for name in REACH_COLUMNS:
+        columns[name] = total.columns[name] + part.columns[name]
+    return replace(total, columns=columns)

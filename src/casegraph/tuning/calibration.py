@@ -85,12 +85,17 @@ def calibrated(observed: Observed) -> Calibrated | None:
         return None
     if not len(others.scores):
         others = first
-    bins = [_Bins(first), _Bins(others)]
-    missing = max(MISSING, key=bins[0].likelihood)
+    bins_of_first = _Bins(first)
+    bins_of_others = _Bins(others)
+    missing = max(MISSING, key=bins_of_first.likelihood)
+
     by_known = []
-    for least, more in zip(KNOWN, [*KNOWN[1:], inf], strict=True):
-        of_first, of_others = (one.of_known(least, more, missing) for one in bins)
-        calibration = Calibration(first=of_first, others=of_others)
+    limits = [*KNOWN[1:], inf]
+    for least, limit in zip(KNOWN, limits, strict=True):
+        calibration = Calibration(
+            first=bins_of_first.of_known(least, limit, missing),
+            others=bins_of_others.of_known(least, limit, missing),
+        )
         by_known.append(KnownCalibration(least=least, calibration=calibration))
     return Calibrated(tuple(by_known), missing)
 
@@ -133,10 +138,15 @@ class _Bins:
 
     def __init__(self, observed: Observed) -> None:
         self._observed = observed
-        edges = np.unique(np.quantile(observed.scores, np.linspace(0, 1, POINTS + 1)[1:-1]))
-        self._of_answer = np.unique(np.searchsorted(edges, observed.scores), return_inverse=True)[1]
-        scores = self._sums(observed.scores) / self._sums(np.ones(len(observed.scores)))
-        self._scores = np.round(scores, DIGITS)
+        scores = observed.scores
+        shares = np.linspace(0, 1, POINTS + 1)
+        edges = np.unique(np.quantile(scores, shares[1:-1]))
+        bins = np.searchsorted(edges, scores)
+        _, self._of_answer = np.unique(bins, return_inverse=True)  # without bins that are empty
+
+        sizes = self._sums(np.ones(len(scores)))
+        means = self._sums(scores) / sizes
+        self._scores = np.round(means, DIGITS)
 
     def overall(self, missing: float) -> Floats:
         """The probability that an answer of each bin is right."""
@@ -150,10 +160,11 @@ class _Bins:
         values = (asked + TRUST * self.overall(missing)) / weights
         return np.minimum(isotonic(values, weights), MOST)
 
-    def of_known(self, least: int, more: float, missing: float) -> Curve:
-        """The curve of questions with at least so many other known answers, and fewer than that."""
+    def of_known(self, least: int, limit: float, missing: float) -> Curve:
+        """The curve of questions with at least so many other known answers, and below a limit."""
         others_known = self._observed.known - 1
-        return self._curve(self.of_some((others_known >= least) & (others_known < more), missing))
+        chosen = (others_known >= least) & (others_known < limit)
+        return self._curve(self.of_some(chosen, missing))
 
     def likelihood(self, missing: float) -> float:
         """The logarithm of how likely it is that just these answers were held out.
@@ -161,14 +172,18 @@ class _Bins:
         Each direction of a relation that has enough questions has a curve of its own here: what
         its questions have in common must not pass for an effect of their known answers.
         """
+        observed = self._observed
         right = self.overall(missing)[self._of_answer]
-        directions, questions = np.unique(self._observed.directions, return_counts=True)
+        directions, questions = np.unique(observed.directions, return_counts=True)
         for direction in directions[questions >= ENOUGH].tolist():
-            is_own = self._observed.directions == direction
-            right[is_own] = self.of_some(is_own, missing)[self._of_answer[is_own]]
-        asked = right * chance_to_be_asked_for(self._observed.known, missing)
-        asked = np.clip(asked, NEARLY, 1 - NEARLY)
-        return float(np.log(np.where(self._observed.is_asked, asked, 1 - asked)).sum())
+            is_own = observed.directions == direction
+            own_curve = self.of_some(is_own, missing)
+            right[is_own] = own_curve[self._of_answer[is_own]]
+
+        chances = chance_to_be_asked_for(observed.known, missing)
+        asked = np.clip(right * chances, NEARLY, 1 - NEARLY)
+        likelihoods = np.where(observed.is_asked, asked, 1 - asked)
+        return float(np.log(likelihoods).sum())
 
     def _curve(self, probabilities: Floats) -> Curve:
         """A curve through the bins; where rounding makes scores equal, the last counts."""

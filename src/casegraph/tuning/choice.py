@@ -29,17 +29,21 @@ def better(usual: Floats, others: Sequence[Floats], comparisons: int) -> int | N
     comparisons    how many are made in all
     """
     needed = NormalDist().inv_cdf(1 - CHANCE / max(comparisons, 1))
-    surely_better = []
+    best = None
+    best_gain = 0.0
     for place, other in enumerate(others):
         gain, error = gain_and_error(usual, other)
-        if gain > needed * error:
-            surely_better.append((-gain, place))
-    return min(surely_better)[1] if surely_better else None
+        is_surely_better = gain > needed * error
+        if is_surely_better and gain > best_gain:
+            best = place
+            best_gain = gain
+    return best
 
 
 def better_so_far(usual: Floats, others: Mapping[T, Floats]) -> list[T]:
     """Which of the others are better in the mean."""
-    return [name for name, other in others.items() if other.mean() > usual.mean()]
+    usual_mean = usual.mean()
+    return [name for name, other in others.items() if other.mean() > usual_mean]
 
 
 def best_unless_by_chance(by_way: Sequence[Floats], usual: int) -> int:
@@ -47,7 +51,8 @@ def best_unless_by_chance(by_way: Sequence[Floats], usual: int) -> int:
 
     by_way  (questions,) each  reciprocal ranks
     """
-    best = int(np.argmax([ranks.mean() for ranks in by_way]))
+    means = [ranks.mean() for ranks in by_way]
+    best = int(np.argmax(means))
     gain, error = gain_and_error(by_way[usual], by_way[best])
     return best if gain > error else usual
 
@@ -55,5 +60,6 @@ def best_unless_by_chance(by_way: Sequence[Floats], usual: int) -> int:
 def gain_and_error(usual: Floats, other: Floats) -> tuple[float, float]:
     """By how much the other is better in the mean, and the standard error of that."""
     gain = other - usual
-    error = gain.std() / np.sqrt(max(len(gain) - 1, 1))
+    degrees_of_freedom = max(len(gain) - 1, 1)
+    error = gain.std() / np.sqrt(degrees_of_freedom)
     return float(gain.mean()), float(error)

@@ -56,5 +56,5 @@ def variants(combination: Combination, *, held_out: bool) -> list[Combination]:
 
 def _is_quick(graph: Graph, length: int) -> bool:
     """Whether paths of this length can be counted in some seconds, seen without counting them."""
-    walks = float(graph.walks_from_each(length).sum(dtype=float))
-    return walks <= MOST_WALKS and has_room(graph, length)
+    walks = graph.walks_from_each(length).sum(dtype=float)
+    return bool(walks <= MOST_WALKS) and has_room(graph, length)

@@ -7,6 +7,9 @@ the time, and say the same. Known answers are skipped.
 
 A fact of the graph is hidden while it is asked for, and left out of the counts of path types.
 Everything is in the order of the sample, which does not depend on ids.
+
+Some questions and a combination of evidence are a task for an executor (`execution.executor`):
+`first_answers` depends on the state and the task alone, so it can run anywhere.
 """
 
 from __future__ import annotations
@@ -22,12 +25,14 @@ from casegraph.tuning.calibration import Observed
 
 FIRST = 10  # answers of a question that are looked at
 MOST_ALIKE = 3  # how often the same question is asked, each time for another answer
+AT_ONCE = 64  # questions per task: few, so that no worker waits long for the last one
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from casegraph.answering.state import State
     from casegraph.graph.arrays import Counts, Flags, Floats, Ids
+    from casegraph.graph.graph import Graph
     from casegraph.settings import Combination
 
 
@@ -46,106 +51,139 @@ class FirstAnswers(NamedTuple):
     is_asked: Flags
 
     @classmethod
-    def joined(cls, parts: Sequence[FirstAnswers]) -> FirstAnswers:
+    def joined(cls, parts: Iterable[FirstAnswers]) -> FirstAnswers:
         """All parts, one after the other."""
-        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-    def moved(self, places: int) -> FirstAnswers:
-        """The same for questions that are so many places further on."""
-        return self._replace(questions=self.questions + places)
+        columns = zip(*parts, strict=True)
+        return cls(*map(np.concatenate, columns))
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
     """Questions (entity, direction, ?) about facts, and the answers asked for; parallel arrays.
 
-    state      answers them
-    in_graph   whether its graph has the facts, so that they are hidden
+    in_graph   whether the graph has the facts, so that they are hidden
+    places     (questions,)  of each among all questions
     """
 
-    state: State
     in_graph: bool
+    places: Counts
     directions: Ids
     entities: Ids
     targets: Ids
 
     @classmethod
-    def of(cls, state: State, facts: Ids, *, in_graph: bool) -> Questions:
+    def of(cls, facts: Ids, *, in_graph: bool) -> Questions:
         """The questions about facts, which are rows (head, relation, tail) of ids."""
-        asked: dict[tuple[int, int], int] = {}
+        times_asked: dict[tuple[int, int], int] = {}
         rows = []
         for head, direction, tail in facts.tolist():
-            for question in (direction, head, tail), (inverse(direction), tail, head):
-                times = asked.get(question[:2], 0)
+            for_tail = (direction, head, tail)
+            for_head = (inverse(direction), tail, head)
+            for question in (for_tail, for_head):
+                about = question[:2]
+                times = times_asked.get(about, 0)
                 if times < MOST_ALIKE:
-                    asked[question[:2]] = times + 1
+                    times_asked[about] = times + 1
                     rows.append(question)
-        directions, entities, targets = np.array(rows, dtype=np.int32).reshape(-1, 3).T.copy()
-        return cls(state, in_graph, directions, entities, targets)
+        columns = np.array(rows, dtype=np.int32).reshape(-1, 3).T
+        directions, entities, targets = columns.copy()
+        return cls(in_graph, np.arange(len(rows)), directions, entities, targets)
 
     def __len__(self) -> int:
         return len(self.targets)
 
-    def part(self, start: int, end: int) -> Questions:
-        """Some of the questions."""
-        part = slice(start, end)
+    def at(self, rows: Counts) -> Questions:
+        """Some of the questions, in this order."""
         return Questions(
-            self.state,
             self.in_graph,
-            self.directions[part],
-            self.entities[part],
-            self.targets[part],
+            self.places[rows],
+            self.directions[rows],
+            self.entities[rows],
+            self.targets[rows],
         )
 
-    def first_answers(self, combination: Combination) -> FirstAnswers:
-        """The first new answers to each question, by one combination of evidence."""
-        found: list[FirstAnswers] = []
-        for direction, places in self._by_direction():
-            targets = self.targets[places]
-            results = answers(
-                self.state,
-                direction,
-                self.entities[places],
-                top=FIRST,
-                hidden=targets if self.in_graph else None,
-                new_only=True,
-                combination=combination,
-            )
-            sizes = [len(one.entities) for one in results]
-            entities = np.concatenate([one.entities for one in results])
-            ranks = np.concatenate([np.arange(1, size + 1) for size in sizes])
-            scores = np.concatenate([one.scores for one in results])
-            is_asked = entities == np.repeat(targets, sizes)
-            found.append(FirstAnswers(np.repeat(places, sizes), ranks, scores, is_asked))
-        return FirstAnswers.joined(found)
+    def about(self, direction: int) -> Questions:
+        """The questions about one direction."""
+        return self.at(np.flatnonzero(self.directions == direction))
 
-    def observed(self, given: FirstAnswers) -> Observed:
+    def in_parts(self, graph: Graph, start: int, end: int) -> Iterator[Questions]:
+        """The questions from place `start` to `end`, some at a time.
+
+        Questions about one direction follow each other, directions in the order of names: what all
+        of them need is prepared once for each part.
+        """
+        asked = self.at(np.arange(start, end))
+        directions = np.unique(asked.directions).tolist()
+        by_name = sorted(directions, key=graph.relation_name)
+        places = [asked.about(direction).places for direction in by_name]
+        ordered = self.at(np.concatenate(places))
+        for first in range(0, len(ordered), AT_ONCE):
+            last = min(first + AT_ONCE, len(ordered))
+            yield ordered.at(np.arange(first, last))
+
+    def observed(self, given: FirstAnswers, graph: Graph) -> Observed:
         """What calibration learns from: the answers that were given to these questions."""
-        known = np.array(
-            [
-                len(self.state.graph.answers(entity, direction)) + (not self.in_graph)
-                for entity, direction in zip(
-                    self.entities.tolist(), self.directions.tolist(), strict=True
-                )
-            ],
-            dtype=np.int64,
-        )
+        known_counts = []
+        entities = self.entities.tolist()
+        directions = self.directions.tolist()
+        for entity, direction in zip(entities, directions, strict=True):
+            known = len(graph.answers(entity, direction))
+            if not self.in_graph:
+                known += 1  # the one that was held out
+            known_counts.append(known)
+        known_of_question = np.array(known_counts, dtype=np.int64)
         return Observed(
             directions=self.directions[given.questions].astype(np.int64),
             scores=given.scores,
             is_first=given.ranks == 1,
             is_asked=given.is_asked,
-            known=known[given.questions],
+            known=known_of_question[given.questions],
         )
 
     def reciprocal_ranks(self, given: FirstAnswers) -> Floats:
         """Of each answer asked for; 0 if it is not among the first."""
         found = np.zeros(len(self))  # of all questions, even if only the first were answered
-        found[given.questions[given.is_asked]] = 1 / given.ranks[given.is_asked]
+        questions = given.questions[given.is_asked]
+        found[questions] = 1 / given.ranks[given.is_asked]
         return found
 
-    def _by_direction(self) -> Iterator[tuple[int, Counts]]:
-        """Each direction, in the order of names, and the places of its questions."""
-        found = np.unique(self.directions).tolist()
-        for direction in sorted(found, key=self.state.graph.relation_name):
-            yield direction, np.flatnonzero(self.directions == direction)
+
+class Task(NamedTuple):
+    """Questions, and the combination of evidence to answer them by."""
+
+    combination: Combination
+    questions: Questions
+
+
+def first_answers(state: State, task: Task) -> FirstAnswers:
+    """The first new answers to each question of a task."""
+    directions = dict.fromkeys(task.questions.directions.tolist())  # in their order
+    parts = []
+    for direction in directions:
+        asked = task.questions.about(direction)
+        parts.append(_first_answers_about(state, direction, asked, task.combination))
+    return FirstAnswers.joined(parts)
+
+
+def _first_answers_about(
+    state: State, direction: int, asked: Questions, combination: Combination
+) -> FirstAnswers:
+    """The first new answers to questions that are all about one direction."""
+    results = answers(
+        state,
+        direction,
+        asked.entities,
+        top=FIRST,
+        hidden=asked.targets if asked.in_graph else None,
+        new_only=True,
+        combination=combination,
+    )
+    sizes = [len(found.entities) for found in results]
+    ranks = [np.arange(1, size + 1) for size in sizes]
+    entities = np.concatenate([found.entities for found in results])
+    return FirstAnswers(
+        questions=np.repeat(asked.places, sizes),
+        ranks=np.concatenate(ranks),
+        scores=np.concatenate([found.scores for found in results]),
+        is_asked=entities == np.repeat(asked.targets, sizes),
+    )

@@ -36,16 +36,19 @@ def own_sample(graph: Graph) -> Ids:
 
     Both entities of each have other facts.
     """
-    rows = [graph.rows(forward(relation)) for relation in range(len(graph.relations))]
-    facts = _by_digest(graph, np.concatenate([NO_ROWS, *rows]))
+    directions = [forward(relation) for relation in range(len(graph.relations))]
+    rows = [graph.rows(direction) for direction in directions]
+    all_rows = np.concatenate([NO_ROWS, *rows])
+    facts = _by_digest(graph, all_rows)
     at_least = min(LEAST, len(facts) // MOST_SHARE)
-    wanted = min(len(facts) // ONE_IN, MOST)
-    wanted = max(int(affordable(graph) * wanted), at_least)
+    at_most = min(MOST, len(facts) // ONE_IN)
+    wanted = max(int(affordable(graph) * at_most), at_least)
 
     heads, _, tails = facts.T
-    edges = np.bincount(facts[:, [0, 2]].ravel(), minlength=len(graph.entities))
-    is_loop = heads == tails
-    has_others = (edges[heads] > 1 + is_loop) & (edges[tails] > 1 + is_loop)
+    ends = np.concatenate([heads, tails])
+    edges = np.bincount(ends, minlength=len(graph.entities))
+    own_edges = 1 + (heads == tails)  # a fact about one entity alone ends there twice
+    has_others = (edges[heads] > own_edges) & (edges[tails] > own_edges)
     sample: Ids = facts[has_others][:wanted]
     return sample
 
@@ -62,8 +65,9 @@ def given_sample(graph: Graph, facts: Iterable[tuple[str, str, str]]) -> Ids:
         if (head_name, relation_name, tail_name) not in graph:
             rows.add((head, forward(relation), tail))
     new = np.array(list(rows), dtype=np.int32).reshape(-1, 3)
+    in_order = _by_digest(graph, new)
     most = max(int(affordable(graph) * MOST), LEAST_GIVEN)
-    return _by_digest(graph, new)[:most]
+    return in_order[:most]
 
 
 def affordable(graph: Graph) -> float:
@@ -78,9 +82,11 @@ def affordable(graph: Graph) -> float:
     for direction in range(graph.directions):
         own, _, other = graph.rows(direction).T
         sharing = np.bincount(other, minlength=entities)
-        sharers += np.bincount(own, weights=sharing[other], minlength=entities)
+        sharers_of_fact = sharing[other]
+        sharers += np.bincount(own, weights=sharers_of_fact, minlength=entities)
         degrees += np.bincount(own, minlength=entities)
-    work = float(sharers @ degrees) / max(float(degrees.sum()), 1.0)
+    edges = max(float(degrees.sum()), 1.0)
+    work = float(sharers @ degrees) / edges
     return min(1.0, USUAL_WORK / max(work, 1.0))
 
 
@@ -97,7 +103,8 @@ def _by_digest(graph: Graph, facts: Ids) -> Ids:
     entity_ranks = graph.entities.ranks()
     relation_ranks = graph.relations.ranks()
     by_name = (entity_ranks[tails], entity_ranks[heads], relation_ranks[relations])
-    ordered: Ids = facts[np.lexsort((*by_name, digests))]
+    order = np.lexsort((*by_name, digests))
+    ordered: Ids = facts[order]
     return ordered
 
 
@@ -107,11 +114,14 @@ def _digests(names: Iterable[str]) -> Digests:
     for name in names:
         encoded = name.encode(errors="surrogatepass")
         digests += blake2b(encoded, digest_size=8).digest()
-    return np.frombuffer(bytes(digests), dtype="<u8").astype(np.uint64)
+    little_endian = np.frombuffer(bytes(digests), dtype="<u8")
+    return little_endian.astype(np.uint64)
 
 
 def _mixed(values: Digests) -> Digests:
     """Each value hashed, so that all bits depend on all bits (the finalizer of splitmix64)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    values = values ^ (values >> np.uint64(30))
+    values = values * np.uint64(0xBF58476D1CE4E5B9)
+    values = values ^ (values >> np.uint64(27))
+    values = values * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

@@ -5,16 +5,18 @@ The graph is counted once, and the questions about a sample of facts (`sample`) 
 alternative of `grid`. The maximal path length is chosen first, then how to combine evidence
 (`choice`), the same for all relations. Then scores are calibrated to probabilities (`calibration`).
 
-The choice depends only on the facts, not on their order or on a clock.
+The choice depends only on the facts, not on their order, on a clock, or on where the questions are
+asked: an executor (`execution.executor`) asks them, and their answers come back in a fixed order.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from casegraph.answering.state import State
 from casegraph.errors import InvalidSettings
+from casegraph.execution.executor import HERE, Executor
 from casegraph.graph.arrays import Floats, Ids
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
@@ -22,7 +24,7 @@ from casegraph.settings import Combination, Tuning
 from casegraph.tuning import grid
 from casegraph.tuning.calibration import calibrated
 from casegraph.tuning.choice import best_unless_by_chance, better, better_so_far
-from casegraph.tuning.questions import FirstAnswers, Questions
+from casegraph.tuning.questions import FirstAnswers, Questions, Task, first_answers
 from casegraph.tuning.sample import LEAST_FACTS, LEAST_GIVEN, affordable, given_sample, own_sample
 
 TO_CHOOSE_BY = 400  # questions
@@ -36,6 +38,7 @@ def tuned(
     *,
     held_out: Iterable[tuple[str, str, str]] | None = None,
     keep_length: bool = False,
+    executor: Executor = HERE,
     show: Show = quiet,
 ) -> State:
     """The same state with settings that are tuned to its graph; untuned if that is too small.
@@ -43,37 +46,48 @@ def tuned(
     held_out     facts to ask for, which the graph does not have; if none are given, or too few, a
                  sample of its own facts is asked for
     keep_length  whether to keep `max_length`
+    executor     where to count and to ask
 
     What was counted is kept where it is the same by the settings that are chosen.
     """
     settings = state.settings.but(tuning=None)
-    graph = state.graph
     if not settings.can_be_tuned:
         raise InvalidSettings("settings", settings.combination, "settings that can be tuned")
+    graph = state.graph
+    untuned = state.answering_by(settings)
     if len(graph) < LEAST_FACTS:
-        return state.answering_by(settings)
-
+        return untuned
     sample, in_graph = _sample(graph, held_out)
+    if not len(sample):
+        return untuned
+
     to_choose_by = int(affordable(graph) * TO_CHOOSE_BY)
     can_choose = to_choose_by >= LEAST_TO_CHOOSE_BY
-    lengths = [settings.max_length] if keep_length else grid.lengths(graph)
-    if not can_choose and not keep_length:
-        lengths = [min(grid.USUAL_LENGTH, max(lengths))]
-    counted = state.answering_by(settings.but(max_length=max(lengths)))
-    questions = Questions.of(counted, sample, in_graph=in_graph)
-    counted.statistics.prepare(np.unique(questions.directions).tolist(), show)
+    if keep_length:
+        lengths = [settings.max_length]
+    elif can_choose:
+        lengths = grid.lengths(graph)
+    else:
+        lengths = [grid.USUAL_LENGTH]
 
-    bench = Bench(questions, show)
+    counted_settings = settings.but(max_length=max(lengths))
+    counted = state.answering_by(counted_settings)
+    questions = Questions.of(sample, in_graph=in_graph)
+    directions = np.unique(questions.directions)
+    executor.count(counted, directions.tolist(), show)
+
+    bench = Bench(counted, questions, executor, show)
     if can_choose:
         count = min(to_choose_by, len(questions))
-        combination = best_combination(bench, best_length(bench, lengths, count), count)
+        usual = best_length(bench, lengths, count)
+        combination = best_combination(bench, usual, count)
     else:
         combination = replace(counted.settings.combined, longest=max(lengths))
     answers = bench.answers(combination, len(questions))
-    curves = calibrated(questions.observed(answers))
+    curves = calibrated(questions.observed(answers, graph))
     show("tuning", MOST_WAYS, MOST_WAYS)
     if curves is None:
-        return state.answering_by(settings)
+        return untuned
 
     tuning = Tuning(
         combination=combination,
@@ -83,7 +97,8 @@ def tuned(
         sample=len(sample),
         held_out=not in_graph,
     )
-    return counted.answering_by(settings.but(max_length=combination.longest, tuning=tuning))
+    chosen = settings.but(max_length=combination.longest, tuning=tuning)
+    return counted.answering_by(chosen)
 
 
 def _sample(graph: Graph, held_out: Iterable[tuple[str, str, str]] | None) -> tuple[Ids, bool]:
@@ -96,42 +111,65 @@ def _sample(graph: Graph, held_out: Iterable[tuple[str, str, str]] | None) -> tu
 
 
 class Bench:
-    """Answers the same questions by several combinations of evidence, each as far as needed."""
+    """Asks a state the same questions by several combinations of evidence, each as far as needed.
 
-    def __init__(self, questions: Questions, show: Show) -> None:
+    executor  where to ask
+    """
+
+    def __init__(self, state: State, questions: Questions, executor: Executor, show: Show) -> None:
+        self.state = state
         self.questions = questions
+        self._executor = executor
         self._show = show
-        self._answers: dict[Combination, list[FirstAnswers]] = {}
         self._asked: dict[Combination, int] = {}
+        self._answers: dict[Combination, list[FirstAnswers]] = {}
 
     def answers(self, combination: Combination, count: int) -> FirstAnswers:
         """The first answers to so many of the questions at least."""
-        parts = self._answers.setdefault(combination, [])
-        asked = self._asked.get(combination, 0)
-        if asked < count:
-            more = self.questions.part(asked, count)
-            parts.append(more.first_answers(combination).moved(asked))
-            self._asked[combination] = count
-            self._show("tuning", len(self._answers), MOST_WAYS)
-        return FirstAnswers.joined(parts)
+        self._ask([combination], count)
+        return FirstAnswers.joined(self._answers[combination])
 
-    def ranks(self, combination: Combination, count: int) -> Floats:
+    def ranks(self, combinations: Sequence[Combination], count: int) -> list[Floats]:
         """The reciprocal ranks of the answers asked for, of so many questions."""
-        return self.questions.reciprocal_ranks(self.answers(combination, count))[:count]
+        self._ask(combinations, count)
+        ranks = []
+        for combination in combinations:
+            given = FirstAnswers.joined(self._answers[combination])
+            of_all = self.questions.reciprocal_ranks(given)
+            ranks.append(of_all[:count])
+        return ranks
+
+    def _ask(self, combinations: Sequence[Combination], count: int) -> None:
+        """Ask so many of the questions by each combination, but none a second time.
+
+        All of this is one call of the executor, as each makes it wait for the last task.
+        """
+        tasks = []
+        for combination in combinations:
+            asked = self._asked.get(combination, 0)
+            if asked < count:
+                self._asked[combination] = count
+                for part in self.questions.in_parts(self.state.graph, asked, count):
+                    tasks.append(Task(combination, part))
+
+        results = self._executor.each(self.state, first_answers, tasks)
+        for task, found in zip(tasks, results, strict=True):
+            parts = self._answers.setdefault(task.combination, [])
+            parts.append(found)
+            self._show("tuning", len(self._answers), MOST_WAYS)
 
 
 def best_length(bench: Bench, lengths: list[int], count: int) -> Combination:
     """The combination of the settings with the length of paths that answers best.
 
-    count  of questions to choose by
-
-    The usual length stays unless another is clearly better.
+    lengths  to choose from; the first stays unless another is clearly better
+    count    of questions to choose by
     """
-    combined = bench.questions.state.settings.combined
+    combined = bench.state.settings.combined
     by_length = [replace(combined, longest=length) for length in lengths]
-    usual = lengths.index(min(grid.USUAL_LENGTH, max(lengths)))
-    ranks = [bench.ranks(combination, count) for combination in by_length]
-    return by_length[best_unless_by_chance(ranks, usual)]
+    ranks = bench.ranks(by_length, count)
+    best = best_unless_by_chance(ranks, usual=0)
+    return by_length[best]
 
 
 def best_combination(bench: Bench, usual: Combination, count: int) -> Combination:
@@ -148,9 +186,10 @@ def best_combination(bench: Bench, usual: Combination, count: int) -> Combinatio
     left = variants
     asked = FIRST_ROUND
     while left and asked < count:
-        ranks = {variant: bench.ranks(variant, asked) for variant in left}
-        left = better_so_far(bench.ranks(usual, asked), ranks)
+        usual_ranks, *other_ranks = bench.ranks([usual, *left], asked)
+        ranks_of_each = dict(zip(left, other_ranks, strict=True))
+        left = better_so_far(usual_ranks, ranks_of_each)
         asked *= 2
-    ranks_to_the_end = [bench.ranks(variant, count) for variant in left]
-    best = better(bench.ranks(usual, count), ranks_to_the_end, comparisons=len(variants))
+    usual_ranks, *other_ranks = bench.ranks([usual, *left], count)
+    best = better(usual_ranks, other_ranks, comparisons=len(variants))
     return usual if best is None else left[best]

@@ -325,12 +325,11 @@ def save(
     from casegraph.execution.shards import keep
 
     cases = case_base(source, chosen(source), read=read)
-    if tune:
-        with progress() as show:
-            cases.tune(show, keep_length=chosen.length_is_given)
     if counts is not None:
         keep(cases.state, read_part(counts))
     with progress() as show:
+        if tune:
+            cases.tune(show, keep_length=chosen.length_is_given, executor=executor)
         executor.count(cases.state, list(range(cases.graph.directions)), show)
     cases.save(file)
     row = (file, len(cases.graph), len(cases.graph.entities), len(cases.graph.relations))

@@ -13,7 +13,7 @@ import click
 
 from casegraph.cli.commands.tuning import note_if_too_few
 from casegraph.cli.group import cli
-from casegraph.cli.options import held_out, tune, with_reading, with_settings
+from casegraph.cli.options import held_out, tune, with_executor, with_reading, with_settings
 from casegraph.cli.output import Result, note, with_format
 from casegraph.cli.progress import counted, named, progress
 from casegraph.errors import CasegraphError, UnreadableFile, several
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from casegraph.cli.reading import Read
     from casegraph.cli.sources import Content
     from casegraph.cli.streams import Batch as Changes
+    from casegraph.execution.executor import Executor
     from casegraph.graph.batches import Batch
     from casegraph.graph.descriptions import Description
     from casegraph.settings import Settings
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 )
 @tune
 @held_out
+@with_executor
 @with_reading
 @with_settings
 @with_format
@@ -56,6 +58,7 @@ def build(
     *,
     tune: bool,
     held_out: str | None,
+    executor: Executor,
     read: Read,
     chosen: Chosen,
 ) -> Result:
@@ -91,8 +94,10 @@ def build(
                     named(show, "tuning"),
                     held_out=to_ask_for,
                     keep_length=chosen.length_is_given,
+                    executor=executor,
                 )
                 note_if_too_few(held_out, tuning)
+            executor.count(store.state, list(range(store.graph.directions)), show)
             store.compact(show)
         except KeyboardInterrupt:
             note(f"{folder}: has all facts, but is not counted; the same command continues")

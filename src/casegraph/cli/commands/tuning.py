@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from casegraph.cli.group import cli
-from casegraph.cli.options import held_out, with_columns, with_settings
+from casegraph.cli.options import held_out, with_columns, with_executor, with_settings
 from casegraph.cli.output import Result, note, with_format
 from casegraph.cli.progress import progress
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from casegraph.casebase import CaseBase
     from casegraph.cli.options import Chosen
     from casegraph.cli.reading import Read
+    from casegraph.execution.executor import Executor
     from casegraph.settings import Combination, Settings, Tuning
 
 EVERYTHING = "(all)"  # relations
@@ -29,9 +30,12 @@ EVERYTHING = "(all)"  # relations
 @click.argument("source")
 @with_columns
 @held_out
+@with_executor
 @with_settings
 @with_format
-def tune(source: str, held_out: str | None, read: Read, chosen: Chosen) -> Result:
+def tune(
+    source: str, held_out: str | None, executor: Executor, read: Read, chosen: Chosen
+) -> Result:
     """Tune to SOURCE, by asking for facts as if they were missing, and calibrate probabilities.
 
     A store keeps the result; for any other SOURCE it is only printed.
@@ -45,18 +49,23 @@ def tune(source: str, held_out: str | None, read: Read, chosen: Chosen) -> Resul
     from casegraph.storage.store.store import CaseStore
 
     if not is_store(Path(source)):
-        return _tuned(case_base(source, chosen(source), read=read), held_out, read, chosen)
+        cases = case_base(source, chosen(source), read=read)
+        return _tuned(cases, held_out, executor, read, chosen)
     with CaseStore.open(source, chosen(source)) as store:
-        return _tuned(store, held_out, read, chosen)
+        return _tuned(store, held_out, executor, read, chosen)
 
 
-def _tuned(cases: CaseBase, held_out: str | None, read: Read, chosen: Chosen) -> Result:
+def _tuned(
+    cases: CaseBase, held_out: str | None, executor: Executor, read: Read, chosen: Chosen
+) -> Result:
     """Tune a case base, and say what was chosen."""
     from casegraph.cli.sources import content_of
 
     facts = None if held_out is None else content_of(held_out, read).facts
     with progress() as show:
-        tuning = cases.tune(show, held_out=facts, keep_length=chosen.length_is_given)
+        tuning = cases.tune(
+            show, held_out=facts, keep_length=chosen.length_is_given, executor=executor
+        )
     note_if_too_few(held_out, tuning)
     if tuning is None:
         note(f"{len(cases.graph):,} facts are too few to choose by")
