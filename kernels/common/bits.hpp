@@ -54,6 +54,14 @@ class Bits {
     return added;
   }
 
+  // Call `use(number)` for every number in it.
+  template <class Use>
+  void each(const Use& use) const {
+    for (std::size_t word = 0; word < words_.size(); ++word)
+      for (std::uint64_t left = words_[word]; left != 0; left &= left - 1)
+        use(64 * word + static_cast<std::size_t>(std::countr_zero(left)));
+  }
+
   // How many numbers are in it and in another set, given as words.
   Count count_common(std::span<const std::uint64_t> set) const {
     return count_common_bits(set, std::span(words_).first(set.size()));

@@ -80,16 +80,16 @@ bool leads_on(const Edges& edges, Id start, const Frontier& from, Steps& steps) 
   return false;
 }
 
-Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length,
+Count step(const Edges& edges, Id start, const Frontier& from, const KnownEnds& known, int length,
            int ahead, Stamps& stamps, Frontier& into, Steps& steps) {
   into.clear();
   if (ahead == 0) {
     const auto arrive = [&](Id tail) { into.ends.push_back(tail); };
-    return last_step(edges, start, from, where, stamps, steps, arrive);
+    return last_step(edges, start, from, known, stamps, steps, arrive);
   }
   stamps.renew();
   Count followed = 0;
-  each_end(edges, from, where, steps, [&](std::size_t end, std::size_t row) {
+  each_end(edges, from, known, steps, [&](std::size_t end, std::size_t row) {
     const Ids tails = edges.row(row);
     followed += static_cast<Count>(tails.size());
     const Id self = from.ends[end];

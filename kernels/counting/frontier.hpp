@@ -97,13 +97,32 @@ bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail, St
 // Whether a loop-free path goes on from `from` along `edges` to anywhere.
 bool leads_on(const Edges& edges, Id start, const Frontier& from, Steps& steps);
 
+// An end, by its place in a frontier, and its row in the edges of a relation.
+struct EndRow {
+  std::int32_t end;
+  Id row;
+};
+
+// What is known beforehand of the ends that have edges of a relation.
+struct KnownEnds {
+  // where  the place of each end of the frontier, or null
+  KnownEnds(const Stamps* where_) : where(where_) {}
+  // rows   all ends that have edges of the relation
+  explicit KnownEnds(std::span<const EndRow> rows_) : has_rows(true), rows(rows_) {}
+
+  const Stamps* where = nullptr;
+  bool has_rows = false;
+  std::span<const EndRow> rows;
+};
+
 // Call `visit(place of the end in `from`, row of the end in `edges`)` for every end with edges.
 //
-// where  the place of each end, if known. Then a relation with fewer heads than there are ends is
-//        scanned instead, so that this takes the smaller of both numbers
+// known  if it has the place of each end, a relation with fewer heads than there are ends is
+// scanned
+//        instead, so that this takes the smaller of both numbers
 // steps  are taken for the ends or heads looked at, and for the edges of those visited
 template <class Visit>
-void each_end(const Edges& edges, const Frontier& from, const Stamps* where, Steps& steps,
+void each_end(const Edges& edges, const Frontier& from, const KnownEnds& known, Steps& steps,
               const Visit& visit) {
   Count edges_seen = 0;  // kept in a register: `steps` is in memory, and visits are many
   const auto visit_row = [&](std::size_t end, std::size_t row) {
@@ -114,6 +133,13 @@ void each_end(const Edges& edges, const Frontier& from, const Stamps* where, Ste
     edges_seen = 0;
   };
 
+  if (known.has_rows) {
+    steps.take(std::ssize(known.rows));
+    for (const EndRow& at : known.rows)
+      visit_row(static_cast<std::size_t>(at.end), static_cast<std::size_t>(at.row));
+    return;
+  }
+  const Stamps* const where = known.where;
   steps.take(static_cast<Count>(std::min(edges.heads.size(), from.ends.size())));
   if (where != nullptr && edges.heads.size() < from.ends.size()) {
     for (std::size_t row = 0; row < edges.heads.size(); ++row)
@@ -131,7 +157,7 @@ void each_end(const Edges& edges, const Frontier& from, const Stamps* where, Ste
 //
 // ahead   how many steps may follow this one: how much the new ends must remember
 // stamps  afterwards hold the place of each new end in `into` (if ahead is 0, only mark them)
-Count step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, int length,
+Count step(const Edges& edges, Id start, const Frontier& from, const KnownEnds& known, int length,
            int ahead, Stamps& stamps, Frontier& into, Steps& steps);
 
 // The same for walks, which may pass an entity twice, over edges for which `allowed(head, tail)`.
@@ -158,11 +184,11 @@ Count step_walks(const Edges& edges, const Frontier& from, Stamps& stamps, Front
 //
 // seen  `Stamps`, or a class with the same `renew`, `has` and `set`. Ends that it has are skipped
 template <class Seen, class Arrive>
-Count last_step(const Edges& edges, Id start, const Frontier& from, const Stamps* where, Seen& seen,
-                Steps& steps, const Arrive& arrive) {
+Count last_step(const Edges& edges, Id start, const Frontier& from, const KnownEnds& known,
+                Seen& seen, Steps& steps, const Arrive& arrive) {
   seen.renew();
   Count followed = 0;
-  each_end(edges, from, where, steps, [&](std::size_t end, std::size_t row) {
+  each_end(edges, from, known, steps, [&](std::size_t end, std::size_t row) {
     const Ids tails = edges.row(row);
     followed += static_cast<Count>(tails.size());
     const Id self = from.ends[end];

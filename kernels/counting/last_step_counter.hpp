@@ -4,18 +4,22 @@
 // be remembered but the number of ends and which answers are among them. So it pays to choose, for
 // each step, the cheapest of three ways to count:
 //
+//   aside     If one of few visited ends has far more edges than all others together, its row is
+//             not scanned: the row is sorted and distinct, so its length is its number of ends,
+//             less the few entities that its paths have passed. The tails of the other rows count
+//             only if they are not in it, which is a bisection each. How many of its tails have
+//             askers is counted once for all starts whose paths come by (memoization). So where
+//             each entity has one class, all members of a class share one look at the others.
 //   bitsets   Many edges, of a relation whose tails have been numbered (`TailBitsets`): a bitset
 //             holds the ends.
 //   marks     Otherwise each tail is marked in `Stamps`, and new marks are counted.
-//   aside     A variant of marks. If one of few visited ends has far more edges than all others
-//             together, its row is not scanned: the row is sorted and distinct, so its length is
-//             its number of ends, less the few entities that its paths have passed. The tails of
-//             the other rows count only if they are not in it, which is a bisection each.
 //
 // Invariant, whichever way: an end counts once, and only if a loop-free path leads there. A tail is
 // not allowed where it is the start, where it is the end that the step leaves (a loop), or where
 // all kept paths have passed it (see frontier.hpp).
 #pragma once
+
+#include <unordered_map>
 
 #include "counting/frontier.hpp"
 #include "counting/tail_bitsets.hpp"
@@ -34,7 +38,7 @@ class LastStepCounter {
 
   // Find the rows that a step along `relation` visits, from `from`, where paths from `start` have
   // come. Returns how many edges they have.
-  std::size_t look(Id start, Id relation, const Frontier& from, const Stamps* where) {
+  std::size_t look(Id start, Id relation, const Frontier& from, const KnownEnds& known) {
     start_ = start;
     relation_ = relation;
     from_ = &from;
@@ -43,7 +47,7 @@ class LastStepCounter {
     width_ = 0;
     widest_ = 0;
     const Edges& edges = graph_.edges(relation);
-    each_end(edges, from, where, steps_, [&](std::size_t end, std::size_t row) {
+    each_end(edges, from, known, steps_, [&](std::size_t end, std::size_t row) {
       const Ids tails = edges.row(row);
       const bool is_widest = !visits_.empty() && tails.size() > visits_[widest_].tails.size();
       if (is_widest) widest_ = visits_.size();
@@ -60,13 +64,11 @@ class LastStepCounter {
     bitsets_ = nullptr;
     aside_ = nullptr;
     if (visits_.empty()) return;
-    if (bitsets_pay()) bitsets_ = &all_bitsets_->of(relation_, steps_);
-    if (bitsets_ != nullptr) {
-      ends_ = count_bits();
-      return;
-    }
-    if (leaving_one_aside_pays()) aside_ = &visits_[widest_];
-    ends_ = count_marks(stamps);
+    if (leaving_one_aside_pays())
+      aside_ = &visits_[widest_];
+    else if (bitsets_pay())
+      bitsets_ = &all_bitsets_->of(relation_, steps_);
+    ends_ = bitsets_ == nullptr ? count_marks(stamps) : count_bits();
   }
 
   // How many were counted.
@@ -76,20 +78,26 @@ class LastStepCounter {
   Count ends_among(const Edges& others, Id relation) {
     Count found = 0;
     if (bitsets_ != nullptr) {
-      found = reached_.count_common(tails_among(others, relation));
+      if (looks_at_each_end())
+        reached_.each([&](std::size_t number) {
+          found += number < bitsets_->size() && is_head(others, bitsets_->tail(number));
+        });
+      else
+        found = reached_.count_common(tails_among(others, relation));
       return found - (is_head(others, start_) && bitsets_->number(start_) != bitsets_->size());
     }
     for (Id end : marked_) found += is_head(others, end);
-    if (aside_ != nullptr)
-      for (Id tail : aside_->tails) found += is_head(others, tail) && is_allowed(*aside_, tail);
+    if (aside_ != nullptr) {
+      found += tails_of_row_among(*aside_, others, relation);
+      each_barred(*aside_, [&](Id tail) { found -= is_head(others, tail); });
+    }
     return found;
   }
 
   // What that takes, compared with looking up each of the heads among the ends.
   Count cost_of_among() const {
-    if (bitsets_ == nullptr)
-      return std::ssize(marked_) + (aside_ == nullptr ? 0 : 2 * std::ssize(aside_->tails));
-    if (!all_bitsets_->has_room()) return INT64_MAX;
+    if (bitsets_ == nullptr) return std::ssize(marked_) + (aside_ == nullptr ? 0 : finding_a_row);
+    if (looks_at_each_end()) return ends_ + static_cast<Count>(bitsets_->size() / 64);
     return static_cast<Count>(bitsets_->size() / 256);  // some four words of 64 at a time
   }
 
@@ -103,11 +111,17 @@ class LastStepCounter {
   }
 
  private:
+  // Whether there is no room for bitsets of the heads of others.
+  bool looks_at_each_end() const { return !all_bitsets_->has_room(); }
+
   struct Visit {
     std::size_t end;  // its place in the frontier
     std::size_t row;  // its row in the relation
     Ids tails;
   };
+
+  // What finding a row in a hash table takes, compared with looking whether an entity is a head.
+  static constexpr Count finding_a_row = 8;
 
   // Rows shorter than this are handled tail by tail; for longer ones it pays to look first whether
   // any tail needs care.
@@ -217,18 +231,39 @@ class LastStepCounter {
     return std::any_of(inner.begin(), inner.end(), is_tail);
   }
 
-  // How many ends a row has by itself: its tails, less the distinct ones that are not allowed.
+  // How many ends a row has by itself: its tails, less those that are not allowed.
   Count ends_of_row(const Visit& visit) const {
+    auto ends = static_cast<Count>(visit.tails.size());
+    each_barred(visit, [&](Id) { --ends; });
+    return ends;
+  }
+
+  // Call `use(tail)` once for each tail of a row that is not allowed: at most five.
+  template <class Use>
+  void each_barred(const Visit& visit, const Use& use) const {
     const Inner& inner = from_->paths[visit.end].inner;
     std::array<Id, 5> passed{start_, from_->ends[visit.end], inner[0], inner[1], inner[2]};
     std::sort(passed.begin(), passed.end());
-    auto ends = static_cast<Count>(visit.tails.size());
     for (std::size_t at = 0; at < passed.size(); ++at) {
       const bool is_repeated = at > 0 && passed[at] == passed[at - 1];
       if (passed[at] < 0 || is_repeated) continue;
-      ends -= is_among(visit.tails, passed[at]) && !is_allowed(visit, passed[at]);
+      if (is_among(visit.tails, passed[at]) && !is_allowed(visit, passed[at])) use(passed[at]);
     }
-    return ends;
+  }
+
+  // How many tails of a row are heads of `others`, allowed or not. Counted once: other starts come
+  // by the same row.
+  Count tails_of_row_among(const Visit& visit, const Edges& others, Id relation) {
+    const RowQuestion question{relation_, relation, visit.row};
+    const auto [known, is_new] = tails_of_row_among_.try_emplace(question, 0);
+    if (!is_new) return known->second;
+    const Ids heads = others.heads;
+    const std::size_t fewer = std::min(visit.tails.size(), heads.size());
+    steps_.take(static_cast<Count>(fewer));
+    for (std::size_t at = 0; at < fewer; ++at)
+      known->second += fewer == heads.size() ? is_among(visit.tails, heads[at])
+                                             : is_head(others, visit.tails[at]);
+    return known->second;
   }
 
   // Whether a loop-free path may go on from the visited end to a tail.
@@ -264,6 +299,24 @@ class LastStepCounter {
   AllTailBitsets* const all_bitsets_;
   std::vector<std::size_t> followed_;  // edges that bitsets could have served so far, by relation
   std::vector<std::vector<std::span<const std::uint64_t>>> tails_among_;  // by relation of the step
+
+  // How many tails of a row are answers to a query relation.
+  struct RowQuestion {
+    Id relation;  // of the row
+    Id query;
+    std::size_t row;
+    bool operator==(const RowQuestion&) const = default;
+  };
+  struct HashOfRowQuestion {
+    std::size_t operator()(const RowQuestion& question) const {
+      const auto relation = static_cast<std::uint64_t>(question.relation);
+      const auto query = static_cast<std::uint64_t>(question.query);
+      std::uint64_t hash = (question.row << 32) ^ (relation << 16) ^ query;
+      hash *= 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+      return static_cast<std::size_t>(hash ^ hash >> 32);
+    }
+  };
+  std::unordered_map<RowQuestion, Count, HashOfRowQuestion> tails_of_row_among_;
 
   // The step at hand.
   Id start_ = -1;

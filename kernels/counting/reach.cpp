@@ -3,6 +3,7 @@
 #include <deque>
 #include <optional>
 
+#include "counting/entity_rows.hpp"
 #include "counting/last_step_counter.hpp"
 #include "counting/reach_choice.hpp"
 #include "counting/reach_plan.hpp"
@@ -29,22 +30,43 @@ struct Selection {
   }
 };
 
+// What all counters share if there is so much to count that it pays to look at all edges once.
+struct Gathered {
+  Gathered(const Graph& graph, const ReachPlan& plan, Steps& steps)
+      : rows(graph, steps), bitsets(graph, questions_of(plan), steps) {}
+
+  const EntityRows rows;
+  AllTailBitsets bitsets;
+
+ private:
+  static std::vector<AllTailBitsets::Question> questions_of(const ReachPlan& plan) {
+    std::vector<AllTailBitsets::Question> questions;
+    for (std::size_t pair = 0; pair < plan.pairs.size(); ++pair) {
+      const Id last = plan.trie.nodes[plan.trie.node_of_type[pair]].relation;
+      questions.push_back({last, plan.pairs[pair].relation});
+    }
+    return questions;
+  }
+};
+
 // Counts for one entity after the other, and adds up.
 class ReachCounter {
  public:
-  // bitsets    null if little is counted
+  // gathered   null if little is counted
   // backwards  null if paths are walked from their starts
-  ReachCounter(const Graph& graph, const ReachPlan& plan, int max_length, AllTailBitsets* bitsets,
+  ReachCounter(const Graph& graph, const ReachPlan& plan, int max_length, Gathered* gathered,
                const Backwards* backwards, Progress& progress)
       : graph_(graph),
         plan_(plan),
         backwards_(backwards),
-        is_much_(bitsets != nullptr),
+        rows_(gathered == nullptr ? nullptr : &gathered->rows),
         frontiers_(max_length + 1),
+        departures_(max_length + 1),
+        child_of_relation_(graph.relations.size(), -1),
         answers_(graph.relations.size()),
         is_selected_(plan.pairs.size()),
         leads_to_selected_(plan.trie.nodes.size()),
-        last_step_(graph, bitsets, progress),
+        last_step_(graph, gathered == nullptr ? nullptr : &gathered->bitsets, progress),
         steps_(progress),
         sums_(plan.pairs.size()) {
     while (std::ssize(stamps_) <= max_length) stamps_.emplace_back(graph.entities);
@@ -72,6 +94,56 @@ class ReachCounter {
   const Reach& result() const { return sums_; }
 
  private:
+  // The children of a node that are of use, and the ends of the node that have their relations.
+  struct Departures {
+    std::vector<std::int32_t> nodes;  // the children
+
+    void clear() {
+      nodes.clear();
+      offsets_.assign(1, 0);
+      found_.clear();
+    }
+
+    // Returns the place of the child.
+    std::int32_t add_child(std::int32_t node) {
+      nodes.push_back(node);
+      offsets_.push_back(0);
+      return static_cast<std::int32_t>(nodes.size()) - 1;
+    }
+
+    // An end has a row in the relation of a child.
+    void add(std::int32_t child, EndRow row) {
+      ++offsets_[child + std::size_t{1}];
+      found_.push_back({child, row});
+    }
+
+    // A counting sort of the rows by child; call it once, when all are added.
+    void group() {
+      std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
+      rows_.resize(found_.size());
+      for (auto at = found_.rbegin(); at != found_.rend(); ++at) {
+        // From the last one on, so that the rows of a child stay in the order of the ends.
+        rows_[--offsets_[at->child + std::size_t{1}]] = at->row;
+      }
+    }
+
+    // Grouping has moved the end of each child's rows to their beginning.
+    std::span<const EndRow> rows_of(std::size_t child) const {
+      const std::size_t begin = offsets_[child + 1];
+      const std::size_t end = child + 2 < offsets_.size() ? offsets_[child + 2] : rows_.size();
+      return std::span(rows_).subspan(begin, end - begin);
+    }
+
+   private:
+    struct Found {
+      std::int32_t child;
+      EndRow row;
+    };
+    std::vector<Found> found_;
+    std::vector<std::size_t> offsets_;  // (children + 1)
+    std::vector<EndRow> rows_;          // by child
+  };
+
   void count(Id entity) {
     if (entity >= graph_.entities) return;  // it came after this state of the graph
     entity_ = entity;
@@ -82,21 +154,17 @@ class ReachCounter {
   }
 
   void find_answers() {
-    if (!is_much_) {
+    if (rows_ == nullptr) {
       const auto relations = static_cast<Id>(graph_.relations.size());
       steps_.take(relations);
       for (Id relation = 0; relation < relations; ++relation)
         add_answers(relation, graph_.tails(entity_, relation));
       return;
     }
-    const Adjacency& all = graph_.adjacency(steps_);
-    const std::int64_t end = all.offsets[entity_ + 1];
-    for (std::int64_t begin = all.offsets[entity_], next; begin < end; begin = next) {
-      const Id relation = all.relations[begin];
-      for (next = begin; next < end && all.relations[next] == relation; ++next) {
-      }
-      add_answers(relation, {all.tails.data() + begin, static_cast<std::size_t>(next - begin)});
-    }
+    const auto rows = rows_->of(entity_);
+    steps_.take(std::ssize(rows));
+    for (const auto [relation, row] : rows)
+      add_answers(relation, graph_.edges(relation).row(static_cast<std::size_t>(row)));
   }
 
   void add_answers(Id relation, Ids tails) {
@@ -131,10 +199,81 @@ class ReachCounter {
 
   // Take the steps to all children of a node, and to everything below them.
   void walk_below(std::int32_t parent) {
-    const auto& nodes = plan_.trie.nodes;
-    for (std::int32_t node = parent + 1; node < nodes[parent].after; node = nodes[node].after) {
+    if (rows_ != nullptr && parent == 0) return walk_from_start();
+    if (rows_ != nullptr && finding_children_pays(parent)) return walk_to_found_children(parent);
+    const int length = plan_.trie.nodes[parent].length;
+    const KnownEnds known(length == 0 ? nullptr : &stamps_[length]);
+    each_child(parent, [&](std::int32_t node) {
       steps_.take();
-      if (is_of_use(node)) walk_to(node);
+      if (is_of_use(node)) walk_to(node, known);
+    });
+  }
+
+  template <class Visit>
+  void each_child(std::int32_t parent, const Visit& visit) const {
+    const auto& nodes = plan_.trie.nodes;
+    for (std::int32_t node = parent + 1; node < nodes[parent].after; node = nodes[node].after)
+      visit(node);
+  }
+
+  // From the root, walk to those children whose relation the entity has.
+  void walk_from_start() {
+    for (const auto [relation, row] : rows_->of(entity_)) {
+      const std::int32_t node = plan_.first_step(relation);
+      if (node < 0 || !is_of_use(node)) continue;
+      const EndRow only{0, row};
+      walk_to(node, KnownEnds(std::span(&only, 1)));
+    }
+  }
+
+  // Whether going through all rows of the ends of a node takes less than looking the ends up in the
+  // relation of each child. A lookup goes to memory at random, and takes as long as several rows
+  // of one list.
+  bool finding_children_pays(std::int32_t parent) {
+    constexpr std::size_t few_children = 4;
+    constexpr std::size_t rows_a_lookup = 4;
+    const auto children = static_cast<std::size_t>(plan_.children[parent]);
+    if (children <= few_children) return false;
+    const Frontier& from = frontiers_[plan_.trie.nodes[parent].length];
+    std::size_t lookups = 0;
+    each_child(parent, [&](std::int32_t node) {
+      const Edges& edges = graph_.edges(plan_.trie.nodes[node].relation);
+      lookups += std::min(from.ends.size(), edges.heads.size());
+    });
+    std::size_t rows = children;
+    for (Id end : from.ends) {
+      rows += rows_->of(end).size();
+      if (rows > rows_a_lookup * lookups) return false;
+    }
+    return true;
+  }
+
+  // Find the children of a node that some end has the relation of, and the rows of these ends; then
+  // walk to them. (A sparse matrix product, row by row: Gustavson 1978.)
+  void walk_to_found_children(std::int32_t parent) {
+    const int length = plan_.trie.nodes[parent].length;
+    Departures& found = departures_[length];
+    found.clear();
+    each_child(parent, [&](std::int32_t node) {
+      if (!is_of_use(node)) return;
+      child_of_relation_[plan_.trie.nodes[node].relation] = found.add_child(node);
+    });
+    const std::vector<Id>& ends = frontiers_[length].ends;
+    for (std::size_t end = 0; end < ends.size(); ++end) {
+      const auto rows = rows_->of(ends[end]);
+      steps_.take(1 + std::ssize(rows) / 4);
+      for (const auto [relation, row] : rows) {
+        const std::int32_t child = child_of_relation_[relation];
+        if (child >= 0) found.add(child, {static_cast<std::int32_t>(end), row});
+      }
+    }
+    for (std::int32_t node : found.nodes) child_of_relation_[plan_.trie.nodes[node].relation] = -1;
+
+    found.group();
+    for (std::size_t child = 0; child < found.nodes.size(); ++child) {
+      const auto rows = found.rows_of(child);
+      steps_.take();
+      if (!rows.empty()) walk_to(found.nodes[child], KnownEnds(rows));
     }
   }
 
@@ -143,13 +282,13 @@ class ReachCounter {
     return have_common_bits(plan_.below[node], signature_);
   }
 
-  void walk_to(std::int32_t node) {
+  // Take the step that leads to a node, and everything below it.
+  void walk_to(std::int32_t node, const KnownEnds& known) {
     const Trie::Node& at = plan_.trie.nodes[node];
     const int before = at.length - 1;
     const Frontier& from = frontiers_[before];
-    const Stamps* where = before == 0 ? nullptr : &stamps_[before];
     const Edges& edges = graph_.edges(at.relation);
-    if (plan_.has_widths() && !check_width(node, edges, from, where)) return;
+    if (plan_.has_widths() && !check_width(node, edges, from, known)) return;
 
     // If the step is too wide for every pair that goes on from here, it is a last step.
     const bool is_too_wide_to_go_on =
@@ -158,8 +297,8 @@ class ReachCounter {
 
     Stamps& stamps = stamps_[at.length];
     Frontier& into = frontiers_[at.length];
-    if (ahead > 0 || backwards_ != nullptr || has_far_fewer_ends(at.relation, from, where)) {
-      step(edges, entity_, from, where, before, ahead, stamps, into, steps_);
+    if (ahead > 0 || backwards_ != nullptr || has_far_fewer_ends(at.relation, from, known)) {
+      step(edges, entity_, from, known, before, ahead, stamps, into, steps_);
       add(node, ListedEnds{into.ends, stamps, entity_});
       if (ahead > 0 && !into.ends.empty()) walk_below(node);
     } else {
@@ -170,17 +309,17 @@ class ReachCounter {
 
   // Whether a last step has far fewer ends than the entity has answers. Then ends are listed and
   // looked up among the answers; else they are only counted, and answers are looked up among them.
-  bool has_far_fewer_ends(Id relation, const Frontier& from, const Stamps* where) {
-    return last_step_.look(entity_, relation, from, where) + 64 < most_answers_;
+  bool has_far_fewer_ends(Id relation, const Frontier& from, const KnownEnds& known) {
+    return last_step_.look(entity_, relation, from, known) + 64 < most_answers_;
   }
 
   // Find how wide a step is, and skip the entity for all pairs for which this is the first step
   // that is too wide. Returns whether it is narrow enough for any pair.
   bool check_width(std::int32_t node, const Edges& edges, const Frontier& from,
-                   const Stamps* where) {
+                   const KnownEnds& known) {
     const int length = plan_.trie.nodes[node].length;
     Count width = 0;
-    each_end(edges, from, where, steps_, [&](std::size_t, std::size_t row) {
+    each_end(edges, from, known, steps_, [&](std::size_t, std::size_t row) {
       width += static_cast<Count>(edges.row(row).size());
     });
     width_[length] = width;
@@ -189,10 +328,10 @@ class ReachCounter {
 
     const auto pairs = plan_.pairs_at_or_below(node);
     steps_.take(std::ssize(pairs));
-    for (std::int32_t pair : pairs) {
+    for (const auto [pair, relation] : pairs) {
       const bool is_wide_enough = plan_.allowed_width(pair, node) >= width;
       const bool was_skipped_before = plan_.widest[pair] < widest_so_far_[length - 1];
-      if (!counts(pair) || is_wide_enough || was_skipped_before) continue;
+      if (!counts(pair, relation) || is_wide_enough || was_skipped_before) continue;
       sums_.reached[pair] += width;
       ++sums_.skipped[pair];
     }
@@ -207,8 +346,8 @@ class ReachCounter {
   }
 
   // Whether the entity has the relation of the pair, and the pair is selected for it.
-  bool counts(std::int32_t pair) const {
-    if (answers_[plan_.pairs[pair].relation].empty()) return false;
+  bool counts(std::int32_t pair, Id relation) const {
+    if (answers_[relation].empty()) return false;
     return !has_selection_ || is_selected_[pair] == epoch_;
   }
 
@@ -247,9 +386,9 @@ class ReachCounter {
     if (ends.count() == 0) return;
     if constexpr (std::is_same_v<Ends, ListedEnds>)
       if (backwards_ != nullptr) return add_starts(node, ends.ends);
-    for (std::int32_t pair : plan_.pairs_at(node)) {
-      if (!counts(pair) || (plan_.has_widths() && !is_narrow_enough(pair, node))) continue;
-      const Id relation = plan_.pairs[pair].relation;
+    for (const auto [pair, relation] : plan_.pairs_at(node)) {
+      if (!counts(pair, relation) || (plan_.has_widths() && !is_narrow_enough(pair, node)))
+        continue;
       const Edges& askers = graph_.edges(inverse(relation));
       const auto [right, right_open] = right_ends(answers_[relation], askers, ends);
       // A right end whose only asker is this entity has an open slot.
@@ -301,7 +440,7 @@ class ReachCounter {
   void add_starts(std::int32_t node, Ids starts) {
     const Ids askers = graph_.tails(entity_, inverse(backwards_->relation));
     const auto excluded = backwards_->excluded;
-    for (std::int32_t pair : plan_.pairs_at(node)) {
+    for (const auto [pair, relation] : plan_.pairs_at(node)) {
       if (is_selected_[pair] != epoch_) continue;
       steps_.take(std::ssize(starts));
       for (Id start : starts) {
@@ -324,13 +463,16 @@ class ReachCounter {
   const Graph& graph_;
   const ReachPlan& plan_;
   const Backwards* backwards_;
-  const bool is_much_;  // then the edges of an entity are read in one piece
+  const EntityRows* const rows_;  // null if little is counted
 
   // By length of the path so far.
   std::vector<Frontier> frontiers_;
   std::vector<Stamps> stamps_;
+  std::vector<Departures> departures_;
   std::array<Count, longest_path + 1> width_{};          // edges of the step
   std::array<Count, longest_path + 1> widest_so_far_{};  // of this step and all before it
+
+  std::vector<std::int32_t> child_of_relation_;  // all -1 but while children are found
 
   // The entity at hand.
   Id entity_ = -1;
@@ -367,15 +509,15 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
                 const Backwards* backwards, int max_length, Count reported, int threads,
                 Progress& progress) {
   Steps steps(progress);
-  std::optional<AllTailBitsets> bitsets;
-  if (selected == nullptr && is_much(graph, entities, plan)) bitsets.emplace(graph, steps);
+  std::optional<Gathered> gathered;
+  if (selected == nullptr && is_much(graph, entities, plan)) gathered.emplace(graph, plan, steps);
 
   // Entities differ in cost by orders of magnitude, so a chunk has only a few of them.
   const Chunks chunks(entities.size(), 8);
-  AllTailBitsets* const shared_bitsets = bitsets ? &*bitsets : nullptr;
+  Gathered* const shared = gathered ? &*gathered : nullptr;
   std::deque<ReachCounter> counters;  // made in place: each has arrays of all entities
   while (counters.size() < chunks.workers(threads))
-    counters.emplace_back(graph, plan, max_length, shared_bitsets, backwards, progress);
+    counters.emplace_back(graph, plan, max_length, shared, backwards, progress);
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
     for (std::size_t place = begin; place < end; ++place) {
       if (selected == nullptr)
@@ -453,7 +595,8 @@ Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> 
             std::span<const Count> widest, int max_length, int threads, Progress& progress) {
   std::vector<char> is_together(pairs.size());
   if (entities.size() >= many_entities)
-    is_together = better_together(graph, entities, pairs, widest, max_length, threads, progress);
+    is_together = better_together(graph, entities, pairs, widest, max_length, threads, progress,
+                                  SingleRow::known_length);
   const auto [alone, together] = parts_of(pairs, widest, is_together);
 
   Reach total(pairs.size());

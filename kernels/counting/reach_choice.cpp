@@ -20,6 +20,10 @@ constexpr Count visiting = 400;    // a step of a batch, even if it leads nowher
 // both ways take about the same.
 constexpr double walks_for_each_look = 4;
 
+// Counting a row by its length and what is remembered of it takes as long as following so many
+// edges that end.
+constexpr Count counting_a_row = 128;
+
 // A set of starts for each entity takes 32 bytes, four times. With more entities it would not fit
 // into any cache.
 constexpr Id most_entities = 1 << 21;
@@ -71,13 +75,15 @@ struct StepCosts {
 class Estimator {
  public:
   Estimator(const Graph& graph, Ids entities, const Trie& trie, const ReachPlan* plan,
-            StepCosts& costs, Progress& progress)
+            SingleRow single_row, StepCosts& costs, Progress& progress)
       : graph_(graph),
         entities_(entities),
         trie_(trie),
         plan_(plan),
+        single_row_(single_row),
         costs_(costs),
         after_first_(graph.entities),
+        single_(graph.entities),
         after_second_(graph.entities),
         steps_(progress) {}
 
@@ -94,8 +100,12 @@ class Estimator {
     const double share = starts_ / static_cast<double>(edges.heads.size());
     for (std::size_t row = 0; row < back.heads.size(); ++row)
       after_first_[back.heads[row]] = share * static_cast<double>(back.row(row).size());
+    if (single_row_ == SingleRow::known_length) find_single(edges, share);
     each_child(trie_, child, [&](std::int32_t second) { estimate_below(second); });
-    for (Id tail : back.heads) after_first_[tail] = 0;
+    for (Id tail : back.heads) {
+      after_first_[tail] = 0;
+      single_[tail] = 0;
+    }
   }
 
  private:
@@ -107,11 +117,21 @@ class Estimator {
                                  [&](Id entity) { return asks[entity] && edges.has(entity); });
   }
 
+  // The walks of the first step that are the only one from their start.
+  void find_single(const Edges& edges, double share) {
+    steps_.take(std::ssize(edges.heads));
+    for (std::size_t row = 0; row < edges.heads.size(); ++row) {
+      const Ids tails = edges.row(row);
+      if (tails.size() == 1) single_[tails[0]] += share;
+    }
+  }
+
   void estimate_below(std::int32_t second) {
     const Id relation = trie_.nodes[second].relation;
     const double walks = walk(relation);
     const double followed = std::min(walks, all_edges(relation));
-    costs_.alone_last[second] = followed / edges_that_end;
+    costs_.alone_last[second] = std::min(walks - walks_not_followed_, all_edges(relation)) /
+                                static_cast<double>(edges_that_end);
     costs_.alone_onwards[second] = edge_that_goes_on * followed;
     costs_.together[second] = batches_ * static_cast<double>(cost_of_step(graph_, relation));
     each_child(trie_, second, [&](std::int32_t third) {
@@ -126,6 +146,7 @@ class Estimator {
   double walk(Id relation) {
     const Edges& edges = graph_.edges(relation);
     double walks = 0;
+    walks_not_followed_ = 0;
     for (std::size_t row = 0; row < edges.heads.size(); ++row) {
       const double here = after_first_[edges.heads[row]];
       steps_.take();
@@ -134,6 +155,9 @@ class Estimator {
       steps_.take(std::ssize(tails) / 4);
       for (Id tail : tails) after_second_[tail] += here;
       walks += here * static_cast<double>(tails.size());
+      const Count not_followed = std::ssize(tails) - counting_a_row;
+      if (not_followed > 0)
+        walks_not_followed_ += single_[edges.heads[row]] * static_cast<double>(not_followed);
     }
     return walks;
   }
@@ -164,24 +188,28 @@ class Estimator {
   const Ids entities_;
   const Trie& trie_;
   const ReachPlan* plan_;
+  const SingleRow single_row_;
   StepCosts& costs_;  // each branch is written by one thread
 
   double starts_ = 0;
   double batches_ = 0;
+  double walks_not_followed_ = 0;     // of the second step: their row is counted by its length
   std::vector<double> after_first_;   // walks by entity; all 0 between calls
+  std::vector<double> single_;        // those of them that are the only one from their start
   std::vector<double> after_second_;  // the same
   Steps steps_;
 };
 
 StepCosts step_costs(const Graph& graph, Ids entities, const Trie& trie, const ReachPlan* plan,
-                     int threads, Progress& progress) {
+                     SingleRow single_row, int threads, Progress& progress) {
   std::vector<Id> known;  // not those that came after this state of the graph
   for (Id entity : entities)
     if (entity < graph.entities) known.push_back(entity);
   StepCosts costs(trie.nodes.size());
   const std::vector<std::int32_t> children = children_of_root(trie);
   const auto workers = static_cast<std::size_t>(useful_threads(threads, children.size()));
-  std::vector<Estimator> estimators(workers, Estimator(graph, known, trie, plan, costs, progress));
+  std::vector<Estimator> estimators(
+      workers, Estimator(graph, known, trie, plan, single_row, costs, progress));
   parallel(threads, children.size(), progress, [&](int thread, std::size_t at) {
     estimators[static_cast<std::size_t>(thread)].estimate(children[at]);
   });
@@ -221,7 +249,7 @@ std::vector<char> chosen_nodes(const Trie& trie, const StepCosts& costs) {
 std::vector<char> better_together(const Graph& graph, Ids entities,
                                   std::span<const RelationPathType> pairs,
                                   std::span<const Count> widest, int max_length, int threads,
-                                  Progress& progress) {
+                                  Progress& progress, SingleRow single_row) {
   const Packing packing(max_length);
   std::vector<char> is_together(pairs.size());
   std::vector<std::size_t> eligible;
@@ -235,7 +263,8 @@ std::vector<char> better_together(const Graph& graph, Ids entities,
   if (graph.entities > most_entities || eligible.empty()) return is_together;
 
   const ReachPlan plan(eligible_pairs, {}, max_length);
-  const StepCosts costs = step_costs(graph, entities, plan.trie, &plan, threads, progress);
+  const StepCosts costs =
+      step_costs(graph, entities, plan.trie, &plan, single_row, threads, progress);
   const std::vector<char> is_chosen = chosen_nodes(plan.trie, costs);
   for (std::size_t at = 0; at < eligible.size(); ++at)
     is_together[eligible[at]] = is_chosen[plan.trie.node_of_type[at]];
@@ -246,7 +275,8 @@ ReachEstimates reach_estimates(const Graph& graph, Ids entities, std::span<const
                                int max_length, int threads, Progress& progress) {
   const bool is_small = graph.entities <= most_entities;
   const Trie trie(types, max_length);
-  const StepCosts costs = step_costs(graph, entities, trie, nullptr, threads, progress);
+  const StepCosts costs =
+      step_costs(graph, entities, trie, nullptr, SingleRow::walked, threads, progress);
   ReachEstimates estimates;
   for (std::int32_t node : trie.node_of_type) {
     const Trie::Node& at = trie.nodes[node];

@@ -13,13 +13,19 @@
 
 namespace casegraph {
 
+// What a last step takes from an entity whose paths all stand at one entity before it.
+enum class SingleRow : char {
+  walked,        // its edges are looked at, one after the other
+  known_length,  // its length is all that is needed, and what else is asked of it is remembered
+};
+
 // For each pair, whether it is counted by `reach_together`.
 //
 // widest  as in `reach`: a pair that allows only so many edges for a step is not
 std::vector<char> better_together(const Graph& graph, Ids entities,
                                   std::span<const RelationPathType> pairs,
                                   std::span<const Count> widest, int max_length, int threads,
-                                  Progress& progress);
+                                  Progress& progress, SingleRow single_row = SingleRow::walked);
 
 // What counting each path type takes, by itself, in the steps of reach_cost.hpp.
 struct ReachEstimates {

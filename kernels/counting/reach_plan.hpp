@@ -38,18 +38,31 @@ class ReachPlan {
             int max_length)
       : pairs(pairs_), widest(widest_), trie(types_of(pairs_), max_length) {
     group_pairs();
+    find_children();
     make_signatures();
     if (has_widths()) find_widths();
   }
 
   bool has_widths() const { return !widest.empty(); }
 
+  // A pair, by its place among all, and its query relation: whether it counts for an entity is
+  // asked so often that looking the relation up elsewhere would show.
+  struct PairAt {
+    std::int32_t pair;
+    Id relation;
+  };
+
   // The pairs whose path type ends at a node.
-  std::span<const std::int32_t> pairs_at(std::int32_t node) const {
+  std::span<const PairAt> pairs_at(std::int32_t node) const {
     return pairs_between(node, node + 1);
   }
-  std::span<const std::int32_t> pairs_at_or_below(std::int32_t node) const {
+  std::span<const PairAt> pairs_at_or_below(std::int32_t node) const {
     return pairs_between(node, trie.nodes[node].after);
+  }
+
+  // The child of the root that a relation leads to, or -1.
+  std::int32_t first_step(Id relation) const {
+    return relation < std::ssize(first_steps_) ? first_steps_[relation] : -1;
   }
 
   // By entity: whether it has the query relation of a pair at or below a node. Paths from all
@@ -57,8 +70,7 @@ class ReachPlan {
   std::vector<char> asks_below(const Graph& graph, std::int32_t node) const {
     std::vector<char> asks(graph.entities);
     std::vector<char> is_done(graph.relations.size());
-    for (std::int32_t pair : pairs_at_or_below(node)) {
-      const Id relation = pairs[pair].relation;
+    for (const auto [pair, relation] : pairs_at_or_below(node)) {
       if (is_done[relation]) continue;
       is_done[relation] = true;
       for (Id head : graph.edges(relation).heads) asks[head] = true;
@@ -76,7 +88,8 @@ class ReachPlan {
   const std::span<const RelationPathType> pairs;
   const std::span<const Count> widest;
   const Trie trie;
-  std::vector<Signature> below;  // by node: the relations of the pairs at or below it
+  std::vector<Signature> below;        // by node: the relations of the pairs at or below it
+  std::vector<std::int32_t> children;  // by node: how many there are
 
   // By node, of what pairs allow for the step that leads there; empty without widths.
   std::vector<Count> least_allowed;    // by any pair at or below it
@@ -90,7 +103,7 @@ class ReachPlan {
     return types;
   }
 
-  std::span<const std::int32_t> pairs_between(std::int32_t node, std::int32_t end) const {
+  std::span<const PairAt> pairs_between(std::int32_t node, std::int32_t end) const {
     return std::span(by_node_).subspan(first_pair_[node], first_pair_[end] - first_pair_[node]);
   }
 
@@ -103,7 +116,19 @@ class ReachPlan {
     by_node_.resize(pairs.size());
     std::vector<std::int32_t> next(first_pair_.begin(), first_pair_.end() - 1);
     for (std::size_t pair = 0; pair < pairs.size(); ++pair)
-      by_node_[next[trie.node_of_type[pair]]++] = static_cast<std::int32_t>(pair);
+      by_node_[next[trie.node_of_type[pair]]++] = {static_cast<std::int32_t>(pair),
+                                                   pairs[pair].relation};
+  }
+
+  void find_children() {
+    children.resize(trie.nodes.size());
+    for (std::size_t node = 1; node < trie.nodes.size(); ++node) {
+      const auto& [relation, parent, after, length, ahead] = trie.nodes[node];
+      ++children[parent];
+      if (parent != 0) continue;
+      if (relation >= std::ssize(first_steps_)) first_steps_.resize(relation + std::size_t{1}, -1);
+      first_steps_[relation] = static_cast<std::int32_t>(node);
+    }
   }
 
   void make_signatures() {
@@ -143,8 +168,9 @@ class ReachPlan {
     }
   }
 
-  std::vector<std::int32_t> first_pair_;  // by node, and the end: where its pairs begin
-  std::vector<std::int32_t> by_node_;     // pairs, grouped by the node where they end
+  std::vector<std::int32_t> first_pair_;   // by node, and the end: where its pairs begin
+  std::vector<std::int32_t> first_steps_;  // by relation: a child of the root, or -1
+  std::vector<PairAt> by_node_;            // pairs, grouped by the node where they end
 };
 
 }  // namespace casegraph

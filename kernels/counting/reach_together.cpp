@@ -168,7 +168,8 @@ class BatchCounter {
         add(third, third_);
         third_.clear();
       });
-      for (Id entity : second_.entities) twice_[entity] = {};
+      if (plan_.may_return[second])
+        for (Id entity : second_.entities) twice_[entity] = {};
       second_.clear();
     });
     first_.clear();
@@ -223,19 +224,33 @@ class BatchCounter {
   void second_step(std::int32_t node) {
     const Id relation = nodes_[node].relation;
     const Edges& edges = graph_.edges(relation);
+    const bool may_return = plan_.may_return[node];
     if (is_narrow(edges, first_))
-      follow_second(edges);
-    else if (plan_.may_return[node])
-      gather_twice(graph_.edges(inverse(relation)));
+      may_return ? follow_twice(edges) : follow(edges, first_, second_);
     else
-      gather(relation, first_, second_);
-    for (std::size_t start = 0; start < starts_.size(); ++start) {
-      second_.of[starts_[start]].erase(start);
-      twice_[starts_[start]].erase(start);
+      may_return ? gather_twice(graph_.edges(inverse(relation)))
+                 : gather(relation, first_, second_);
+    erase_starts(second_.of);
+    if (may_return) erase_starts(twice_);
+  }
+
+  // No path leads back to where it began.
+  void erase_starts(std::vector<StartSet>& sets) const {
+    for (std::size_t start = 0; start < starts_.size(); ++start) sets[starts_[start]].erase(start);
+  }
+
+  // A step along a relation, from where paths stand.
+  void follow(const Edges& edges, const StartSets& from, StartSets& into) {
+    for (Id source : from.entities) {
+      const Ids tails = edges.of(source);
+      steps_.take(1 + std::ssize(tails));
+      const StartSet starts = from.of[source];
+      for (Id tail : tails)
+        if (tail != source) into.add(tail, starts);
     }
   }
 
-  void follow_second(const Edges& edges) {
+  void follow_twice(const Edges& edges) {
     for (Id from : first_.entities) {
       const Ids tails = edges.of(from);
       const StartSet& starts = first_.of[from];
@@ -293,13 +308,13 @@ class BatchCounter {
     const Returns returns = plan_.returns[node];
     const Edges& second = graph_.edges(nodes_[nodes_[node].parent].relation);
     if (is_narrow(edges, second_))
-      follow_third(edges, second, returns);
+      returns == Returns::never ? follow(edges, second_, third_)
+                                : follow_third(edges, second, returns);
     else if (returns == Returns::never)
       gather(relation, second_, third_);
     else
       gather_returning(graph_.edges(inverse(relation)), second, returns);
-    for (std::size_t start = 0; start < starts_.size(); ++start)
-      third_.of[starts_[start]].erase(start);
+    erase_starts(third_.of);
   }
 
   void follow_third(const Edges& edges, const Edges& second, Returns returns) {
@@ -352,8 +367,8 @@ class BatchCounter {
   // Add what was found at a node to every pair that ends there.
   void add(std::int32_t node, const StartSets& ends) {
     bool are_tallied = false;
-    for (std::int32_t pair : plan_.paths.pairs_at(node)) {
-      const RelationOfBatch& relation = relation_of_batch(plan_.paths.pairs[pair].relation);
+    for (const auto [pair, query] : plan_.paths.pairs_at(node)) {
+      const RelationOfBatch& relation = relation_of_batch(query);
       if (relation.having.empty()) continue;
       if (!are_tallied) tally(ends);
       are_tallied = true;

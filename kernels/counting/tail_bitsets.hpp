@@ -32,6 +32,9 @@ class TailBitsets {
   // How many distinct tails there are.
   std::size_t size() const { return back_.heads.size(); }
 
+  // The tail with a number.
+  Id tail(std::size_t number) const { return back_.heads[number]; }
+
   // The number of an entity, or `size()` if it is no tail.
   std::size_t number(Id entity) const { return back_.row_of(entity); }
 
@@ -93,14 +96,20 @@ class TailBitsets {
 // that is; others wait for it.
 class AllTailBitsets {
  public:
-  AllTailBitsets(const Graph& graph, Steps& steps) : graph_(graph), made_(graph.relations.size()) {
+  // What may be asked of `tails_among`: its first two arguments.
+  struct Question {
+    Id relation;
+    Id of;
+    auto operator<=>(const Question&) const = default;
+  };
+
+  AllTailBitsets(const Graph& graph, std::vector<Question> questions, Steps& steps)
+      : graph_(graph), made_(graph.relations.size()) {
     for (const auto& edges : graph.relations) has_loops_.push_back(leads_to_itself(*edges, steps));
-    std::size_t words = 0;
-    for (const auto& edges : graph.relations) words += edges->heads.size() / 64 + 1;
-    has_room_ = words * graph.relations.size() <= most_words;
+    has_room_ = words_for(std::move(questions)) <= most_words;
   }
 
-  // Whether there is room for the bitsets of all `tails_among`.
+  // Whether there is room for the answers to all questions.
   bool has_room() const { return has_room_; }
 
   // The tails of a relation that are heads of `others`, the edges of relation `of`.
@@ -139,6 +148,15 @@ class AllTailBitsets {
   };
 
   static constexpr std::size_t most_words = 1 << 23;  // 64 megabytes
+
+  std::size_t words_for(std::vector<Question> questions) const {
+    std::sort(questions.begin(), questions.end());
+    questions.erase(std::unique(questions.begin(), questions.end()), questions.end());
+    std::size_t words = 0;
+    for (const Question& question : questions)
+      words += graph_.edges(inverse(question.relation)).heads.size() / 64 + 1;
+    return words;
+  }
 
   static bool leads_to_itself(const Edges& edges, Steps& steps) {
     steps.take(static_cast<Count>(edges.heads.size()));
