@@ -27,6 +27,7 @@ class Packing {
   Id relation(PathType type, int place) const {
     return static_cast<Id>((type >> (bits_ * place)) & mask()) - 1;
   }
+  PathType without_first(PathType type) const { return type >> bits_; }
   PathType prefix(PathType type, int length) const {
     return type & ((PathType{1} << (bits_ * length)) - 1);
   }

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <atomic>
+#include <tuple>
 
 #include "common/parallel.hpp"
+#include "common/radix_sort.hpp"
 #include "common/tally.hpp"
 #include "counting/degree_order.hpp"
 #include "counting/half_paths.hpp"
@@ -28,6 +30,22 @@ constexpr Count most_kept = 1 << 25;
 struct Half {
   PathType out;             // its type, from the top
   std::array<Id, 2> inner;  // the entities in between; -1 where there are fewer
+};
+
+// A half path of two steps, where only its type counts.
+class TypeOfHalf {
+ public:
+  TypeOfHalf() = default;
+  TypeOfHalf(std::uint32_t number, bool has_same_middle)
+      : bits_(2 * number + static_cast<std::uint32_t>(has_same_middle)) {}
+
+  std::uint32_t number() const { return bits_ >> 1; }  // in `TypePairs`
+
+  // Whether it has the middle entity of the half before it, which ends at the same entity.
+  bool has_same_middle() const { return bits_ & 1; }
+
+ private:
+  std::uint32_t bits_ = 0;  // half as much to keep as with two members
 };
 
 bool passes(const Half& half, Id entity) {
@@ -72,22 +90,23 @@ class CycleFinder {
         budget_(budget),
         steps_(progress),
         tallies_(graph.relations.size()),
-        halves_((max_length + 1) / 2, HalfPaths<Half>(graph.entities)) {}
+        is_neighbour_(graph.entities),
+        first_edge_(max_length < 2 ? 0 : graph.entities),
+        halves_of_two_(max_length < 3 ? 0 : graph.entities),
+        halves_(max_length < 4 ? 0 : (max_length + 1) / 2, HalfPaths<Half>(graph.entities)) {}
 
   // Count the cycles with this top that are paths of one length and an edge.
-  //
-  // A path of 2k - 1 steps and its edge are two halves of k steps that meet. A path of 2k steps and
-  // its edge are two halves of k steps with an edge between them.
   void count(Id top, int length) {
     if (budget_.is_exceeded()) return;
     top_ = top;
-    const int steps = (length + 1) / 2;
-    const bool halves_meet = length % 2 == 1;
-    make_first_halves();
-    for (int longer = 2; longer <= steps && !budget_.is_exceeded(); ++longer)
-      extend_halves(longer, halves_meet && longer == steps);
-    if (!budget_.is_exceeded()) join_halves(steps, halves_meet);
-    for (auto& halves : halves_) halves.clear();
+    if (length == 1)
+      count_parallel_edges();
+    else if (length == 2)
+      count_triangles();
+    else if (length == 3)
+      count_squares();
+    else
+      count_longer(length);
   }
 
   // All cycles of one length have been counted: report the rest of the work.
@@ -96,6 +115,9 @@ class CycleFinder {
     unreported_ = 0;
     kinds_ = 0;
   }
+
+  // How many entries the tallies have.
+  Count kinds() const { return kinds_; }
 
   // The cycles counted since the tallies were last drained, as paths by the relation that closes
   // the cycle.
@@ -114,11 +136,204 @@ class CycleFinder {
     return edge - begin;
   }
 
+  // Call `visit(neighbour, first, last)` for all entities below the top, other than `entity`, that
+  // its edges lead to. These are the edges first .. last - 1: edges are sorted by where they lead.
+  // Returns how many edges lead below the top.
+  template <class Visit>
+  Count each_neighbour(Id entity, const Visit& visit) {
+    const std::int64_t begin = order_.offsets[entity], end = order_.offsets[entity + 1];
+    std::int64_t first = begin;
+    steps_.take();
+    while (first < end && order_.tails[first] < top_) {
+      const Id neighbour = order_.tails[first];
+      std::int64_t last = first + 1;
+      while (last < end && order_.tails[last] == neighbour) ++last;
+      if (neighbour != entity) visit(neighbour, first, last);
+      first = last;
+    }
+    return first - begin;
+  }
+
+  // Cycles of two edges: pairs of edges from the top to the same entity.
+  void count_parallel_edges() {
+    const Count edges = each_neighbour(top_, [&](Id, std::int64_t first, std::int64_t last) {
+      const Count pairs = (last - first) * (last - first - 1) / 2;
+      if (pairs == 0) return;
+      add_work(counting_a_pair * pairs);
+      if (budget_.is_exceeded()) return;
+      for (std::int64_t one = first + 1; one < last; ++one) {
+        steps_.take(one - first);
+        for (std::int64_t other = first; other < one; ++other)
+          add_cycles(order_.relations[one], packing_.step(order_.relations[other], 0), 1);
+      }
+    });
+    // An entity that has lost all its facts takes no work: a rebuild would not know it.
+    add_work(edges);
+  }
+
+  // Cycles of three edges: an edge between two neighbours of the top. It is found from the larger.
+  void count_triangles() {
+    const std::int64_t begin = order_.offsets[top_];
+    const auto mark = [&](Id neighbour, std::int64_t first, std::int64_t) {
+      is_neighbour_.insert(static_cast<std::size_t>(neighbour));
+      first_edge_[neighbour] = static_cast<std::uint32_t>(first - begin);
+    };
+    add_work(each_neighbour(top_, mark));
+    each_neighbour(top_, [&](Id larger, std::int64_t first, std::int64_t last) {
+      if (!budget_.is_exceeded()) find_triangles(larger, first, last);
+    });
+    each_neighbour(top_, [&](Id neighbour, std::int64_t, std::int64_t) {
+      is_neighbour_.erase(static_cast<std::size_t>(neighbour));
+    });
+  }
+
+  // The triangles whose larger entity the edges first .. last - 1 of the top lead to.
+  void find_triangles(Id larger, std::int64_t first, std::int64_t last) {
+    const Id* const tails = order_.tails.data();
+    const std::int64_t end = order_.below[larger];
+    std::int64_t edge = order_.offsets[larger];
+    add_work(end - edge);
+    // Whether an edge leads to a neighbour cannot be foretold, so each is written down, and the
+    // next overwrites it if it does not: no branch to guess wrong.
+    std::array<std::int64_t, 128> across;
+    while (edge < end) {
+      const std::int64_t part_end = std::min(end, edge + std::ssize(across));
+      steps_.take(part_end - edge);
+      std::size_t count = 0;
+      for (; edge < part_end; ++edge) {
+        across[count] = edge;
+        count += is_neighbour_.has(static_cast<std::size_t>(tails[edge]));
+      }
+      for (std::size_t at = 0; at < count; ++at) add_triangles(first, last, across[at]);
+    }
+  }
+
+  // The triangles of an edge that leads across, from the entity that the edges first .. last - 1 of
+  // the top lead to.
+  void add_triangles(std::int64_t first, std::int64_t last, std::int64_t across) {
+    const Id smaller = order_.tails[across];
+    const std::int64_t begin = order_.offsets[top_] + first_edge_[smaller];
+    std::int64_t end = begin + 1;
+    while (order_.tails[end] == smaller) ++end;  // edges to the larger entity come later
+    add_work(counting_a_pair * (last - first) * (end - begin));
+    if (budget_.is_exceeded()) return;
+    const PathType second = packing_.step(order_.relations[across], 1);
+    for (std::int64_t back = begin; back < end; ++back) {
+      steps_.take(last - first);
+      for (std::int64_t out = first; out < last; ++out)
+        add_cycles(order_.relations[back], packing_.step(order_.relations[out], 0) | second, 1);
+    }
+  }
+
+  // Cycles of four edges: two halves of two steps that meet. They are counted by their types: as
+  // many cycles as there are pairs of halves, except for pairs that share their middle entity.
+  void count_squares() {
+    expect_halves_of_two();
+    if (!budget_.is_exceeded()) {
+      halves_of_two_.arrange(2);  // a half that is alone at its end meets none
+      if (!halves_of_two_.ends.empty()) {
+        make_halves_of_two();
+        join_pairs_of_types();
+      }
+    }
+    halves_of_two_.clear();
+  }
+
+  void expect_halves_of_two() {
+    Count made = 0;
+    const auto step_on = [&](Id middle, std::int64_t first, std::int64_t last) {
+      const auto halves = static_cast<std::size_t>(last - first);
+      const auto expect = [&](Id, Id end) { halves_of_two_.expect(end, halves); };
+      made += (last - first) * each_edge_below(top_, middle, expect);
+    };
+    add_work(each_neighbour(top_, step_on));
+    add_work(making_a_half * made);
+    budget_.check_kept(made);
+  }
+
+  void make_halves_of_two() {
+    pairs_.clear();  // something is left if the budget was exceeded
+    each_neighbour(top_, [&](Id middle, std::int64_t out_first, std::int64_t out_last) {
+      each_neighbour(middle, [&](Id end, std::int64_t first, std::int64_t last) {
+        if (!halves_of_two_.is_kept(end)) return;
+        steps_.take((out_last - out_first) * (last - first));
+        bool has_same_middle = false;
+        for (std::int64_t out = out_first; out < out_last; ++out) {
+          const PathType one_step = packing_.step(order_.relations[out], 0);
+          for (std::int64_t edge = first; edge < last; ++edge) {
+            const PathType type = one_step | packing_.step(order_.relations[edge], 1);
+            halves_of_two_.add(end, {pairs_.number_of(type), has_same_middle});
+            has_same_middle = true;
+          }
+        }
+      });
+    });
+  }
+
+  void join_pairs_of_types() {
+    for (Id end : halves_of_two_.ends) {
+      const std::span<const TypeOfHalf> halves = halves_of_two_.at(end);
+      steps_.take(std::ssize(halves));
+      bool is_a_middle_shared = false;
+      for (const TypeOfHalf half : halves) {
+        pairs_.add(half.number());
+        is_a_middle_shared |= half.has_same_middle();
+      }
+      add_work(numbering_a_half * std::ssize(halves) + pairs_.finish_set());
+      if (is_a_middle_shared) exclude_equal_middles(halves);
+      if (budget_.is_exceeded()) return;
+      if (pairs_.size() > most_kept / 8) count_pairs();  // now and then, to bound the memory
+    }
+    count_pairs();
+  }
+
+  void exclude_equal_middles(std::span<const TypeOfHalf> halves) {
+    for (std::size_t begin = 0, end; begin < halves.size(); begin = end) {
+      for (end = begin + 1; end < halves.size() && halves[end].has_same_middle(); ++end) {
+      }
+      const auto pairs = static_cast<Count>((end - begin) * (end - begin - 1) / 2);
+      add_work(excluding_a_pair * pairs);
+      budget_.check_kept(pairs);
+      for (std::size_t one = begin + 1; one < end && !budget_.is_exceeded(); ++one) {
+        for (std::size_t other = begin; other < one; ++other) {
+          steps_.take();
+          pairs_.exclude(halves[one].number(), halves[other].number());
+        }
+      }
+    }
+  }
+
+  void count_pairs() {
+    const auto start = [&](PathType type) {
+      return [back = WayBack(*this, type, 2, 2)](PathType out, Count cycles) {
+        back.count(out, cycles);
+      };
+    };
+    const Count pairs = pairs_.each_pair(steps_, start);
+    add_work(counting_a_pair * pairs);
+  }
+
+  // Cycles of five edges or more. A path of 2k - 1 steps and its edge are two halves of k steps
+  // that meet. A path of 2k steps and its edge are two halves of k steps with an edge between them.
+  void count_longer(int length) {
+    const int steps = (length + 1) / 2;
+    const bool halves_meet = length % 2 == 1;
+    make_first_halves();
+    for (int longer = 2; longer <= steps && !budget_.is_exceeded(); ++longer)
+      extend_halves(longer, halves_meet && longer == steps);
+    if (!budget_.is_exceeded()) {
+      if (halves_meet)
+        join_at_ends(steps);
+      else
+        join_across_edges(steps);
+    }
+    for (auto& halves : halves_) halves.clear();
+  }
+
   // Halves of one step.
   void make_first_halves() {
     HalfPaths<Half>& halves = halves_[0];
     const auto expect = [&](Id, Id end) { halves.expect(end, 1); };
-    // An entity that has lost all its facts takes no work: a rebuild would not know it.
     add_work(each_edge_below(top_, top_, expect));
     halves.arrange();
     each_edge_below(top_, top_, [&](Id relation, Id end) {
@@ -165,15 +380,6 @@ class CycleFinder {
     unreported_ = 0;
   }
 
-  void join_halves(int steps, bool halves_meet) {
-    if (!halves_meet)
-      join_across_edges(steps);
-    else if (steps == 2)
-      join_pairs_of_types();
-    else
-      join_at_ends(steps);
-  }
-
   // Every pair of disjoint halves with the same end is a cycle.
   void join_at_ends(int steps) {
     for (Id end : halves_[steps - 1].ends) {
@@ -188,52 +394,6 @@ class CycleFinder {
           if (are_disjoint(halves[one], halves[other])) back.count(halves[other].out, 1);
       }
     }
-  }
-
-  // The same for halves of two steps, which are counted by their types: as many cycles as there are
-  // pairs of halves, except for pairs that share their middle entity.
-  void join_pairs_of_types() {
-    const HalfPaths<Half>& all = halves_[1];
-    pairs_.clear();  // something is left if the budget was exceeded
-    for (Id end : all.ends) {
-      const std::span<const Half> halves = all.at(end);
-      steps_.take(std::ssize(halves));
-      for (const Half& half : halves) pairs_.add(half.out);
-      add_work(numbering_a_half * std::ssize(halves) + pairs_.finish_set());
-      exclude_equal_middles(halves);
-      if (budget_.is_exceeded()) return;
-      if (pairs_.size() > most_kept / 8) count_pairs();  // now and then, to bound the memory
-    }
-    count_pairs();
-  }
-
-  void exclude_equal_middles(std::span<const Half> halves) {
-    for (std::size_t begin = 0, end; begin < halves.size(); begin = end) {
-      // Halves with one middle stand together: they were made one after the other.
-      const Id middle = halves[begin].inner[0];
-      for (end = begin + 1; end < halves.size() && halves[end].inner[0] == middle; ++end) {
-      }
-      const auto pairs = static_cast<Count>((end - begin) * (end - begin - 1) / 2);
-      add_work(excluding_a_pair * pairs);
-      budget_.check_kept(pairs);
-      for (std::size_t one = begin + 1; one < end && !budget_.is_exceeded(); ++one) {
-        for (std::size_t other = begin; other < one; ++other) {
-          steps_.take();
-          pairs_.exclude(halves[one].out, halves[other].out);
-        }
-      }
-    }
-  }
-
-  void count_pairs() {
-    const auto start = [&](PathType type) {
-      return [back = WayBack(*this, type, 2, 2)](PathType out, Count cycles) {
-        back.count(out, cycles);
-      };
-    };
-    const Count pairs = pairs_.each_pair(steps_, start);
-    add_work(counting_a_pair * pairs);
-    pairs_.clear();
   }
 
   // Every edge between the ends of two disjoint halves is a cycle. It is found from its larger end.
@@ -266,7 +426,7 @@ class CycleFinder {
   class WayBack {
    public:
     WayBack(CycleFinder& finder, PathType half, int steps, int out)
-        : finder_(finder), tally_(finder.tallies_[finder.packing_.relation(half, 0)]) {
+        : finder_(finder), closing_(finder.packing_.relation(half, 0)) {
       const Packing& packing = finder.packing_;
       for (int step = 1; step < steps; ++step) {
         const Id relation = inverse(packing.relation(half, steps - step));
@@ -276,27 +436,81 @@ class CycleFinder {
 
     // Count cycles that go out by a path type and come back by this half.
     void count(PathType out, Count cycles) const {
-      const std::size_t before = tally_.size();
-      tally_.add(out | back_, cycles);
-      if (tally_.size() != before) finder_.budget_.check_kinds(++finder_.kinds_);
+      finder_.add_cycles(closing_, out | back_, cycles);
     }
 
    private:
     CycleFinder& finder_;
-    Tally& tally_;
+    Id closing_;
     PathType back_ = 0;
   };
+
+  // Count cycles that are a path of this type from the top, and an edge of this relation from the
+  // top to its end.
+  void add_cycles(Id closing, PathType type, Count cycles) {
+    Tally& tally = tallies_[closing];
+    const std::size_t before = tally.size();
+    tally.add(type, cycles);
+    if (tally.size() != before) budget_.check_kinds(++kinds_);
+  }
 
   const DegreeOrder& order_;
   const Packing packing_;
   Budget& budget_;
   Steps steps_;
-  std::vector<Tally> tallies_;           // by the relation that closes the cycle
-  Count kinds_ = 0;                      // entries of all tallies
-  Count unreported_ = 0;                 // work
-  std::vector<HalfPaths<Half>> halves_;  // by steps, from 1 on
-  TypePairs pairs_;
+  std::vector<Tally> tallies_;  // by the relation that closes the cycle
+  Count kinds_ = 0;             // entries of all tallies
+  Count unreported_ = 0;        // work
   Id top_ = -1;
+
+  // Of triangles.
+  Bits is_neighbour_;  // of the top
+  std::vector<std::uint32_t>
+      first_edge_;  // by neighbour: which of the edges of the top leads there
+
+  // Of squares.
+  HalfPaths<TypeOfHalf> halves_of_two_;
+  TypePairs pairs_;
+
+  std::vector<HalfPaths<Half>> halves_;  // of longer cycles, by steps from 1 on
+};
+
+// The tops, by their numbers, as tasks for threads.
+//
+// They come from the largest to the smallest: those one after the other stand together in memory,
+// and those that take longest come first. One with many edges is a task of its own. Of the others,
+// most take less than a microsecond, so a task is as many as have many edges together.
+class Tops {
+ public:
+  Tops(Ids tops, const DegreeOrder& order, Steps& steps) {
+    numbers_.reserve(tops.size());
+    for (Id top : tops) numbers_.push_back(order.number[top]);
+    std::vector<Id> buffer;
+    const auto from_the_largest = [](Id number) { return static_cast<std::uint64_t>(~number); };
+    sort_by(numbers_, buffer, steps, from_the_largest);
+
+    constexpr std::int64_t many_edges = 1 << 10;
+    constexpr std::size_t many_tops = 1 << 6;
+    std::int64_t edges = many_edges;
+    for (std::size_t at = 0; at < numbers_.size(); ++at) {
+      const bool is_full = edges >= many_edges || at - begins_.back() >= many_tops;
+      if (is_full) {
+        begins_.push_back(at);
+        edges = 0;
+      }
+      edges += order.below[numbers_[at]] - order.offsets[numbers_[at]];
+    }
+    begins_.push_back(numbers_.size());
+  }
+
+  std::size_t tasks() const { return begins_.size() - 1; }
+  Ids of(std::size_t task) const {
+    return Ids(numbers_).subspan(begins_[task], begins_[task + 1] - begins_[task]);
+  }
+
+ private:
+  std::vector<Id> numbers_;
+  std::vector<std::size_t> begins_;  // where each task begins, and the end
 };
 
 // Paths of one step that are the edge of the question itself: each relation leads to its answers.
@@ -316,17 +530,46 @@ void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector
   }
 }
 
-// The cycles that all finders have counted, a row for each kind.
-std::vector<Hits> kinds_of(std::vector<CycleFinder>& finders, Steps& steps) {
+// The cycles that each finder has counted, a row for each kind.
+std::vector<Hits> kinds_of(std::vector<CycleFinder>& finders) {
   std::vector<Hits> kinds;
   for (CycleFinder& finder : finders) {
+    kinds.reserve(kinds.size() + static_cast<std::size_t>(finder.kinds()));
     finder.finish_length();
     for (std::size_t relation = 0; relation < finder.tallies().size(); ++relation)
       finder.tallies()[relation].drain([&](PathType type, Count cycles) {
         kinds.push_back({-1, static_cast<Id>(relation), type, cycles});
       });
   }
-  return merged(std::move(kinds), steps);
+  return kinds;
+}
+
+// Add the hits of these cycles, in all their readings.
+//
+// The same cycle can be of several kinds, each one of its readings. To sort fewer rows, it is first
+// counted under its smallest reading only.
+void add_readings(std::vector<Hits> kinds, int length, const Packing& packing,
+                  std::vector<Hits>& rows, Steps& steps) {
+  for (Hits& kind : kinds) {
+    steps.take();
+    auto smallest = std::pair(kind.relation, kind.type);
+    const auto compare = [&](Id relation, PathType type) {
+      smallest = std::min(smallest, std::pair(relation, type));
+    };
+    each_reading_both_ways(kind.type, length, kind.relation, packing, compare);
+    std::tie(kind.relation, kind.type) = smallest;
+  }
+  kinds = merged(std::move(kinds), steps);
+
+  const auto readings = 2 * (static_cast<std::size_t>(length) + 1);
+  rows.reserve(rows.size() + readings * kinds.size());
+  for (const Hits& kind : kinds) {
+    steps.take();
+    const auto add = [&](Id relation, PathType type) {
+      rows.push_back({-1, relation, type, kind.hits});
+    };
+    each_reading_both_ways(kind.type, length, kind.relation, packing, add);
+  }
 }
 
 }  // namespace
@@ -337,8 +580,9 @@ CountedCycles cycles(const Graph& graph, Ids tops, Ids rank, int max_length, con
   const Packing packing(max_length);
   const DegreeOrder order(graph, rank, steps);
   Budget budget(limit);
-  const Chunks chunks(tops.size(), 16);  // most tops take microseconds
-  std::vector<CycleFinder> finders(chunks.workers(threads),
+  const Tops sorted(tops, order, steps);
+  const int workers = useful_threads(threads, sorted.tasks());
+  std::vector<CycleFinder> finders(static_cast<std::size_t>(workers),
                                    CycleFinder(graph, order, max_length, budget, progress));
   CountedCycles counted;
   add_edges(graph, tops, packing, counted.rows, steps);
@@ -346,26 +590,21 @@ CountedCycles cycles(const Graph& graph, Ids tops, Ids rank, int max_length, con
 
   // One length after the other, so that nothing is done for lengths beyond the limit.
   for (int length = 1; length <= max_length; ++length) {
-    chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
-      for (std::size_t place = begin; place < end; ++place)
-        finders[thread].count(order.number[tops[place]], length);
+    parallel(workers, sorted.tasks(), progress, [&](int thread, std::size_t task) {
+      const Ids numbers = sorted.of(task);
+      for (Id top : numbers) finders[thread].count(top, length);
       // All lengths together report each top once.
-      const auto all = static_cast<std::int64_t>(end - begin);
+      const std::int64_t all = std::ssize(numbers);
       progress.done(all * length / max_length - all * (length - 1) / max_length);
     });
-    const std::vector<Hits> kinds = kinds_of(finders, steps);
+    std::vector<Hits> kinds = kinds_of(finders);
+    const bool may_be_too_many = static_cast<Count>(kinds.size()) > limit.kinds;
+    if (may_be_too_many) kinds = merged(std::move(kinds), steps);  // threads find the same kinds
     budget.check_kinds(static_cast<Count>(kinds.size()));
     if (budget.is_exceeded()) break;
 
     counted.work[static_cast<std::size_t>(length) - 1] = budget.work();
-    for (const Hits& kind : kinds) {
-      steps.take();
-      if (kind.hits == 0) continue;
-      const auto add = [&](Id relation, PathType type) {
-        counted.rows.push_back({-1, relation, type, kind.hits});
-      };
-      each_reading_both_ways(kind.type, length, kind.relation, packing, add);
-    }
+    add_readings(std::move(kinds), length, packing, counted.rows, steps);
   }
   counted.rows = merged(std::move(counted.rows), steps);
   return counted;

@@ -6,8 +6,9 @@
 //
 // Idea: degree ordering (see degree_order.hpp) and meet in the middle. Each cycle is found from its
 // entity of highest degree, its top. From the top it is two half paths of equally many steps, over
-// entities below the top, which either meet at an entity or have an edge between them. Cycles of
-// four edges, which are the bulk, are not even listed: halves of equal type are counted together
+// entities below the top, which either meet at an entity or have an edge between them. Halves of
+// one step are not stored: they are the edges of the top, sorted by where they lead. Cycles of four
+// edges, which are the bulk, are not even listed: halves of equal type are counted together
 // (type_pairs.hpp).
 //
 // Invariant: a half path never passes an entity above its top, and halves that are joined have no
@@ -45,32 +46,26 @@ CountedCycles cycles(const Graph& graph, Ids tops, Ids rank, int max_length, con
 // Call `use(relation, type)` for all readings of a cycle in one direction: from each of its
 // entities, the path around it, and the relation of the question that the last edge answers.
 //
-// cycle  the relations from one of its entities around
+// type, relation  one of the readings: a path of `length` steps, and an edge from its start to its
+//                 end
 template <class Use>
-void each_reading(std::span<const Id> cycle, const Packing& packing, const Use& use) {
-  const std::size_t length = cycle.size();
-  for (std::size_t start = 0; start < length; ++start) {
-    PathType type = 0;
-    for (std::size_t place = 0; place + 1 < length; ++place)
-      type |= packing.step(cycle[(start + place) % length], static_cast<int>(place));
-    const Id closing = cycle[(start + length - 1) % length];
-    use(inverse(closing), type);
+void each_reading(PathType type, int length, Id relation, const Packing& packing, const Use& use) {
+  for (int entity = 0; entity <= length; ++entity) {
+    use(relation, type);
+    // The path from the next entity ends with the edge of the question, walked back. Its own
+    // question is answered by the step that has been left out.
+    const Id first = packing.relation(type, 0);
+    type = packing.without_first(type) | packing.step(inverse(relation), length - 1);
+    relation = inverse(first);
   }
 }
 
-// The same in both directions. A path of `length` steps of a type and an edge of the relation, from
-// its start to its end, are the cycle.
+// The same in both directions.
 template <class Use>
 void each_reading_both_ways(PathType type, int length, Id relation, const Packing& packing,
                             const Use& use) {
-  std::vector<Id> cycle;
-  for (int place = 0; place < length; ++place) cycle.push_back(packing.relation(type, place));
-  cycle.push_back(inverse(relation));
-  each_reading(cycle, packing, use);
-
-  std::reverse(cycle.begin(), cycle.end());
-  for (Id& step : cycle) step = inverse(step);
-  each_reading(cycle, packing, use);
+  each_reading(type, length, relation, packing, use);
+  each_reading(backwards(type, packing), length, inverse(relation), packing, use);
 }
 
 }  // namespace casegraph

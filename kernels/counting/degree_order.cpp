@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "common/radix_sort.hpp"
+
 namespace casegraph {
 
 DegreeOrder::DegreeOrder(const Graph& graph, Ids rank, Steps& steps) : number(graph.entities) {
@@ -9,11 +11,14 @@ DegreeOrder::DegreeOrder(const Graph& graph, Ids rank, Steps& steps) : number(gr
   const auto degree = [&](Id entity) { return all.offsets[entity + 1] - all.offsets[entity]; };
   std::vector<Id> order(graph.entities);
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](Id a, Id b) {
-    steps.take();
-    return std::pair(degree(a), rank[a]) < std::pair(degree(b), rank[b]);
+  std::vector<Id> buffer;
+  sort_by(order, buffer, steps, [&](Id entity) {
+    return static_cast<std::uint64_t>(rank[entity]) ^ std::uint64_t{1} << 63;  // -1 comes before 0
   });
+  sort_by(order, buffer, steps,
+          [&](Id entity) { return static_cast<std::uint64_t>(degree(entity)); });
 
+  offsets.reserve(order.size() + 1);
   offsets.push_back(0);
   for (Id entity : order) {
     number[entity] = static_cast<Id>(offsets.size()) - 1;
@@ -24,9 +29,11 @@ DegreeOrder::DegreeOrder(const Graph& graph, Ids rank, Steps& steps) : number(gr
   // gets its entries in order.
   relations.resize(all.relations.size());
   tails.resize(all.tails.size());
+  below.reserve(order.size());
   std::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1);
   for (Id entity : order) {
     steps.take(1 + degree(entity));
+    below.push_back(next[below.size()]);  // only smaller entities came so far
     for (std::int64_t edge = all.offsets[entity]; edge < all.offsets[entity + 1]; ++edge) {
       const auto place = static_cast<std::size_t>(next[number[all.tails[edge]]]++);
       relations[place] = inverse(all.relations[edge]);

@@ -19,6 +19,7 @@ struct DegreeOrder {
 
   std::vector<Id> number;             // by entity: its place in the order
   std::vector<std::int64_t> offsets;  // by number, and the end: where its edges begin
+  std::vector<std::int64_t> below;    // by number: where its edges to smaller entities end
   std::vector<Id> relations;          // (edges)
   std::vector<Id> tails;              // (edges)  as numbers
 };

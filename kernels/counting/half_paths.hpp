@@ -45,6 +45,9 @@ class HalfPaths {
     halves_.resize(place);
   }
 
+  // Whether halves that end here are kept.
+  bool is_kept(Id end) const { return rooms_[end].begin != nowhere; }
+
   void add(Id end, const Half& half) {
     Room& room = rooms_[end];
     if (room.begin != nowhere) halves_[room.end++] = half;

@@ -15,15 +15,27 @@ void sort(std::vector<Hits>& rows, Steps& steps) {
     std::sort(rows.begin(), rows.end(), comes_before);
     return;
   }
-  const auto type = [](const Hits& row) { return static_cast<std::uint64_t>(row.type); };
   const auto relation = [](const Hits& row) { return static_cast<std::uint64_t>(row.relation); };
   const auto cluster = [](const Hits& row) {
     return static_cast<std::uint64_t>(row.cluster + 1);  // clusters begin at -1
   };
   std::vector<Hits> buffer;
-  sort_by(rows, buffer, steps, type);
   sort_by(rows, buffer, steps, relation);
   sort_by(rows, buffer, steps, cluster);
+
+  // The types of one cluster and relation at a time: most such parts fit into the cache.
+  const auto type = [](const Hits& row) { return static_cast<std::uint64_t>(row.type); };
+  std::vector<Hits> part;
+  for (auto begin = rows.begin(); begin != rows.end();) {
+    const auto is_of_part = [&](const Hits& row) {
+      return row.cluster == begin->cluster && row.relation == begin->relation;
+    };
+    const auto end = std::find_if_not(begin, rows.end(), is_of_part);
+    steps.take(end - begin);
+    part.assign(begin, end);
+    sort_by(part, buffer, steps, type);
+    begin = std::copy(part.begin(), part.end(), begin);
+  }
 }
 
 }  // namespace

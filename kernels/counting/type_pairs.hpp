@@ -17,24 +17,30 @@
 #include <vector>
 
 #include "common/progress.hpp"
-#include "common/tally.hpp"
+#include "counting/type_numbers.hpp"
 
 namespace casegraph {
 
 class TypePairs {
  public:
+  // Forget everything.
   void clear() {
-    numbers_ = {};
     types_.clear();
-    last_excluded_.clear();
-    members_.clear();
-    set_ends_.assign(1, 0);
-    excluded_.clear();
+    forget_sets();
+  }
+
+  // The number by which a type is added.
+  std::uint32_t number_of(PathType type) {
+    const std::uint32_t number = types_[type];
+    if (number == last_excluded_.size()) {
+      last_excluded_.push_back(-1);
+      if (times_.size() <= number) times_.push_back(0);
+    }
+    return number;
   }
 
   // Add a member to the set at hand. A type can be added several times.
-  void add(PathType type) {
-    const std::uint32_t number = number_of(type);
+  void add(std::uint32_t number) {
     if (times_[number]++ == 0) members_.push_back({number, 0});
   }
 
@@ -51,9 +57,8 @@ class TypePairs {
   }
 
   // Two members of a set that do not count as a pair.
-  void exclude(PathType one, PathType other) {
-    const std::uint32_t a = number_of(one), b = number_of(other);
-    const std::uint32_t smaller = std::min(a, b), larger = std::max(a, b);
+  void exclude(std::uint32_t one, std::uint32_t other) {
+    const std::uint32_t smaller = std::min(one, other), larger = std::max(one, other);
     excluded_.push_back({smaller, last_excluded_[larger]});
     last_excluded_[larger] = static_cast<std::int32_t>(excluded_.size()) - 1;
   }
@@ -62,7 +67,7 @@ class TypePairs {
   Count size() const { return static_cast<Count>(members_.size() + excluded_.size()); }
 
   // For all pairs of types call `start(one)(other, times)`, where `start` is called once a type.
-  // Returns how many pairs there are.
+  // Returns how many pairs there are. The sets are forgotten, the numbers of types are not.
   template <class Start>
   Count each_pair(Steps& steps, const Start& start) {
     Count pairs = 0;
@@ -71,15 +76,17 @@ class TypePairs {
     for (std::uint32_t one = 0; one < types_.size(); ++one) {
       partners_.clear();
       add_partners(one, steps);
+      if (partners_.empty()) continue;
       subtract_excluded(one, steps);
       steps.take(std::ssize(partners_));
       pairs += std::ssize(partners_);
-      const auto use = start(types_[one]);
+      const auto use = start(types_.type(one));
       for (std::uint32_t other : partners_) {
-        if (sums_[other] != 0) use(types_[other], sums_[other]);
+        if (sums_[other] != 0) use(types_.type(other), sums_[other]);
         sums_[other] = 0;
       }
     }
+    forget_sets();
     return pairs;
   }
 
@@ -97,15 +104,11 @@ class TypePairs {
     std::uint32_t member;
   };
 
-  std::uint32_t number_of(PathType type) {
-    Count& number = numbers_[type];
-    if (number == 0) {
-      types_.push_back(type);
-      last_excluded_.push_back(-1);
-      if (times_.size() < types_.size()) times_.push_back(0);
-      number = static_cast<Count>(types_.size());
-    }
-    return static_cast<std::uint32_t>(number) - 1;
+  void forget_sets() {
+    members_.clear();
+    set_ends_.assign(1, 0);
+    excluded_.clear();
+    last_excluded_.assign(types_.size(), -1);
   }
 
   // A counting sort: for each type, the sets that it is in and its place there.
@@ -146,8 +149,7 @@ class TypePairs {
     sums_[other] += more;
   }
 
-  Tally numbers_;                // of types, from 1 on
-  std::vector<PathType> types_;  // by number, from 0 on
+  TypeNumbers types_;
 
   std::vector<Member> members_;  // of all sets; those of each finished set sorted by number
   std::vector<std::uint32_t> set_ends_{0};
