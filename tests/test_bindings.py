@@ -91,6 +91,7 @@ BINDINGS = {
         {"graph": GRAPH.kernel, "entities": EVERYONE},
         any_length=frozenset({"entities"}),
     ),
+    "degrees": Binding(kernels.degrees, {"graph": GRAPH.kernel}),
     "walks_one_step_longer": Binding(
         kernels.walks_one_step_longer,
         {"graph": GRAPH.kernel, "walks": np.zeros(ENTITIES, dtype=np.int64)},
