@@ -117,6 +117,7 @@ BINDINGS = {
         relations=kernels.Interner(),
     ),
     "profiles": binding(kernels.profiles, **FROM_EVERYONE, any_length="entities"),
+    "degrees": binding(kernels.degrees, **ON_GRAPH),
     "walks_one_step_longer": binding(
         kernels.walks_one_step_longer,
         **ON_GRAPH,

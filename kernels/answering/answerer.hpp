@@ -134,7 +134,6 @@ class Answerer {
     precedents_.add_early();
     budget.leave(options_.budget - cost);
 
-    candidates_.close_other_kinds();
     Leaders leaders(candidates_, goal);
     for (Id target : goal.targets) precedents_.look_up_all(candidates_.place_of(target));
 

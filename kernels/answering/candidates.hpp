@@ -45,10 +45,11 @@ class Candidates {
     places_.renew();
     options_ = &options;
     best_ = static_cast<std::size_t>(options.best);
-    for (std::size_t kind = 0, end = 0; kind < Kind::count; ++kind) {
-      first_[kind] = end;
-      end += room(kind);
-      width_ = end;
+    width_ = 0;
+    for (std::size_t kind = 0; kind < Kind::count; ++kind) {
+      first_[kind] = width_;
+      room_[kind] = is_left_out(kind) ? 0 : Kind::has_several[kind] ? best_ : 1;
+      width_ += room_[kind];
     }
     path_weights_.clear();
     double weight = options.weights[Kind::path];
@@ -110,13 +111,6 @@ class Candidates {
   void mark_final(Id entity) { is_final_.insert(static_cast<std::size_t>(entity)); }
   bool is_marked_final(Id entity) const { return is_final_.has(static_cast<std::size_t>(entity)); }
 
-  // Remember what kinds other than paths say about all candidates, which is all that will be said
-  // but for facts that are looked up. From then on there are bounds.
-  void close_other_kinds() {
-    others_.clear();
-    for (std::size_t place = 0; place < list_.size(); ++place) others_.push_back(others_of(place));
-  }
-
   // More shared facts have been looked up for a candidate.
   void set_looked_up(std::size_t place, std::size_t looked_up, double unseen) {
     list_[place].looked_up = looked_up;
@@ -136,7 +130,8 @@ class Candidates {
   }
 
   // Bounds for a candidate, if path types to come have no more than the strength `next`: it may get
-  // nothing more, or every piece it has room for may be as good as `next`.
+  // nothing more, or every piece it has room for may be as good as `next`. From now on, kinds other
+  // than paths say nothing more about it, but for facts that are looked up.
   Bounds bounds(std::size_t place, double next) {
     while (others_.size() <= place) others_.push_back(others_of(others_.size()));
     const auto& [others, most_of_others] = others_[place];
@@ -163,7 +158,15 @@ class Candidates {
 
  private:
   // How many pieces of a kind count.
-  std::size_t room(std::size_t kind) const { return Kind::has_several[kind] ? best_ : 1; }
+  std::size_t room(std::size_t kind) const { return room_[kind]; }
+
+  // Whether a kind does not count and is not looked for either, as other kinds are for the sake of
+  // the candidates they find.
+  bool is_left_out(std::size_t kind) const {
+    const bool is_optional =
+        kind == Kind::answers_fact || kind == Kind::near_answers || kind == Kind::neighbours;
+    return is_optional && options_->weights[kind] == 0;
+  }
 
   double discount_within(std::size_t kind) const {
     return kind == Kind::answers_fact ? options_->answers_discount : options_->discount;
@@ -284,12 +287,13 @@ class Candidates {
   const QueryOptions* options_ = nullptr;
   std::size_t best_ = 0;
   std::array<std::size_t, Kind::count> first_{};  // where the pieces of each kind begin
+  std::array<std::size_t, Kind::count> room_{};   // how many there can be
   std::size_t width_ = 0;                         // pieces of one candidate
   std::vector<double> path_weights_;              // of the best path type, the next best, …
   Stamps places_;                                 // the place of each candidate in the list
   Bits is_final_;
   std::vector<Candidate> list_;
-  std::vector<BoundsOfOthers> others_;  // once other kinds are closed, of each candidate
+  std::vector<BoundsOfOthers> others_;  // of each candidate that has bounds
   std::vector<double> strengths_;       // of the pieces of each candidate, by kind, strongest first
 };
 

@@ -7,14 +7,22 @@ std::size_t entities_of(const Workspace& workspace) { return workspace.counts.of
 
 }  // namespace
 
+std::unique_ptr<Workspaces> Workspaces::of_another_state() const {
+  return std::unique_ptr<Workspaces>(new Workspaces(pool_));
+}
+
 std::unique_ptr<Workspace> Workspaces::take(std::size_t entities) {
-  const std::lock_guard lock(guard_);
-  const bool is_for_another_graph = !waiting_.empty() && entities_of(*waiting_.back()) != entities;
-  if (is_for_another_graph) waiting_.clear();
-  if (waiting_.empty()) return std::make_unique<Workspace>(entities);
-  std::unique_ptr<Workspace> next = std::move(waiting_.back());
-  waiting_.pop_back();
-  return next;
+  std::unique_lock lock(pool_->guard);
+  auto& waiting = pool_->waiting;
+  const bool is_for_another_graph = !waiting.empty() && entities_of(*waiting.back()) != entities;
+  if (is_for_another_graph) waiting.clear();
+  if (!waiting.empty()) {
+    std::unique_ptr<Workspace> next = std::move(waiting.back());
+    waiting.pop_back();
+    return next;
+  }
+  lock.unlock();
+  return std::make_unique<Workspace>(entities);
 }
 
 const FactSimilarity& Workspaces::similarity(std::size_t entities, Count living) {
@@ -30,10 +38,11 @@ void Workspaces::give_back(std::unique_ptr<Workspace> used) {
     held += frontier.paths.capacity() + frontier.more.capacity();
   if (held > most_held) used->frontiers.clear();
 
-  const std::lock_guard lock(guard_);
+  const std::lock_guard lock(pool_->guard);
+  auto& waiting = pool_->waiting;
   const bool is_for_another_graph =
-      !waiting_.empty() && entities_of(*waiting_.back()) != entities_of(*used);
-  if (!is_for_another_graph) waiting_.push_back(std::move(used));
+      !waiting.empty() && entities_of(*waiting.back()) != entities_of(*used);
+  if (!is_for_another_graph) waiting.push_back(std::move(used));
 }
 
 }  // namespace casegraph

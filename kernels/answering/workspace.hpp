@@ -109,9 +109,15 @@ struct Workspace {
   std::deque<Frontier> frontiers;
 };
 
-// The workspaces of one graph that wait for the next queries: as many as ever worked at once.
+// The workspaces that wait for the next queries: as many as ever worked at once.
 class Workspaces {
  public:
+  Workspaces() : pool_(std::make_shared<Pool>()) {}
+
+  // For another state of the graph. It takes the same workspaces, since making them takes longer
+  // than most queries, but its entities are not as alike as they were.
+  std::unique_ptr<Workspaces> of_another_state() const;
+
   std::unique_ptr<Workspace> take(std::size_t entities);
   void give_back(std::unique_ptr<Workspace> used);
 
@@ -121,12 +127,19 @@ class Workspaces {
   const FactSimilarity& similarity(std::size_t entities, Count living);
 
  private:
+  struct Pool {
+    std::mutex guard;
+    std::vector<std::unique_ptr<Workspace>> waiting;  // all for the same number of entities
+  };
+
   // Paths that a waiting workspace may hold: 16 megabytes. Few queries need more.
   static constexpr std::size_t most_held = 1 << 20;
 
+  const std::shared_ptr<Pool> pool_;
   std::mutex guard_;
-  std::vector<std::unique_ptr<Workspace>> waiting_;  // all for the same number of entities
   std::unique_ptr<const FactSimilarity> similarity_;
+
+  explicit Workspaces(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
 };
 
 }  // namespace casegraph

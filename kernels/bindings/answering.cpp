@@ -2,6 +2,7 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include "answering/relation_query.hpp"
 #include "answering/workspace.hpp"
@@ -152,7 +153,9 @@ void bind_answering(nb::module_& m) {
 
   nb::class_<Workspaces>(m, "Workspaces",
                          "The arrays that queries of one graph work with, kept for the next.")
-      .def(nb::init<>());
+      .def(nb::init<>())
+      .def("of_another_state", &Workspaces::of_another_state,
+           "The same arrays, for queries of another state of the graph.");
 
   nb::class_<OwnedRelationQuery>(m, "RelationQuery", "What all queries of one relation share.")
       .def("__init__", &make_relation_query, nb::keep_alive<1, 2>(), "graph"_a, "relation"_a,

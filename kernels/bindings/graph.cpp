@@ -44,6 +44,10 @@ nb::tuple profiles_(const Graph& graph, In<Id> entities) {
   return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.relations)));
 }
 
+Out<Count> degrees_(const Graph& graph) {
+  return array(run(nullptr, [&](Progress& progress) { return degrees(graph, progress); }));
+}
+
 void check_walks(const Graph& graph, const In<Count>& walks) {
   checks::lengths("walks", walks.size(), "entities", static_cast<std::size_t>(graph.entities));
   for (Count count : span(walks)) checks::require(count >= 0, "walks has a negative number");
@@ -116,6 +120,7 @@ void bind_graph(nb::module_& m) {
         "The plain lines of a block as rows, where each begins, and where other lines begin.");
   m.def("profiles", &profiles_, "graph"_a, "entities"_a,
         "The relations of each entity: offsets, and relations.");
+  m.def("degrees", &degrees_, "graph"_a, "How many edges leave each entity.");
   m.def("walks_one_step_longer", &walks_one_step_longer_, "graph"_a, "walks"_a,
         "How many walks leave each entity, from how many walks that are one step shorter do.");
   m.def("walks_one_step_longer_from", &walks_one_step_longer_from_, "graph"_a, "entities"_a,

@@ -120,6 +120,14 @@ Profiles profiles(const Graph& graph, Ids entities, Progress& progress) {
   return found;
 }
 
+std::vector<Count> degrees(const Graph& graph, Progress& progress) {
+  Steps steps(progress);
+  std::vector<Count> degrees(graph.entities, 0);
+  each_row(graph.relations, graph.entities, steps,
+           [&](Id, Id head, Ids tails) { degrees[head] += std::ssize(tails); });
+  return degrees;
+}
+
 std::vector<Count> walks_one_step_longer(const Graph& graph, std::span<const Count> walks,
                                          Progress& progress) {
   Steps steps(progress);

@@ -61,6 +61,9 @@ struct Profiles {
 };
 Profiles profiles(const Graph& graph, Ids entities, Progress& progress);
 
+// How many edges leave each entity.
+std::vector<Count> degrees(const Graph& graph, Progress& progress);
+
 // How many walks of 1 to k + 1 edges leave each entity, from how many of 1 to k edges do; INT64_MAX
 // where there are more than fit.
 std::vector<Count> walks_one_step_longer(const Graph& graph, std::span<const Count> walks,

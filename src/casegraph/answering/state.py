@@ -272,6 +272,7 @@ class State:
             sequence = self.sequence
         same = State(self.statistics, self._profiles, self._clusters, sequence)
         same._derived_from = self._derived_from
+        same.workspaces = self.workspaces
         same.descriptions = descriptions
         return same
 
@@ -368,6 +369,7 @@ class State:
                 statistics = PathStatistics(graph, lazy_clusters.of_each, self.settings)
             later = State(statistics, profiles, lazy_clusters, sequence)
             later._derived_from = self._derived_from
+            later.workspaces = self.workspaces.of_another_state()
         later.descriptions = self.descriptions
         return Step(later, change, graph, update)
 

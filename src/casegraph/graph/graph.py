@@ -189,10 +189,7 @@ class Graph:
 
     def degrees(self) -> Counts:
         """How many facts each entity has, as head or as tail."""
-        degrees = np.zeros(len(self.entities), dtype=np.int64)
-        for edges in self._edges:
-            degrees[edges.heads] += np.diff(edges.offsets)
-        return degrees
+        return self.walks_from_each(1)
 
     def has_facts(self, entity: int) -> bool:
         """Whether an entity is the head or the tail of a fact."""
@@ -211,8 +208,11 @@ class Graph:
         if steps == 0:
             return np.zeros(len(self.entities), dtype=np.int64)
         if steps not in self._walks:
-            shorter = self.walks_from_each(steps - 1)
-            self._walks[steps] = kernels.walks_one_step_longer(self.kernel, shorter)
+            if steps == 1:
+                walks = kernels.degrees(self.kernel)
+            else:
+                walks = kernels.walks_one_step_longer(self.kernel, self.walks_from_each(steps - 1))
+            self._walks[steps] = walks
         return self._walks[steps]
 
     def walks_from(self, entities: Ids, steps: int) -> Counts:
@@ -247,6 +247,19 @@ class Graph:
                 total += float(power.sum())
             self._most_walks[steps] = total
         return self._most_walks[steps]
+
+    def walks_from_all(self, steps: int) -> float:
+        """The number of walks of up to `steps` steps from all entities together.
+
+        Since edges are walked both ways, a walk of k steps from anywhere is a walk of k - 1 steps
+        from an entity, with one of the edges of this entity before it.
+        """
+        degrees = self.walks_from_each(1).astype(np.float64)
+        total = float(degrees.sum())
+        for step in range(1, steps):
+            of_this_length = self.walks_from_each(step) - self.walks_from_each(step - 1)
+            total += float((degrees * of_this_length).sum())
+        return total
 
     def direction_ranks(self) -> Ids:
         """The rank of each direction by the names of relations; a relation precedes its inverse."""

@@ -14,9 +14,11 @@ followed them. Each epoch may hold its baseline, the graph as it was when the ep
 catching up compares the graph before with the graph after.
 
 The log stays small, however many updates come: changes within an epoch are folded into their net
-effect, only the newest epochs hold their baselines, and when there are more changed facts than
-`MAX_CHANGED_FACTS`, the oldest epochs are dropped. Counts older than the log are dropped, too, and
-made from scratch when they are needed, which is cheaper than following so many changes.
+effect, only the newest epochs hold their baselines (fewer where relations are large, since a
+baseline shares all edges with the next, but those of relations that changed), and when there are
+more changed facts than `MAX_CHANGED_FACTS`, the oldest epochs are dropped. Counts older than the
+log are dropped, too, and made from scratch when they are needed, which is cheaper than following so
+many changes.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     from casegraph.graph.graph import Graph, Renumbering
 
 MAX_CHANGED_FACTS = 256  # with more, counting from scratch is cheaper than catching up
-MAX_BASELINES = 8  # epochs that hold their baseline; others rebuild it when it is needed
+MAX_BASELINES = 64  # epochs that hold their baseline; others rebuild it when it is needed
+MIN_BASELINES = 8  # epochs that hold it however much that is
+MAX_HELD = 1 << 20  # edges and clusters that other baselines hold, of up to 20 bytes each
 MAX_UNFOLDED = 16  # changes that an epoch stores before it folds them into their net effect
 
 
@@ -42,6 +46,13 @@ class Baseline(NamedTuple):
 
     graph: Graph
     clusters: Ids | None
+
+    def held_alone(self, changes: tuple[Change, ...]) -> int:
+        """How much it does not share with the graph after some changes: edges and clusters."""
+        relations = {relation for change in changes for relation in change.relations.tolist()}
+        known = [relation for relation in relations if relation < self.graph.directions]
+        edges = sum(len(self.graph.edges(relation).tails) for relation in known)
+        return edges + (0 if self.clusters is None else len(self.clusters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +63,23 @@ class Epoch:
     entities  the entities whose hits these changes altered, in parts
     baseline  the graph before the first change, while it is held
     size      how many changed facts it holds
+    held      how much its baseline holds alone
     """
 
     changes: tuple[Change, ...]
     entities: tuple[Ids, ...]
     baseline: Baseline | None
     size: int
+    held: int
+
+    @classmethod
+    def of(
+        cls, changes: tuple[Change, ...], entities: tuple[Ids, ...], baseline: Baseline | None
+    ) -> Epoch:
+        """An epoch with its sizes."""
+        size = sum(map(len, changes))
+        held = 0 if baseline is None else baseline.held_alone(changes)
+        return cls(changes, entities, baseline, size, held)
 
     def after(self, change: Change, entities: Ids) -> Epoch:
         """The same epoch with one more change."""
@@ -66,12 +88,12 @@ class Epoch:
         if len(changes) > MAX_UNFOLDED:
             changes = (net_change(list(changes)),)
             altered = (np.unique(np.concatenate(altered)),)
-        return Epoch(changes, altered, self.baseline, sum(map(len, changes)))
+        return Epoch.of(changes, altered, self.baseline)
 
     def renumbered(self, new: Renumbering) -> Epoch:
         """The same changes under new ids; what has old ids, baseline and entities, is dropped."""
         changes = [change.renumbered(new.entities, new.relations) for change in self.changes]
-        return Epoch(tuple(changes), entities=(), baseline=None, size=self.size)
+        return Epoch.of(tuple(changes), entities=(), baseline=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +118,13 @@ class Backlog:
         baseline  the graph before it, if it begins a new epoch; none if it continues the newest
         """
         if baseline is not None:
-            epochs = [*self.epochs, Epoch((change,), (entities,), baseline, len(change))]
+            epochs = [*self.epochs, Epoch.of((change,), (entities,), baseline)]
         elif self.epochs:
             epochs = [*self.epochs[:-1], self.epochs[-1].after(change, entities)]
         else:
             return self  # there are no counts that could follow the change
 
-        if len(epochs) > MAX_BASELINES:
-            oldest_with_baseline = -MAX_BASELINES - 1
-            epochs[oldest_with_baseline] = replace(epochs[oldest_with_baseline], baseline=None)
-
+        _drop_old_baselines(epochs)
         changed_facts = sum(epoch.size for epoch in epochs)
         dropped = 0
         while changed_facts > MAX_CHANGED_FACTS:
@@ -146,3 +165,14 @@ class Backlog:
     def renumbered(self, new: Renumbering) -> Backlog:
         """The same backlog under new ids."""
         return Backlog(self.first, tuple(epoch.renumbered(new) for epoch in self.epochs))
+
+
+def _drop_old_baselines(epochs: list[Epoch]) -> None:
+    """Let go of the baselines that are too many, or hold too much."""
+    held = 0
+    for number, epoch in enumerate(reversed(epochs), start=1):
+        if epoch.baseline is None:
+            continue
+        held += epoch.held if number > MIN_BASELINES else 0
+        if number > MAX_BASELINES or held > MAX_HELD:
+            epochs[-number] = replace(epoch, baseline=None, held=0)

@@ -48,6 +48,7 @@ ENDS_PER_STEP = 4  # edges that end a path and are only counted
 STEPS_TO_VISIT = 4  # an entity, even if there is nothing to follow
 MANY_ENTITIES = 32  # from fewer entities, following paths one by one is always cheap
 COST_OF_PREVIEW = 4  # estimating the cost may itself use 1/4 of the budget
+ROUNDED_UP = 1 + 1e-9  # a sum of floating-point numbers, so that it is no less than its parts
 MOST_STEPS = 1 << 38  # cap of an estimate, so that sums over path types fit in 64 bits
 
 NO_LIMITS: Counts = np.empty(0, dtype=np.int64)
@@ -401,6 +402,9 @@ class Counting:
         relations_in_use = len(np.unique(np.concatenate(followed)))
         if not is_affordable(shorter, relations_in_use):
             return False
+        most = ROUNDED_UP * self.graph.walks_from_all(max_length)
+        if is_affordable(shorter, relations_in_use, most):
+            return True
         all_walks = float(self.graph.walks_from(heads, max_length).sum(dtype=np.float64))
         return is_affordable(shorter, relations_in_use, all_walks)
 
