@@ -32,14 +32,18 @@ struct Selection {
 // Counts for one entity after the other, and adds up.
 class ReachCounter {
  public:
-  // bitsets    null if little is counted
-  // backwards  null if paths are walked from their starts
-  ReachCounter(const Graph& graph, const ReachPlan& plan, int max_length, AllTailBitsets* bitsets,
-               const Backwards* backwards, Progress& progress)
+  // asked            the relations of the pairs, each once
+  // reads_all_edges  whether all edges of an entity are read to find its answers
+  // bitsets          null if little is counted
+  // backwards        null if paths are walked from their starts
+  ReachCounter(const Graph& graph, const ReachPlan& plan, Ids asked, bool reads_all_edges,
+               int max_length, AllTailBitsets* bitsets, const Backwards* backwards,
+               Progress& progress)
       : graph_(graph),
         plan_(plan),
+        asked_(asked),
+        reads_all_edges_(reads_all_edges),
         backwards_(backwards),
-        is_much_(bitsets != nullptr),
         frontiers_(max_length + 1),
         answers_(graph.relations.size()),
         is_selected_(plan.pairs.size()),
@@ -82,11 +86,9 @@ class ReachCounter {
   }
 
   void find_answers() {
-    if (!is_much_) {
-      const auto relations = static_cast<Id>(graph_.relations.size());
-      steps_.take(relations);
-      for (Id relation = 0; relation < relations; ++relation)
-        add_answers(relation, graph_.tails(entity_, relation));
+    if (!reads_all_edges_) {
+      steps_.take(std::ssize(asked_));
+      for (Id relation : asked_) add_answers(relation, graph_.tails(entity_, relation));
       return;
     }
     const Adjacency& all = graph_.adjacency(steps_);
@@ -323,8 +325,9 @@ class ReachCounter {
 
   const Graph& graph_;
   const ReachPlan& plan_;
+  const Ids asked_;
+  const bool reads_all_edges_;
   const Backwards* backwards_;
-  const bool is_much_;  // then the edges of an entity are read in one piece
 
   // By length of the path so far.
   std::vector<Frontier> frontiers_;
@@ -354,28 +357,45 @@ class ReachCounter {
   Reach sums_;
 };
 
-// Whether there is so much to count that it pays to look at all edges once.
-bool is_much(const Graph& graph, Ids entities, const ReachPlan& plan) {
+// The relations of the pairs, each once.
+std::vector<Id> asked_relations(const ReachPlan& plan) {
+  std::vector<Id> asked;
+  for (const RelationPathType& pair : plan.pairs) asked.push_back(pair.relation);
+  std::sort(asked.begin(), asked.end());
+  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+  return asked;
+}
+
+// Whether it pays to gather the edges of all entities, and to read all those of an entity to find
+// its answers: if there is much to count, and of more than a few relations.
+bool gathering_pays(const Graph& graph, Ids entities, const ReachPlan& plan, Ids asked) {
+  constexpr std::size_t few_relations = 8;  // looked up in the time of reading all edges
+  if (asked.size() <= few_relations) return false;
   std::size_t edges = 0;
   for (const auto& of_relation : graph.relations) edges += of_relation->tails.size();
   return plan.pairs.size() * entities.size() >= edges;
 }
+
+// From fewer, following paths from one after the other takes less than preparing anything.
+constexpr std::size_t many_entities = 32;
 
 // selected  which pairs count for which entity; null if all do
 // reported  how many entities to report as done, when all are
 Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const Selection* selected,
                 const Backwards* backwards, int max_length, Count reported, int threads,
                 Progress& progress) {
-  Steps steps(progress);
+  const std::vector<Id> asked = asked_relations(plan);
+  const bool reads_all_edges = selected == nullptr && gathering_pays(graph, entities, plan, asked);
   std::optional<AllTailBitsets> bitsets;
-  if (selected == nullptr && is_much(graph, entities, plan)) bitsets.emplace(graph, steps);
+  if (selected == nullptr && entities.size() >= many_entities) bitsets.emplace(graph, asked.size());
 
   // Entities differ in cost by orders of magnitude, so a chunk has only a few of them.
   const Chunks chunks(entities.size(), 8);
   AllTailBitsets* const shared_bitsets = bitsets ? &*bitsets : nullptr;
   std::deque<ReachCounter> counters;  // made in place: each has arrays of all entities
   while (counters.size() < chunks.workers(threads))
-    counters.emplace_back(graph, plan, max_length, shared_bitsets, backwards, progress);
+    counters.emplace_back(graph, plan, asked, reads_all_edges, max_length, shared_bitsets,
+                          backwards, progress);
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
     for (std::size_t place = begin; place < end; ++place) {
       if (selected == nullptr)
@@ -393,9 +413,6 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
   for (std::size_t other = 1; other < counters.size(); ++other) total.add(counters[other].result());
   return total;
 }
-
-// From fewer, following paths from one after the other takes less than the choice.
-constexpr std::size_t many_entities = 32;
 
 // Some of the pairs, and where they came from.
 struct Part {
