@@ -91,9 +91,11 @@ BINDINGS = {
         {"graph": GRAPH.kernel, "entities": EVERYONE},
         any_length=frozenset({"entities"}),
     ),
+    "gather_edges": Binding(kernels.gather_edges, {"graph": GRAPH.kernel, "threads": 2}),
+    "degrees": Binding(kernels.degrees, {"graph": GRAPH.kernel, "threads": 2}),
     "walks_one_step_longer": Binding(
         kernels.walks_one_step_longer,
-        {"graph": GRAPH.kernel, "walks": np.zeros(ENTITIES, dtype=np.int64)},
+        {"graph": GRAPH.kernel, "walks": np.zeros(ENTITIES, dtype=np.int64), "threads": 2},
         any_larger=frozenset({"walks"}),
     ),
     "walks_one_step_longer_from": Binding(
@@ -102,6 +104,7 @@ BINDINGS = {
             "graph": GRAPH.kernel,
             "entities": EVERYONE,
             "walks": np.zeros(ENTITIES, dtype=np.int64),
+            "threads": 2,
         },
         any_length=frozenset({"entities"}),
         any_larger=frozenset({"walks"}),

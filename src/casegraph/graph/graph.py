@@ -48,7 +48,7 @@ from casegraph.graph.edges import (
 from casegraph.graph.facts import Fact, columns_of
 from casegraph.graph.names import Names
 from casegraph.graph.rows import RowReader
-from casegraph.running import paused_garbage_collection
+from casegraph.running import paused_garbage_collection, threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -185,10 +185,7 @@ class Graph:
 
     def degrees(self) -> Counts:
         """How many facts each entity has, as head or as tail."""
-        degrees = np.zeros(len(self.entities), dtype=np.int64)
-        for edges in self._edges:
-            degrees[edges.heads] += np.diff(edges.offsets)
-        return degrees
+        return self.walks_from_each(1)
 
     def has_facts(self, entity: int) -> bool:
         """Whether an entity is the head or the tail of a fact."""
@@ -197,18 +194,23 @@ class Graph:
 
     def entities_with_facts(self) -> int:
         """How many entities are the head or the tail of a fact."""
-        has_facts = np.zeros(len(self.entities), dtype=np.bool)
-        for edges in self._edges:
-            has_facts[edges.heads] = True
-        return int(np.count_nonzero(has_facts))
+        return int(np.count_nonzero(self.degrees()))
+
+    def gather_edges(self) -> None:
+        """Put the edges of each entity in one place for the kernels, on several threads."""
+        kernels.gather_edges(self.kernel, threads())
 
     def walks_from_each(self, steps: int) -> Counts:
         """The number of walks of up to `steps` steps from each entity."""
         if steps == 0:
             return np.zeros(len(self.entities), dtype=np.int64)
         if steps not in self._walks:
-            shorter = self.walks_from_each(steps - 1)
-            self._walks[steps] = kernels.walks_one_step_longer(self.kernel, shorter)
+            if steps == 1:
+                walks = kernels.degrees(self.kernel, threads())
+            else:
+                shorter = self.walks_from_each(steps - 1)
+                walks = kernels.walks_one_step_longer(self.kernel, shorter, threads())
+            self._walks[steps] = walks
         return self._walks[steps]
 
     def walks_from(self, entities: Ids, steps: int) -> Counts:
@@ -220,7 +222,7 @@ class Graph:
         if is_known or 4 * self.walks_from_each(1)[entities].sum() > 2 * len(self):
             return self.walks_from_each(steps)[entities]
         shorter = self.walks_from_each(steps - 1)
-        return kernels.walks_one_step_longer_from(self.kernel, entities, shorter)
+        return kernels.walks_one_step_longer_from(self.kernel, entities, shorter, threads())
 
     def most_walks(self, steps: int) -> float:
         """An upper bound of the number of walks of up to `steps` steps; quickly found.
