@@ -1,6 +1,7 @@
 #include "graph/name_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <stdexcept>
@@ -13,25 +14,32 @@ namespace {
 constexpr std::size_t first_slots = 1 << 4;
 constexpr std::size_t block_bytes = 1 << 20;
 
-// Names that are sorted together: an id, and eight bytes of its name from some depth on, as a
-// number that rises as the bytes do.
+// Sixteen bytes of a name from some depth on, as two numbers that rise as the bytes do. With fewer,
+// most names of a large graph would not be told apart by their first bytes.
+using Key = std::array<std::uint64_t, 2>;
+
+// Names that are sorted together: an id, and a part of its name.
 struct Keyed {
-  std::uint64_t key;
+  Key key;
   Id id;
 };
 
-constexpr std::size_t key_bytes = sizeof(std::uint64_t);
+constexpr std::size_t key_bytes = sizeof(Key);
 
-std::uint64_t key_at(std::string_view name, std::size_t depth) {
-  std::uint64_t key = 0;
-  const std::size_t end = std::min(name.size(), depth + key_bytes);
+std::uint64_t eight_bytes_at(std::string_view name, std::size_t depth) {
+  std::uint64_t bytes = 0;
+  const std::size_t end = std::min(name.size(), depth + 8);
   for (std::size_t at = depth; at < end; ++at)
-    key |= std::uint64_t{static_cast<unsigned char>(name[at])} << (8 * (depth + 7 - at));
-  return key;
+    bytes |= std::uint64_t{static_cast<unsigned char>(name[at])} << (8 * (depth + 7 - at));
+  return bytes;
 }
 
-// A radix sort from the first bytes on (MSD), eight bytes at a time: sort by these, then each run
-// of equal ones by the next eight. Most names are told apart by what is in the key, so that few
+Key key_at(std::string_view name, std::size_t depth) {
+  return {eight_bytes_at(name, depth), eight_bytes_at(name, depth + 8)};
+}
+
+// A radix sort from the first bytes on (MSD), sixteen bytes at a time: sort by these, then each run
+// of equal ones by the next sixteen. Most names are told apart by what is in the key, so that few
 // comparisons go to memory.
 class NameSorter {
  public:
@@ -88,7 +96,7 @@ class Buckets {
   Buckets(std::span<const Keyed> keyed, std::size_t most, Steps& steps) {
     constexpr std::size_t samples_a_bucket = 32;
     const std::size_t distance = keyed.size() / (most * samples_a_bucket) + 1;
-    std::vector<std::uint64_t> samples;
+    std::vector<Key> samples;
     for (std::size_t at = 0; at < keyed.size(); at += distance) samples.push_back(keyed[at].key);
     std::sort(samples.begin(), samples.end());
     for (std::size_t at = samples_a_bucket; at < samples.size(); at += samples_a_bucket)
@@ -123,8 +131,8 @@ class Buckets {
     return static_cast<std::size_t>(above - first_keys_.begin());
   }
 
-  std::vector<std::uint64_t> first_keys_;  // of each bucket but the first
-  std::vector<std::size_t> starts_;        // of each bucket, and the end
+  std::vector<Key> first_keys_;      // of each bucket but the first
+  std::vector<std::size_t> starts_;  // of each bucket, and the end
 };
 
 }  // namespace

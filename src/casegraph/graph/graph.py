@@ -230,6 +230,8 @@ class Graph:
         Since edges are walked both ways, there are no more walks of k steps than the sum of all
         degrees to the power of k.
         """
+        if steps <= 1:
+            return float(steps * self.walks_from_each(1).sum())
         if steps not in self._most_walks:
             degrees = self.walks_from_each(1).astype(np.float64)
             power = np.ones_like(degrees)

@@ -28,7 +28,7 @@ from casegraph.graph.directions import inverse
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
-from casegraph.statistics.counts import MOST_TYPES
+from casegraph.statistics.counts import MOST_TYPES, having
 from casegraph.statistics.path_types import lengths
 
 LARGE = 1 << 25  # edges, of both directions: some seventeen million facts
@@ -102,7 +102,7 @@ def with_length(graph: Graph, relation: int, settings: Settings, known: OwnHits)
 def _affordable_length(graph: Graph, relation: int, settings: Settings) -> int:
     """The length up to which walking is affordable; how many paths are found is not known yet."""
     edges = graph.edges(relation)
-    ends = np.union1d(edges.heads, graph.edges(inverse(relation)).heads)
+    ends = having(graph, [relation, inverse(relation)])
     heads = edges.head_of_each()
     for length in range(1, settings.max_length + 1):
         first_halves = graph.walks_from_each(_first_half(length))[ends].astype(np.float64)
