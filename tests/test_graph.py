@@ -18,11 +18,13 @@ from tests.strategies import (
     histories,
     played,
     random_fact,
+    random_facts,
     shuffled,
     surviving,
 )
 
 from casegraph import kernels
+from casegraph.graph.arrays import ids
 from casegraph.graph.batches import BATCH_SIZE
 from casegraph.graph.change import NO_ROWS, Change, net_change
 from casegraph.graph.directions import forward, inverse, relation_of
@@ -342,6 +344,31 @@ def test_retracting_entities_is_retracting_all_their_facts(
     assert len(change.retracted) == len(theirs)
     without_facts = gone - oracle.entities(theirs)
     assert change.absent == len(without_facts)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_any_number_of_threads_gathers_the_same_edges(threads: int) -> None:
+    facts = random_facts(Random(threads), entities=300, relations=5, facts=2000)
+    graph = Graph.of(facts)
+    everyone = np.arange(len(graph.entities), dtype=np.int32)
+    degrees = np.zeros(len(everyone), dtype=np.int64)
+    for direction in range(graph.directions):
+        np.add.at(degrees, graph.rows(direction)[:, 0], 1)
+    before = kernels.degrees(graph.kernel, threads)
+    few_at_a_time = [
+        kernels.profiles(graph.kernel, ids([one]))[1].tolist() for one in range(len(everyone))
+    ]
+    kernels.gather_edges(graph.kernel, threads)
+    offsets, relations = kernels.profiles(graph.kernel, everyone)
+    gathered = [relations[start:end].tolist() for start, end in pairwise(offsets)]
+    assert gathered == few_at_a_time
+    for found in (before, kernels.degrees(graph.kernel, threads)):
+        assert found.tolist() == degrees.tolist()
+    longer = kernels.walks_one_step_longer(graph.kernel, degrees, threads)
+    assert longer.tolist() == graph.walks_from_each(2).tolist()
+    some = everyone[::3].copy()
+    of_some = kernels.walks_one_step_longer_from(graph.kernel, some, degrees, threads)
+    assert of_some.tolist() == longer[some].tolist()
 
 
 @pytest.mark.parametrize("entities", [12, 20_000])  # a kernel takes 8,192 entities at a time

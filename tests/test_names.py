@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from itertools import chain
+from random import Random
 from threading import Thread
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from casegraph import kernels
 from casegraph.graph.arrays import ids
 from casegraph.graph.names import Names
 
@@ -46,6 +48,22 @@ def test_ranks_are_the_order_of_names_after_every_batch(batches: list[list[str]]
     for batch in batches:
         names = extended(names, batch)
         assert_ranks_are_the_order_of_names(names)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_any_number_of_threads_sorts_names_alike(threads: int) -> None:
+    random = Random(threads)
+    endings = ["", "\0", "\0\0", "a", "é", "\U0001f600"]
+    names = {
+        "x" * random.choice([0, 7, 8, 15, 16, 17, 40]) + str(random.randrange(400)) + ending
+        for ending in endings * 2000
+    }
+    table = kernels.NameTable()
+    shuffled = sorted(names)
+    random.shuffle(shuffled)
+    table.append(shuffled)
+    in_order = [shuffled[place] for place in table.sorted(len(names), threads).tolist()]
+    assert in_order == sorted(names)
 
 
 def test_ranks_are_the_order_of_names_whether_few_or_many_are_new() -> None:

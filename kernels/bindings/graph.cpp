@@ -44,27 +44,38 @@ nb::tuple profiles_(const Graph& graph, In<Id> entities) {
   return nb::make_tuple(array(std::move(found.offsets)), array(std::move(found.relations)));
 }
 
-Out<Count> degrees_(const Graph& graph) {
-  return array(run(nullptr, [&](Progress& progress) { return degrees(graph, progress); }));
-}
-
 void check_walks(const Graph& graph, const In<Count>& walks) {
   checks::lengths("walks", walks.size(), "entities", static_cast<std::size_t>(graph.entities));
   for (Count count : span(walks)) checks::require(count >= 0, "walks has a negative number");
 }
 
-Out<Count> walks_one_step_longer_(const Graph& graph, In<Count> walks) {
-  check_walks(graph, walks);
+void gather_edges_(const Graph& graph, int threads) {
+  run(nullptr, [&](Progress& progress) {
+    Steps steps(progress);
+    graph.adjacency(steps, checks::threads(threads));
+  });
+}
+
+Out<Count> degrees_(const Graph& graph, int threads) {
   return array(run(nullptr, [&](Progress& progress) {
-    return walks_one_step_longer(graph, span(walks), progress);
+    return degrees(graph, checks::threads(threads), progress);
   }));
 }
 
-Out<Count> walks_one_step_longer_from_(const Graph& graph, In<Id> entities, In<Count> walks) {
-  check_walks(graph, walks);
-  checks::entities("entities", span(entities), graph);
+Out<Count> walks_one_step_longer_(const Graph& graph, In<Count> walks, int threads) {
   return array(run(nullptr, [&](Progress& progress) {
-    return walks_one_step_longer_from(graph, span(entities), span(walks), progress);
+    check_walks(graph, walks);
+    return walks_one_step_longer(graph, span(walks), checks::threads(threads), progress);
+  }));
+}
+
+Out<Count> walks_one_step_longer_from_(const Graph& graph, In<Id> entities, In<Count> walks,
+                                       int threads) {
+  return array(run(nullptr, [&](Progress& progress) {
+    check_walks(graph, walks);
+    checks::entities("entities", span(entities), graph);
+    return walks_one_step_longer_from(graph, span(entities), span(walks), checks::threads(threads),
+                                      progress);
   }));
 }
 
@@ -120,11 +131,14 @@ void bind_graph(nb::module_& m) {
         "The plain lines of a block as rows, where each begins, and where other lines begin.");
   m.def("profiles", &profiles_, "graph"_a, "entities"_a,
         "The relations of each entity: offsets, and relations.");
-  m.def("degrees", &degrees_, "graph"_a, "How many edges leave each entity.");
-  m.def("walks_one_step_longer", &walks_one_step_longer_, "graph"_a, "walks"_a,
+  m.def("gather_edges", &gather_edges_, "graph"_a, "threads"_a,
+        "Gather the edges of each entity in one place, on several threads; others who need them "
+        "would do so on one.");
+  m.def("degrees", &degrees_, "graph"_a, "threads"_a, "How many edges each entity has.");
+  m.def("walks_one_step_longer", &walks_one_step_longer_, "graph"_a, "walks"_a, "threads"_a,
         "How many walks leave each entity, from how many walks that are one step shorter do.");
   m.def("walks_one_step_longer_from", &walks_one_step_longer_from_, "graph"_a, "entities"_a,
-        "walks"_a, "The same for some entities.");
+        "walks"_a, "threads"_a, "The same for some entities.");
 }
 
 }  // namespace casegraph::bindings

@@ -113,9 +113,11 @@ void append(NameTable& table, const nb::list& names) {
   table.append(encoded_names.views());
 }
 
-Out<Id> sorted(const NameTable& table, Id count) {
+Out<Id> sorted(const NameTable& table, Id count, int threads) {
   checks::in_range("count", count, 0, table.size());
-  return array(run(nullptr, [&](Progress& progress) { return table.sorted(count, progress); }));
+  return array(run(nullptr, [&](Progress& progress) {
+    return table.sorted(count, checks::threads(threads), progress);
+  }));
 }
 
 }  // namespace
@@ -134,7 +136,8 @@ void bind_names(nb::module_& m) {
       .def("find", &find, "name"_a, "The id of a name, or -1.")
       .def("find_all", &find_all, "names"_a, "The id of each name, or -1.")
       .def("append", &append, "names"_a, "Append names that are not in the table yet.")
-      .def("sorted", &sorted, "count"_a, "The first so many ids, in the order of their names.");
+      .def("sorted", &sorted, "count"_a, "threads"_a,
+           "The first so many ids, in the order of their names.");
 }
 
 }  // namespace casegraph::bindings

@@ -101,6 +101,8 @@ class Steps {
     progress_->check();
   }
 
+  Progress& progress() const { return *progress_; }
+
  private:
   Progress* progress_;
   std::int64_t left_ = between_checks;

@@ -42,7 +42,7 @@ class LastStepCounter {
     start_ = start;
     relation_ = relation;
     from_ = &from;
-    may_loop_ = all_bitsets_ == nullptr || all_bitsets_->has_loops(relation);
+    may_loop_ = all_bitsets_ == nullptr || all_bitsets_->may_have_loops(relation);
     visits_.clear();
     width_ = 0;
     widest_ = 0;

@@ -30,43 +30,36 @@ struct Selection {
   }
 };
 
-// What all counters share if there is so much to count that it pays to look at all edges once.
-struct Gathered {
-  Gathered(const Graph& graph, const ReachPlan& plan, Steps& steps)
-      : rows(graph, steps), bitsets(graph, questions_of(plan), steps) {}
+// What the counters of all threads share.
+struct Shared {
+  // The relations of the pairs, each once.
+  std::vector<Id> asked;
 
-  const EntityRows rows;
-  AllTailBitsets bitsets;
+  // The rows of each entity; none if looking an entity up in a few relations takes less.
+  std::optional<EntityRows> rows;
 
- private:
-  static std::vector<AllTailBitsets::Question> questions_of(const ReachPlan& plan) {
-    std::vector<AllTailBitsets::Question> questions;
-    for (std::size_t pair = 0; pair < plan.pairs.size(); ++pair) {
-      const Id last = plan.trie.nodes[plan.trie.node_of_type[pair]].relation;
-      questions.push_back({last, plan.pairs[pair].relation});
-    }
-    return questions;
-  }
+  // None if little is counted.
+  std::optional<AllTailBitsets> bitsets;
 };
 
 // Counts for one entity after the other, and adds up.
 class ReachCounter {
  public:
-  // gathered   null if little is counted
   // backwards  null if paths are walked from their starts
-  ReachCounter(const Graph& graph, const ReachPlan& plan, int max_length, Gathered* gathered,
+  ReachCounter(const Graph& graph, const ReachPlan& plan, int max_length, Shared& shared,
                const Backwards* backwards, Progress& progress)
       : graph_(graph),
         plan_(plan),
+        asked_(shared.asked),
         backwards_(backwards),
-        rows_(gathered == nullptr ? nullptr : &gathered->rows),
+        rows_(shared.rows ? &*shared.rows : nullptr),
         frontiers_(max_length + 1),
         departures_(max_length + 1),
         child_of_relation_(graph.relations.size(), -1),
         answers_(graph.relations.size()),
         is_selected_(plan.pairs.size()),
         leads_to_selected_(plan.trie.nodes.size()),
-        last_step_(graph, gathered == nullptr ? nullptr : &gathered->bitsets, progress),
+        last_step_(graph, shared.bitsets ? &*shared.bitsets : nullptr, progress),
         steps_(progress),
         sums_(plan.pairs.size()) {
     while (std::ssize(stamps_) <= max_length) stamps_.emplace_back(graph.entities);
@@ -155,10 +148,8 @@ class ReachCounter {
 
   void find_answers() {
     if (rows_ == nullptr) {
-      const auto relations = static_cast<Id>(graph_.relations.size());
-      steps_.take(relations);
-      for (Id relation = 0; relation < relations; ++relation)
-        add_answers(relation, graph_.tails(entity_, relation));
+      steps_.take(std::ssize(asked_));
+      for (Id relation : asked_) add_answers(relation, graph_.tails(entity_, relation));
       return;
     }
     const auto rows = rows_->of(entity_);
@@ -462,8 +453,9 @@ class ReachCounter {
 
   const Graph& graph_;
   const ReachPlan& plan_;
+  const Ids asked_;  // the relations of the pairs, each once
   const Backwards* backwards_;
-  const EntityRows* const rows_;  // null if little is counted
+  const EntityRows* const rows_;  // null if an entity is looked up in each relation
 
   // By length of the path so far.
   std::vector<Frontier> frontiers_;
@@ -496,11 +488,48 @@ class ReachCounter {
   Reach sums_;
 };
 
-// Whether there is so much to count that it pays to look at all edges once.
-bool is_much(const Graph& graph, Ids entities, const ReachPlan& plan) {
+// The relations of the pairs, each once.
+std::vector<Id> asked_relations(const ReachPlan& plan) {
+  std::vector<Id> asked;
+  for (const RelationPathType& pair : plan.pairs) asked.push_back(pair.relation);
+  std::sort(asked.begin(), asked.end());
+  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+  return asked;
+}
+
+// Whether it pays to gather the rows of all entities: if there is much to count, and of more than a
+// few relations.
+bool gathering_pays(const Graph& graph, Ids entities, const ReachPlan& plan, Ids asked) {
+  constexpr std::size_t few_relations = 8;  // looked up in the time of reading all rows
+  if (asked.size() <= few_relations) return false;
   std::size_t edges = 0;
   for (const auto& of_relation : graph.relations) edges += of_relation->tails.size();
   return plan.pairs.size() * entities.size() >= edges;
+}
+
+// What will be asked of the bitsets: the last relation of each path type, and its query relation.
+std::vector<AllTailBitsets::Question> questions_of(const ReachPlan& plan) {
+  std::vector<AllTailBitsets::Question> questions;
+  for (std::size_t pair = 0; pair < plan.pairs.size(); ++pair) {
+    const Id last = plan.trie.nodes[plan.trie.node_of_type[pair]].relation;
+    questions.push_back({last, plan.pairs[pair].relation});
+  }
+  return questions;
+}
+
+// From fewer, following paths from one after the other takes less than preparing anything.
+constexpr std::size_t many_entities = 32;
+
+// counts_all  whether all pairs count for all entities
+Shared shared_by_counters(const Graph& graph, Ids entities, const ReachPlan& plan, bool counts_all,
+                          Progress& progress) {
+  Shared shared;
+  shared.asked = asked_relations(plan);
+  if (!counts_all) return shared;
+  Steps steps(progress);
+  if (gathering_pays(graph, entities, plan, shared.asked)) shared.rows.emplace(graph, steps);
+  if (entities.size() >= many_entities) shared.bitsets.emplace(graph, questions_of(plan));
+  return shared;
 }
 
 // selected  which pairs count for which entity; null if all do
@@ -508,13 +537,10 @@ bool is_much(const Graph& graph, Ids entities, const ReachPlan& plan) {
 Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const Selection* selected,
                 const Backwards* backwards, int max_length, Count reported, int threads,
                 Progress& progress) {
-  Steps steps(progress);
-  std::optional<Gathered> gathered;
-  if (selected == nullptr && is_much(graph, entities, plan)) gathered.emplace(graph, plan, steps);
+  Shared shared = shared_by_counters(graph, entities, plan, selected == nullptr, progress);
 
   // Entities differ in cost by orders of magnitude, so a chunk has only a few of them.
   const Chunks chunks(entities.size(), 8);
-  Gathered* const shared = gathered ? &*gathered : nullptr;
   std::deque<ReachCounter> counters;  // made in place: each has arrays of all entities
   while (counters.size() < chunks.workers(threads))
     counters.emplace_back(graph, plan, max_length, shared, backwards, progress);
@@ -535,9 +561,6 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
   for (std::size_t other = 1; other < counters.size(); ++other) total.add(counters[other].result());
   return total;
 }
-
-// From fewer, following paths from one after the other takes less than the choice.
-constexpr std::size_t many_entities = 32;
 
 // Some of the pairs, and where they came from.
 struct Part {

@@ -27,7 +27,10 @@ class TailBitsets {
         bitset_of_row_(edges.heads.size(), -1) {
     number_tails(steps);
     make_bitsets(steps);
+    has_loops = leads_to_itself(steps);
   }
+
+  bool has_loops;  // whether the relation leads any entity to itself
 
   // How many distinct tails there are.
   std::size_t size() const { return back_.heads.size(); }
@@ -61,6 +64,15 @@ class TailBitsets {
   }
 
  private:
+  bool leads_to_itself(Steps& steps) const {
+    steps.take(std::ssize(edges_.heads));
+    for (std::size_t row = 0; row < edges_.heads.size(); ++row) {
+      const Ids tails = edges_.row(row);
+      if (std::binary_search(tails.begin(), tails.end(), edges_.heads[row])) return true;
+    }
+    return false;
+  }
+
   void number_tails(Steps& steps) {
     numbers_.reserve(edges_.tails.size());
     for (Id tail : edges_.tails) {
@@ -103,9 +115,8 @@ class AllTailBitsets {
     auto operator<=>(const Question&) const = default;
   };
 
-  AllTailBitsets(const Graph& graph, std::vector<Question> questions, Steps& steps)
+  AllTailBitsets(const Graph& graph, std::vector<Question> questions)
       : graph_(graph), made_(graph.relations.size()) {
-    for (const auto& edges : graph.relations) has_loops_.push_back(leads_to_itself(*edges, steps));
     has_room_ = words_for(std::move(questions)) <= most_words;
   }
 
@@ -124,8 +135,11 @@ class AllTailBitsets {
     return found;
   }
 
-  // Whether a relation leads any entity to itself.
-  bool has_loops(Id relation) const { return has_loops_[relation]; }
+  // Whether a relation may lead an entity to itself: as long as its bitsets are not made, it may.
+  bool may_have_loops(Id relation) const {
+    const TailBitsets* ready = made_[relation].ready.load(std::memory_order_acquire);
+    return ready == nullptr || ready->has_loops;
+  }
 
   const TailBitsets& of(Id relation, Steps& steps) {
     Made& made = made_[relation];
@@ -158,17 +172,7 @@ class AllTailBitsets {
     return words;
   }
 
-  static bool leads_to_itself(const Edges& edges, Steps& steps) {
-    steps.take(static_cast<Count>(edges.heads.size()));
-    for (std::size_t row = 0; row < edges.heads.size(); ++row) {
-      const Ids tails = edges.row(row);
-      if (std::binary_search(tails.begin(), tails.end(), edges.heads[row])) return true;
-    }
-    return false;
-  }
-
   const Graph& graph_;
-  std::vector<char> has_loops_;
   bool has_room_ = false;
   std::vector<Made> made_;
 };

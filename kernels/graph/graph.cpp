@@ -2,26 +2,32 @@
 
 #include <utility>
 
+#include "common/parallel.hpp"
+
 namespace casegraph {
 namespace {
 
 using Relations = std::vector<std::shared_ptr<const Edges>>;
 
-// Call `use(relation, head, tails)` for all entities and relations. The relations of an entity come
-// in order, but not one after the other.
+// Call `use(relation, head, tails)` for the entities in [begin, end) and all relations. The
+// relations of an entity come in order, but not one after the other.
 //
 // Entities come in blocks, and the relations of a block one after the other: what is written for
 // the entities of a block stays in the cache until the next one.
 template <class Use>
-void each_row(const Relations& relations, Id entities, Steps& steps, const Use& use) {
+void each_row_between(Id begin, Id end, const Relations& relations, Steps& steps, const Use& use) {
   constexpr Id block = 1 << 13;
-  std::vector<std::size_t> next_row(relations.size());
-  for (Id begin = 0; begin < entities; begin += std::min(block, entities - begin)) {
-    const Id end = begin + std::min(block, entities - begin);
+  std::vector<std::size_t> next_row;
+  for (const auto& edges : relations) {
+    const auto first = std::lower_bound(edges->heads.begin(), edges->heads.end(), begin);
+    next_row.push_back(static_cast<std::size_t>(first - edges->heads.begin()));
+  }
+  for (Id block_end; begin < end; begin = block_end) {
+    block_end = begin + std::min(block, end - begin);
     for (std::size_t relation = 0; relation < relations.size(); ++relation) {
       const Edges& edges = *relations[relation];
       std::size_t row = next_row[relation];
-      for (; row < edges.heads.size() && edges.heads[row] < end; ++row) {
+      for (; row < edges.heads.size() && edges.heads[row] < block_end; ++row) {
         const Ids tails = edges.row(row);
         steps.take(1 + std::ssize(tails));
         use(static_cast<Id>(relation), edges.heads[row], tails);
@@ -31,14 +37,28 @@ void each_row(const Relations& relations, Id entities, Steps& steps, const Use& 
   }
 }
 
+// The same for all entities, on several threads: all rows of an entity come on one of them.
+template <class Use>
+void each_row(const Relations& relations, Id entities, int threads, Progress& progress,
+              const Use& use) {
+  // Some entities have far more edges than others, so each thread gets several parts.
+  const std::size_t parts = threads > 1 ? 16 * static_cast<std::size_t>(threads) : 1;
+  const auto all = static_cast<std::size_t>(entities);
+  const Chunks chunks(all, all / parts + 1);
+  chunks.each(threads, progress, [&](std::size_t, std::size_t begin, std::size_t end) {
+    Steps steps(progress);
+    each_row_between(static_cast<Id>(begin), static_cast<Id>(end), relations, steps, use);
+  });
+}
+
 // A counting sort of all edges by head. Relations come in their order, so the edges of each entity
 // end up sorted by relation.
-Adjacency all_edges(Id entities, const Relations& relations, Steps& steps) {
+Adjacency all_edges(Id entities, const Relations& relations, int threads, Progress& progress) {
   Adjacency all;
 
   // Count the edges of each entity, then add up: where each begins.
   all.offsets.assign(static_cast<std::size_t>(entities) + 1, 0);
-  each_row(relations, entities, steps, [&](Id, Id head, Ids tails) {
+  each_row(relations, entities, threads, progress, [&](Id, Id head, Ids tails) {
     all.offsets[static_cast<std::size_t>(head) + 1] += std::ssize(tails);
   });
   for (std::size_t entity = 0; entity < static_cast<std::size_t>(entities); ++entity)
@@ -48,7 +68,7 @@ Adjacency all_edges(Id entities, const Relations& relations, Steps& steps) {
   all.relations.resize(static_cast<std::size_t>(all.offsets.back()));
   all.tails.resize(all.relations.size());
   std::vector<std::int64_t> next(all.offsets.begin(), all.offsets.end() - 1);
-  each_row(relations, entities, steps, [&](Id relation, Id head, Ids tails) {
+  each_row(relations, entities, threads, progress, [&](Id relation, Id head, Ids tails) {
     const std::int64_t place = std::exchange(next[head], next[head] + std::ssize(tails));
     std::fill_n(all.relations.begin() + place, tails.size(), relation);
     std::copy(tails.begin(), tails.end(), all.tails.begin() + place);
@@ -87,15 +107,19 @@ void read_relations(const Adjacency& all, Id entity, std::vector<Id>& found, Ste
 
 }  // namespace
 
-const Adjacency& Graph::adjacency(Steps& steps) const {
+const Adjacency& Graph::adjacency(Steps& steps, int threads) const {
   if (is_made_.load(std::memory_order_acquire)) return adjacency_;
   std::unique_lock lock(guard_, std::defer_lock);
   while (!lock.try_lock_for(Progress::patience)) steps.check();
   if (!is_made_.load(std::memory_order_relaxed)) {
-    adjacency_ = all_edges(entities, relations, steps);
+    adjacency_ = all_edges(entities, relations, threads, steps.progress());
     is_made_.store(true, std::memory_order_release);
   }
   return adjacency_;
+}
+
+const Adjacency* Graph::adjacency_if_made() const {
+  return is_made_.load(std::memory_order_acquire) ? &adjacency_ : nullptr;
 }
 
 const Adjacency* Graph::adjacency_if_it_pays(Steps& steps) const {
@@ -120,36 +144,44 @@ Profiles profiles(const Graph& graph, Ids entities, Progress& progress) {
   return found;
 }
 
-std::vector<Count> degrees(const Graph& graph, Progress& progress) {
-  Steps steps(progress);
+std::vector<Count> degrees(const Graph& graph, int threads, Progress& progress) {
   std::vector<Count> degrees(graph.entities, 0);
-  each_row(graph.relations, graph.entities, steps,
+  if (const Adjacency* all = graph.adjacency_if_made()) {
+    for (std::size_t entity = 0; entity < degrees.size(); ++entity)
+      degrees[entity] = all->offsets[entity + 1] - all->offsets[entity];
+    return degrees;
+  }
+  each_row(graph.relations, graph.entities, threads, progress,
            [&](Id, Id head, Ids tails) { degrees[head] += std::ssize(tails); });
   return degrees;
 }
 
 std::vector<Count> walks_one_step_longer(const Graph& graph, std::span<const Count> walks,
-                                         Progress& progress) {
-  Steps steps(progress);
+                                         int threads, Progress& progress) {
   std::vector<Count> longer(graph.entities, 0);
-  each_row(graph.relations, graph.entities, steps,
+  each_row(graph.relations, graph.entities, threads, progress,
            [&](Id, Id head, Ids tails) { add_walks(walks, tails, longer[head]); });
   return longer;
 }
 
 std::vector<Count> walks_one_step_longer_from(const Graph& graph, Ids entities,
-                                              std::span<const Count> walks, Progress& progress) {
-  Steps steps(progress);
-  const Adjacency& all = graph.adjacency(steps);
-  std::vector<Count> longer;
-  longer.reserve(entities.size());
-  for (Id entity : entities) {
-    const auto first = static_cast<std::size_t>(all.offsets[entity]);
-    const auto end = static_cast<std::size_t>(all.offsets[entity + 1]);
-    const Ids tails = Ids(all.tails).subspan(first, end - first);
-    steps.take(1 + std::ssize(tails));
-    add_walks(walks, tails, longer.emplace_back(0));
-  }
+                                              std::span<const Count> walks, int threads,
+                                              Progress& progress) {
+  Steps making(progress);
+  const Adjacency& all = graph.adjacency(making, threads);
+  std::vector<Count> longer(entities.size(), 0);
+  const Chunks chunks(entities.size(), 1 << 10);
+  chunks.each(threads, progress, [&](std::size_t, std::size_t begin, std::size_t end) {
+    Steps steps(progress);
+    for (std::size_t place = begin; place < end; ++place) {
+      const Id entity = entities[place];
+      const auto first = static_cast<std::size_t>(all.offsets[entity]);
+      const auto last = static_cast<std::size_t>(all.offsets[entity + 1]);
+      const Ids tails = Ids(all.tails).subspan(first, last - first);
+      steps.take(1 + std::ssize(tails));
+      add_walks(walks, tails, longer[place]);
+    }
+  });
   return longer;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/progress.hpp"
+#include "common/unset_vector.hpp"
 #include "graph/edges.hpp"
 
 namespace casegraph {
@@ -20,8 +21,8 @@ struct Edge {
 // over.
 struct Adjacency {
   std::vector<std::int64_t> offsets;  // (entities + 1)
-  std::vector<Id> relations;          // (edges)
-  std::vector<Id> tails;              // (edges)
+  UnsetVector<Id> relations;          // (edges)
+  UnsetVector<Id> tails;              // (edges)
 };
 
 class Graph {
@@ -36,7 +37,10 @@ class Graph {
 
   // Made by the first who asks, from all edges. Others wait, and can be stopped while they do. If
   // the making is interrupted, the next who asks makes it.
-  const Adjacency& adjacency(Steps& steps) const;
+  const Adjacency& adjacency(Steps& steps, int threads = 1) const;
+
+  // Null if nobody has asked for it.
+  const Adjacency* adjacency_if_made() const;
 
   // The same for who could also look an entity up in every relation: null as long as that is less
   // work. Once as much time has gone into lookups as the making takes, it is made: so at most twice
@@ -61,16 +65,17 @@ struct Profiles {
 };
 Profiles profiles(const Graph& graph, Ids entities, Progress& progress);
 
-// How many edges leave each entity.
-std::vector<Count> degrees(const Graph& graph, Progress& progress);
+// How many edges each entity has.
+std::vector<Count> degrees(const Graph& graph, int threads, Progress& progress);
 
 // How many walks of 1 to k + 1 edges leave each entity, from how many of 1 to k edges do; INT64_MAX
 // where there are more than fit.
 std::vector<Count> walks_one_step_longer(const Graph& graph, std::span<const Count> walks,
-                                         Progress& progress);
+                                         int threads, Progress& progress);
 
 // The same for some entities, by their edges alone.
 std::vector<Count> walks_one_step_longer_from(const Graph& graph, Ids entities,
-                                              std::span<const Count> walks, Progress& progress);
+                                              std::span<const Count> walks, int threads,
+                                              Progress& progress);
 
 }  // namespace casegraph

@@ -1,9 +1,12 @@
 #include "graph/name_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <stdexcept>
+
+#include "common/parallel.hpp"
 
 namespace casegraph {
 namespace {
@@ -11,25 +14,32 @@ namespace {
 constexpr std::size_t first_slots = 1 << 4;
 constexpr std::size_t block_bytes = 1 << 20;
 
-// Names that are sorted together: an id, and eight bytes of its name from some depth on, as a
-// number that rises as the bytes do.
+// Sixteen bytes of a name from some depth on, as two numbers that rise as the bytes do. With fewer,
+// most names of a large graph would not be told apart by their first bytes.
+using Key = std::array<std::uint64_t, 2>;
+
+// Names that are sorted together: an id, and a part of its name.
 struct Keyed {
-  std::uint64_t key;
+  Key key;
   Id id;
 };
 
-constexpr std::size_t key_bytes = sizeof(std::uint64_t);
+constexpr std::size_t key_bytes = sizeof(Key);
 
-std::uint64_t key_at(std::string_view name, std::size_t depth) {
-  std::uint64_t key = 0;
-  const std::size_t end = std::min(name.size(), depth + key_bytes);
+std::uint64_t eight_bytes_at(std::string_view name, std::size_t depth) {
+  std::uint64_t bytes = 0;
+  const std::size_t end = std::min(name.size(), depth + 8);
   for (std::size_t at = depth; at < end; ++at)
-    key |= std::uint64_t{static_cast<unsigned char>(name[at])} << (8 * (depth + 7 - at));
-  return key;
+    bytes |= std::uint64_t{static_cast<unsigned char>(name[at])} << (8 * (depth + 7 - at));
+  return bytes;
 }
 
-// A radix sort from the first bytes on (MSD), eight bytes at a time: sort by these, then each run
-// of equal ones by the next eight. Most names are told apart by what is in the key, so that few
+Key key_at(std::string_view name, std::size_t depth) {
+  return {eight_bytes_at(name, depth), eight_bytes_at(name, depth + 8)};
+}
+
+// A radix sort from the first bytes on (MSD), sixteen bytes at a time: sort by these, then each run
+// of equal ones by the next sixteen. Most names are told apart by what is in the key, so that few
 // comparisons go to memory.
 class NameSorter {
  public:
@@ -37,10 +47,19 @@ class NameSorter {
       : names_(names), steps_(progress) {}
 
   void sort(std::span<Keyed> keyed, std::size_t depth) {
+    find_keys(keyed, depth);
+    sort_by_keys(keyed, depth);
+  }
+
+  void find_keys(std::span<Keyed> keyed, std::size_t depth) {
     for (Keyed& one : keyed) {
       steps_.take();
       one.key = key_at(names_[static_cast<std::size_t>(one.id)], depth);
     }
+  }
+
+  // The same as `sort`, where the keys are known.
+  void sort_by_keys(std::span<Keyed> keyed, std::size_t depth) {
     std::sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
       steps_.take();
       return a.key < b.key;
@@ -68,6 +87,52 @@ class NameSorter {
 
   const std::vector<std::string_view>& names_;
   Steps steps_;
+};
+
+// Names in buckets, each before the next, that several threads sort (sample sort): the keys of some
+// names, evenly spread, divide the buckets. Equal keys are in one bucket.
+class Buckets {
+ public:
+  Buckets(std::span<const Keyed> keyed, std::size_t most, Steps& steps) {
+    constexpr std::size_t samples_a_bucket = 32;
+    const std::size_t distance = keyed.size() / (most * samples_a_bucket) + 1;
+    std::vector<Key> samples;
+    for (std::size_t at = 0; at < keyed.size(); at += distance) samples.push_back(keyed[at].key);
+    std::sort(samples.begin(), samples.end());
+    for (std::size_t at = samples_a_bucket; at < samples.size(); at += samples_a_bucket)
+      first_keys_.push_back(samples[at]);
+
+    // A counting sort by bucket.
+    starts_.resize(first_keys_.size() + 2);
+    for (const Keyed& one : keyed) {
+      steps.take();
+      ++starts_[bucket_of(one) + 1];
+    }
+    for (std::size_t bucket = 1; bucket < starts_.size(); ++bucket)
+      starts_[bucket] += starts_[bucket - 1];
+    sorted.resize(keyed.size());
+    std::vector<std::size_t> next = starts_;
+    for (const Keyed& one : keyed) {
+      steps.take();
+      sorted[next[bucket_of(one)]++] = one;
+    }
+  }
+
+  std::size_t count() const { return starts_.size() - 1; }
+  std::span<Keyed> of(std::size_t bucket) {
+    return std::span(sorted).subspan(starts_[bucket], starts_[bucket + 1] - starts_[bucket]);
+  }
+
+  std::vector<Keyed> sorted;  // by bucket, and within one as far as its user has sorted it
+
+ private:
+  std::size_t bucket_of(const Keyed& one) const {
+    const auto above = std::upper_bound(first_keys_.begin(), first_keys_.end(), one.key);
+    return static_cast<std::size_t>(above - first_keys_.begin());
+  }
+
+  std::vector<Key> first_keys_;      // of each bucket but the first
+  std::vector<std::size_t> starts_;  // of each bucket, and the end
 };
 
 }  // namespace
@@ -146,14 +211,25 @@ void NameTable::append(std::span<const std::string_view> names) {
   }
 }
 
-std::vector<Id> NameTable::sorted(Id count, Progress& progress) const {
+std::vector<Id> NameTable::sorted(Id count, int threads, Progress& progress) const {
   const std::vector<std::string_view> all = names(0, count);
   std::vector<Keyed> keyed(all.size());
   for (std::size_t id = 0; id < keyed.size(); ++id) keyed[id].id = static_cast<Id>(id);
-  NameSorter(all, progress).sort(keyed, 0);
+  const Chunks chunks(keyed.size(), 1 << 14);
+  chunks.each(threads, progress, [&](std::size_t, std::size_t begin, std::size_t end) {
+    NameSorter(all, progress).find_keys(std::span(keyed).subspan(begin, end - begin), 0);
+  });
+
+  Steps steps(progress);
+  const std::size_t most_buckets = threads > 1 ? 16 * static_cast<std::size_t>(threads) : 1;
+  Buckets buckets(keyed, most_buckets, steps);
+  parallel(threads, buckets.count(), progress, [&](int, std::size_t bucket) {
+    NameSorter(all, progress).sort_by_keys(buckets.of(bucket), 0);
+  });
+
   std::vector<Id> ids;
   ids.reserve(keyed.size());
-  for (const Keyed& one : keyed) ids.push_back(one.id);
+  for (const Keyed& one : buckets.sorted) ids.push_back(one.id);
   return ids;
 }
 

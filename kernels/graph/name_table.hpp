@@ -59,7 +59,7 @@ class NameTable {
   void append(std::span<const std::string_view> names);
 
   // The first `count` ids, sorted by name, by code points.
-  std::vector<Id> sorted(Id count, Progress& progress) const;
+  std::vector<Id> sorted(Id count, int threads, Progress& progress) const;
 
  private:
   struct Slot {

@@ -32,6 +32,7 @@ from casegraph.answering.weights import (
     with_one_fewer,
 )
 from casegraph.graph.arrays import Counts, Floats, Ids, ids
+from casegraph.graph.graph import Query
 from casegraph.running import threads
 from casegraph.settings import Calibration, Combination, Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
@@ -76,23 +77,41 @@ def answers(
                    `relation_query`
     combination    how to combine evidence; by default, as the settings say
     """
-    query = relation_query(state, relation, entities, combination, hides=hidden is not None)
+    wanted = (top, new_only)
+    if hidden is None and combination is None:
+        query = query_in_part(state, relation, entities)
+        if query is not None:
+            results = _asked(state, query, entities, _no_hidden(entities), wanted)
+            if all(found.exact for found in results):
+                counts_are_exact = state.statistics.has_all_lengths(relation)
+                return [found._replace(exact=counts_are_exact) for found in results]
+
+    hides = hidden is not None
+    query = relation_query(state, relation, entities, combination, hides=hides)
+    results = _asked(state, query, entities, _hidden_or_none(hidden, entities), wanted)
+    counts_are_exact = state.derived(("exact", relation), lambda: state.statistics.exact(relation))
+    return [found._replace(exact=found.exact and counts_are_exact) for found in results]
+
+
+def _asked(
+    state: State, query: "RelationQuery", entities: Ids, hidden: Ids, wanted: tuple[int, bool]
+) -> list[Found]:
+    """The answers of each query; exact if walks are, whatever the counts are."""
+    top, new_only = wanted
     offsets, found, scores, exact, _ = kernels.answers(
         query.kernel,
         entities,
         query.list_of_each,
-        _hidden_or_none(hidden, entities),
+        hidden,
         state.workspaces,
         top,
         new_only,
         threads(),
     )
-    counts_are_exact = state.derived(("exact", relation), lambda: state.statistics.exact(relation))
-    results = []
-    for (start, end), walks_are_exact in zip(pairwise(offsets), exact.tolist(), strict=True):
-        is_exact = bool(walks_are_exact) and counts_are_exact
-        results.append(Found(found[start:end], scores[start:end], is_exact))
-    return results
+    return [
+        Found(found[start:end], scores[start:end], bool(is_exact))
+        for (start, end), is_exact in zip(pairwise(offsets), exact.tolist(), strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +249,51 @@ def relation_query(
     return RelationQuery(*shared, the_only_list)
 
 
+def query_in_part(state: State, relation: int, entities: Ids) -> RelationQuery | None:
+    """What to walk for a few queries, if not all path types of the relation are counted yet.
+
+    The list has all path types that lead anywhere from these entities, and some others. So the
+    answers are those of the whole list, as long as the budget is enough for it. Besides, the whole
+    list looks at no more than the edges of the entity itself: from there on, what is not in the
+    list leads nowhere. So half of the budget is set aside for these. If the other half is exceeded,
+    the whole list must be asked.
+    """
+    settings = state.settings
+    half_of_budget = settings.budget // 2
+    if settings.neighbours is not None or not len(entities):
+        return None
+    counts = state.statistics.around(relation, entities)
+    if state.statistics.counted.get(relation) is not None:
+        return None
+    known_entities = entities[entities != UNKNOWN]
+    most_edges = state.graph.walks_from_each(1)[known_entities].max(initial=0)
+    if most_edges > half_of_budget:
+        return None
+
+    def prepared() -> tuple[WalkLists, kernels.RelationQuery]:
+        combination = settings.combined
+        weights = _right_weights(counts, settings)
+        lists = _best_of_all(state, relation, combination.longest, counts, weights)
+        return lists, _prepared(state, relation, lists, combination, half_of_budget)
+
+    shared = state.derived_lately(counts, ("relation query in part", relation), prepared)
+    the_only_list = np.zeros(len(entities), dtype=np.int32)
+    return RelationQuery(*shared, the_only_list)
+
+
+def query_for_evidence(state: State, query: Query, hidden: int) -> RelationQuery:
+    """What to walk to gather the evidence for answers of one query."""
+    entity = ids([query.entity])
+    if hidden == UNKNOWN:
+        in_part = query_in_part(state, query.relation, entity)
+        if in_part is not None:
+            everything = (-1, False)
+            (found,) = _asked(state, in_part, entity, _no_hidden(entity), everything)
+            if found.exact:
+                return in_part
+    return relation_query(state, query.relation, entity, hides=hidden != UNKNOWN)
+
+
 def leaves_one_out(settings: Settings) -> bool:
     """Whether a hidden answer is left out of the counts of path types, as if it were no fact.
 
@@ -274,11 +338,21 @@ def query_options(settings: Settings, combination: Combination) -> kernels.Query
 
 
 def _prepared(
-    state: State, relation: int, lists: WalkLists, combination: Combination
+    state: State,
+    relation: int,
+    lists: WalkLists,
+    combination: Combination,
+    budget: int | None = None,
 ) -> kernels.RelationQuery:
+    """The form of lists in the kernels.
+
+    budget  how many edges a query may look at; by default, as the settings say
+    """
     ranks = state.graph.entities.ranks()
     options = query_options(state.settings, combination)
     options.living = state.living
+    if budget is not None:
+        options.budget = budget
     return kernels.RelationQuery(
         state.graph.kernel, relation, lists.arrays, options, ranks, lists.fewer
     )
@@ -460,6 +534,8 @@ def _weights_in_cluster(state: State, relation: int, cluster: int, types: Counts
 
 def _hidden_or_none(hidden: Ids | None, entities: Ids) -> Ids:
     """The hidden answer of each query; -1 (none) if not given."""
-    if hidden is not None:
-        return hidden
+    return _no_hidden(entities) if hidden is None else hidden
+
+
+def _no_hidden(entities: Ids) -> Ids:
     return np.full(len(entities), UNKNOWN, dtype=np.int32)

@@ -180,6 +180,7 @@ class State:
         self._clusters = clusters
         self._derived: dict[Hashable, object] = {}
         self._derived_from: dict[Hashable, tuple[object, object]] = {}
+        self._derived_lately: dict[Hashable, tuple[object, object]] = {}
 
     @classmethod
     def of(
@@ -240,11 +241,14 @@ class State:
 
         States that follow each other share this cache: most updates leave most counts as they are.
         """
-        known_source, value = self._derived_from.get(key, (None, None))
-        if known_source is not source:
-            value = make()
-            self._derived_from[key] = (source, value)
-        return value  # type: ignore[return-value]
+        return _derived(self._derived_from, source, key, make)
+
+    def derived_lately(self, source: object, key: Hashable, make: Callable[[], T]) -> T:
+        """A value that `make` derives from this state and `source`, cached under a key.
+
+        It replaces the one that was derived from another source.
+        """
+        return _derived(self._derived_lately, source, key, make)
 
     def answering_by(self, settings: Settings) -> State:
         """The state of the same graph with other settings.
@@ -380,6 +384,20 @@ class State:
         profiles = self.profiles.copy()
         reshaped = profiles.refresh(graph, change.entities)
         return LazyProfiles(graph, profiles), reshaped
+
+
+def _derived(
+    cache: dict[Hashable, tuple[object, object]],
+    source: object,
+    key: Hashable,
+    make: Callable[[], T],
+) -> T:
+    """The value in a cache, if it was derived from this very source; else a new one."""
+    known_source, value = cache.get(key, (None, None))
+    if known_source is not source:
+        value = make()
+        cache[key] = (source, value)
+    return value  # type: ignore[return-value]
 
 
 def _has_many_unused_names(graph: Graph, profiles: LazyProfiles) -> bool:

@@ -48,7 +48,7 @@ from casegraph.graph.edges import (
 from casegraph.graph.facts import Fact, columns_of
 from casegraph.graph.names import Names
 from casegraph.graph.rows import RowReader
-from casegraph.running import paused_garbage_collection
+from casegraph.running import paused_garbage_collection, threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -198,10 +198,11 @@ class Graph:
 
     def entities_with_facts(self) -> int:
         """How many entities are the head or the tail of a fact."""
-        has_facts = np.zeros(len(self.entities), dtype=np.bool)
-        for edges in self._edges:
-            has_facts[edges.heads] = True
-        return int(np.count_nonzero(has_facts))
+        return int(np.count_nonzero(self.degrees()))
+
+    def gather_edges(self) -> None:
+        """Put the edges of each entity in one place for the kernels, on several threads."""
+        kernels.gather_edges(self.kernel, threads())
 
     def walks_from_each(self, steps: int) -> Counts:
         """The number of walks of up to `steps` steps from each entity."""
@@ -209,9 +210,10 @@ class Graph:
             return np.zeros(len(self.entities), dtype=np.int64)
         if steps not in self._walks:
             if steps == 1:
-                walks = kernels.degrees(self.kernel)
+                walks = kernels.degrees(self.kernel, threads())
             else:
-                walks = kernels.walks_one_step_longer(self.kernel, self.walks_from_each(steps - 1))
+                shorter = self.walks_from_each(steps - 1)
+                walks = kernels.walks_one_step_longer(self.kernel, shorter, threads())
             self._walks[steps] = walks
         return self._walks[steps]
 
@@ -224,7 +226,7 @@ class Graph:
         if is_known or self._have_many_edges(entities):
             return self.walks_from_each(steps)[entities]
         shorter = self.walks_from_each(steps - 1)
-        return kernels.walks_one_step_longer_from(self.kernel, entities, shorter)
+        return kernels.walks_one_step_longer_from(self.kernel, entities, shorter, threads())
 
     def _have_many_edges(self, entities: Ids) -> bool:
         """Whether entities have more than a quarter of all edges, counted in both directions."""
@@ -238,6 +240,8 @@ class Graph:
         Since edges are walked both ways, the number of walks of k steps is at most Σ degreeᵏ over
         all entities.
         """
+        if steps <= 1:
+            return float(steps * self.walks_from_each(1).sum())
         if steps not in self._most_walks:
             degrees = self.walks_from_each(1).astype(np.float64)
             power = np.ones_like(degrees)

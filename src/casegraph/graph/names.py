@@ -19,6 +19,7 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.running import threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -179,7 +180,7 @@ class Names:
         return same
 
     def _sorted(self) -> _Order:
-        sorted_ids = self._table.sorted(self._length)
+        sorted_ids = self._table.sorted(self._length, threads())
         ranks = np.empty_like(sorted_ids)
         ranks[sorted_ids] = np.arange(self._length, dtype=np.int32)
         return _Order(sorted_ids, ranks)

@@ -99,7 +99,7 @@ class PathCounts:
         """Path types of which only the hits are counted."""
         return cls(types, hits, *(np.zeros_like(hits) for _ in Reach._fields))
 
-    def put_reach(self, places: Counts, reach: "Reach") -> None:
+    def put_reach(self, places: Counts | slice, reach: "Reach") -> None:
         """Write what path types reach into the rows of these path types."""
         for name, counts in reach._asdict().items():
             getattr(self, name)[places] = counts
@@ -395,8 +395,10 @@ class Counting:
             return cost + all_walks / ENDS_PER_STEP <= self.settings.counting
 
         fewer = self.graph.most_walks(max_length - 1)
-        if is_affordable(fewer, self.graph.directions, self.graph.most_walks(max_length)):
-            return True
+        if is_affordable(fewer, self.graph.directions):
+            most = self.graph.most_walks(max_length)
+            if is_affordable(fewer, self.graph.directions, most):
+                return True
         shorter = float(self.graph.walks_from_each(max_length - 1)[heads].sum(dtype=np.float64))
         followed = [np.unique(step) for step in steps(types, max_length)]
         relations_in_use = len(np.unique(np.concatenate(followed)))

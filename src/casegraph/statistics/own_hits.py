@@ -28,7 +28,7 @@ from casegraph.graph.directions import inverse
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
-from casegraph.statistics.counts import MOST_TYPES
+from casegraph.statistics.counts import MOST_TYPES, having
 from casegraph.statistics.path_types import lengths
 
 LARGE = 1 << 25  # edges, of both directions: some seventeen million facts
@@ -55,6 +55,7 @@ def is_large(graph: Graph) -> bool:
 
 def own_hits(graph: Graph, relation: int, settings: Settings, show: Show) -> OwnHits:
     """The hits of one relation up to the length that the rule allows."""
+    graph.gather_edges()
     longest = _affordable_length(graph, relation, settings)
     rows = len(graph.edges(relation).heads) + len(graph.edges(inverse(relation)).heads)
     most = (settings.counting // STEPS_PER_PATH, MOST_TYPES)
@@ -101,13 +102,15 @@ def with_length(graph: Graph, relation: int, settings: Settings, known: OwnHits)
 def _affordable_length(graph: Graph, relation: int, settings: Settings) -> int:
     """The length up to which walking is affordable; how many paths are found is not known yet."""
     edges = graph.edges(relation)
-    ends = np.union1d(edges.heads, graph.edges(inverse(relation)).heads)
+    ends = having(graph, [relation, inverse(relation)])
     heads = edges.head_of_each()
     for length in range(1, settings.max_length + 1):
         first_halves = graph.walks_from_each(_first_half(length))[ends].astype(np.float64)
-        walks = graph.walks_from_each(_second_half(length)).astype(np.float64)
-        second_halves = 1 + np.minimum(walks[heads], walks[edges.tails])
-        steps = first_halves.sum() + second_halves.sum()
+        steps = first_halves.sum() + len(heads)
+        if _second_half(length):
+            walks = graph.walks_from_each(_second_half(length))
+            second_halves = np.minimum(walks[heads], walks[edges.tails])
+            steps += second_halves.sum(dtype=np.float64)
         if steps > settings.counting or first_halves.max(initial=0) > MOST_HALVES:
             return length - 1
     return settings.max_length

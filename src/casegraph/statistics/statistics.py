@@ -10,7 +10,8 @@ Only integers are stored, summed over the entities of a cluster or over everyone
 computed when needed (see answering/weights). A `PathStatistics` belongs to one state of the graph.
 
 Counts are made when a relation is first asked about, and kept. Hits are counted for all relations
-at once, or in a large graph one relation after the other (see `own_hits`).
+at once, or in a large graph one relation after the other (see `own_hits`). In a large graph, what a
+path type reaches is counted when a question first needs it (see `partial_counts`).
 
 After a change, hits are brought up to date at once (`incremental.changed_hits`). All other counts
 wait: they are carried to the next state together with a log of the changes (see `backlog`), and
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from casegraph.errors import CasegraphError
-from casegraph.graph.arrays import Counts, Ids, joined, rows_with
+from casegraph.graph.arrays import Counts, Flags, Ids, joined, rows_with
 from casegraph.running import Show, quiet
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.backlog import Backlog, Baseline
@@ -62,6 +63,7 @@ from casegraph.statistics.own_hits import (
     own_hits,
     with_length,
 )
+from casegraph.statistics.partial_counts import FEW_ENTITIES, PartialCounts, may_lead_somewhere
 from casegraph.statistics.path_types import check_room, packed, renumbered
 from casegraph.statistics.sampling import SampledPaths, sampled_paths, with_samples
 
@@ -190,6 +192,7 @@ class PathStatistics:
         self._hits: KnownHits | None = None
         self._is_large = is_large(graph)
         self._own_hits: dict[int, OwnHits] = {}  # of a large graph
+        self._partial: dict[int, PartialCounts] = {}  # likewise; until everything is counted
         self._pending: dict[int, PendingCounts] = {}
         self._pending_clusters: dict[int, PendingClusterCounts] = {}
         self._backlog = Backlog()
@@ -204,6 +207,31 @@ class PathStatistics:
             self._count_everyone([relation], quiet)
             found = self.counted[relation]
         return found
+
+    def around(self, relation: int, entities: Ids) -> PathCounts:
+        """The counts of a relation, as far as questions about these entities depend on them.
+
+        In a large graph, what path types reach may be 0 if they lead nowhere from the entities: it
+        is not counted yet.
+        """
+        known = self.counted.get(relation)
+        if known is not None:
+            return known
+        is_for_few = len(entities) <= FEW_ENTITIES
+        if not self._is_large or not is_for_few or self.settings.weight != "right":
+            return self.everyone(relation)
+        partial = self._partial_counts(relation)
+        if partial is None:
+            return self.everyone(relation)
+        types = partial.counts.types
+        is_wanted = may_lead_somewhere(self.graph, entities, types, self.settings.max_length)
+        if not (is_wanted & partial.is_missing).any():
+            return partial.counts
+        return self._count_more(relation, is_wanted, quiet)
+
+    def has_all_lengths(self, relation: int) -> bool:
+        """Whether paths of all lengths are counted for a relation."""
+        return self.longest_of(relation) == self.settings.max_length
 
     def clustered(self, relation: int) -> ClusterCounts:
         """The counts of a relation in each cluster; the rows of `EVERYONE` come first."""
@@ -248,8 +276,7 @@ class PathStatistics:
     def hits_in(self, cluster: int, relation: int) -> TypeHits:
         """The same for the entities of a cluster, or for `EVERYONE`."""
         if cluster == EVERYONE:
-            everyone = self.everyone(relation)
-            return everyone.types, everyone.hits
+            return self.hits_of(relation)
         counts = self.clustered(relation)
         rows = counts.of(cluster)
         return counts.types[rows], counts.hits[rows]
@@ -280,8 +307,7 @@ class PathStatistics:
 
     def exact(self, relation: int) -> bool:
         """Whether nothing was left out of what is counted for a relation."""
-        has_all_lengths = self.longest_of(relation) == self.settings.max_length
-        return has_all_lengths and self.everyone(relation).exact
+        return self.has_all_lengths(relation) and self.everyone(relation).exact
 
     def prepare(self, relations: Iterable[int], show: Show = quiet) -> None:
         """Count in advance what questions about these relations need."""
@@ -525,10 +551,55 @@ class PathStatistics:
                 return
             self._find_hits(missing, show)
             self._catch_up(missing)
+            self._complete_partial_counts(missing, show)
             missing = [relation for relation in missing if relation not in self.counted]
             if missing:
                 entities = having(self.graph, missing)
                 self.counted.update(self.reach_of(missing, entities, show))
+
+    def _partial_counts(self, relation: int) -> PartialCounts | None:
+        """What is counted so far of a relation of a large graph.
+
+        None if everything is counted, or if that would take too much: then what to leave out is
+        chosen by looking at all path types together.
+        """
+        found = self._partial.get(relation)
+        if found is not None:
+            return found
+        with self._counting:
+            if relation not in self._partial and relation not in self.counted:
+                types, hits = self.hits_of(relation)
+                is_used = in_use(self.settings, relation, types, hits)
+                counting = Counting(self.graph, self.settings)
+                if counting.max_widths(relation, types[is_used]) is not None:
+                    return None
+                self._partial[relation] = PartialCounts.of_hits(types, hits, is_used)
+            return self._partial.get(relation)
+
+    def _count_more(self, relation: int, is_wanted: Flags, show: Show) -> PathCounts:
+        """Count what some path types of a relation reach, unless they are counted already."""
+        with self._counting:
+            if relation in self.counted:
+                return self.counted[relation]
+            before = self._partial[relation]
+            places = np.flatnonzero(is_wanted & before.is_missing)
+            entities = self.graph.edges(relation).heads
+            counting = Counting(self.graph, self.settings, show)
+            reach = counting.reach(relation, before.counts.types[places], entities)
+            partial = before.with_reach(places, reach)
+            if partial.is_missing.any():
+                self._partial[relation] = partial
+            else:
+                self.counted[relation] = partial.counts
+                del self._partial[relation]
+            return partial.counts
+
+    def _complete_partial_counts(self, relations: list[int], show: Show) -> None:
+        """Count what is missing of relations of which some path types are counted."""
+        for relation in relations:
+            partial = self._partial.get(relation)
+            if partial is not None:
+                self._count_more(relation, partial.is_missing, show)
 
     def _catch_up(self, relations: list[int]) -> None:
         """Bring the pending counts of these relations up to date."""
