@@ -99,7 +99,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say how to read files of facts, as a function of the source.
 
-    They are those of `with_columns`, and what to do with lines that are no facts.
+    They are those of `with_columns`, and what to do with lines that are not facts.
     """
 
     @choice("--on-error", ("stop", "skip"), "What to do at a line that is not a fact.")

@@ -20,7 +20,7 @@ KIND_MARK = "::"  # after the kind of an entity in the names of Hetionet, as in 
 
 
 def entity_named(graph: Graph, descriptions: Descriptions, text: str) -> str:
-    """The name of the entity meant; the text itself if it is no entity's label."""
+    """The name of the entity that a text means; the text itself if no entity has this label."""
     _check("entity", text)
     if text in graph.entities:
         return text

@@ -18,7 +18,7 @@ P = TypeVar("P", Clusters, ClusterMembers, Entity, Relations)
 
 
 class Cursor(NamedTuple):
-    """Where a page begins: in the state after an update (the present one if None), at a row."""
+    """Where a page begins: at a row, in the state after an update (None: the current one)."""
 
     sequence: int | None = None
     first: int = 0

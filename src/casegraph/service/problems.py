@@ -65,7 +65,7 @@ def problem(
 
 
 def headers_of(status: HTTPStatus) -> dict[str, str]:
-    """What a client is told beside the problem: when to come back, or how to show who it is."""
+    """Further headers of a problem: when to try again, or how to authenticate."""
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
         return {"Retry-After": RETRY_SECONDS}
     if status == HTTPStatus.UNAUTHORIZED:

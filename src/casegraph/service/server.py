@@ -20,32 +20,32 @@ from casegraph.service.app import application
 from casegraph.service.core import Service
 from casegraph.service.keys import Keys
 
-HEAD_SECONDS = 10.0  # in which the head of a request must come
-HEAD_BYTES = 1 << 16  # that it may have, if it does not come at once
+HEAD_SECONDS = 10.0  # the head of a request must arrive within this time
+HEAD_BYTES = 1 << 16  # the largest head of a request that arrives in several parts
 KEEP_ALIVE = 15  # seconds that a connection may wait for the next request
 CONNECTIONS = 2_048
 GRACE = 5  # seconds that requests under way have when the server is stopped
-# A thread that comes back from a kernel may wait so many seconds for one that computes in Python. A
-# question comes back many times, and with Python's own 5 ms each it waits longer than it computes.
+# How long a thread that returns from a kernel waits for another one that runs Python code. A
+# question returns many times; with Python's default of 5 ms it would wait longer than it computes.
 SWITCH_SECONDS = 0.0002
-HTTP_PORTS = {80: "", 443: ""}
+HTTP_PORTS = (80, 443)  # clients leave out these ports in the name of the host
 
 logger = logging.getLogger(__name__)
 
 
 class Protocol(HttpToolsProtocol):
-    """HTTP/1.1 as uvicorn speaks it, but the head of a request has its time and its size."""
+    """HTTP/1.1 by uvicorn, with limits on the time and the size of the head of a request."""
 
     _deadline: asyncio.TimerHandle | None = None
     _head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client is there; its request is to follow soon."""
+        """A client has connected; its request must follow soon."""
         super().connection_made(transport)
         self._expect_head()
 
     def data_received(self, data: bytes) -> None:
-        """Something came: perhaps the rest of a head, perhaps the beginning of the next."""
+        """Bytes arrived: perhaps the rest of a head, perhaps the beginning of the next."""
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:
@@ -57,7 +57,7 @@ class Protocol(HttpToolsProtocol):
                 self.send_400_response("The head of the request is too large.")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has left."""
+        """The client has disconnected."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -73,7 +73,7 @@ class Protocol(HttpToolsProtocol):
 
 
 def check_address(host: str, keys: Keys) -> None:
-    """An error if an address is not of this computer only, and there are no keys."""
+    """An error if other computers can reach an address, and there are no keys."""
     if is_loopback(host) or len(keys):
         return
     expected = "an address of this computer such as 127.0.0.1, or keys (--keys FILE)"
@@ -91,7 +91,7 @@ def is_loopback(host: str) -> bool:
 
 
 def hosts_of(host: str, port: int, also: Iterable[str] = ()) -> list[str]:
-    """The names by which clients may call the service."""
+    """The host names, with ports, that requests may have."""
     names = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [_bracketed(host)]
     allowed = [f"{name}:{port}" for name in names]
     if port in HTTP_PORTS:
@@ -107,7 +107,7 @@ def _bracketed(host: str) -> str:
 
 
 class _Server(uvicorn.Server):
-    """Lets those go who listen to events when it ends: it would wait for them."""
+    """Disconnects listeners of events when it shuts down; else it would wait for them."""
 
     service: Service
 
@@ -120,8 +120,8 @@ class _Server(uvicorn.Server):
 class Server:
     """A service that listens; `run` serves until it is interrupted, or `stop` is called.
 
-    port  0 for any that is free
-    also  further names by which clients may call the service
+    port  0 for any free port
+    also  further host names that requests may have
     """
 
     def __init__(self, service: Service, host: str, port: int, also: Iterable[str] = ()) -> None:

@@ -115,15 +115,15 @@ class NewNames(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An update: the facts that went and came, as rows (head, relation, tail).
+    """An update: the facts that were retracted and added, as rows (head, relation, tail).
 
-    Ids of a graph change when unused names are given up; serial numbers never do. So a record calls
-    names by their serial numbers, and a relation by the forward direction of its serial number.
+    Ids of a graph change when unused names are dropped; serial numbers never do. So a record has
+    the serial numbers of names, and of a relation the forward direction of its serial number.
 
     sequence   the number of the update
     time       microseconds since 1970
-    described  what is said of entities from now on, where that changed
-    note       what the writer wants to find again with the update; the store does not look at it
+    described  the new descriptions of entities whose description changed
+    note       bytes that the writer keeps with the update; the store does not interpret them
     """
 
     sequence: int
