@@ -255,18 +255,18 @@ class CycleFinder {
 
   void make_halves_of_two() {
     pairs_.clear();
-    each_neighbour(top_, [&](Id middle, std::int64_t out_first, std::int64_t out_last) {
-      each_neighbour(middle, [&](Id end, std::int64_t first, std::int64_t last) {
+    each_neighbour(top_, [&](Id middle, std::int64_t first, std::int64_t last) {
+      Id end_before = -1;
+      each_edge_below(top_, middle, [&](Id relation, Id end) {
+        bool has_same_middle = end == end_before;  // edges to the same entity stand together
+        end_before = end;
         if (!halves_of_two_.is_kept(end)) return;
-        steps_.take((out_last - out_first) * (last - first));
-        bool has_same_middle = false;
-        for (std::int64_t out = out_first; out < out_last; ++out) {
-          const PathType one_step = packing_.step(order_.relations[out], 0);
-          for (std::int64_t edge = first; edge < last; ++edge) {
-            const PathType type = one_step | packing_.step(order_.relations[edge], 1);
-            halves_of_two_.add(end, {pairs_.number_of(type), has_same_middle});
-            has_same_middle = true;
-          }
+        steps_.take(last - first);
+        const PathType second = packing_.step(relation, 1);
+        for (std::int64_t out = first; out < last; ++out) {
+          const PathType type = packing_.step(order_.relations[out], 0) | second;
+          halves_of_two_.add(end, {pairs_.number_of(type), has_same_middle});
+          has_same_middle = true;
         }
       });
     });

@@ -23,7 +23,7 @@ namespace casegraph {
 
 class TypePairs {
  public:
-  // Forget all types and sets.
+  // Forget all types.
   void clear() { types_.clear(); }
 
   // The number by which a type is added. First all types are numbered, then the sets begin.
@@ -161,8 +161,7 @@ class TypePairs {
 
   std::vector<std::uint32_t> first_place_;  // by number: where its places begin
   std::vector<Place> places_;
-  std::vector<std::uint32_t>
-      sorted_ends_;  // by set: where its members that have had their turn end
+  std::vector<std::uint32_t> sorted_ends_;  // by set: where the members that had their turn end
 
   std::vector<Count> sums_;              // by number: with the type at hand; 0 between types
   std::vector<std::uint32_t> partners_;  // the numbers whose sums are not 0
