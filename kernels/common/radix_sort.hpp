@@ -11,19 +11,19 @@
 
 namespace casegraph {
 
-// For fewer rows than half the counts of a digit, comparing them takes less.
-constexpr std::size_t few_rows = 1 << 10;
+// For fewer rows than this, comparing them takes less than adding up the counts of the digits.
+constexpr std::size_t few_rows = 1 << 8;
 
 // Sort by a key, rows with equal keys staying in order (least significant digit first).
 //
-// A digit has 11 bits: its counts take 16 kilobytes, which is half of a first-level cache. Bits
-// that are the same in all rows are skipped.
+// A digit has up to 11 bits: its counts take 16 kilobytes, which is half of a first-level cache.
+// Bits that are the same in all rows are skipped.
 //
 // buffer  for the rows, to be used again
 template <class Row, class Key>
 void sort_by(std::vector<Row>& rows, std::vector<Row>& buffer, Steps& steps, const Key& key) {
-  constexpr int width = 11;
-  constexpr std::uint64_t digit_mask = (1 << width) - 1;
+  constexpr int most_bits = 11;
+  constexpr std::uint64_t widest_mask = (1 << most_bits) - 1;
   if (rows.size() < few_rows) {
     std::stable_sort(rows.begin(), rows.end(),
                      [&](const Row& a, const Row& b) { return key(a) < key(b); });
@@ -39,10 +39,13 @@ void sort_by(std::vector<Row>& rows, std::vector<Row>& buffer, Steps& steps, con
   buffer.resize(rows.size());
   for (std::uint64_t differing = in_some & ~in_all; differing != 0;) {
     const int low = std::countr_zero(differing);
+    const int bits = static_cast<int>(std::bit_width(differing >> low & widest_mask));
+    const std::uint64_t digit_mask = (std::uint64_t{1} << bits) - 1;
     const auto digit = [&](const Row& row) { return key(row) >> low & digit_mask; };
-    std::array<std::size_t, (1 << width) + 1> next{};
+    std::array<std::size_t, (1 << most_bits) + 1> next;
+    std::fill_n(next.begin(), digit_mask + 2, 0);
     for (const Row& row : rows) ++next[digit(row) + 1];
-    for (std::size_t value = 1; value < next.size(); ++value) next[value] += next[value - 1];
+    for (std::size_t value = 1; value <= digit_mask; ++value) next[value] += next[value - 1];
     for (const Row& row : rows) {
       steps.take();
       buffer[next[digit(row)]++] = row;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <tuple>
 
+#include "common/fetch.hpp"
 #include "common/parallel.hpp"
 #include "common/radix_sort.hpp"
 #include "common/tally.hpp"
@@ -97,7 +98,8 @@ class CycleFinder {
 
   // Count the cycles with this top that are paths of one length and an edge.
   void count(Id top, int length) {
-    if (budget_.is_exceeded()) return;
+    const bool has_edges_below = order_.offsets[top] < order_.below[top];
+    if (!has_edges_below || budget_.is_exceeded()) return;
     top_ = top;
     if (length == 1)
       count_parallel_edges();
@@ -173,18 +175,17 @@ class CycleFinder {
 
   // Cycles of three edges: an edge between two neighbours of the top. It is found from the larger.
   void count_triangles() {
-    const std::int64_t begin = order_.offsets[top_];
-    const auto mark = [&](Id neighbour, std::int64_t first, std::int64_t) {
-      is_neighbour_.insert(static_cast<std::size_t>(neighbour));
-      first_edge_[neighbour] = static_cast<std::uint32_t>(first - begin);
-    };
-    add_work(each_neighbour(top_, mark));
+    const std::int64_t begin = order_.offsets[top_], end = order_.below[top_];
+    add_work(end - begin);
+    for (std::int64_t edge = end; edge-- > begin;) {  // the first to a neighbour comes last
+      is_neighbour_.insert(static_cast<std::size_t>(order_.tails[edge]));
+      first_edge_[order_.tails[edge]] = static_cast<std::uint32_t>(edge - begin);
+    }
     each_neighbour(top_, [&](Id larger, std::int64_t first, std::int64_t last) {
       if (!budget_.is_exceeded()) find_triangles(larger, first, last);
     });
-    each_neighbour(top_, [&](Id neighbour, std::int64_t, std::int64_t) {
-      is_neighbour_.erase(static_cast<std::size_t>(neighbour));
-    });
+    for (std::int64_t edge = begin; edge < end; ++edge)
+      is_neighbour_.erase(static_cast<std::size_t>(order_.tails[edge]));
   }
 
   // The triangles whose larger entity the edges first .. last - 1 of the top lead to.
@@ -204,6 +205,7 @@ class CycleFinder {
         across[count] = edge;
         count += is_neighbour_.has(static_cast<std::size_t>(tails[edge]));
       }
+      for (std::size_t at = 0; at < count; ++at) fetch(Ids(&order_.relations[across[at]], 1));
       for (std::size_t at = 0; at < count; ++at) add_triangles(first, last, across[at]);
     }
   }
@@ -252,25 +254,26 @@ class CycleFinder {
   }
 
   void make_halves_of_two() {
-    pairs_.clear();  // something is left if the budget was exceeded
-    each_neighbour(top_, [&](Id middle, std::int64_t out_first, std::int64_t out_last) {
-      each_neighbour(middle, [&](Id end, std::int64_t first, std::int64_t last) {
+    pairs_.clear();
+    each_neighbour(top_, [&](Id middle, std::int64_t first, std::int64_t last) {
+      Id end_before = -1;
+      each_edge_below(top_, middle, [&](Id relation, Id end) {
+        bool has_same_middle = end == end_before;  // edges to the same entity stand together
+        end_before = end;
         if (!halves_of_two_.is_kept(end)) return;
-        steps_.take((out_last - out_first) * (last - first));
-        bool has_same_middle = false;
-        for (std::int64_t out = out_first; out < out_last; ++out) {
-          const PathType one_step = packing_.step(order_.relations[out], 0);
-          for (std::int64_t edge = first; edge < last; ++edge) {
-            const PathType type = one_step | packing_.step(order_.relations[edge], 1);
-            halves_of_two_.add(end, {pairs_.number_of(type), has_same_middle});
-            has_same_middle = true;
-          }
+        steps_.take(last - first);
+        const PathType second = packing_.step(relation, 1);
+        for (std::int64_t out = first; out < last; ++out) {
+          const PathType type = packing_.step(order_.relations[out], 0) | second;
+          halves_of_two_.add(end, {pairs_.number_of(type), has_same_middle});
+          has_same_middle = true;
         }
       });
     });
   }
 
   void join_pairs_of_types() {
+    pairs_.begin_sets();
     for (Id end : halves_of_two_.ends) {
       const std::span<const TypeOfHalf> halves = halves_of_two_.at(end);
       steps_.take(std::ssize(halves));
@@ -282,7 +285,10 @@ class CycleFinder {
       add_work(numbering_a_half * std::ssize(halves) + pairs_.finish_set());
       if (is_a_middle_shared) exclude_equal_middles(halves);
       if (budget_.is_exceeded()) return;
-      if (pairs_.size() > most_kept / 8) count_pairs();  // now and then, to bound the memory
+      if (pairs_.size() > most_kept / 8) {  // now and then, to bound the memory
+        count_pairs();
+        pairs_.begin_sets();
+      }
     }
     count_pairs();
   }

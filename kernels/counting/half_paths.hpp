@@ -19,10 +19,7 @@ class HalfPaths {
   // There will be `count` more halves that end here.
   void expect(Id end, std::size_t count) {
     Room& room = rooms_[end];
-    if (room.end == 0) {
-      ends.push_back(end);
-      is_end_.insert(static_cast<std::size_t>(end));
-    }
+    if (room.end == 0) ends.push_back(end);
     room.end += static_cast<std::uint32_t>(count);
   }
 
@@ -38,6 +35,7 @@ class HalfPaths {
         continue;
       }
       room = {place, place};
+      is_end_.insert(static_cast<std::size_t>(end));
       ends[kept++] = end;
       place += expected;
     }
@@ -56,7 +54,6 @@ class HalfPaths {
   std::span<const Half> at(Id end) const {
     if (!is_end_.has(static_cast<std::size_t>(end))) return {};
     const Room& room = rooms_[end];
-    if (room.begin == nowhere) return {};
     return {halves_.data() + room.begin, room.end - room.begin};
   }
 

@@ -15,13 +15,12 @@ void sort(std::vector<Hits>& rows, Steps& steps) {
     std::sort(rows.begin(), rows.end(), comes_before);
     return;
   }
-  const auto relation = [](const Hits& row) { return static_cast<std::uint64_t>(row.relation); };
-  const auto cluster = [](const Hits& row) {
-    return static_cast<std::uint64_t>(row.cluster + 1);  // clusters begin at -1
+  const auto cluster_and_relation = [](const Hits& row) {
+    const auto cluster = static_cast<std::uint64_t>(row.cluster + 1);  // clusters begin at -1
+    return cluster << 32 | static_cast<std::uint64_t>(row.relation);
   };
   std::vector<Hits> buffer;
-  sort_by(rows, buffer, steps, relation);
-  sort_by(rows, buffer, steps, cluster);
+  sort_by(rows, buffer, steps, cluster_and_relation);
 
   // The types of one cluster and relation at a time: most such parts fit into the cache.
   const auto type = [](const Hits& row) { return static_cast<std::uint64_t>(row.type); };
@@ -32,9 +31,14 @@ void sort(std::vector<Hits>& rows, Steps& steps) {
     };
     const auto end = std::find_if_not(begin, rows.end(), is_of_part);
     steps.take(end - begin);
-    part.assign(begin, end);
-    sort_by(part, buffer, steps, type);
-    begin = std::copy(part.begin(), part.end(), begin);
+    if (end - begin < std::ptrdiff_t{few_rows}) {
+      std::sort(begin, end, [](const Hits& a, const Hits& b) { return a.type < b.type; });
+    } else {
+      part.assign(begin, end);
+      sort_by(part, buffer, steps, type);
+      std::copy(part.begin(), part.end(), begin);
+    }
+    begin = end;
   }
 }
 

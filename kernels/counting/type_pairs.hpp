@@ -23,20 +23,17 @@ namespace casegraph {
 
 class TypePairs {
  public:
-  // Forget everything.
-  void clear() {
-    types_.clear();
-    forget_sets();
-  }
+  // Forget all types.
+  void clear() { types_.clear(); }
 
-  // The number by which a type is added.
-  std::uint32_t number_of(PathType type) {
-    const std::uint32_t number = types_[type];
-    if (number == last_excluded_.size()) {
-      last_excluded_.push_back(-1);
-      if (times_.size() <= number) times_.push_back(0);
-    }
-    return number;
+  // The number by which a type is added. First all types are numbered, then the sets begin.
+  std::uint32_t number_of(PathType type) { return types_[type]; }
+
+  void begin_sets() {
+    members_.clear();
+    set_ends_.assign(1, 0);
+    excluded_.clear();
+    if (times_.size() < types_.size()) times_.resize(types_.size());
   }
 
   // Add a member to the set at hand. A type can be added several times.
@@ -47,8 +44,6 @@ class TypePairs {
   // The set at hand is complete; begin the next. Returns how many pairs of types it has.
   Count finish_set() {
     const auto first = members_.begin() + set_ends_.back();
-    std::sort(first, members_.end(),
-              [](const Member& a, const Member& b) { return a.number < b.number; });
     for (auto member = first; member != members_.end(); ++member)
       std::swap(member->times, times_[member->number]);  // which leaves 0 for the next set
     const Count size = members_.end() - first;
@@ -58,21 +53,21 @@ class TypePairs {
 
   // Two members of a set that do not count as a pair.
   void exclude(std::uint32_t one, std::uint32_t other) {
-    const std::uint32_t smaller = std::min(one, other), larger = std::max(one, other);
-    excluded_.push_back({smaller, last_excluded_[larger]});
-    last_excluded_[larger] = static_cast<std::int32_t>(excluded_.size()) - 1;
+    excluded_.push_back({std::max(one, other), std::min(one, other)});
   }
 
   // A measure of the memory in use: members and excluded pairs.
   Count size() const { return static_cast<Count>(members_.size() + excluded_.size()); }
 
   // For all pairs of types call `start(one)(other, times)`, where `start` is called once a type.
-  // Returns how many pairs there are. The sets are forgotten, the numbers of types are not.
+  // Returns how many pairs there are. Then other sets of the same types can begin.
   template <class Start>
   Count each_pair(Steps& steps, const Start& start) {
     Count pairs = 0;
     gather_places();
-    sums_.assign(types_.size(), 0);
+    gather_excluded();
+    sorted_ends_.assign(set_ends_.begin(), set_ends_.end());
+    if (sums_.size() < types_.size()) sums_.resize(types_.size());
     for (std::uint32_t one = 0; one < types_.size(); ++one) {
       partners_.clear();
       add_partners(one, steps);
@@ -86,7 +81,6 @@ class TypePairs {
         sums_[other] = 0;
       }
     }
-    forget_sets();
     return pairs;
   }
 
@@ -96,52 +90,58 @@ class TypePairs {
     std::uint32_t times;   // how often it is in the set
   };
   struct Excluded {
-    std::uint32_t other;
-    std::int32_t before;  // the excluded pair before it of the same larger type, or -1
+    std::uint32_t larger;
+    std::uint32_t smaller;
   };
   struct Place {
-    std::uint32_t set_begin;
-    std::uint32_t member;
+    std::uint32_t set;
+    std::uint32_t times;  // how often the type is in the set
   };
 
-  void forget_sets() {
-    members_.clear();
-    set_ends_.assign(1, 0);
-    excluded_.clear();
-    last_excluded_.assign(types_.size(), -1);
-  }
-
-  // A counting sort: for each type, the sets that it is in and its place there.
+  // A counting sort: for each type, the sets that it is in.
   void gather_places() {
     first_place_.assign(types_.size() + 2, 0);
     for (const Member& member : members_) ++first_place_[member.number + 2];
     for (std::size_t type = 2; type < first_place_.size(); ++type)
       first_place_[type] += first_place_[type - 1];
-    places_.resize(members_.size());
-    for (std::size_t set = 1; set < set_ends_.size(); ++set) {
-      const std::uint32_t begin = set_ends_[set - 1];
-      for (std::uint32_t at = begin; at < set_ends_[set]; ++at)
-        places_[first_place_[members_[at].number + 1]++] = {begin, at};
-    }
+    if (places_.size() < members_.size()) places_.resize(members_.size());
+    for (std::uint32_t set = 0; set + 1 < set_ends_.size(); ++set)
+      for (std::uint32_t at = set_ends_[set]; at < set_ends_[set + 1]; ++at)
+        places_[first_place_[members_[at].number + 1]++] = {set, members_[at].times};
   }
 
-  // Add up the partners of a type that have smaller numbers, which stand before it in each set.
+  // The same for excluded pairs: for each larger type, the smaller ones.
+  void gather_excluded() {
+    first_excluded_.assign(types_.size() + 2, 0);
+    for (const Excluded& pair : excluded_) ++first_excluded_[pair.larger + 2];
+    for (std::size_t type = 2; type < first_excluded_.size(); ++type)
+      first_excluded_[type] += first_excluded_[type - 1];
+    if (excluded_with_.size() < excluded_.size()) excluded_with_.resize(excluded_.size());
+    for (const Excluded& pair : excluded_)
+      excluded_with_[first_excluded_[pair.larger + 1]++] = pair.smaller;
+  }
+
+  // Add up the partners of a type that have smaller numbers.
+  //
+  // Types come in the order of their numbers. Each puts itself into its sets, over the members that
+  // have been gathered as places: so whoever is there before it has a smaller number, and no set
+  // need be sorted.
   void add_partners(std::uint32_t one, Steps& steps) {
     for (std::uint32_t place = first_place_[one]; place < first_place_[one + 1]; ++place) {
-      const auto [begin, at] = places_[place];
-      steps.take(1 + at - begin);
-      const Count times = members_[at].times;
-      for (std::uint32_t other = begin; other < at; ++other)
-        add_sum(members_[other].number, times * members_[other].times);
-      if (times > 1) add_sum(one, times * (times - 1) / 2);
+      const auto [set, times] = places_[place];
+      const std::uint32_t end = sorted_ends_[set]++;
+      steps.take(1 + end - set_ends_[set]);
+      for (std::uint32_t other = set_ends_[set]; other < end; ++other)
+        add_sum(members_[other].number, Count{times} * members_[other].times);
+      if (times > 1) add_sum(one, Count{times} * (times - 1) / 2);
+      members_[end] = {one, times};
     }
   }
 
   void subtract_excluded(std::uint32_t one, Steps& steps) {
-    for (std::int32_t at = last_excluded_[one]; at >= 0; at = excluded_[at].before) {
-      steps.take();
-      --sums_[excluded_[at].other];
-    }
+    steps.take(first_excluded_[one + 1] - first_excluded_[one]);
+    for (std::uint32_t at = first_excluded_[one]; at < first_excluded_[one + 1]; ++at)
+      --sums_[excluded_with_[at]];
   }
 
   void add_sum(std::uint32_t other, Count more) {
@@ -151,17 +151,19 @@ class TypePairs {
 
   TypeNumbers types_;
 
-  std::vector<Member> members_;  // of all sets; those of each finished set sorted by number
-  std::vector<std::uint32_t> set_ends_{0};
-  std::vector<std::uint32_t> times_;  // by number: how often it is in the set at hand
+  std::vector<Member> members_;             // of all sets
+  std::vector<std::uint32_t> set_ends_{0};  // where each set ends and the next begins
+  std::vector<std::uint32_t> times_;        // by number: how often it is in the set at hand
 
-  std::vector<Excluded> excluded_;  // linked lists, one for each larger type
-  std::vector<std::int32_t> last_excluded_;
+  std::vector<Excluded> excluded_;
+  std::vector<std::uint32_t> first_excluded_;  // by larger number: where the smaller ones begin
+  std::vector<std::uint32_t> excluded_with_;
 
   std::vector<std::uint32_t> first_place_;  // by number: where its places begin
   std::vector<Place> places_;
+  std::vector<std::uint32_t> sorted_ends_;  // by set: where the members that had their turn end
 
-  std::vector<Count> sums_;              // by number: with the type at hand
+  std::vector<Count> sums_;              // by number: with the type at hand; 0 between types
   std::vector<std::uint32_t> partners_;  // the numbers whose sums are not 0
 };
 
