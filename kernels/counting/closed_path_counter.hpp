@@ -214,12 +214,21 @@ class ClosedPathCounter {
       }
     }
     if (2 * (back.length + 1) > longest_) return;
+    const bool is_last = 2 * (back.length + 2) > longest_;
     neighbours_.each(back.at, steps_, [&](Id relation, Id next) {
       if (next == entity_ || next == answer || next == back.at) return;
+      if (is_last && !meets_a_half(next, back.length + 1)) return;
       const PathType first = packing_.step(inverse(relation), 0);
       const PathType type = first | packing_.shift(back.type, 1);
       walk_back({next, back.at, type, back.length + 1});
     });
+  }
+
+  // Whether a first half ends where a number of steps back stand. Most of them meet none.
+  bool meets_a_half(Id at, int steps_back) const {
+    for (int ahead = steps_back; ahead <= steps_back + 1 && ahead + steps_back <= longest_; ++ahead)
+      if (!halves_[ahead - 1].at(at).empty()) return true;
+    return false;
   }
 
   void add_path(const Half& half, int ahead, const Back& back) {
