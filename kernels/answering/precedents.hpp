@@ -268,6 +268,7 @@ class Precedents {
     const bool uses_nearness = options_.weights[Kind::near_answers] > 0;
     if (at_hand_.own.empty() || (!uses_facts && !uses_nearness)) return;
     budget_.followed += known_.cost();
+    known_.look_at_sharers();
     if (uses_facts) use_facts_of_answers();
     const auto use_nearness = [&](Id answer, double worth) {
       if (!at_hand_.may_answer(answer)) return;
