@@ -111,7 +111,8 @@ class KnownAnswers {
   //
   // In dense graphs a candidate has hundreds of facts in common with known answers. Facts that are
   // worth much come first; then nearly all others are worth no more than the least of the best, and
-  // one comparison says so.
+  // one comparison says so. No processor can guess who the others are, so the sharers of a fact are
+  // first sifted without a branch.
   template <class MayAnswer, class Use>
   void each_best(std::size_t most, const MayAnswer& may_answer, const Use& use) {
     order_by_worth();
@@ -124,9 +125,7 @@ class KnownAnswers {
       if (at + lists_ahead < worths_.size()) fetch(worths_[at + lists_ahead].sharers);
       const FactWorth& fact = worths_[at];
       steps_.take(std::ssize(fact.sharers) / 2);
-      for (Id sharer : fact.sharers) {
-        const double worth = fact.worth[standing_of(sharer)];
-        if (worth <= least_worths_[sharer]) continue;
+      for (Id sharer : sifted(fact)) {
         if (!slots_.has(sharer)) {
           if (!may_answer(sharer)) {
             exclude(sharer);
@@ -137,7 +136,7 @@ class KnownAnswers {
           best_.resize(best_.size() + most);
         }
         const std::span best(&best_[slots_.slot(sharer) * most], most);
-        insert(best, worth);
+        insert(best, fact.worth[standing_of(sharer)]);
         least_worths_[sharer] = best.back();
       }
     }
@@ -404,12 +403,23 @@ class KnownAnswers {
     excluded_.push_back(entity);
   }
 
-  // Insertion sort, in place of the least.
+  // The sharers for whom a fact is worth more than the least of their best.
+  Ids sifted(const FactWorth& fact) {
+    if (sifted_.size() < fact.sharers.size()) sifted_.resize(fact.sharers.size());
+    std::size_t count = 0;
+    for (Id sharer : fact.sharers) {
+      sifted_[count] = sharer;
+      count += fact.worth[standing_of(sharer)] > least_worths_[sharer];
+    }
+    return Ids(sifted_).first(count);
+  }
+
+  // Insertion sort, in place of the least: what is less than the new number moves down by one. This
+  // has no branch, either.
   static void insert(std::span<double> best, double worth) {
-    std::size_t at = best.size() - 1;
-    if (worth <= best[at]) return;
-    for (; at > 0 && best[at - 1] < worth; --at) best[at] = best[at - 1];
-    best[at] = worth;
+    for (std::size_t at = best.size() - 1; at > 0; --at)
+      best[at] = std::max(best[at], std::min(best[at - 1], worth));
+    best[0] = std::max(best[0], worth);
   }
 
   template <class Use>
@@ -494,6 +504,7 @@ class KnownAnswers {
   std::vector<Id> found_;                    // who shares such a fact
   std::vector<double> best_;  // what their best facts are worth, 0 where there is room
   std::vector<Id> excluded_;  // who shares such a fact, but may not answer
+  std::vector<Id> sifted_;    // who may gain by the fact at hand
   std::vector<Near> near_;
 };
 

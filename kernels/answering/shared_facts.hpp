@@ -138,6 +138,7 @@ class SharedFacts {
     steps_.take(std::ssize(by_asker_.heads));
     for (std::size_t row = 0; row < by_asker_.heads.size(); ++row)
       rows_of_askers_.set(by_asker_.heads[row], row);
+    answer_at_hand_ = -1;  // `rows_` is used for sharers here
     bits_.assign(looked_up_.size() * words_, 0);
     for (std::size_t at = 0; at < looked_up_.size(); ++at) {
       LookedUp& fact = looked_up_[at];
@@ -146,13 +147,18 @@ class SharedFacts {
       const auto bits = bits_of(fact);
       steps_.take(std::ssize(fact.fact.sharers) / 2);
       edges += std::ssize(fact.fact.sharers);
+      // First all rows are found, then they are marked: whether a sharer has one is hard to guess,
+      // and so no branch depends on it.
+      if (rows_.size() < fact.fact.sharers.size()) rows_.resize(fact.fact.sharers.size());
+      std::size_t count = 0;
       for (Id sharer : fact.fact.sharers) {
-        if (!rows_of_askers_.has(sharer)) continue;
-        const std::size_t row = rows_of_askers_.slot(sharer);
-        if (row == row_of_entity) continue;
-        bits[row >> 6] |= std::uint64_t{1} << (row & 63);
-        ++fact.others;
+        rows_[count] = rows_of_askers_.slot(sharer);
+        count += rows_of_askers_.has(sharer);
       }
+      for (std::size_t row : std::span(rows_).first(count))
+        bits[row >> 6] |= std::uint64_t{1} << (row & 63);
+      fact.others = static_cast<Count>(count);
+      if (row_of_entity < by_asker_.heads.size()) forget(fact, row_of_entity);
     }
     std::stable_sort(looked_up_.begin(), looked_up_.end(),
                      [](const LookedUp& a, const LookedUp& b) { return a.others < b.others; });
@@ -342,6 +348,14 @@ class SharedFacts {
     return {bits_.data() + fact.first_word, words_};
   }
 
+  // The query entity shares the fact, too, but is none of the others.
+  void forget(LookedUp& fact, std::size_t row_of_entity) {
+    std::uint64_t& word = bits_of(fact)[row_of_entity >> 6];
+    const std::uint64_t bit = std::uint64_t{1} << (row_of_entity & 63);
+    fact.others -= (word & bit) != 0;
+    word &= ~bit;
+  }
+
   Count count_rows(std::span<const std::uint64_t> bits) const {
     Count common = 0;
     for (std::size_t row : rows_) common += static_cast<Count>(bits[row >> 6] >> (row & 63) & 1);
@@ -477,7 +491,7 @@ class SharedFacts {
   std::vector<std::uint64_t> bits_;     // who shares each of them: rows of `by_asker_`
   std::vector<double> most_strengths_;  // by how many give an answer; -1 where it is not known
   Id answer_at_hand_ = -1;              // that was looked up last
-  std::vector<std::size_t> rows_;       // of those who give the answer at hand
+  std::vector<std::size_t> rows_;       // of those who give the answer at hand, or share a fact
   std::vector<std::uint64_t> mask_;     // the same as bits, if they are many
   std::vector<Found> found_;            // what speaks for the answer at hand
   Sharing sharing_;                     // of the facts at hand
