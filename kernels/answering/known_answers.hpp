@@ -48,10 +48,11 @@ class KnownAnswers {
   // Find all facts of the known answers.
   //
   // answers  sorted
-  // hidden   an answer that is treated as unknown, or -1
+  // hidden   an answer that is treated as unknown, or -1. It may never have been known: then the
+  //          query entity is not one of its askers
   void find(Id entity, Ids answers, Id hidden) {
     entity_ = entity;
-    hidden_ = hidden;
+    hidden_ = std::binary_search(answers.begin(), answers.end(), hidden) ? hidden : -1;
     is_answer_.renew();
     answers_.clear();
     for (Id answer : answers) {
@@ -490,7 +491,7 @@ class KnownAnswers {
 
   // The query at hand.
   Id entity_ = -1;
-  Id hidden_ = -1;
+  Id hidden_ = -1;  // the known answer that is hidden, or -1
   Count cost_ = 0;
   Ids marked_;  // the entities whose standing is or was marked; none if standings are looked up
   std::vector<Id> answers_;
