@@ -307,10 +307,12 @@ class KnownAnswers {
     return sharers.size() >= 2 && is_rare && !is_the_answer;
   }
 
-  // Mark the standings of all entities, if fewer are not 0 than will be asked about: a byte is
-  // faster than a lookup.
+  // Mark the standings of all entities, if that is less work than looking them up: every sharer is
+  // asked about at least twice, and a lookup takes about twice as long as a mark.
   void mark_standings() {
-    marked_ = std::ssize(by_answer_.heads) < cost() ? by_answer_.heads : Ids{};
+    constexpr Count marks_per_sharer = 4;
+    const bool pays = std::ssize(by_answer_.heads) < marks_per_sharer * cost();
+    marked_ = pays ? by_answer_.heads : Ids{};
     steps_.take(std::ssize(marked_) / 4);
     if (marked_.empty()) return;
     for (Id entity : marked_) standings_[entity] = taken;
