@@ -380,35 +380,39 @@ class Counting:
         return widths
 
     def _is_surely_affordable(self, relation: int, types: Counts) -> bool:
-        """A quick check: whether `reach` is within its budget even if no path types share steps.
+        """Whether `reach` is within its budget even if path types share no steps.
 
-        Every walk is looked at for each relation in use, and followed unless it has full length.
+        Then every walk is looked at for each relation in use, and followed unless it has full
+        length. The number of walks is bounded from above, by one bound after the other, each closer
+        than the one before and slower to compute.
         """
-        heads = self.graph.edges(relation).heads
+        graph = self.graph
+        heads = graph.edges(relation).heads
         max_length = self.settings.max_length
 
-        def is_affordable(
-            shorter_walks: float, relations_in_use: int, all_walks: float = 0
-        ) -> bool:
-            looks = (len(heads) + shorter_walks) * relations_in_use
-            cost = STEPS_TO_LOOK * looks + STEPS_TO_FOLLOW * shorter_walks
-            return cost + all_walks / ENDS_PER_STEP <= self.settings.counting
+        def is_affordable(shorter_walks: float, relations: int, all_walks: float) -> bool:
+            looks = (len(heads) + shorter_walks) * relations
+            to_look = STEPS_TO_LOOK * looks
+            to_follow = STEPS_TO_FOLLOW * shorter_walks
+            to_count_ends = all_walks / ENDS_PER_STEP
+            return to_look + to_follow + to_count_ends <= self.settings.counting
 
-        fewer = self.graph.most_walks(max_length - 1)
-        if is_affordable(fewer, self.graph.directions):
-            most = self.graph.most_walks(max_length)
-            if is_affordable(fewer, self.graph.directions, most):
-                return True
-        shorter = float(self.graph.walks_from_each(max_length - 1)[heads].sum(dtype=np.float64))
-        followed = [np.unique(step) for step in steps(types, max_length)]
-        relations_in_use = len(np.unique(np.concatenate(followed)))
-        if not is_affordable(shorter, relations_in_use):
-            return False
-        most = ROUNDED_UP * self.graph.walks_from_all(max_length)
-        if is_affordable(shorter, relations_in_use, most):
+        # All relations, and walks from all entities.
+        shorter = graph.max_walks_from_all(max_length - 1)
+        all_walks = graph.max_walks_from_all(max_length)
+        if is_affordable(shorter, graph.directions, all_walks):
             return True
-        all_walks = float(self.graph.walks_from(heads, max_length).sum(dtype=np.float64))
-        return is_affordable(shorter, relations_in_use, all_walks)
+
+        # The relations in use, and walks from the heads; those of full length come last.
+        relations = _count_of_relations(types, max_length)
+        shorter = _total(graph.walks_from_each(max_length - 1)[heads])
+        if not is_affordable(shorter, relations, all_walks=0):
+            return False
+        all_walks = ROUNDED_UP * graph.walks_from_all(max_length)
+        if is_affordable(shorter, relations, all_walks):
+            return True
+        all_walks = _total(graph.walks_from(heads, max_length))
+        return is_affordable(shorter, relations, all_walks)
 
     def _is_affordable_together(self, relation: int, types: Counts) -> bool:
         """Whether `reach` is within its budget if it counts from many entities at once.
@@ -492,3 +496,14 @@ def fair_share(needed: Counts, budget: int) -> int:
     exceeds = spent_before + left * rising > budget
     first = int(np.argmax(exceeds))
     return int((budget - spent_before[first]) // left[first])
+
+
+def _count_of_relations(types: Counts, max_length: int) -> int:
+    """How many relations path types follow; "no such step" counts as one, if there is any."""
+    of_each_step = [np.unique(step) for step in steps(types, max_length)]
+    return len(np.unique(np.concatenate(of_each_step)))
+
+
+def _total(walks: Counts) -> float:
+    """The sum as a floating-point number, since it may exceed 64 bits."""
+    return float(walks.sum(dtype=np.float64))
