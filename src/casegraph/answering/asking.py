@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from casegraph.answering.arguments import ALL
 from casegraph.answering.notes import about_the_unknown, why_nothing, wrong_way_round
-from casegraph.answering.query import UNKNOWN, answers, standings
+from casegraph.answering.query import ALL, UNKNOWN, answers, standings
 from casegraph.answering.questions import Question, relation_id
 from casegraph.answering.results import Answers, named_answers
 from casegraph.graph.arrays import ids
