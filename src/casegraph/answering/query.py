@@ -189,6 +189,9 @@ class WalkLists:
         return self.types, self.offsets, self.walked, *self.weights
 
 
+PreparedLists = tuple[WalkLists, kernels.RelationQuery]  # lists, and their form in the kernels
+
+
 class RelationQuery(NamedTuple):
     """What queries of one relation walk, and its prepared form in the kernels.
 
@@ -200,13 +203,10 @@ class RelationQuery(NamedTuple):
     list_of_each: Ids
 
     @classmethod
-    def of_one_list(cls, prepared: "PreparedLists", queries: int) -> "RelationQuery":
+    def of_one_list(cls, prepared: PreparedLists, queries: int) -> "RelationQuery":
         """All queries walk the only list."""
         lists, kernel = prepared
         return cls(lists, kernel, list_of_each=np.zeros(queries, dtype=np.int32))
-
-
-PreparedLists = tuple[WalkLists, kernels.RelationQuery]
 
 
 def relation_query(
