@@ -229,7 +229,8 @@ def _affected_endpoints(
     Entities whose own answers changed are starts of every path type, and entities whose slot opened
     or was taken are ends of every path type.
     """
-    before, after = outdated.graph, now.graph
+    before = outdated.graph
+    after = now.graph
     change = outdated.change
     starts: list[Counts] = []
     ends: list[Counts] = []
