@@ -213,3 +213,45 @@ def counts_of(cases: CaseBase, name: str) -> dict[tuple[str, ...], tuple[int, ..
         names = tuple(graph.relation_name(relation) for relation in path_type)
         found[names] = tuple(int(column[place]) for column in columns)
     return found
+
+
+def alone(graph: Graph, labels: Ids, types: Counts, n: int = 3) -> Reach:
+    """Counted from one entity after the other, all in one call; what has a limit is never counted
+    together, and this limit is never met.
+    """
+    limits = np.full(len(types), 1 << 40, dtype=np.int64)
+    counting = Counting(graph, Settings(max_length=n))
+    return counting.reach(labels, types, everyone(graph), max_widths=limits)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_following_the_relations_that_ends_have_is_looking_them_up_in_all_relations(
+    seed: int,
+) -> None:
+    """Many relations, so that a step goes on with few of the many that path types go on with."""
+    random = Random(seed)
+    facts = {random_fact(random, 30, 9, 30) for _ in range(150)}
+    facts |= {(f"e{k}", "r0", f"e{k}") for k in range(0, 30, 7)}  # loops
+    graph = Graph.of(sorted(facts))
+    types = np.array(random.sample(every_type(graph.directions).tolist(), 2500))
+    labels = np.array([random.randrange(graph.directions) for _ in types], dtype=np.int32)
+    found = alone(graph, labels, types)
+    assert found.right.any()
+    assert_same(found, together(graph, labels, types, everyone(graph)))
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_members_of_one_class_share_what_is_known_of_it(classes: int) -> None:
+    """A row is long enough here to be counted by its length, and once for all who come by."""
+    members = 100 * classes
+    facts = [(f"e{k}", "is a", f"class {k % classes}") for k in range(members)]
+    facts += [(f"e{k}", "is a", "class 0") for k in range(1, members, 10)]  # some are of two
+    facts += [("class 0", "is a", "class 0")]
+    facts += [(f"e{k}", "knows", f"e{k * 7 % 50}") for k in range(0, members, 3)]
+    facts += [(f"e{k}", "likes", f"e{(k + classes) % members}") for k in range(0, members, 2)]
+    graph = Graph.of(sorted(set(facts)))
+    types = np.repeat(every_type(graph.directions)[:42], graph.directions)  # up to two steps
+    labels = np.tile(np.arange(graph.directions, dtype=np.int32), 42)
+    found = alone(graph, labels, types)
+    assert found.right_open.any()
+    assert_same(found, together(graph, labels, types, everyone(graph)))

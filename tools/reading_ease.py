@@ -2,10 +2,10 @@
 How dense the code is: tokens a code line, lines over 100 columns, parallel tuple assignments.
 
 Density is not readability, but projects that good engineers show each other have much in common
-here. Their figures stand beside ours; name the folder of an unpacked release to measure it again. A code line is a line with at least one token that
-is neither a comment nor part of a docstring. A parallel assignment has a tuple on both sides
-(`a, b = x, y`); unpacking a result is none. C++ is split into tokens by a simple lexer: names,
-numbers, strings, and operators.
+here. Their figures stand beside ours; name the folder of an unpacked release to measure it again. A
+code line is a line with at least one token that is neither a comment nor part of a docstring. A
+parallel assignment has a tuple on both sides (`a, b = x, y`); unpacking a result is none. C++ is
+split into tokens by a simple lexer: names, numbers, strings, and operators.
 """
 
 from __future__ import annotations

@@ -95,6 +95,12 @@ class Candidates {
     strengths[at] = strength;
   }
 
+  // Set the pieces of a kind, of which the candidate has none yet: their strengths, strongest
+  // first.
+  void set_strengths(std::size_t place, Kind::Number kind, std::span<const double> strengths) {
+    std::ranges::copy(strengths, strengths_of(place, kind));
+  }
+
   // The strength of the weakest piece of a kind that counts for a candidate; 0 if there is room.
   double weakest(std::size_t place, Kind::Number kind) const {
     return strengths_of(place, kind)[room(kind) - 1];

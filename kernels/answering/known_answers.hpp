@@ -38,20 +38,21 @@ class KnownAnswers {
         reciprocal_norms_(workspace.reciprocal_norms),
         slots_(workspace.stamps),
         is_answer_(workspace.answers),
-        is_full_(workspace.is_full),
-        is_taken_(workspace.is_taken),
+        standings_(workspace.standings),
+        least_worths_(workspace.least_worths),
         facts_of_relation_(query.graph.relations.size()),
-        are_facts_used_(query.options.weights[Kind::answers_fact] > 0 ||
-                        query.options.weights[Kind::near_answers] > 0),
+        uses_facts_(query.options.weights[Kind::answers_fact] > 0),
+        uses_nearness_(query.options.weights[Kind::near_answers] > 0),
         steps_(progress) {}
 
   // Find all facts of the known answers.
   //
   // answers  sorted
-  // hidden   an answer that is treated as unknown, or -1
+  // hidden   an answer that is treated as unknown, or -1. It may never have been known: then the
+  //          query entity is not one of its askers
   void find(Id entity, Ids answers, Id hidden) {
     entity_ = entity;
-    hidden_ = hidden;
+    hidden_ = std::binary_search(answers.begin(), answers.end(), hidden) ? hidden : -1;
     is_answer_.renew();
     answers_.clear();
     for (Id answer : answers) {
@@ -61,7 +62,7 @@ class KnownAnswers {
     }
     groups_.clear();
     cost_ = 0;
-    if (!are_facts_used_) return;
+    if (!uses_facts_ && !uses_nearness_) return;
     if (has_many_facts())
       group_all_facts();
     else
@@ -74,19 +75,34 @@ class KnownAnswers {
   // How many answers are known.
   Count size() const { return std::ssize(answers_); }
 
-  // How many edges `each_fact`, `each_best` and `each_near` look at.
+  // How many edges `look_at_sharers` looks at.
   Count cost() const { return cost_; }
+
+  // Look at all who share a fact with known answers: how alike they are to these, and what each
+  // fact is worth. The functions below tell what was found.
+  void look_at_sharers() {
+    worths_.clear();
+    likeness_.renew();
+    if (uses_facts_) mark_standings();
+    if (uses_nearness_) mark_norms();
+    for (std::size_t at = 0; at < groups_.size(); ++at) {
+      if (at + lists_ahead < groups_.size()) fetch(groups_[at + lists_ahead].sharers);
+      const Group& group = groups_[at];
+      if (uses_nearness_) add_likeness(group);
+      if (uses_facts_ && group.answers >= query_.options.support) weigh(group);
+    }
+    if (uses_nearness_) unmark_norms();
+  }
 
   // Call `use(relation, tail, candidate, worth, answers with the fact, entities with the fact)` for
   // all facts of known answers and all who share them, facts that are worth most first.
   template <class Use>
   void each_fact(const Use& use) {
-    weigh_facts();
     steps_.take(std::ssize(worths_));
     const auto most = [](const FactWorth& fact) { return std::ranges::max(fact.worth); };
     std::ranges::stable_sort(worths_, std::greater<>(), most);
     for (const FactWorth& fact : worths_) use_fact(fact, use);
-    unmark_taken();
+    unmark_standings();
   }
 
   // Call `use(candidate, worths)` for all who share a fact with known answers, with what their best
@@ -94,42 +110,40 @@ class KnownAnswers {
   //
   // may_answer  whether an entity can be a candidate
   //
-  // Facts that are worth much come first. Once no fact to come can be among the best of a
-  // candidate, the candidate is full: in dense graphs that is soon so for nearly all.
+  // In dense graphs a candidate has hundreds of facts in common with known answers. Facts that are
+  // worth much come first; then nearly all others are worth no more than the least of the best, and
+  // one comparison says so. No processor can guess who the others are, so the sharers of a fact are
+  // first sifted without a branch.
   template <class MayAnswer, class Use>
   void each_best(std::size_t most, const MayAnswer& may_answer, const Use& use) {
-    constexpr std::size_t ahead = 8;
-    weigh_facts();
     order_by_worth();
-    find_most_later();
     slots_.renew();
     found_.clear();
     best_.clear();
-    full_.clear();
-    fill(entity_);
-    for (std::size_t at = 0; at < by_worth_.size(); ++at) {
-      const FactWorth& fact = worths_[by_worth_[at]];
-      if (at + ahead < by_worth_.size()) fetch(worths_[by_worth_[at + ahead]].sharers);
+    excluded_.clear();
+    exclude(entity_);
+    for (std::size_t at = 0; at < worths_.size(); ++at) {
+      if (at + lists_ahead < worths_.size()) fetch(worths_[at + lists_ahead].sharers);
+      const FactWorth& fact = worths_[at];
       steps_.take(std::ssize(fact.sharers) / 2);
-      for (Id sharer : fact.sharers) {
-        if (is_full_.has(static_cast<std::size_t>(sharer))) continue;
+      for (Id sharer : sifted(fact)) {
         if (!slots_.has(sharer)) {
           if (!may_answer(sharer)) {
-            fill(sharer);
+            exclude(sharer);
             continue;
           }
           slots_.set(sharer, found_.size());
           found_.push_back(sharer);
           best_.resize(best_.size() + most);
         }
-        const std::size_t standing = standing_of(sharer);
         const std::span best(&best_[slots_.slot(sharer) * most], most);
-        insert(best, fact.worth[standing]);
-        if (most_later_[at][standing] <= best.back()) fill(sharer);
+        insert(best, fact.worth[standing_of(sharer)]);
+        least_worths_[sharer] = best.back();
       }
     }
-    for (Id candidate : full_) is_full_.erase(static_cast<std::size_t>(candidate));
-    unmark_taken();
+    for (Id candidate : found_) least_worths_[candidate] = 0;
+    for (Id entity : excluded_) least_worths_[entity] = 0;
+    unmark_standings();
 
     steps_.take(std::ssize(found_));
     for (std::size_t slot = 0; slot < found_.size(); ++slot) {
@@ -142,18 +156,6 @@ class KnownAnswers {
   // Call `use(candidate, worth)` for all that share much with the known answers.
   template <class Use>
   void each_near(const Use& use) {
-    mark_norms();
-    likeness_.renew();
-    for (const Group& group : groups_) {
-      const Count weight = similarity_.weight(std::ssize(group.sharers));
-      if (weight == 0) continue;
-      steps_.take(std::ssize(group.sharers) / 2);
-      // What a known answer shares with itself does not count.
-      for (Id sharer : group.sharers)
-        likeness_.add(sharer, weight * (group.reciprocal_norms - reciprocal_norms_[sharer]));
-    }
-    unmark_norms();
-
     near_.clear();
     double nearest = 0;
     for (Id candidate : likeness_.touched()) {
@@ -172,9 +174,10 @@ class KnownAnswers {
   }
 
  private:
-  static constexpr double most_worth = 0.2;   // of the nearest candidate
-  static constexpr double trust_in_both = 5;  // how many entities of its own slot the share in
-                                              // both slots counts as much as
+  static constexpr double most_worth = 0.2;      // of the nearest candidate
+  static constexpr double trust_in_both = 5;     // how many entities of its own slot the share in
+                                                 // both slots counts as much as
+  static constexpr std::size_t lists_ahead = 8;  // how soon a list of sharers is fetched
 
   // A fact of a known answer, and the reciprocal norm of that answer.
   struct FactOfAnswer {
@@ -200,8 +203,12 @@ class KnownAnswers {
     Count others = 0;
   };
 
-  // A worth for each standing of an entity: whether its slot is taken by another, plus 2 if it is a
-  // known answer.
+  // The standing of an entity: whether its slot is taken by another, and whether it is a known
+  // answer.
+  static constexpr std::uint8_t taken = 1;
+  static constexpr std::uint8_t known = 2;
+
+  // A worth for each standing.
   using ByStanding = std::array<double, 4>;
 
   // What a fact is worth; for a known answer, as if that were not known. 0 if it is too little.
@@ -300,49 +307,55 @@ class KnownAnswers {
     return sharers.size() >= 2 && is_rare && !is_the_answer;
   }
 
-  // Mark all entities whose slot is taken, if there are fewer of them than will be asked about: a
-  // bit is faster than a lookup.
-  void mark_taken() {
-    marked_taken_ = std::ssize(by_answer_.heads) < cost() ? by_answer_.heads : Ids{};
-    steps_.take(std::ssize(marked_taken_) / 4);
-    if (marked_taken_.empty()) return;
-    for (Id entity : marked_taken_) is_taken_.insert(static_cast<std::size_t>(entity));
-    const auto correct = [&](Id answer) {
-      if (!has_other_asker(answer)) is_taken_.erase(static_cast<std::size_t>(answer));
-    };
-    for (Id answer : answers_) correct(answer);
-    if (hidden_ >= 0) correct(hidden_);
+  // Mark the standings of all entities, if that is less work than looking them up: every sharer is
+  // asked about at least twice, and a lookup takes about twice as long as a mark.
+  void mark_standings() {
+    constexpr Count marks_per_sharer = 4;
+    const bool pays = std::ssize(by_answer_.heads) < marks_per_sharer * cost();
+    marked_ = pays ? by_answer_.heads : Ids{};
+    steps_.take(std::ssize(marked_) / 4);
+    if (marked_.empty()) return;
+    for (Id entity : marked_) standings_[entity] = taken;
+    for (Id answer : answers_) standings_[answer] = known | (has_other_asker(answer) ? taken : 0);
+    if (hidden_ >= 0) standings_[hidden_] = has_other_asker(hidden_) ? taken : 0;
   }
 
-  void unmark_taken() {
-    for (Id entity : marked_taken_) is_taken_.erase(static_cast<std::size_t>(entity));
+  void unmark_standings() {
+    for (Id entity : marked_) standings_[entity] = 0;
   }
 
   // Whether an answer of the query entity is an answer of another one, too.
   bool has_other_asker(Id answer) const { return by_answer_.of(answer).size() > 1; }
 
-  bool is_taken(Id entity) const {
-    if (!marked_taken_.empty()) return is_taken_.has(static_cast<std::size_t>(entity));
-    const bool is_asked_for = entity == hidden_ || is_answer_.has(entity);
-    return is_asked_for ? has_other_asker(entity) : by_answer_.has(entity);
-  }
-
   std::size_t standing_of(Id entity) const {
-    return std::size_t{is_taken(entity)} + 2 * std::size_t{is_answer_.has(entity)};
+    return marked_.empty() ? looked_up_standing(entity) : standings_[entity];
   }
 
-  // Find what facts are worth that enough known answers have.
-  void weigh_facts() {
-    mark_taken();
-    worths_.clear();
-    for (const Group& group : groups_) {
-      if (group.answers < query_.options.support) continue;
-      const FactWorth fact = weighed(group);
-      if (std::ranges::max(fact.worth) > 0) worths_.push_back(fact);
-    }
+  std::size_t looked_up_standing(Id entity) const {
+    const bool is_known = is_answer_.has(entity);
+    const bool is_asked_for = is_known || entity == hidden_;
+    const bool is_taken = is_asked_for ? has_other_asker(entity) : by_answer_.has(entity);
+    return (is_known ? known : 0) | (is_taken ? taken : 0);
   }
 
-  // A counting sort by worth, in steps of about one in a hundred: a sort of all would take longer.
+  // Add to how alike entities are to the known answers what they share by a fact.
+  void add_likeness(const Group& group) {
+    const Count weight = similarity_.weight(std::ssize(group.sharers));
+    if (weight == 0) return;
+    steps_.take(std::ssize(group.sharers) / 2);
+    // What a known answer shares with itself does not count.
+    for (Id sharer : group.sharers)
+      likeness_.add(sharer, weight * (group.reciprocal_norms - reciprocal_norms_[sharer]));
+  }
+
+  // Find what a fact is worth.
+  void weigh(const Group& group) {
+    const FactWorth fact = weighed(group);
+    if (std::ranges::max(fact.worth) > 0) worths_.push_back(fact);
+  }
+
+  // A counting sort by worth, in steps of about one in a hundred: an exact one would take longer.
+  // The facts themselves are moved, so that they are read one after the other.
   void order_by_worth() {
     constexpr double steps_to_half = 64;
     constexpr std::size_t steps = 512;
@@ -355,27 +368,28 @@ class KnownAnswers {
       ++next[step + 1];
     }
     std::partial_sum(next.begin(), next.end(), next.begin());
-    by_worth_.resize(worths_.size());
+    ordered_.resize(worths_.size());
     for (std::size_t place = 0; place < worths_.size(); ++place)
-      by_worth_[next[step_of_fact_[place]]++] = static_cast<std::uint32_t>(place);
+      ordered_[next[step_of_fact_[place]]++] = worths_[place];
+    worths_.swap(ordered_);
   }
 
   FactWorth weighed(const Group& group) const {
     steps_.take(std::ssize(group.sharers) / 2);
     FactWorth fact{&group, group.sharers, false, {}};
-    Count taken = 0;
+    Count all_taken = 0;
     Count taken_answers = 0;
     for (Id sharer : group.sharers) {
-      const bool has_asker = is_taken(sharer);
+      const std::size_t standing = standing_of(sharer);
       fact.is_own |= sharer == entity_;
-      taken += has_asker;
-      taken_answers += has_asker & is_answer_.has(sharer);
+      all_taken += (standing & taken) != 0;
+      taken_answers += standing == (known | taken);
     }
     std::array<Tally, 2> slots;
-    slots[1] = {taken_answers, taken - taken_answers};
+    slots[1] = {taken_answers, all_taken - taken_answers};
     slots[0].answers = group.answers - taken_answers;
-    slots[0].others = std::ssize(group.sharers) - taken - slots[0].answers;
-    if (fact.is_own) --slots[is_taken(entity_)].others;
+    slots[0].others = std::ssize(group.sharers) - all_taken - slots[0].answers;
+    if (fact.is_own) --slots[standing_of(entity_) & taken].others;
     fact.worth = {worth_in(slots, 0), worth_in(slots, 1)};
     if (group.answers > query_.options.support) {
       fact.worth[2] = worth_of_answer(slots, 0);
@@ -386,29 +400,29 @@ class KnownAnswers {
     return fact;
   }
 
-  // For each fact, the most that later ones are worth.
-  void find_most_later() {
-    most_later_.resize(by_worth_.size());
-    ByStanding most{};
-    for (std::size_t at = by_worth_.size(); at-- > 0;) {
-      most_later_[at] = most;
-      const ByStanding& worth = worths_[by_worth_[at]].worth;
-      for (std::size_t standing = 0; standing < most.size(); ++standing)
-        most[standing] = std::max(most[standing], worth[standing]);
+  // An entity is no candidate, whatever its facts are worth.
+  void exclude(Id entity) {
+    least_worths_[entity] = INFINITY;
+    excluded_.push_back(entity);
+  }
+
+  // The sharers for whom a fact is worth more than the least of their best.
+  Ids sifted(const FactWorth& fact) {
+    if (sifted_.size() < fact.sharers.size()) sifted_.resize(fact.sharers.size());
+    std::size_t count = 0;
+    for (Id sharer : fact.sharers) {
+      sifted_[count] = sharer;
+      count += fact.worth[standing_of(sharer)] > least_worths_[sharer];
     }
+    return Ids(sifted_).first(count);
   }
 
-  // A candidate has room for no more facts, or is none.
-  void fill(Id candidate) {
-    if (is_full_.insert(static_cast<std::size_t>(candidate))) full_.push_back(candidate);
-  }
-
-  // Insertion sort, in place of the least.
+  // Insertion sort, in place of the least: what is less than the new number moves down by one. This
+  // has no branch, either.
   static void insert(std::span<double> best, double worth) {
-    std::size_t at = best.size() - 1;
-    if (worth <= best[at]) return;
-    for (; at > 0 && best[at - 1] < worth; --at) best[at] = best[at - 1];
-    best[at] = worth;
+    for (std::size_t at = best.size() - 1; at > 0; --at)
+      best[at] = std::max(best[at], std::min(best[at - 1], worth));
+    best[0] = std::max(best[0], worth);
   }
 
   template <class Use>
@@ -468,30 +482,32 @@ class KnownAnswers {
   std::vector<std::uint32_t>& reciprocal_norms_;  // of known answers; all 0 between calls
   Stamps& slots_;                                 // the groups of one relation by tail, and the
                                                   // places of candidates in `found_`
-  Stamps& is_answer_;                             // the known answers
-  Bits& is_full_;                                 // those in `full_`; empty between calls
-  Bits& is_taken_;                                // entities whose slot is taken; likewise
+  Marks& is_answer_;                              // the known answers
+  std::vector<std::uint8_t>& standings_;          // where marked; all 0 between calls
+  std::vector<double>& least_worths_;             // of the best facts of each entity, 0 if there is
+                                                  // room for more; all 0 between calls
   std::vector<std::int32_t> facts_of_relation_;   // all 0 between queries
-  const bool are_facts_used_;  // by a kind of evidence that counts; else only `has` is asked
+  const bool uses_facts_, uses_nearness_;  // whether these kinds of evidence count; if neither
+                                           // does, only `has` is asked
   mutable Steps steps_;
 
   // The query at hand.
   Id entity_ = -1;
-  Id hidden_ = -1;
+  Id hidden_ = -1;  // the known answer that is hidden, or -1
   Count cost_ = 0;
-  Ids marked_taken_;  // the entities that are or were in `is_taken_`; none if they are looked up
+  Ids marked_;  // the entities whose standing is or was marked; none if standings are looked up
   std::vector<Id> answers_;
   std::vector<FactOfAnswer> facts_;
   std::vector<Id> used_relations_;
   std::vector<TailOfAnswer> tails_;  // of the facts, by relation
   std::vector<Group> groups_;
   std::vector<FactWorth> worths_;
-  std::vector<std::uint16_t> step_of_fact_;  // parallel to them
-  std::vector<std::uint32_t> by_worth_;      // their places, those worth much first
-  std::vector<ByStanding> most_later_;       // parallel to it
+  std::vector<std::uint16_t> step_of_fact_;  // parallel to them, before they are ordered
+  std::vector<FactWorth> ordered_;           // while they are ordered
   std::vector<Id> found_;                    // who shares such a fact
   std::vector<double> best_;  // what their best facts are worth, 0 where there is room
-  std::vector<Id> full_;      // who has room for no more
+  std::vector<Id> excluded_;  // who shares such a fact, but may not answer
+  std::vector<Id> sifted_;    // who may gain by the fact at hand
   std::vector<Near> near_;
 };
 

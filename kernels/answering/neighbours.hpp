@@ -15,7 +15,11 @@ class Neighbours {
  public:
   Neighbours(const RelationQuery& query, const FactSimilarity& similarity, Workspace& workspace,
              Progress& progress)
-      : query_(query), similarity_(similarity), likeness_(workspace.likeness), steps_(progress) {}
+      : query_(query),
+        similarity_(similarity),
+        likeness_(workspace.likeness),
+        slots_(workspace.stamps),
+        steps_(progress) {}
 
   // Begin with another query entity.
   void start(Id entity) {
@@ -66,25 +70,27 @@ class Neighbours {
   template <class Use>
   void each_answer(const Use& use) {
     votes_.clear();
+    slots_.renew();
     double all_votes = 0;
     for (const Neighbour& neighbour : nearest()) {
       const double relative = neighbour.similarity / found_.front().similarity;
       const double vote = relative * relative;
       all_votes += vote;
+      // The votes for an answer are added nearest first, in the same order always.
       for (Id answer : query_.graph.tails(neighbour.entity, query_.relation)) {
         steps_.take();
-        votes_.push_back({answer, vote});
+        if (!slots_.has(answer)) {
+          slots_.set(answer, votes_.size());
+          votes_.push_back({answer});
+        }
+        Votes& of_answer = votes_[slots_.slot(answer)];
+        of_answer.total += vote;
+        ++of_answer.voters;
       }
     }
-    // A stable sort: the votes for an answer are added nearest first, in the same order always.
-    std::stable_sort(votes_.begin(), votes_.end(),
-                     [](const Vote& a, const Vote& b) { return a.answer < b.answer; });
-    for (std::size_t begin = 0, end = 0; begin < votes_.size(); begin = end) {
-      double votes = 0;
-      for (; end < votes_.size() && votes_[end].answer == votes_[begin].answer; ++end)
-        votes += votes_[end].vote;
-      const double worth = most_worth * votes / (all_votes + doubtful_votes);
-      use(votes_[begin].answer, worth, static_cast<Count>(end - begin), std::ssize(found_));
+    for (const auto& [answer, voters, total] : votes_) {
+      const double worth = most_worth * total / (all_votes + doubtful_votes);
+      use(answer, worth, voters, std::ssize(found_));
     }
   }
 
@@ -93,19 +99,21 @@ class Neighbours {
   static constexpr double doubtful_votes =
       3;  // for no answer: what few neighbours say is worth less
 
-  struct Vote {
+  struct Votes {
     Id answer;
-    double vote;
+    std::int32_t voters = 0;
+    double total = 0;
   };
 
   const RelationQuery& query_;
   const FactSimilarity& similarity_;
   Sums& likeness_;
+  Stamps& slots_;  // the place of each answer in `votes_`
   Steps steps_;
   Id entity_ = -1;
   Count own_weight_ = 0;
   std::vector<Neighbour> found_;
-  std::vector<Vote> votes_;
+  std::vector<Votes> votes_;
 };
 
 }  // namespace casegraph

@@ -268,6 +268,7 @@ class Precedents {
     const bool uses_nearness = options_.weights[Kind::near_answers] > 0;
     if (at_hand_.own.empty() || (!uses_facts && !uses_nearness)) return;
     budget_.followed += known_.cost();
+    known_.look_at_sharers();
     if (uses_facts) use_facts_of_answers();
     const auto use_nearness = [&](Id answer, double worth) {
       if (!at_hand_.may_answer(answer)) return;
@@ -281,9 +282,9 @@ class Precedents {
       const auto can_answer = [&](Id answer) { return at_hand_.may_answer(answer); };
       const auto best = static_cast<std::size_t>(options_.best);
       known_.each_best(best, can_answer, [&](Id answer, std::span<const double> worths) {
-        const std::size_t place = candidate(answer);
-        for (double worth : worths)
-          candidates_.add(place, Kind::answers_fact, workspace_.worths.of(worth));
+        strengths_.clear();
+        for (double worth : worths) strengths_.push_back(workspace_.worths.of(worth).strength);
+        candidates_.set_strengths(candidate(answer), Kind::answers_fact, strengths_);
       });
       return;
     }
@@ -349,8 +350,9 @@ class Precedents {
 
   // The query at hand.
   std::vector<Waiting> waiting_;
-  bool habit_at_once_ = false;  // added to each new candidate, or to all at the end
-  bool are_deferred_ = false;   // some shared facts, to be looked up for the leaders only
+  std::vector<double> strengths_;  // of the facts of answers that speak for the candidate at hand
+  bool habit_at_once_ = false;     // added to each new candidate, or to all at the end
+  bool are_deferred_ = false;      // some shared facts, to be looked up for the leaders only
 };
 
 }  // namespace casegraph

@@ -97,8 +97,8 @@ class QueryAtHand {
   const Graph& graph_;
   const QueryOptions& options_;
   const Habit& habit_;
-  const Stamps& known_;
-  Stamps& is_linked_;
+  const Marks& known_;
+  Marks& is_linked_;
   std::vector<Id> linked_;
   bool new_only_ = false;  // known answers are no answers
 };

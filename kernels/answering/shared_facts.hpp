@@ -138,6 +138,7 @@ class SharedFacts {
     steps_.take(std::ssize(by_asker_.heads));
     for (std::size_t row = 0; row < by_asker_.heads.size(); ++row)
       rows_of_askers_.set(by_asker_.heads[row], row);
+    answer_at_hand_ = -1;  // `rows_` is used for sharers here
     bits_.assign(looked_up_.size() * words_, 0);
     for (std::size_t at = 0; at < looked_up_.size(); ++at) {
       LookedUp& fact = looked_up_[at];
@@ -146,13 +147,18 @@ class SharedFacts {
       const auto bits = bits_of(fact);
       steps_.take(std::ssize(fact.fact.sharers) / 2);
       edges += std::ssize(fact.fact.sharers);
+      // First all rows are found, then they are marked: whether a sharer has one is hard to guess,
+      // and so no branch depends on it.
+      if (rows_.size() < fact.fact.sharers.size()) rows_.resize(fact.fact.sharers.size());
+      std::size_t count = 0;
       for (Id sharer : fact.fact.sharers) {
-        if (!rows_of_askers_.has(sharer)) continue;
-        const std::size_t row = rows_of_askers_.slot(sharer);
-        if (row == row_of_entity) continue;
-        bits[row >> 6] |= std::uint64_t{1} << (row & 63);
-        ++fact.others;
+        rows_[count] = rows_of_askers_.slot(sharer);
+        count += rows_of_askers_.has(sharer);
       }
+      for (std::size_t row : std::span(rows_).first(count))
+        bits[row >> 6] |= std::uint64_t{1} << (row & 63);
+      fact.others = static_cast<Count>(count);
+      if (row_of_entity < by_asker_.heads.size()) forget(fact, row_of_entity);
     }
     std::stable_sort(looked_up_.begin(), looked_up_.end(),
                      [](const LookedUp& a, const LookedUp& b) { return a.others < b.others; });
@@ -200,25 +206,21 @@ class SharedFacts {
   // best  use only so many, the strongest. If it is 0, all, and to the last
   template <class Use>
   LookUp look_up(Id answer, std::size_t from, std::size_t best, const Use& use) {
-    rows_.clear();
-    for (Id asker : by_answer_.of(answer)) rows_.push_back(by_asker_.row_of(asker));
-    const bool is_dense = rows_.size() * words_an_edge > words_ * bits_an_edge;
-    if (is_dense) {
-      mask_.assign(words_, 0);
-      for (std::size_t row : rows_) mask_[row >> 6] |= std::uint64_t{1} << (row & 63);
-    }
-    const auto work =
-        is_dense ? static_cast<Count>(words_) / words_an_edge : std::ssize(rows_) / bits_an_edge;
+    find_askers(answer);
+    const bool is_dense = has_dense_askers();
+    const Count askers = std::ssize(rows_);
+    const Count work =
+        is_dense ? static_cast<Count>(words_) / words_an_edge : askers / bits_an_edge;
     found_.clear();
-    double least = 0;  // the worth of the weakest of the best
+    double least = 0;  // the worth of the weakest of the best, once there are enough
     const std::size_t all = looked_up_.size();
     const std::size_t end = best == 0 ? all : std::min(all, from + std::max(few_facts, from));
     std::size_t next = from;
     for (; next < end; ++next) {
       const LookedUp& at = looked_up_[next];
-      // From here on, a fact that more entities share is worth less even if all askers share it.
-      if (at.others >= std::ssize(rows_) && share_of(std::ssize(rows_), at.others) <= least) {
-        next = all;
+      if (share_of(std::min(askers, at.others), at.others) <= least) {
+        if (at.others < askers) continue;
+        next = all;  // a fact that more entities share is worth less even if all askers share it
         break;
       }
       steps_.take(1 + work);
@@ -228,10 +230,8 @@ class SharedFacts {
       if (at.fact.relation == query_.relation && at.fact.tail == answer) continue;
       const double worth = share_of(count, at.others);
       if (worth <= least) continue;
-      found_.push_back({worth, count, &at});
-      if (best > 0 && found_.size() >= 2 * best) least = keep_best(best);
+      least = keep({worth, count, &at}, best);
     }
-    if (best > 0 && found_.size() > best) keep_best(best);
     for (const Found& found : found_) {
       const auto& [fact, others, _] = *found.fact;
       const Worth& worth = worth_of(found.count, others);
@@ -316,17 +316,44 @@ class SharedFacts {
     chosen_.erase(first, chosen_.end());
   }
 
-  // Of what was found, keep the best. Returns the worth of the weakest.
-  double keep_best(std::size_t best) {
-    const auto last = found_.begin() + static_cast<std::ptrdiff_t>(best) - 1;
-    std::nth_element(found_.begin(), last, found_.end(),
-                     [](const Found& a, const Found& b) { return a.worth > b.worth; });
-    found_.resize(best);
-    return found_.back().worth;
+  // Keep what was found; if only the `best` are wanted, in place of the weakest. Returns what the
+  // next one must be worth more than.
+  double keep(const Found& found, std::size_t best) {
+    if (best == 0) {
+      found_.push_back(found);
+      return 0;
+    }
+    if (found_.size() == best) found_.pop_back();
+    const auto at = std::ranges::upper_bound(found_, found.worth, std::greater<>(), &Found::worth);
+    found_.insert(at, found);
+    return found_.size() == best ? found_.back().worth : 0;
   }
+
+  // Find the rows of those who give an answer: they are the same in every query of the relation,
+  // and one answer is often asked about several times in a row.
+  void find_askers(Id answer) {
+    if (answer == answer_at_hand_) return;
+    answer_at_hand_ = answer;
+    rows_.clear();
+    for (Id asker : by_answer_.of(answer)) rows_.push_back(by_asker_.row_of(asker));
+    if (!has_dense_askers()) return;
+    mask_.assign(words_, 0);
+    for (std::size_t row : rows_) mask_[row >> 6] |= std::uint64_t{1} << (row & 63);
+  }
+
+  // Whether comparing whole bitsets takes less than looking for each asker of the answer at hand.
+  bool has_dense_askers() const { return rows_.size() * words_an_edge > words_ * bits_an_edge; }
 
   std::span<std::uint64_t> bits_of(const LookedUp& fact) {
     return {bits_.data() + fact.first_word, words_};
+  }
+
+  // The query entity shares the fact, too, but is none of the others.
+  void forget(LookedUp& fact, std::size_t row_of_entity) {
+    std::uint64_t& word = bits_of(fact)[row_of_entity >> 6];
+    const std::uint64_t bit = std::uint64_t{1} << (row_of_entity & 63);
+    fact.others -= (word & bit) != 0;
+    word &= ~bit;
   }
 
   Count count_rows(std::span<const std::uint64_t> bits) const {
@@ -463,7 +490,8 @@ class SharedFacts {
   std::vector<LookedUp> looked_up_;     // those that fewest share first
   std::vector<std::uint64_t> bits_;     // who shares each of them: rows of `by_asker_`
   std::vector<double> most_strengths_;  // by how many give an answer; -1 where it is not known
-  std::vector<std::size_t> rows_;       // of those who give the answer at hand
+  Id answer_at_hand_ = -1;              // that was looked up last
+  std::vector<std::size_t> rows_;       // of those who give the answer at hand, or share a fact
   std::vector<std::uint64_t> mask_;     // the same as bits, if they are many
   std::vector<Found> found_;            // what speaks for the answer at hand
   Sharing sharing_;                     // of the facts at hand

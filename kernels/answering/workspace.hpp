@@ -81,8 +81,8 @@ struct Workspace {
         stamps(entities),
         answers(entities),
         linked(entities),
-        is_full(entities),
-        is_taken(entities),
+        standings(entities),
+        least_worths(entities),
         reciprocal_norms(entities),
         counts{std::vector<std::uint32_t>(entities)},
         likeness(entities) {}
@@ -95,11 +95,12 @@ struct Workspace {
 
   Candidates candidates;
   Stamps stamps;
-  Stamps answers;  // the known answers of the query at hand
-  Stamps linked;   // the entities that a fact links to its entity, if they may not be answers
-  Bits is_full;    // candidates that have room for no more pieces of a kind; empty between queries
-  Bits is_taken;   // entities whose slot is taken; likewise
-  std::vector<std::uint32_t> reciprocal_norms;  // by entity; all 0 between queries, likewise
+  Marks answers;  // the known answers of the query at hand
+  Marks linked;   // the entities that a fact links to its entity, if they may not be answers
+  // By entity, for `KnownAnswers`; all 0 between queries:
+  std::vector<std::uint8_t> standings;
+  std::vector<double> least_worths;
+  std::vector<std::uint32_t> reciprocal_norms;
   EpochCounts counts;
   Sums likeness;
   KnownWorths worths;

@@ -13,9 +13,9 @@
 
 namespace casegraph {
 
-class Stamps {
+class Marks {
  public:
-  explicit Stamps(std::size_t entities) : epoch_(entities), slot_(entities) {}
+  explicit Marks(std::size_t entities) : epoch_(entities) {}
 
   // Clear all marks.
   void renew() {
@@ -34,17 +34,25 @@ class Stamps {
     return is_new;
   }
 
-  // A mark can carry a number: where in some list the entity is.
+ private:
+  std::vector<std::uint32_t> epoch_;
+  std::uint32_t now_ = 0;
+};
+
+// Marks that can carry a number: where in some list the entity is.
+class Stamps : public Marks {
+ public:
+  explicit Stamps(std::size_t entities) : Marks(entities), slot_(entities) {}
+
+  using Marks::set;
   void set(Id entity, std::size_t slot) {
-    epoch_[entity] = now_;
+    set(entity);
     slot_[entity] = static_cast<std::uint32_t>(slot);
   }
   std::size_t slot(Id entity) const { return slot_[entity]; }
 
  private:
-  std::vector<std::uint32_t> epoch_;
   std::vector<std::uint32_t> slot_;
-  std::uint32_t now_ = 0;
 };
 
 }  // namespace casegraph

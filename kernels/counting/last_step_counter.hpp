@@ -21,6 +21,7 @@
 
 #include <unordered_map>
 
+#include "common/fetch.hpp"
 #include "counting/frontier.hpp"
 #include "counting/tail_bitsets.hpp"
 
@@ -149,6 +150,7 @@ class LastStepCounter {
   Count count_bits() {
     reached_.reset(bitsets_->size() + 1);
     reached_.insert(bitsets_->number(start_));  // so that it never counts; bit `size()` is free
+    for (const Visit& visit : visits_) fetch(bitsets_->numbers(visit.tails));
     Count ends = 0;
     for (const Visit& visit : visits_) ends += insert_bits(visit);
     return ends;
@@ -158,7 +160,7 @@ class LastStepCounter {
   Count insert_bits(const Visit& visit) {
     const Ids numbers = bitsets_->numbers(visit.tails);
     Count ends = 0;
-    if (numbers.size() < short_row) {
+    if (numbers.size() < short_row && needs_care(visit)) {
       for (std::size_t at = 0; at < numbers.size(); ++at)
         if (is_allowed(visit, visit.tails[at]))
           ends += reached_.insert(static_cast<std::size_t>(numbers[at]));
@@ -178,7 +180,7 @@ class LastStepCounter {
       if (is_tail && !reached_.has(number)) barred[barred_count++] = number;
     }
 
-    const auto bitset = bitsets_->bitset(visit.row);
+    const auto bitset = bitsets_->bitset(visit.row, visit.tails.size());
     if (!bitset.empty())
       ends += reached_.insert(bitset);
     else
@@ -195,6 +197,7 @@ class LastStepCounter {
   Count count_marks(Stamps& stamps) {
     stamps.renew();
     stamps.set(start_);  // so that it never counts
+    for (const Visit& visit : visits_) fetch(visit.tails);
     Count ends = aside_ == nullptr ? 0 : ends_of_row(*aside_);
     for (const Visit& visit : visits_)
       if (&visit != aside_) ends += insert_marks(visit, stamps);
@@ -221,6 +224,11 @@ class LastStepCounter {
       }
     }
     return static_cast<Count>(marked_.size() - before);
+  }
+
+  // Whether a tail of the row could be one that is not allowed, other than the start.
+  bool needs_care(const Visit& visit) const {
+    return may_loop_ || from_->paths[visit.end].inner != Inner{-1, -1, -1};
   }
 
   // Whether a tail of the row is the end itself or an inner entity of its first path.

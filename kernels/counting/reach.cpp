@@ -218,11 +218,10 @@ class ReachCounter {
   }
 
   // Whether going through all rows of the ends of a node takes less than looking the ends up in the
-  // relation of each child. A lookup goes to memory at random, and takes as long as several rows
-  // of one list.
+  // relation of each child. A row of a list is taken to cost as much as a lookup: it has to be put
+  // into the list of its child, too. With few children there is little to gain.
   bool finding_children_pays(std::int32_t parent) {
     constexpr std::size_t few_children = 4;
-    constexpr std::size_t rows_a_lookup = 4;
     const auto children = static_cast<std::size_t>(plan_.children[parent]);
     if (children <= few_children) return false;
     const Frontier& from = frontiers_[plan_.trie.nodes[parent].length];
@@ -234,7 +233,7 @@ class ReachCounter {
     std::size_t rows = children;
     for (Id end : from.ends) {
       rows += rows_->of(end).size();
-      if (rows > rows_a_lookup * lookups) return false;
+      if (rows > lookups) return false;
     }
     return true;
   }

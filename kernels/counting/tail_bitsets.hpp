@@ -58,8 +58,10 @@ class TailBitsets {
   }
 
   // The same as a bitset; empty where the row is short.
-  std::span<const std::uint64_t> bitset(std::size_t row) const {
-    if (bitset_of_row_[row] < 0) return {};
+  //
+  // tails  how many the row has: for a short one, nothing needs to be fetched from memory
+  std::span<const std::uint64_t> bitset(std::size_t row, std::size_t tails) const {
+    if (!has_bitset(tails)) return {};
     return std::span(bitsets_).subspan(static_cast<std::size_t>(bitset_of_row_[row]), words_);
   }
 
@@ -81,10 +83,13 @@ class TailBitsets {
     }
   }
 
+  // Whether a row of so many tails is kept as a bitset, too.
+  bool has_bitset(std::size_t tails) const { return tails >= 2 * words_; }
+
   void make_bitsets(Steps& steps) {
     for (std::size_t row = 0; row < edges_.heads.size(); ++row) {
       const Ids tails = edges_.row(row);
-      if (tails.size() < 2 * words_) continue;
+      if (!has_bitset(tails.size())) continue;
       steps.take(static_cast<Count>(tails.size()));
       const std::size_t begin = bitsets_.size();
       bitset_of_row_[row] = static_cast<std::int64_t>(begin);

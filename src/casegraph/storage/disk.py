@@ -21,7 +21,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import BinaryIO
 from weakref import finalize
 
@@ -254,7 +253,7 @@ def atomic_write(path: Path, advice: str = ANOTHER_PLACE) -> Iterator[BinaryIO]:
     The content goes to a temporary file beside `path`, which is flushed and then renamed. A crash
     leaves the old file or the new one, and an exception leaves the old one and no temporary file.
     """
-    beside = path.with_name(f".{path.name}.{token_hex(4)}")
+    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         with writing_named(path, advice):
             with os.fdopen(create_file(beside), "wb") as file:
