@@ -260,8 +260,8 @@ def query_in_part(state: State, relation: int, entities: Ids) -> RelationQuery |
     The list has every path type that leads anywhere from these entities, and perhaps others. The
     answers are those of the whole list, unless walking that would exceed the budget. All that the
     whole list looks at besides are edges of the entity asked about: from there on, path types that
-    are not in this list lead nowhere. So half of the budget is set aside for these edges, and
-    answers found within the other half are exact. If they are not, ask again with the whole list.
+    are not in this list lead nowhere. So half of the budget is set aside for these edges. If the
+    other half does not suffice, the answers are not exact: then the whole list is to be asked.
     """
     settings = state.settings
     if settings.neighbours is not None or not len(entities):

@@ -415,17 +415,19 @@ class Counting:
             to_count_ends = all_walks / ENDS_PER_STEP
             return to_look + to_follow + to_count_ends <= self.settings.counting
 
-        # All relations, and walks from all entities.
+        # All relations, and walks from all entities, bounded by degrees.
         shorter = graph.max_walks_from_all(max_length - 1)
         all_walks = graph.max_walks_from_all(max_length)
         if is_affordable(shorter, graph.directions, all_walks):
             return True
 
-        # The relations in use, and walks from the heads; those of full length come last.
+        # Only the relations in use, and only the shorter walks from the heads.
         relations = _count_of_relations(types, max_length)
         shorter = _total(graph.walks_from_each(max_length - 1)[heads])
         if not is_affordable(shorter, relations, all_walks=0):
             return False
+
+        # Walks of full length: from all entities, which is quick, or else from the heads.
         all_walks = ROUNDED_UP * graph.walks_from_all(max_length)
         if is_affordable(shorter, relations, all_walks):
             return True
