@@ -42,6 +42,7 @@ LAYERS = [
     "statistics.backlog",
     "statistics.counts",
     "statistics.own_hits",
+    "statistics.partial_counts",
     "statistics.incremental",
     "statistics.sampling",
     "statistics.statistics",

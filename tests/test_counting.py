@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.counted import cycles_of, direction_of, everyone
 from tests.histories import Fact
 from tests.strategies import fact_lists, random_fact, shuffled
 
 from casegraph import kernels
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.directions import inverse
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
+from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.counts import (
     MOST_TYPES,
     TOO_MANY,
@@ -25,11 +28,7 @@ from casegraph.statistics.counts import (
     Reach,
     fair_share,
 )
-from casegraph.statistics.path_types import lengths, packed
-
-
-def everyone(graph: Graph) -> Ids:
-    return np.arange(len(graph.entities), dtype=np.int32)
+from casegraph.statistics.path_types import lengths, packed, single_step
 
 
 def lists(columns: Iterable[Ids | Counts]) -> list[list[int]]:
@@ -38,7 +37,7 @@ def lists(columns: Iterable[Ids | Counts]) -> list[list[int]]:
 
 def closed_paths(graph: Graph, n: int) -> list[list[int]]:
     """Hits by looking at every entity, which test_statistics compares with the oracle."""
-    together = np.full(len(graph.entities), -1, dtype=np.int32)
+    together = np.full(len(graph.entities), EVERYONE, dtype=np.int32)
     wanted = np.zeros(0, dtype=np.bool)
     counters = np.zeros(2, dtype=np.int64)
     columns = kernels.closed_paths(
@@ -52,7 +51,7 @@ def test_finding_every_cycle_once_gives_the_hits_of_looking_at_every_entity(
     facts: list[Fact], n: int
 ) -> None:
     graph = Graph.of(facts)
-    found = Counting(graph, Settings(max_length=n)).cycles(everyone(graph))
+    found = cycles_of(graph, n)
     columns: list[Ids | Counts] = [found.relations, found.types, found.hits]
     assert lists(columns) == closed_paths(graph, n)
 
@@ -61,11 +60,14 @@ def test_finding_every_cycle_once_gives_the_hits_of_looking_at_every_entity(
 def test_parts_of_the_entities_add_up_to_everyone(facts: list[Fact], n: int, parts: int) -> None:
     graph = Graph.of(facts)
     counting = Counting(graph, Settings(max_length=n))
-    whole = counting.cycles(everyone(graph))
-    shares = [everyone(graph)[part::parts].copy() for part in range(parts)]
+    entities = everyone(graph)
+    whole = counting.cycles(entities)
+    shares = [entities[part::parts].copy() for part in range(parts)]
     added = Hits.sum([counting.cycles(share) for share in shares])
-    for column in ("relations", "types", "hits", "work"):
-        assert getattr(whole, column).tolist() == getattr(added, column).tolist()
+    assert added.relations.tolist() == whole.relations.tolist()
+    assert added.types.tolist() == whole.types.tolist()
+    assert added.hits.tolist() == whole.hits.tolist()
+    assert added.work.tolist() == whole.work.tolist()
 
 
 def hub(leaves: int) -> list[Fact]:
@@ -80,25 +82,28 @@ def hub(leaves: int) -> list[Fact]:
 
 
 def test_no_cycle_is_looked_for_through_an_entity_that_has_more_edges() -> None:
-    work = []
-    for leaves in (1_000, 10_000):
-        graph = Graph.of(hub(leaves))
-        work.append(Counting(graph, Settings()).cycles(everyone(graph)).work.max())
-    assert work[1] <= 11 * work[0]
+    few_leaves = Graph.of(hub(1_000))
+    many_leaves = Graph.of(hub(10_000))
+    work_of_few = cycles_of(few_leaves).work.max()
+    work_of_many = cycles_of(many_leaves).work.max()
+    assert work_of_many <= 11 * work_of_few
 
 
 def test_lengths_that_take_too_much_are_left_out_and_all_longer_ones() -> None:
     random = Random(1)
     facts = [random_fact(random, heads=12, relations=3, tails=12) for _ in range(150)]
     graph = Graph.of(facts)
-    whole = Counting(graph, Settings(max_length=4)).cycles(everyone(graph))
-    for longest, most in enumerate(whole.work.tolist()):
-        settings = Settings(max_length=4, counting=most - 1)
-        kept, found = Counting(graph, settings).cycles(everyone(graph)).within(most - 1, 4)
-        assert found <= longest
-        rows = lengths(whole.types, 4) <= found
-        assert kept.types.tolist() == whole.types[rows].tolist()
-        assert kept.hits.tolist() == whole.hits[rows].tolist()
+    whole = cycles_of(graph, n=4)
+    length_of_type = lengths(whole.types, 4)
+    for shorter, work in enumerate(whole.work.tolist()):
+        one_step_too_few = work - 1
+        counting = Counting(graph, Settings(max_length=4, counting=one_step_too_few))
+        found = counting.cycles(everyone(graph))
+        kept, longest = found.within(one_step_too_few, 4)
+        assert longest <= shorter
+        is_kept = length_of_type <= longest
+        assert kept.types.tolist() == whole.types[is_kept].tolist()
+        assert kept.hits.tolist() == whole.hits[is_kept].tolist()
 
 
 @given(fact_lists(least=8, most=20), st.integers(0, 5), st.integers(20, 400))
@@ -114,9 +119,9 @@ def test_what_is_left_out_does_not_depend_on_order_or_company(
     heads = sorted({head for head, *_ in facts})
     for relation in sorted({relation for _, relation, _ in facts}):
         questions = [(head, relation) for head in heads]
-        for one, other in zip(
-            together.ask_many(questions, top=-1), alone.ask_many(questions, top=-1), strict=True
-        ):
+        found_together = together.ask_many(questions, top=-1)
+        found_alone = alone.ask_many(questions, top=-1)
+        for one, other in zip(found_together, found_alone, strict=True):
             assert one.exact == other.exact
             assert list(one) == list(other)
 
@@ -144,12 +149,16 @@ LEAVING = [
 def test_an_update_of_a_graph_that_is_too_much_gives_what_a_rebuild_gives(
     facts: list[Fact], most: int
 ) -> None:
-    lived = CaseBase(Settings(counting=most, support=1))
-    rebuilt = CaseBase(Settings(counting=most, support=1))
+    settings = Settings(counting=most, support=1)
+    retracted = facts[0]
+    added = facts[-2:]
+    lived = CaseBase(settings)
     lived.update(add=facts[:-2])
     lived.prepare()
-    lived.update(add=facts[-2:], retract=facts[:1])
-    rebuilt.update(add=[fact for fact in facts if fact != facts[0] or fact in facts[-2:]])
+    lived.update(add=added, retract=[retracted])
+
+    rebuilt = CaseBase(settings)
+    rebuilt.update(add=[fact for fact in facts if fact != retracted or fact in added])
     for head, relation, _ in rebuilt.graph.facts():
         one = lived.ask(head, relation, top=-1)
         other = rebuilt.ask(head, relation, top=-1)
@@ -158,16 +167,28 @@ def test_an_update_of_a_graph_that_is_too_much_gives_what_a_rebuild_gives(
 
 
 def test_what_is_left_out_counts_as_reached_and_as_wrong() -> None:
-    graph = Graph.of([*hub(100), ("hub", "answers", "leaf 0"), ("leaf 1", "answers", "leaf 0")])
-    types = np.array([1 + (2 << 20)])  # knows, and back
-    answers = graph.relations.find("answers")
-    assert answers is not None
-    knows = np.full(1, 2 * answers, dtype=np.int32)
+    facts = hub(100)
+    facts.append(("hub", "answers", "leaf 0"))
+    facts.append(("leaf 1", "answers", "leaf 0"))
+    graph = Graph.of(facts)
+    knows = direction_of(graph, "knows")
+    answers = direction_of(graph, "answers")
+    types = np.array([packed([knows, inverse(knows)], 3)])
     counting = Counting(graph, Settings())
-    limited = counting.reach(knows, types, everyone(graph), max_widths=np.array([2]))
-    assert lists(limited) == [[100 + 1], [0], [0], [0], [1]]
-    whole = counting.reach(knows, types, everyone(graph))
-    assert lists(whole) == [[99], [1], [98], [0], [0]]
+
+    limited = counting.reach(answers, types, everyone(graph), max_widths=np.array([2]))
+    assert limited.reached.tolist() == [100 + 1]
+    assert limited.right.tolist() == [0]
+    assert limited.reached_open.tolist() == [0]
+    assert limited.right_open.tolist() == [0]
+    assert limited.left_out.tolist() == [1]
+
+    whole = counting.reach(answers, types, everyone(graph))
+    assert whole.reached.tolist() == [99]
+    assert whole.right.tolist() == [1]
+    assert whole.reached_open.tolist() == [98]
+    assert whole.right_open.tolist() == [0]
+    assert whole.left_out.tolist() == [0]
 
 
 def crowded(seed: int) -> list[Fact]:
@@ -227,8 +248,7 @@ def test_hits_of_many_relations_are_sorted() -> None:
     for k in range(2_000):
         facts.append((f"a{k}", f"r{k}", f"b{k}"))
         facts.append((f"a{k}", f"r{k * 7 % 2_000}", f"b{k}"))
-    graph = Graph.of(facts)
-    found = Counting(graph, Settings()).cycles(everyone(graph))
+    found = cycles_of(Graph.of(facts))
     rows = list(zip(found.relations.tolist(), found.types.tolist(), strict=True))
     assert len(rows) > 1 << 10
     assert rows == sorted(set(rows))
@@ -239,18 +259,18 @@ def costs(facts: list[Fact], relation: str, n: int) -> list[list[int]]:
     ids give the order of steps.
     """
     graph = Graph.of(facts)
-    asked = graph.relations.find(relation)
-    assert asked is not None
-    found = Counting(graph, Settings(max_length=n)).cycles(everyone(graph))
-    types = found.types[found.relations == 2 * asked]
-    columns = kernels.reach_cost(graph.kernel, 2 * asked, types, n, UNLIMITED, 2)
+    asked = direction_of(graph, relation)
+    found = cycles_of(graph, n)
+    types = found.types[found.relations == asked]
+    columns = kernels.reach_cost(graph.kernel, asked, types, n, UNLIMITED, 2)
     return [sorted(column) for column in lists(columns)]
 
 
 @given(fact_lists(least=1, most=20), st.integers(1, 5), st.integers(0, 5))
 def test_what_counting_takes_is_a_matter_of_the_facts(facts: list[Fact], n: int, seed: int) -> None:
     relation = facts[0][1]
-    assert costs(facts, relation, n) == costs(shuffled(Random(seed), facts), relation, n)
+    in_other_order = shuffled(Random(seed), facts)
+    assert costs(facts, relation, n) == costs(in_other_order, relation, n)
 
 
 def test_what_counting_takes_is_known_from_the_walks_that_turn_not_back_at_once() -> None:
@@ -259,37 +279,45 @@ def test_what_counting_takes_is_known_from_the_walks_that_turn_not_back_at_once(
     """
     knowing = [(f"leaf {k}", "knows", "hub") for k in range(3)]
     graph = Graph.of([*knowing, ("leaf 0", "asks", "leaf 1")])
-    knows = 0
-    known_by = 1
-    asks = graph.relations.find("asks")
-    assert asks == 1
-    assert graph.directions == 4
-    types = np.array([packed([knows, known_by], 3)])
-    of_step, visits, dearest, of_type = kernels.reach_cost(graph.kernel, 2, types, 3, UNLIMITED, 1)
+    knows = direction_of(graph, "knows")
+    asks = direction_of(graph, "asks")
+    types = np.array([packed([knows, inverse(knows)], 3)])
+    of_step, visits_of_step, dearest_step, visits = kernels.reach_cost(
+        graph.kernel, asks, types, 3, UNLIMITED, 1
+    )
     assert of_step.tolist() == [0, 2 * 1 + 8 * 1, 2 * 1 + (3 - 1) // 4]
-    assert lists([visits, dearest, of_type]) == [[0, 1, 1], [10], [2]]
-    without_limit = kernels.reach_cost(graph.kernel, 2, types, 3, 0, 1)
-    assert lists(without_limit) == [[], [], [], []]
+    assert visits_of_step.tolist() == [0, 1, 1]
+    assert dearest_step.tolist() == [10]
+    assert visits.tolist() == [2]
+
+    no_budget = 0
+    of_nothing = kernels.reach_cost(graph.kernel, asks, types, 3, no_budget, 1)
+    assert lists(of_nothing) == [[], [], [], []]
 
 
 def test_a_path_type_that_is_too_much_to_look_at_is_left_out_for_everyone() -> None:
     graph = Graph.of(hub(30))
-    found = Counting(graph, Settings()).cycles(everyone(graph))
-    is_known = (found.relations == 0) & (found.hits > 1)
-    types = found.types[is_known & (found.types != 1)]
+    knows = direction_of(graph, "knows")
+    found = cycles_of(graph)
+    is_known = (found.relations == knows) & (found.hits > 1)
+    is_other = found.types != single_step(knows)
+    types = found.types[is_known & is_other]
     counting = Counting(graph, Settings(counting=10))
-    widest = counting.max_widths(0, types)
+    widest = counting.max_widths(knows, types)
     assert widest is not None
     is_skipped = widest == 0
     assert is_skipped.any()
-    heads = graph.edges(0).heads
-    reach = counting.reach(0, types, heads, max_widths=widest)
+
+    heads = graph.edges(knows).heads
+    reach = counting.reach(knows, types, heads, max_widths=widest)
     assert reach.reached[is_skipped].sum() == 0
     assert reach.right[is_skipped].sum() == 0
     assert set(reach.left_out[is_skipped].tolist()) == {len(heads)}
 
-    of_first_half = counting.reach(0, types, heads[::2].copy(), max_widths=widest)
-    of_second_half = counting.reach(0, types, heads[1::2].copy(), max_widths=widest)
+    first_half = heads[::2].copy()
+    second_half = heads[1::2].copy()
+    of_first_half = counting.reach(knows, types, first_half, max_widths=widest)
+    of_second_half = counting.reach(knows, types, second_half, max_widths=widest)
     both_halves = of_first_half.left_out + of_second_half.left_out
     assert both_halves.tolist() == reach.left_out.tolist()
 
@@ -321,29 +349,39 @@ def test_a_share_is_as_large_as_fits(needed: list[int], most: int) -> None:
 
 def test_answers_say_whether_counting_was_exact() -> None:
     facts = hub(30)
-    for counting, exact in ((4_000_000_000, True), (100, False)):
-        cases = CaseBase(Settings(counting=counting))
+    for budget, is_exact in ((4_000_000_000, True), (100, False)):
+        cases = CaseBase(Settings(counting=budget))
         cases.update(add=facts)
-        assert cases.ask("leaf 3", "knows").exact is exact
+        answers = cases.ask("leaf 3", "knows")
+        assert answers.exact is is_exact
 
 
 def test_too_many_kinds_of_paths_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = Graph.of(hub(10))
-    found = Counting(graph, Settings()).cycles(everyone(graph))
-    kinds = np.bincount(lengths(found.types, 3), minlength=4).tolist()
-    monkeypatch.setattr("casegraph.statistics.counts.MOST_TYPES", kinds[3] - 1)
-    assert found.within(UNLIMITED - 1, 3)[1] == 2
-    assert kinds[3] < MOST_TYPES
+    found = cycles_of(Graph.of(hub(10)))
+    kinds_by_length = np.bincount(lengths(found.types, 3), minlength=4)
+    kinds = int(kinds_by_length[3])
+    assert kinds < MOST_TYPES
+    monkeypatch.setattr("casegraph.statistics.counts.MOST_TYPES", kinds - 1)
+    _, longest = found.within(UNLIMITED - 1, 3)
+    assert longest == 2
 
 
 def test_an_entity_that_came_later_reaches_nothing_on_an_earlier_graph() -> None:
     graph = Graph.of(hub(10))
     counting = Counting(graph, Settings())
-    types = np.array([1 + (2 << 20)])
-    assert counting.reach(0, types, everyone(graph))[0].sum() > 0
+    knows = direction_of(graph, "knows")
+    types = np.array([packed([knows, inverse(knows)], 3)])
+    now = counting.reach(knows, types, everyone(graph))
+    assert now.reached.sum() > 0
+
     _, later = graph.entities.extended([f"later {k}" for k in range(100_000)])
-    assert lists(counting.reach(0, types, later)) == [[0]] * 5
-    each = (later, np.zeros(len(later), dtype=np.int32))
-    nobody = everyone(graph)[:0]
-    for starts, ends in ((each, (nobody, nobody)), ((nobody, nobody), each)):
-        assert lists(counting.reach_around(0, types, starts, ends)) == [[0]] * 5
+    nothing = lists(Reach.nowhere(types))
+    assert lists(counting.reach(knows, types, later)) == nothing
+
+    first_type = np.zeros(len(later), dtype=np.int32)
+    each = (later, first_type)
+    nobody = (ids(), ids())
+    from_each = counting.reach_around(knows, types, starts=each, ends=nobody)
+    to_each = counting.reach_around(knows, types, starts=nobody, ends=each)
+    assert lists(from_each) == nothing
+    assert lists(to_each) == nothing

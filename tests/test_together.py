@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import oracle
+from tests.counted import cycles_of, direction_of, everyone
 from tests.histories import Fact
 from tests.strategies import fact_lists, random_fact
 
@@ -16,24 +17,24 @@ from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import Counts, Ids, ids
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
-from casegraph.statistics.counts import Counting, Reach
+from casegraph.statistics.counts import TOO_MANY, Counting, Reach
 from casegraph.statistics.path_types import packed, unpacked
-
-
-def everyone(graph: Graph) -> Ids:
-    return np.arange(len(graph.entities), dtype=np.int32)
 
 
 def every_type(directions: int, n: int = 3) -> Counts:
     """All path types of one to three steps."""
-    steps = range(directions)
-    paths = [path for length in (1, 2, 3) for path in product(steps, repeat=length)]
-    return np.array([packed(path, n) for path in paths])
+    types = []
+    for length in (1, 2, 3):
+        for path_type in product(range(directions), repeat=length):
+            types.append(packed(path_type, n))
+    return np.array(types)
 
 
 def together(graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3) -> Reach:
+    """What path types reach, counted from many entities at once; labels are their relations."""
     counters = np.zeros(2, dtype=np.int64)
-    return Reach(*kernels.reach_together(graph.kernel, entities, labels, types, n, 2, counters))
+    columns = kernels.reach_together(graph.kernel, entities, labels, types, n, 2, counters)
+    return Reach(*columns)
 
 
 def one_by_one(graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3) -> Reach:
@@ -41,7 +42,8 @@ def one_by_one(graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int =
     counting = Counting(graph, Settings(max_length=n))
     total = Reach.nowhere(types)
     for entity in entities:
-        for sums, counts in zip(total, counting.reach(labels, types, ids([entity])), strict=True):
+        of_entity = counting.reach(labels, types, ids([entity]))
+        for sums, counts in zip(total, of_entity, strict=True):
             sums[:] += counts
     return total
 
@@ -98,29 +100,25 @@ def crowd(seed: int, entities: int, facts: int) -> list[Fact]:
 @pytest.mark.parametrize("facts", [700, 6_000])
 def test_batches_add_up_to_everyone(seed: int, facts: int) -> None:
     """Sparse and dense, so that steps are taken from both of their ends."""
-    graph = Graph.of(crowd(seed, 300, facts))
+    graph = Graph.of(crowd(seed, entities=300, facts=facts))
     types = every_type(graph.directions)
     random = np.random.default_rng(seed)
     labels = random.integers(graph.directions, size=len(types)).astype(np.int32)
-    assert_same(
-        together(graph, labels, types, everyone(graph)),
-        one_by_one(graph, labels, types, everyone(graph)),
-    )
     some = everyone(graph)[seed::2].copy()
-    assert_same(
-        together(graph, labels, types, some),
-        one_by_one(graph, labels, types, some),
-    )
+    for entities in (everyone(graph), some):
+        found = together(graph, labels, types, entities)
+        expected = one_by_one(graph, labels, types, entities)
+        assert_same(found, expected)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_whichever_way_is_cheaper_the_sums_are_the_same(seed: int) -> None:
-    graph = Graph.of(crowd(seed, 280, 3_000))
-    found = Counting(graph, Settings()).cycles(everyone(graph))
+    graph = Graph.of(crowd(seed, entities=280, facts=3_000))
+    hits = cycles_of(graph)
     counting = Counting(graph, Settings())
-    chosen = counting.reach(found.relations, found.types, everyone(graph))
-    expected = one_by_one(graph, found.relations, found.types, everyone(graph))
-    assert_same(chosen, expected)
+    found = counting.reach(hits.relations, hits.types, everyone(graph))
+    expected = one_by_one(graph, hits.relations, hits.types, everyone(graph))
+    assert_same(found, expected)
 
 
 def complete(entities: int, relations: int) -> list[Fact]:
@@ -131,54 +129,53 @@ def complete(entities: int, relations: int) -> list[Fact]:
 
 
 def test_a_dense_graph_is_counted_whole_within_a_budget_that_paths_one_by_one_exceed() -> None:
-    graph = Graph.of(complete(60, 2))
-    found = Counting(graph, Settings()).cycles(everyone(graph))
-    types = found.types[found.relations == 0]
-    budget = 1 + kernels.cost_together(graph.kernel, 0, types, 3)
-    of_steps, *_ = kernels.reach_cost(graph.kernel, 0, types, 3, 1 << 60, 1)
-    assert of_steps.sum() > budget
-    assert Counting(graph, Settings(counting=budget)).max_widths(0, types) is None
-    assert Counting(graph, Settings(counting=budget // 2)).max_widths(0, types) is not None
+    graph = Graph.of(complete(entities=60, relations=2))
+    hits = cycles_of(graph)
+    relation = 0
+    types = hits.types[hits.relations == relation]
+    budget = 1 + kernels.cost_together(graph.kernel, relation, types, 3)
+    cost_of_steps, *_ = kernels.reach_cost(graph.kernel, relation, types, 3, 1 << 60, 1)
+    assert cost_of_steps.sum() > budget
+
+    within_budget = Counting(graph, Settings(counting=budget))
+    assert within_budget.max_widths(relation, types) is None
+    within_half = Counting(graph, Settings(counting=budget // 2))
+    assert within_half.max_widths(relation, types) is not None
 
 
 def test_what_it_takes_is_a_matter_of_the_facts() -> None:
-    facts = crowd(0, 280, 2_000)
+    facts = crowd(seed=0, entities=280, facts=2_000)
     costs = set()
     for seed in range(3):
         Random(seed).shuffle(facts)
         graph = Graph.of(facts)
-        asked = graph.relations.find("rare")
-        assert asked is not None
-        found = Counting(graph, Settings()).cycles(everyone(graph))
-        types = found.types[found.relations == 2 * asked]
-        costs.add(kernels.cost_together(graph.kernel, 2 * asked, types, 3))
+        rare = direction_of(graph, "rare")
+        hits = cycles_of(graph)
+        types = hits.types[hits.relations == rare]
+        costs.add(kernels.cost_together(graph.kernel, rare, types, 3))
     assert len(costs) == 1
 
 
 def test_long_path_types_are_counted_one_by_one() -> None:
-    graph = Graph.of(complete(5, 1))
+    graph = Graph.of(complete(entities=5, relations=1))
     types = np.array([packed([0, 1, 0, 1], 4)])
-    assert kernels.cost_together(graph.kernel, 0, types, 4) == np.iinfo(np.int64).max
-    _, together_cost = kernels.reach_estimates(graph.kernel, everyone(graph), types, 4, 1)
-    assert together_cost.tolist() == [np.inf]
+    assert kernels.cost_together(graph.kernel, 0, types, 4) == TOO_MANY
+    _, cost_together = kernels.reach_estimates(graph.kernel, everyone(graph), types, 4, 1)
+    assert cost_together.tolist() == [np.inf]
     with pytest.raises(ValueError, match="the length of a path type is 4"):
-        together(graph, np.zeros(1, dtype=np.int32), types, everyone(graph), n=4)
+        together(graph, ids([0]), types, everyone(graph), n=4)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_updates_of_a_dense_graph_equal_a_rebuild(seed: int) -> None:
     """Some path types are then counted from scratch, and others corrected."""
-    facts = sorted(set(crowd(seed, 120, 2_500)))
-    random = Random(seed)
-    random.shuffle(facts)
+    facts = sorted(set(crowd(seed, entities=120, facts=2_500)))
+    Random(seed).shuffle(facts)
     cases = CaseBase()
     cases.update(add=facts[50:])
-    relations = range(cases.state.graph.directions)
-    for relation in relations:
-        cases.state.statistics.everyone(relation)
+    count_all_relations(cases)
     cases.update(add=facts[:25], retract=facts[60:70])
-    for relation in relations:
-        cases.state.statistics.everyone(relation)
+    count_all_relations(cases)
     cases.update(add=facts[25:50])
 
     rebuilt = CaseBase()
@@ -188,23 +185,33 @@ def test_updates_of_a_dense_graph_equal_a_rebuild(seed: int) -> None:
         assert counts_of(cases, name) == counts_of(rebuilt, name)
 
 
+def count_all_relations(cases: CaseBase) -> None:
+    for relation in range(cases.state.graph.directions):
+        cases.state.statistics.everyone(relation)
+
+
 def answers_of(cases: CaseBase) -> list[list[tuple[str, float]]]:
-    questions = [(f"e{k}", name) for k in range(0, 120, 7) for name in ("r0", "rare")]
-    found = cases.ask_many(questions)
-    return [[(answer.entity, answer.score) for answer in answers] for answers in found]
+    """The entity and the score of each answer to some questions."""
+    questions = []
+    for k in range(0, 120, 7):
+        questions.append((f"e{k}", "r0"))
+        questions.append((f"e{k}", "rare"))
+    found = []
+    for answers in cases.ask_many(questions):
+        found.append([(answer.entity, answer.score) for answer in answers])
+    return found
 
 
 def counts_of(cases: CaseBase, name: str) -> dict[tuple[str, ...], tuple[int, ...]]:
     """The counts of a relation by the names of relations: ids depend on history."""
     graph = cases.state.graph
-    relation = graph.relations.find(name)
-    assert relation is not None
-    counts = cases.state.statistics.everyone(2 * relation)
+    counts = cases.state.statistics.everyone(direction_of(graph, name))
+    columns = (counts.hits, *counts.reach_of(slice(None)))
     found = {}
     for place, number in enumerate(counts.types.tolist()):
-        steps = tuple(f"{graph.relations[step // 2]}{step % 2}" for step in unpacked(number, 3))
-        columns = (counts.hits, *counts.reach_of(slice(None)))
-        found[steps] = tuple(int(column[place]) for column in columns)
+        path_type = unpacked(number, 3)
+        names = tuple(graph.relation_name(relation) for relation in path_type)
+        found[names] = tuple(int(column[place]) for column in columns)
     return found
 
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any
 
+from casegraph.answering.query import ALL
 from casegraph.answering.results import Answer
 from casegraph.errors import InvalidSettings
 from casegraph.settings import check_count
-
-ALL = -1  # number of answers: all of them
 
 
 def checked_count(name: str, value: int, *, all_if_negative: bool = False) -> int:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from casegraph.answering.arguments import ALL
 from casegraph.answering.notes import about_the_unknown, why_nothing, wrong_way_round
-from casegraph.answering.query import UNKNOWN, answers, standings
+from casegraph.answering.query import ALL, UNKNOWN, answers, standings
 from casegraph.answering.questions import Question, relation_id
 from casegraph.answering.results import Answers, named_answers
 from casegraph.graph.arrays import ids
@@ -41,28 +40,26 @@ def answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted) 
 def scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
     """The score of each fact while it is hidden; 0 if its tail is unknown."""
     graph = state.graph
-    places: dict[int, list[int]] = {}
-    heads: dict[int, list[int]] = {}
-    tails: dict[int, list[int]] = {}
+    rows_of: dict[int, list[tuple[int, int, int]]] = {}  # by relation: place, head and tail
     for place, (head_name, relation_name, tail_name) in enumerate(facts):
         head = graph.entities.find(head_name)
         tail = graph.entities.find(tail_name)
         relation = forward(relation_id(state, relation_name))
         if tail is not None:
-            places.setdefault(relation, []).append(place)
-            heads.setdefault(relation, []).append(UNKNOWN if head is None else head)
-            tails.setdefault(relation, []).append(tail)
+            row = (place, UNKNOWN if head is None else head, tail)
+            rows_of.setdefault(relation, []).append(row)
 
     scores = [0.0] * len(facts)
-    for relation in sorted(places):
-        asked = ids(heads[relation])
-        targets = ids(tails[relation])
+    for relation in sorted(rows_of):
+        places, heads, tails = zip(*rows_of[relation], strict=True)
+        asked = ids(heads)
+        targets = ids(tails)
         one_target_each = (np.arange(len(targets) + 1), targets)
         nothing_known = (np.zeros(len(targets) + 1, dtype=np.int64), ids())
         standing = standings(
             state, (relation, asked), one_target_each, nothing_known, hidden=targets
         )
-        for place, score in zip(places[relation], standing.score.tolist(), strict=True):
+        for place, score in zip(places, standing.score.tolist(), strict=True):
             scores[place] = score
     return scores
 
@@ -102,12 +99,16 @@ def _named(
     state: State, question: Question, found: Found, known: set[int], wanted: Wanted
 ) -> Answers:
     """The wanted answers among those found, by name; if there are none, a note says why."""
-    candidates = wanted.candidates
-    scored = list(zip(found.entities.tolist(), found.scores.tolist(), strict=True))
-    exclude = wanted.known == "exclude"
-    named = named_answers(state, question, scored, known, exclude=exclude, candidates=candidates)
-
+    named = named_answers(
+        state,
+        question,
+        found.pairs(),
+        known,
+        exclude=wanted.known == "exclude",
+        candidates=wanted.candidates,
+    )
     given = named if wanted.top == ALL else named[: wanted.top]
+    given_names = [answer.entity for answer in given]
     relation = state.graph.relations[relation_of(question.direction)]
     note = ""
     if not named and wanted.top != 0:
@@ -125,7 +126,7 @@ def _named(
         note=note,
         exact=found.exact,
         tuned=state.settings.tuning is not None,
-        labels=_labels(state, relation, [question.name, *(answer.entity for answer in given)]),
+        labels=_labels(state, relation, [question.name, *given_names]),
     )
 
 

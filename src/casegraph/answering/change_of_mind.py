@@ -136,19 +136,20 @@ def change_of_mind(
     tried = 0
     leads: dict[Fact, float] = {}
     for size in range(1, most + 1):
-        for chosen in _strongest_first(facts, size):
+        for next_set in _strongest_first(facts, size):
             is_last = tried == budget
-            if is_last:
-                chosen = tuple(facts[:most])  # noqa: PLW2901
+            chosen = tuple(facts[:most]) if is_last else next_set
             tried += 1
             show("imagining", min(tried, budget), budget)
-            then = _standing(state.imagined(retract=chosen), asked, deep=rank)
+            without_chosen = state.imagined(retract=chosen)
+            then = _standing(without_chosen, asked, deep=rank)
             if then.rank is None or then.rank > rank:
                 return outcome(chosen, then, is_smallest=not is_last)
             if is_last:
                 return outcome((), now, is_smallest=False)
             if size == 1:
-                leads[chosen[0]] = then.lead
+                (fact,) = chosen
+                leads[fact] = then.lead
         facts.sort(key=leads.__getitem__)
     return outcome((), now, is_smallest=True)
 
@@ -191,6 +192,7 @@ def _standing(state: State, asked: _Asked, deep: int) -> _Standing:
 
 
 def _standing_among(scored: dict[str, float], asked: _Asked) -> _Standing:
+    """How the answer ranks among these answers and their scores, best first."""
     ranked = [name for name in scored if name not in asked.skipped]
     if not ranked:
         return _Standing(None, None, 0.0)
@@ -198,4 +200,5 @@ def _standing_among(scored: dict[str, float], asked: _Asked) -> _Standing:
         return _Standing(None, ranked[0], 0.0)
     others = [scored[name] for name in ranked if name != asked.answer]
     lead = scored[asked.answer] - max(others, default=0.0)
-    return _Standing(ranked.index(asked.answer) + 1, ranked[0], lead)
+    rank = ranked.index(asked.answer) + 1
+    return _Standing(rank, ranked[0], lead)

@@ -74,11 +74,12 @@ class Neighbour:
         own_profile = profiles.of(entity)
         its_profile = profiles.of(other)
         shared = np.intersect1d(profiles.relations(own_profile), profiles.relations(its_profile))
+        shared_names = [graph.relation_name(relation) for relation in shared.tolist()]
         answers = ids() if relation is None else graph.answers(other, relation)
         return cls(
             entity=graph.entities[other],
             similarity=profiles.similarity(own_profile, its_profile),
-            shared=tuple(sorted(graph.relation_name(relation) for relation in shared.tolist())),
+            shared=tuple(sorted(shared_names)),
             answers=sorted_names(graph, answers),
         )
 
@@ -188,10 +189,11 @@ def _reasons(evidence: AnswerEvidence) -> Iterator[Reason]:
 def _neighbours(state: State, query: Query, nearest: Nearest) -> tuple[Neighbour, ...]:
     """The neighbours to be shown."""
     if state.settings.precedents:
-        shown_entities = nearest.entities[:NEIGHBOURS_SHOWN].tolist()
-        pairs = zip(shown_entities, nearest.similarities.tolist(), strict=False)
+        entities = nearest.entities[:NEIGHBOURS_SHOWN].tolist()
+        similarities = nearest.similarities[:NEIGHBOURS_SHOWN].tolist()
         return tuple(
-            Neighbour.by_facts(state, query, other, similarity) for other, similarity in pairs
+            Neighbour.by_facts(state, query, other, similarity)
+            for other, similarity in zip(entities, similarities, strict=True)
         )
     k = state.settings.neighbours or NEIGHBOURS_SHOWN
     contextual = contextual_entities(state.profiles, state.graph, query, k)
@@ -205,7 +207,9 @@ def _shared_facts(graph: Graph, first: int, second: int) -> list[str]:
     """The facts that two entities share, in words, the rarest first."""
     found = []
     for relation in range(graph.directions):
-        common = np.intersect1d(graph.answers(first, relation), graph.answers(second, relation))
+        of_first = graph.answers(first, relation)
+        of_second = graph.answers(second, relation)
+        common = np.intersect1d(of_first, of_second)
         for tail in common.tolist():
             sharers = len(graph.answers(tail, inverse(relation)))
             found.append((sharers, fact_in_words(graph, relation, tail)))

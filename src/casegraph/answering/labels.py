@@ -45,26 +45,35 @@ def relation_label(name: str, descriptions: Descriptions) -> str:
 
 
 def _labelled_reason(reason: Reason, descriptions: Descriptions) -> Reason:
-    paths = []
-    for path in reason.paths:
-        named = [
-            relation_label(part, descriptions) if place % 2 else descriptions.label(part)
-            for place, part in enumerate(path)
-        ]
-        paths.append(tuple(named))
-    words = reason.words
+    return replace(
+        reason,
+        words=_labelled_words(reason, descriptions),
+        paths=tuple(_labelled_path(path, descriptions) for path in reason.paths),
+        precedents=tuple(descriptions.label(name) for name in reason.precedents),
+    )
+
+
+def _labelled_words(reason: Reason, descriptions: Descriptions) -> str:
+    """What a reason is about, with labels: a path type, a fact, or a relation."""
     words_are = kind_named(reason.kind).words_are
-    if paths:
-        words = " → ".join(paths[0][1::2])
-    elif words_are == "fact":
-        words = _labelled_fact(words, descriptions)
-    elif words_are == "path type":
-        relations = words.split(" → ")
-        words = " → ".join(relation_label(relation, descriptions) for relation in relations)
+    if words_are == "fact":
+        return _labelled_fact(reason.words, descriptions)
+    if words_are == "relation":
+        return relation_label(reason.words, descriptions)
+    if reason.paths:  # their parts are known, whatever characters the names have
+        relations = list(reason.paths[0][1::2])
     else:
-        words = relation_label(words, descriptions)
-    precedents = tuple(descriptions.label(name) for name in reason.precedents)
-    return replace(reason, words=words, paths=tuple(paths), precedents=precedents)
+        relations = reason.words.split(" → ")
+    return " → ".join(relation_label(relation, descriptions) for relation in relations)
+
+
+def _labelled_path(path: tuple[str, ...], descriptions: Descriptions) -> tuple[str, ...]:
+    """A path with labels; entities and relations alternate."""
+    labels = []
+    for place, name in enumerate(path):
+        is_entity = place % 2 == 0
+        labels.append(descriptions.label(name) if is_entity else relation_label(name, descriptions))
+    return tuple(labels)
 
 
 def _labelled_fact(words: str, descriptions: Descriptions) -> str:

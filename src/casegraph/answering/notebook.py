@@ -38,10 +38,11 @@ def answers_as_html(question: str, note: str, answers: Iterable[ShownAnswer]) ->
     best = max((answer.score for answer in listed), default=0.0)
     rows = []
     for answer in listed:
-        known = '<span class="tag">known</span>' if answer.known else ""
+        name = f"<b>{escape(answer.entity)}</b>"
+        bar = _bar(answer.score, best)
         number = f'<span class="tag">{_number(answer)}</span>'
-        rows.append([str(answer.rank), f"<b>{escape(answer.entity)}</b>", number, known])
-        rows[-1].insert(2, _bar(answer.score, best))
+        known = '<span class="tag">known</span>' if answer.known else ""
+        rows.append([str(answer.rank), name, bar, number, known])
     said = f' <span class="tag">{escape(note)}</span>' if note else ""
     return _page(f"<p><b>{escape(question)}</b>{said}</p>" + _table(rows))
 
@@ -57,28 +58,31 @@ def explanation_as_html(
         f"<b>{escape(answer.entity)}</b>",
         inverse=answer.inverse,
     )
-    heading = f"<p>{answered} <span class='tag'>{_number(answer)}{known}"
+    heading = f"<p>{answered} <span class='tag'>{_number(answer)}{known}</span></p>"
+
     rows = []
     largest_first = sorted(reasons, key=lambda reason: -reason.share)
     shown = [reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score]
     for reason in shown:
+        bar = _bar(reason.share, answer.score)
         part = f"{reason.share / answer.score:.0%}" if answer.score else ""
         paths = "".join(f'<br><span class="path">{escape(path)}</span>' for path in reason.paths)
-        rows.append([_bar(reason.share, answer.score), part, escape(reason.sentence) + paths])
+        rows.append([bar, part, escape(reason.sentence) + paths])
     more = len(reasons) - len(shown)
     if more:
         rows.append(["", "", f'<span class="tag">and {more} smaller reasons</span>'])
 
     near = []
     for neighbour in neighbours:
-        answers = ", ".join(neighbour.answers)
+        bar = _bar(neighbour.similarity, 1.0)
+        similarity = f"{neighbour.similarity:.2f}"
         name = f"<b>{escape(neighbour.entity)}</b>"
-        near.append([_bar(neighbour.similarity, 1.0), f"{neighbour.similarity:.2f}", name])
-        near[-1].append(escape(answers))
+        answers = ", ".join(neighbour.answers)
+        near.append([bar, similarity, name, escape(answers)])
     precedents = ""
     if near:
         precedents = f"<p>Entities like {escape(answer.asked)}, and what they answer:</p>"
-    return _page(f"{heading}</span></p>{_table(rows)}{precedents}{_table(near)}")
+    return _page(heading + _table(rows) + precedents + _table(near))
 
 
 def _number(answer: ShownAnswer) -> str:
@@ -96,7 +100,10 @@ def _bar(value: float, most: float) -> str:
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
     """A table of cells that already are HTML."""
-    lines = ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]
+    lines = []
+    for row in rows:
+        cells = "".join(f"<td>{cell}</td>" for cell in row)
+        lines.append(f"<tr>{cells}</tr>")
     return f"<table>{''.join(lines)}</table>" if lines else ""
 
 

@@ -31,7 +31,7 @@ from casegraph.answering.weights import (
     right_share,
     with_one_fewer,
 )
-from casegraph.graph.arrays import Counts, Floats, Ids, ids
+from casegraph.graph.arrays import Counts, Floats, Ids, ids, joined
 from casegraph.graph.graph import Query
 from casegraph.running import threads
 from casegraph.settings import Calibration, Combination, Settings
@@ -44,6 +44,7 @@ from casegraph.statistics.sums import grouped
 
 ALMOST_SURE = 1 - 1e-9  # largest weight of a path type, so that others can still add to it
 UNKNOWN = -1  # an entity that was never seen, or no entity
+ALL = -1  # number of answers: all of them
 
 
 class Found(NamedTuple):
@@ -77,32 +78,35 @@ def answers(
                    `relation_query`
     combination    how to combine evidence; by default, as the settings say
     """
-    wanted = (top, new_only)
     if hidden is None and combination is None:
-        query = query_in_part(state, relation, entities)
-        if query is not None:
-            results = _asked(state, query, entities, _no_hidden(entities), wanted)
+        query_of_part = query_in_part(state, relation, entities)
+        if query_of_part is not None:
+            results = _walked(state, query_of_part, entities, top=top, new_only=new_only)
             if all(found.exact for found in results):
-                counts_are_exact = state.statistics.has_all_lengths(relation)
-                return [found._replace(exact=counts_are_exact) for found in results]
+                has_all_lengths = state.statistics.has_all_lengths(relation)
+                return [found._replace(exact=has_all_lengths) for found in results]
 
-    hides = hidden is not None
-    query = relation_query(state, relation, entities, combination, hides=hides)
-    results = _asked(state, query, entities, _hidden_or_none(hidden, entities), wanted)
+    query = relation_query(state, relation, entities, combination, hides=hidden is not None)
+    results = _walked(state, query, entities, hidden, top=top, new_only=new_only)
     counts_are_exact = state.derived(("exact", relation), lambda: state.statistics.exact(relation))
     return [found._replace(exact=found.exact and counts_are_exact) for found in results]
 
 
-def _asked(
-    state: State, query: "RelationQuery", entities: Ids, hidden: Ids, wanted: tuple[int, bool]
+def _walked(
+    state: State,
+    query: "RelationQuery",
+    entities: Ids,
+    hidden: Ids | None = None,
+    *,
+    top: int,
+    new_only: bool = False,
 ) -> list[Found]:
-    """The answers of each query; exact if walks are, whatever the counts are."""
-    top, new_only = wanted
+    """The answers of each query; exact if the walks are, whatever the counts are."""
     offsets, found, scores, exact, _ = kernels.answers(
         query.kernel,
         entities,
         query.list_of_each,
-        hidden,
+        _hidden_or_none(hidden, entities),
         state.workspaces,
         top,
         new_only,
@@ -185,6 +189,9 @@ class WalkLists:
         return self.types, self.offsets, self.walked, *self.weights
 
 
+PreparedLists = tuple[WalkLists, kernels.RelationQuery]  # lists, and their form in the kernels
+
+
 class RelationQuery(NamedTuple):
     """What queries of one relation walk, and its prepared form in the kernels.
 
@@ -194,6 +201,12 @@ class RelationQuery(NamedTuple):
     lists: WalkLists
     kernel: kernels.RelationQuery
     list_of_each: Ids
+
+    @classmethod
+    def of_one_list(cls, prepared: PreparedLists, queries: int) -> "RelationQuery":
+        """All queries walk the only list."""
+        lists, kernel = prepared
+        return cls(lists, kernel, list_of_each=np.zeros(queries, dtype=np.int32))
 
 
 def relation_query(
@@ -225,19 +238,10 @@ def relation_query(
 
     leave_one_out = hides and leaves_one_out(state.settings)
 
-    def prepared() -> tuple[WalkLists, kernels.RelationQuery]:
+    def prepared() -> PreparedLists:
         chosen = combination or state.settings.combined
-        list_of_everyone = state.derived(
-            ("walk list", relation, chosen.longest),
-            lambda: _list_of_everyone(state, relation, chosen.longest),
-        )
-        if not leave_one_out:
-            return list_of_everyone, _prepared(state, relation, list_of_everyone, chosen)
-        with_fewer = state.derived(
-            ("walk list for leave-one-out", relation, chosen.longest),
-            lambda: _with_fewer(state, relation, list_of_everyone),
-        )
-        return with_fewer, _prepared(state, relation, with_fewer, chosen)
+        lists = _shared_list(state, relation, chosen.longest, leave_one_out=leave_one_out)
+        return lists, _prepared(state, relation, lists, chosen)
 
     if combination is not None:
         shared = prepared()
@@ -245,53 +249,58 @@ def relation_query(
         shared = state.derived(("relation query for leave-one-out", relation), prepared)
     else:
         shared = state.derived(("relation query", relation), prepared)
-    the_only_list = np.zeros(len(entities), dtype=np.int32)
-    return RelationQuery(*shared, the_only_list)
+    return RelationQuery.of_one_list(shared, len(entities))
 
 
 def query_in_part(state: State, relation: int, entities: Ids) -> RelationQuery | None:
-    """What to walk for a few queries, if not all path types of the relation are counted yet.
+    """What to walk for a few queries, while not all path types of the relation are counted.
 
-    The list has all path types that lead anywhere from these entities, and some others. So the
-    answers are those of the whole list, as long as the budget is enough for it. Besides, the whole
-    list looks at no more than the edges of the entity itself: from there on, what is not in the
-    list leads nowhere. So half of the budget is set aside for these. If the other half is exceeded,
-    the whole list must be asked.
+    None if the whole list is to be walked instead.
+
+    The list has every path type that leads anywhere from these entities, and perhaps others. The
+    answers are those of the whole list, unless walking that would exceed the budget. All that the
+    whole list looks at besides are edges of the entity asked about: from there on, path types that
+    are not in this list lead nowhere. So half of the budget is set aside for these edges. If the
+    other half does not suffice, the answers are not exact: then the whole list is to be asked.
     """
     settings = state.settings
-    half_of_budget = settings.budget // 2
     if settings.neighbours is not None or not len(entities):
         return None
     counts = state.statistics.around(relation, entities)
-    if state.statistics.counted.get(relation) is not None:
+    is_counted_whole = relation in state.statistics.counted
+    if is_counted_whole:
         return None
+
+    half_of_budget = settings.budget // 2
     known_entities = entities[entities != UNKNOWN]
-    most_edges = state.graph.walks_from_each(1)[known_entities].max(initial=0)
+    most_edges = state.graph.degrees()[known_entities].max(initial=0)
     if most_edges > half_of_budget:
         return None
 
-    def prepared() -> tuple[WalkLists, kernels.RelationQuery]:
+    def prepared() -> PreparedLists:
         combination = settings.combined
         weights = _right_weights(counts, settings)
         lists = _best_of_all(state, relation, combination.longest, counts, weights)
         return lists, _prepared(state, relation, lists, combination, half_of_budget)
 
     shared = state.derived_lately(counts, ("relation query in part", relation), prepared)
-    the_only_list = np.zeros(len(entities), dtype=np.int32)
-    return RelationQuery(*shared, the_only_list)
+    return RelationQuery.of_one_list(shared, len(entities))
 
 
 def query_for_evidence(state: State, query: Query, hidden: int) -> RelationQuery:
-    """What to walk to gather the evidence for answers of one query."""
+    """What to walk to gather the evidence for answers of one query.
+
+    hidden  a known answer to be treated as unknown, or -1
+    """
     entity = ids([query.entity])
-    if hidden == UNKNOWN:
-        in_part = query_in_part(state, query.relation, entity)
-        if in_part is not None:
-            everything = (-1, False)
-            (found,) = _asked(state, in_part, entity, _no_hidden(entity), everything)
+    hides = hidden != UNKNOWN
+    if not hides:
+        query_of_part = query_in_part(state, query.relation, entity)
+        if query_of_part is not None:
+            (found,) = _walked(state, query_of_part, entity, top=ALL)
             if found.exact:
-                return in_part
-    return relation_query(state, query.relation, entity, hides=hidden != UNKNOWN)
+                return query_of_part
+    return relation_query(state, query.relation, entity, hides=hides)
 
 
 def leaves_one_out(settings: Settings) -> bool:
@@ -358,30 +367,50 @@ def _prepared(
     )
 
 
+def _shared_list(state: State, relation: int, longest: int, *, leave_one_out: bool) -> WalkLists:
+    """The list that all queries walk, cached in the state.
+
+    longest        the largest number of steps of a path type
+    leave_one_out  whether it also has the weights that leave-one-out needs
+    """
+    of_everyone = state.derived(
+        ("walk list", relation, longest),
+        lambda: _list_of_everyone(state, relation, longest),
+    )
+    if not leave_one_out:
+        return of_everyone
+    return state.derived(
+        ("walk list for leave-one-out", relation, longest),
+        lambda: _with_fewer(state, relation, of_everyone),
+    )
+
+
 def _list_of_everyone(state: State, relation: int, longest: int) -> WalkLists:
     """One list for all queries: every path type of the relation, with everyone's counts.
 
     longest  the largest number of steps of a path type
     """
-    settings = state.settings
     counts = state.statistics.everyone(relation)
-    if settings.weight == "right":
-        return state.derived_from(
-            counts,
-            ("walk list", relation, longest),
-            lambda: _best_of_all(
-                state, relation, longest, counts, _right_weights(counts, settings)
-            ),
-        )
+
+    def by_right_ends() -> WalkLists:
+        weights = _right_weights(counts, state.settings)
+        return _best_of_all(state, relation, longest, counts, weights)
+
+    if state.settings.weight == "right":
+        return state.derived_from(counts, ("walk list", relation, longest), by_right_ends)
     cluster_counts = state.statistics.clustered(relation)
-    weights = SlotWeights.of_both(prior_times_precision(cluster_counts, EVERYONE, counts.types))
-    return _best_of_all(state, relation, longest, counts, weights)
+    weights = prior_times_precision(cluster_counts, EVERYONE, counts.types)
+    return _best_of_all(state, relation, longest, counts, SlotWeights.of_both(weights))
 
 
 def _best_of_all(
     state: State, relation: int, longest: int, counts: PathCounts, weights: SlotWeights
 ) -> WalkLists:
-    """The path types that are worth anything, best first, as a single list."""
+    """The path types that are worth anything, best first, as a single list.
+
+    longest  the largest number of steps of a path type
+    weights  (types,) each  what the path types of `counts` are worth
+    """
     types = counts.types
     max_length = state.settings.max_length
     places_by_name = state.derived_from(
@@ -411,7 +440,8 @@ def _right_weights(counts: PathCounts, settings: Settings) -> SlotWeights:
     """The share of right ends of each path type, by slot if the settings distinguish slots."""
     if settings.slots:
         return by_slot(counts, settings.doubt)
-    return SlotWeights.of_both(right_share(counts.right, counts.reached, settings.doubt))
+    in_both = right_share(counts.right, counts.reached, settings.doubt)
+    return SlotWeights.of_both(in_both)
 
 
 def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> tuple[WalkLists, Ids]:
@@ -460,12 +490,13 @@ def _best_first(gathered: Counts, weights: SlotWeights, places_by_name: Counts) 
 
 def _joined(types: Counts, lists: list[_WalkList]) -> WalkLists:
     sizes = [len(one_list.walked) for one_list in lists]
+    walked = [one_list.walked for one_list in lists]
     open_weights = [one_list.weights.open for one_list in lists]
     taken_weights = [one_list.weights.taken for one_list in lists]
     return WalkLists(
         types,
         offsets=np.cumsum([0, *sizes], dtype=np.int64),
-        walked=np.concatenate([ids(), *(one_list.walked for one_list in lists)]),
+        walked=np.concatenate([ids(), *walked]),
         weights=SlotWeights(
             open=np.concatenate([np.zeros(0), *open_weights]),
             taken=np.concatenate([np.zeros(0), *taken_weights]),
@@ -494,14 +525,20 @@ def _neighbours(state: State, relation: int, entities: Ids) -> list[Ids]:
 
 
 def _gathered(counts: ClusterCounts, near: Ids, types: Counts) -> tuple[Counts, Counts]:
-    """The path types that lead these neighbours to answers, as places in `types`, and how often."""
-    every_row = np.arange(len(counts.types))
-    rows_of_each = [every_row[counts.of(entity)] for entity in near.tolist()]
-    rows = np.concatenate([every_row[:0], *rows_of_each])
-    rows = rows[np.isin(counts.types[rows], types)]
-    places = np.searchsorted(types, counts.types[rows])
+    """The path types that lead these neighbours to answers, as places in `types`, and how often.
+
+    counts  what leads each entity to its answers, each as a cluster of its own
+    near    (k,)            the neighbours
+    types   (types,) sorted the path types asked about
+    """
+    rows_of_each = [counts.of(entity) for entity in near.tolist()]
+    all_types = joined(counts.types[rows] for rows in rows_of_each)
+    all_hits = joined(counts.hits[rows] for rows in rows_of_each)
+
+    is_asked = np.isin(all_types, types)
+    places = np.searchsorted(types, all_types[is_asked])
     groups = grouped(places)
-    return groups.keys(places), groups.sums(counts.hits[rows])
+    return groups.keys(places), groups.sums(all_hits[is_asked])
 
 
 def _weights(
@@ -534,8 +571,6 @@ def _weights_in_cluster(state: State, relation: int, cluster: int, types: Counts
 
 def _hidden_or_none(hidden: Ids | None, entities: Ids) -> Ids:
     """The hidden answer of each query; -1 (none) if not given."""
-    return _no_hidden(entities) if hidden is None else hidden
-
-
-def _no_hidden(entities: Ids) -> Ids:
+    if hidden is not None:
+        return hidden
     return np.full(len(entities), UNKNOWN, dtype=np.int32)

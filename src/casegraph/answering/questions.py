@@ -80,12 +80,14 @@ def query_of(state: State, answer: Answer) -> tuple[Query, int]:
             "explain it with the one that did"
         )
     direction = backward(relation) if answer.inverse else forward(relation)
-    return Query(UNKNOWN if entity is None else entity, direction), found
+    asked = UNKNOWN if entity is None else entity
+    return Query(asked, direction), found
 
 
 def relation_id(state: State, name: str) -> int:
     """The number of a relation; an error if it is unknown."""
-    found = state.graph.relations.find(relation_named(state.graph, state.descriptions, name))
+    used_name = relation_named(state.graph, state.descriptions, name)
+    found = state.graph.relations.find(used_name)
     if found is None:
         raise UnknownName("relation", name, state.graph.relations.names)
     return found
@@ -107,8 +109,10 @@ def search_text(state: State) -> SearchText:
 
 
 def _ids_of(state: State, names: Iterable[str]) -> Iterator[int | None]:
-    for name in names:
-        yield state.graph.entities.find(entity_named(state.graph, state.descriptions, name))
+    """The id of each entity, given by its name or its label; None if there is none."""
+    for given in names:
+        name = entity_named(state.graph, state.descriptions, given)
+        yield state.graph.entities.find(name)
 
 
 def _entities_of_type(state: State, of_type: str) -> list[str]:

@@ -74,15 +74,16 @@ def filtered_ranks(state: State, targets: Targets, combination: Combination | No
 
     combination  how to combine evidence; by default, as the settings say
     """
-    asked_entities = targets.asked[:, 0]
     order = np.lexsort(targets.asked.T[::-1])  # by entity, then by target
     asked = targets.asked[order]
-    known = distinct(targets.known[np.isin(targets.known[:, 0], asked_entities)])
+    is_of_asked = np.isin(targets.known[:, 0], asked[:, 0])
+    known = distinct(targets.known[is_of_asked])
 
     # The targets of entity i are between offsets i and i + 1, and so are its known answers.
     entities, starts = np.unique(asked[:, 0], return_index=True)
     offsets = np.append(starts, len(asked))
-    known_offsets = np.append(np.searchsorted(known[:, 0], entities), len(known))
+    known_starts = np.searchsorted(known[:, 0], entities)
+    known_offsets = np.append(known_starts, len(known))
     others_of_entity = targets.among - np.diff(known_offsets)
     others = np.repeat(others_of_entity, np.diff(offsets))
 

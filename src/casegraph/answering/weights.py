@@ -129,9 +129,11 @@ def by_slot(counts: PathCounts, doubt: float) -> SlotWeights:
     def share(right: Counts, reached: Counts) -> Floats:
         return (right + SLOT_TRUST * in_both) / (reached + SLOT_TRUST + doubt)
 
-    is_exact = counts.left_out == 0
+    right_taken = counts.right - counts.right_open
+    reached_taken = counts.reached - counts.reached_open
     of_open = share(counts.right_open, counts.reached_open)
-    of_taken = share(counts.right - counts.right_open, counts.reached - counts.reached_open)
+    of_taken = share(right_taken, reached_taken)
+    is_exact = counts.left_out == 0
     return SlotWeights(
         open=np.where(is_exact, of_open, in_both),
         taken=np.where(is_exact, of_taken, in_both),

@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from casegraph import __version__, kernels
-from casegraph.answering.arguments import ALL
 from casegraph.answering.explanation import reasons
-from casegraph.answering.query import Found, answers
+from casegraph.answering.query import ALL, Found, answers
 from casegraph.answering.results import Answer, named_answers
 from casegraph.answering.state import State
 from casegraph.batch.resumption import Resumable

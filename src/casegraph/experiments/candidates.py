@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casegraph.answering.query import UNKNOWN, answers
+from casegraph.answering.query import ALL, UNKNOWN, answers
 from casegraph.answering.state import State
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with, run_bounds
 
 ASKED_AT_ONCE = 256  # the scores of this many questions are held in memory
-ALL = -1  # as `top`: all answers
 HITS = (1, 3, 10)
 
 

@@ -96,7 +96,7 @@ class Graph:
         self._kernel: kernels.Graph | None = None
         self._prominence: Ids | None = None
         self._walks: dict[int, Counts] = {}  # by the number of steps
-        self._most_walks: dict[int, float] = {}  # likewise
+        self._max_walks: dict[int, float] = {}  # likewise, from all entities together
 
     @classmethod
     def of(cls, facts: Iterable[tuple[str, str, str]]) -> Self:
@@ -228,42 +228,43 @@ class Graph:
         shorter = self.walks_from_each(steps - 1)
         return kernels.walks_one_step_longer_from(self.kernel, entities, shorter, threads())
 
-    def _have_many_edges(self, entities: Ids) -> bool:
-        """Whether entities have more than a quarter of all edges, counted in both directions."""
-        edges = int(self.walks_from_each(1)[entities].sum())
-        all_edges = 2 * len(self)
-        return 4 * edges > all_edges
+    def walks_from_all(self, steps: int) -> float:
+        """The number of walks of up to `steps` steps from all entities together.
 
-    def most_walks(self, steps: int) -> float:
-        """An upper bound of the number of walks of up to `steps` steps; quick to compute.
+        Edges are walked both ways. So each walk of k steps is an edge to an entity, followed by a
+        walk of k - 1 steps from there: with k - 1 steps known for each entity, it takes no more
+        than a sum over the entities.
+        """
+        degrees = self.degrees().astype(np.float64)
+        total = float(degrees.sum())
+        for step in range(1, steps):
+            walks_of_length = self.walks_from_each(step) - self.walks_from_each(step - 1)
+            total += float((degrees * walks_of_length).sum())
+        return total
 
-        Since edges are walked both ways, the number of walks of k steps is at most Σ degreeᵏ over
-        all entities.
+    def max_walks_from_all(self, steps: int) -> float:
+        """An upper bound of `walks_from_all`, from nothing but degrees.
+
+        Edges are walked both ways. So there are at most Σ degreeᵏ walks of k steps, summed over all
+        entities.
         """
         if steps <= 1:
-            return float(steps * self.walks_from_each(1).sum())
-        if steps not in self._most_walks:
-            degrees = self.walks_from_each(1).astype(np.float64)
+            return float(steps * self.degrees().sum())
+        if steps not in self._max_walks:
+            degrees = self.degrees().astype(np.float64)
             power = np.ones_like(degrees)
             total = 0.0
             for _ in range(steps):
                 power *= degrees
                 total += float(power.sum())
-            self._most_walks[steps] = total
-        return self._most_walks[steps]
+            self._max_walks[steps] = total
+        return self._max_walks[steps]
 
-    def walks_from_all(self, steps: int) -> float:
-        """The number of walks of up to `steps` steps from all entities together.
-
-        Since edges are walked both ways, a walk of k steps from anywhere is a walk of k - 1 steps
-        from an entity, with one of the edges of this entity before it.
-        """
-        degrees = self.walks_from_each(1).astype(np.float64)
-        total = float(degrees.sum())
-        for step in range(1, steps):
-            of_this_length = self.walks_from_each(step) - self.walks_from_each(step - 1)
-            total += float((degrees * of_this_length).sum())
-        return total
+    def _have_many_edges(self, entities: Ids) -> bool:
+        """Whether entities have more than a quarter of all edges, counted in both directions."""
+        edges = int(self.degrees()[entities].sum())
+        all_edges = 2 * len(self)
+        return 4 * edges > all_edges
 
     def direction_ranks(self) -> Ids:
         """The rank of each direction by the names of relations; a relation precedes its inverse."""
@@ -561,14 +562,14 @@ class Graph:
         self._kernel = other._kernel
         self._prominence = other._prominence
         self._walks = other._walks
-        self._most_walks = other._most_walks
+        self._max_walks = other._max_walks
 
     def _forget_derived(self) -> None:
         """Drop what is derived from the edges; it is derived again when next needed."""
         self._kernel = None
         self._prominence = None
         self._walks = {}
-        self._most_walks = {}
+        self._max_walks = {}
 
 
 def _rows(heads: Ids, direction: int, tails: Ids) -> Ids:

@@ -13,12 +13,14 @@ first change after something was counted. Counts only remember the number of the
 followed them. Each epoch may hold its baseline, the graph as it was when the epoch began, since
 catching up compares the graph before with the graph after.
 
-The log stays small, however many updates come: changes within an epoch are folded into their net
-effect, only the newest epochs hold their baselines (fewer where relations are large, since a
-baseline shares all edges with the next, but those of relations that changed), and when there are
-more changed facts than `MAX_CHANGED_FACTS`, the oldest epochs are dropped. Counts older than the
-log are dropped, too, and made from scratch when they are needed, which is cheaper than following so
-many changes.
+The log stays small, however many updates come:
+
+- Changes within an epoch are folded into their net effect.
+- Only the newest epochs hold their baselines. A baseline shares its edges with the next one, except
+  those of relations that changed; so where these relations are large, fewer baselines are held.
+- When there are more changed facts than `MAX_CHANGED_FACTS`, the oldest epochs are dropped. Counts
+  older than the log are dropped, too, and made from scratch when they are needed, which is cheaper
+  than following so many changes.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
 
 MAX_CHANGED_FACTS = 256  # with more, counting from scratch is cheaper than catching up
 MAX_BASELINES = 64  # epochs that hold their baseline; others rebuild it when it is needed
-MIN_BASELINES = 8  # epochs that hold it however much that is
-MAX_HELD = 1 << 20  # edges and clusters that other baselines hold, of up to 20 bytes each
+MIN_BASELINES = 8  # the newest epochs hold it however large it is
+MAX_HELD = 1 << 20  # edges and clusters in the baselines of the others, of up to 20 bytes each
 MAX_UNFOLDED = 16  # changes that an epoch stores before it folds them into their net effect
 
 
@@ -48,11 +50,17 @@ class Baseline(NamedTuple):
     clusters: Ids | None
 
     def held_alone(self, changes: tuple[Change, ...]) -> int:
-        """How much it does not share with the graph after some changes: edges and clusters."""
-        relations = {relation for change in changes for relation in change.relations.tolist()}
-        known = [relation for relation in relations if relation < self.graph.directions]
-        edges = sum(len(self.graph.edges(relation).tails) for relation in known)
-        return edges + (0 if self.clusters is None else len(self.clusters))
+        """How many edges and clusters it does not share with the graph after these changes."""
+        changed = set[int]()
+        for change in changes:
+            changed.update(change.relations.tolist())
+
+        held = 0 if self.clusters is None else len(self.clusters)
+        for relation in changed:
+            is_new = relation >= self.graph.directions
+            if not is_new:
+                held += len(self.graph.edges(relation).tails)
+        return held
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,7 @@ class Epoch:
     entities  the entities whose hits these changes altered, in parts
     baseline  the graph before the first change, while it is held
     size      how many changed facts it holds
-    held      how much its baseline holds alone
+    held      how much its baseline alone holds: edges and clusters
     """
 
     changes: tuple[Change, ...]
@@ -168,11 +176,12 @@ class Backlog:
 
 
 def _drop_old_baselines(epochs: list[Epoch]) -> None:
-    """Let go of the baselines that are too many, or hold too much."""
+    """Drop the oldest baselines, if there are too many or they hold too much."""
     held = 0
     for number, epoch in enumerate(reversed(epochs), start=1):
         if epoch.baseline is None:
             continue
-        held += epoch.held if number > MIN_BASELINES else 0
+        if number > MIN_BASELINES:
+            held += epoch.held
         if number > MAX_BASELINES or held > MAX_HELD:
             epochs[-number] = replace(epoch, baseline=None, held=0)

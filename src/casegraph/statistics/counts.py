@@ -34,9 +34,8 @@ from casegraph.statistics.sums import columns_joined, grouped
 
 T = TypeVar("T")
 
-MOST_TYPES = (
-    1 << 22
-)  # pairs of a relation and a path type of one length; more would fill the memory
+# Pairs of a relation and a path type of one length; more would fill the memory.
+MOST_TYPES = 1 << 22
 TOO_MANY = np.iinfo(np.int64).max  # stands for a number that exceeds its limit, or 64 bits
 UNLIMITED = np.iinfo(np.int64).max
 
@@ -142,14 +141,15 @@ class Hits:
             (part.relations, part.types, part.hits) for part in parts
         )
         groups = grouped(relations, types)
-        work = np.stack([part.work for part in parts])
+
+        work = np.stack([part.work for part in parts])  # (parts, max_length)
         is_too_many = work == TOO_MANY
-        total_work = np.where(is_too_many, 0, work).sum(axis=0)
+        known_work = np.where(is_too_many, 0, work).sum(axis=0)
         return cls(
-            groups.keys(relations),
-            groups.keys(types),
-            groups.sums(hits),
-            np.where(is_too_many.any(axis=0), TOO_MANY, total_work),
+            relations=groups.keys(relations),
+            types=groups.keys(types),
+            hits=groups.sums(hits),
+            work=np.where(is_too_many.any(axis=0), TOO_MANY, known_work),
         )
 
     def within(self, most: int, max_length: int) -> tuple["Hits", int]:
@@ -203,6 +203,23 @@ def in_use(settings: Settings, relation: int, types: Counts, hits: Counts) -> Fl
     has_support = hits >= settings.support
     is_other = types != single_step(relation)
     return np.asarray(has_support & is_other)
+
+
+class _ReachCost(NamedTuple):
+    """What counting what path types reach will take, in steps.
+
+    Path types with a common beginning take its steps together.
+
+    of_step         (steps,)  the cost of each such step
+    visits_of_step  (steps,)  how many entities it visits
+    dearest_step    (types,)  the cost of the dearest step of each path type
+    visits          (types,)  how many entities all steps of a path type visit
+    """
+
+    of_step: Counts
+    visits_of_step: Counts
+    dearest_step: Counts
+    visits: Counts
 
 
 class Counting:
@@ -296,7 +313,7 @@ class Counting:
         """
         if self.settings.weight != "right" or not len(entities) or not len(types):
             return Reach.nowhere(types)
-        labels = np.broadcast_to(np.int32(relations), types.shape).copy()
+        labels = np.broadcast_to(np.int32(relations), types.shape).copy()  # one for each type
         limits = NO_LIMITS if max_widths is None else max_widths
         if (limits == 0).any():
             return self._reach_of_followed(limits > 0, labels, types, entities, limits)
@@ -358,57 +375,64 @@ class Counting:
         """
         budget = self.settings.counting
         heads = len(self.graph.edges(relation).heads)
-        if not heads or not len(types) or self._is_surely_affordable(relation, types):
+        if not heads or not len(types):
+            return None
+        if self._is_surely_affordable(relation, types):
             return None
         if self._is_affordable_together(relation, types):
             return None
-        cost_of_step, visits_of_step, dearest_step, visits = self._cost(relation, types)
-        if cost_of_step.sum() <= budget:
+        cost = self._cost(relation, types)
+        if cost.of_step.sum() <= budget:
             return None
 
-        share = fair_share(cost_of_step, budget)
+        share = fair_share(cost.of_step, budget)
         edges_per_entity = max(1, share // (STEPS_TO_FOLLOW * heads))
-        widths = np.where(dearest_step > share, edges_per_entity, UNLIMITED)
+        widths = np.where(cost.dearest_step > share, edges_per_entity, UNLIMITED)
 
-        if STEPS_TO_VISIT * visits_of_step.sum() > budget:
-            rising = np.sort(visits)
-            affordable = int(
-                np.searchsorted(rising.cumsum(), budget // STEPS_TO_VISIT, side="right")
-            )
+        if STEPS_TO_VISIT * cost.visits_of_step.sum() > budget:
+            rising = np.sort(cost.visits)
+            max_visits = budget // STEPS_TO_VISIT
+            affordable = int(np.searchsorted(rising.cumsum(), max_visits, side="right"))
             first_too_many = rising[min(affordable, len(rising) - 1)]
-            widths[visits >= first_too_many] = 0
+            widths[cost.visits >= first_too_many] = 0
         return widths
 
     def _is_surely_affordable(self, relation: int, types: Counts) -> bool:
-        """A quick check: whether `reach` is within its budget even if no path types share steps.
+        """Whether `reach` is within its budget even if path types share no steps.
 
-        Every walk is looked at for each relation in use, and followed unless it has full length.
+        Then every walk is looked at for each relation in use, and followed unless it has full
+        length. The number of walks is bounded from above, by one bound after the other, each closer
+        than the one before and slower to compute.
         """
-        heads = self.graph.edges(relation).heads
+        graph = self.graph
+        heads = graph.edges(relation).heads
         max_length = self.settings.max_length
 
-        def is_affordable(
-            shorter_walks: float, relations_in_use: int, all_walks: float = 0
-        ) -> bool:
-            looks = (len(heads) + shorter_walks) * relations_in_use
-            cost = STEPS_TO_LOOK * looks + STEPS_TO_FOLLOW * shorter_walks
-            return cost + all_walks / ENDS_PER_STEP <= self.settings.counting
+        def is_affordable(shorter_walks: float, relations: int, all_walks: float) -> bool:
+            looks = (len(heads) + shorter_walks) * relations
+            to_look = STEPS_TO_LOOK * looks
+            to_follow = STEPS_TO_FOLLOW * shorter_walks
+            to_count_ends = all_walks / ENDS_PER_STEP
+            return to_look + to_follow + to_count_ends <= self.settings.counting
 
-        fewer = self.graph.most_walks(max_length - 1)
-        if is_affordable(fewer, self.graph.directions):
-            most = self.graph.most_walks(max_length)
-            if is_affordable(fewer, self.graph.directions, most):
-                return True
-        shorter = float(self.graph.walks_from_each(max_length - 1)[heads].sum(dtype=np.float64))
-        followed = [np.unique(step) for step in steps(types, max_length)]
-        relations_in_use = len(np.unique(np.concatenate(followed)))
-        if not is_affordable(shorter, relations_in_use):
-            return False
-        most = ROUNDED_UP * self.graph.walks_from_all(max_length)
-        if is_affordable(shorter, relations_in_use, most):
+        # All relations, and walks from all entities, bounded by degrees.
+        shorter = graph.max_walks_from_all(max_length - 1)
+        all_walks = graph.max_walks_from_all(max_length)
+        if is_affordable(shorter, graph.directions, all_walks):
             return True
-        all_walks = float(self.graph.walks_from(heads, max_length).sum(dtype=np.float64))
-        return is_affordable(shorter, relations_in_use, all_walks)
+
+        # Only the relations in use, and only the shorter walks from the heads.
+        relations = _count_of_relations(types, max_length)
+        shorter = _total(graph.walks_from_each(max_length - 1)[heads])
+        if not is_affordable(shorter, relations, all_walks=0):
+            return False
+
+        # Walks of full length: from all entities, which is quick, or else from the heads.
+        all_walks = ROUNDED_UP * graph.walks_from_all(max_length)
+        if is_affordable(shorter, relations, all_walks):
+            return True
+        all_walks = _total(graph.walks_from(heads, max_length))
+        return is_affordable(shorter, relations, all_walks)
 
     def _is_affordable_together(self, relation: int, types: Counts) -> bool:
         """Whether `reach` is within its budget if it counts from many entities at once.
@@ -440,27 +464,28 @@ class Counting:
         is_dearer[many] = some[many] * alone > together * len(entities)
         return is_dearer
 
-    def _cost(self, relation: int, types: Counts) -> tuple[Counts, Counts, Counts, Counts]:
-        """What `reach` will take, in steps.
-
-        Path types with a common beginning take its steps together. For each such step: its cost,
-        and its visits. For each path type: the cost of its dearest step, and all its visits.
-        """
+    def _cost(self, relation: int, types: Counts) -> _ReachCost:
+        """What `reach` will take, in steps."""
         max_length = self.settings.max_length
         budget_of_preview = self.settings.counting // COST_OF_PREVIEW
         found = kernels.reach_cost(
             self.graph.kernel, relation, types, max_length, budget_of_preview, threads()
         )
-        ran_out_of_budget = not len(found[0])
+        preview = _ReachCost(*found)
+        ran_out_of_budget = not len(preview.of_step)
         if not ran_out_of_budget:
-            return found
+            return preview
 
         # Assume the worst: every step follows every edge from every entity.
         heads = len(self.graph.edges(relation).heads)
-        cost = np.minimum(STEPS_TO_FOLLOW * heads * self._edges_of(types), MOST_STEPS)
-        visits_of_step = np.full_like(types, heads)
-        visits = heads * lengths(types, max_length)
-        return cost, visits_of_step, cost, visits
+        most_steps = STEPS_TO_FOLLOW * heads * self._edges_of(types)
+        cost = np.minimum(most_steps, MOST_STEPS)
+        return _ReachCost(
+            of_step=cost,
+            visits_of_step=np.full_like(types, heads),
+            dearest_step=cost,
+            visits=heads * lengths(types, max_length),
+        )
 
     def _edges_of(self, types: Counts) -> Counts:
         """How many edges the relations of each path type have together."""
@@ -492,3 +517,14 @@ def fair_share(needed: Counts, budget: int) -> int:
     exceeds = spent_before + left * rising > budget
     first = int(np.argmax(exceeds))
     return int((budget - spent_before[first]) // left[first])
+
+
+def _count_of_relations(types: Counts, max_length: int) -> int:
+    """How many relations path types follow; "no such step" counts as one, if there is any."""
+    of_each_step = [np.unique(step) for step in steps(types, max_length)]
+    return len(np.unique(np.concatenate(of_each_step)))
+
+
+def _total(walks: Counts) -> float:
+    """The sum as a floating-point number, since it may exceed 64 bits."""
+    return float(walks.sum(dtype=np.float64))

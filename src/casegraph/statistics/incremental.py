@@ -162,9 +162,9 @@ def updated_counts(
     """
     before = outdated.counts
     types, hits = hits_now
-    types_used_before = before.types[in_use(now.settings, relation, before.types, before.hits)]
+    was_in_use = in_use(now.settings, relation, before.types, before.hits)
+    was_used = is_among(types, before.types[was_in_use])
     is_used = in_use(now.settings, relation, types, hits)
-    was_used = is_among(types, types_used_before)
     known = np.flatnonzero(is_used & was_used)
     new = np.flatnonzero(is_used & ~was_used)
 
@@ -176,13 +176,16 @@ def updated_counts(
     counts = PathCounts.of_hits(types, hits)
     places_before = np.searchsorted(before.types, types[known])
     counts.put_reach(known, before.reach_of(places_before))
+
     heads = now.graph.edges(relation).heads
-    affected = np.bincount(np.append(starts.places, ends.places), minlength=len(known))
+    affected_places = np.append(starts.places, ends.places)
+    affected = np.bincount(affected_places, minlength=len(known))
     is_affected_for_most = 2 * affected > len(heads)
     is_from_scratch = is_affected_for_most | now.is_dearer(types[known], heads, affected)
     from_scratch = np.concatenate([known[is_from_scratch], new])
     if len(from_scratch):
-        counts.put_reach(from_scratch, now.reach(relation, types[from_scratch], heads))
+        reach = now.reach(relation, types[from_scratch], heads)
+        counts.put_reach(from_scratch, reach)
         starts = starts.without(is_from_scratch)
         ends = ends.without(is_from_scratch)
 
@@ -226,12 +229,12 @@ def _affected_endpoints(
     Entities whose own answers changed are starts of every path type, and entities whose slot opened
     or was taken are ends of every path type.
     """
+    before = outdated.graph
+    after = now.graph
+    change = outdated.change
     starts: list[Counts] = []
     ends: list[Counts] = []
-    for graph, rows in (
-        (outdated.graph, outdated.change.retracted),
-        (now.graph, outdated.change.added),
-    ):
+    for graph, rows in ((before, change.retracted), (after, change.added)):
         if len(rows):
             heads, relations, tails = (column.copy() for column in rows.T)
             start_entities, start_places, end_entities, end_places = kernels.affected_endpoints(
@@ -240,12 +243,12 @@ def _affected_endpoints(
             starts.append(key(start_entities, start_places))
             ends.append(key(end_entities, end_places))
 
-    of_relation = _changed_edges_of(outdated.change, relation)
+    of_relation = _changed_edges_of(change, relation)
     if len(of_relation):
         with_other_answers = np.unique(of_relation[:, 0])
         starts.append(_with_every_place(with_other_answers, len(types)))
         tails = np.unique(of_relation[:, 1])
-        with_other_slots = _entities_with_other_slots(outdated.graph, now.graph, relation, tails)
+        with_other_slots = _entities_with_other_slots(before, after, relation, tails)
         ends.append(_with_every_place(with_other_slots, len(types)))
     return EntityTypePairs.of_keys(starts), EntityTypePairs.of_keys(ends)
 
@@ -262,7 +265,9 @@ def _changed_edges_of(change: Change, relation: int) -> Ids:
 def _with_every_place(entities: Ids, places: int) -> Counts:
     """The keys of the pairs of these entities with each of so many path types."""
     every_place = np.arange(places, dtype=np.int32)
-    return key(np.repeat(entities, places), np.tile(every_place, len(entities)))
+    entity_of_pair = np.repeat(entities, places)
+    place_of_pair = np.tile(every_place, len(entities))
+    return key(entity_of_pair, place_of_pair)
 
 
 def _entities_with_other_slots(before: Graph, after: Graph, relation: int, entities: Ids) -> Ids:
@@ -305,7 +310,9 @@ class ClusterChanges(NamedTuple):
 
     def work(self, relation: int, now: Graph) -> int:
         """From how many entities `updated_cluster_counts` counts paths: then, and again now."""
-        return len(self.recounted_of(relation, self.graph)) + len(self.recounted_of(relation, now))
+        recounted_then = self.recounted_of(relation, self.graph)
+        recounted_now = self.recounted_of(relation, now)
+        return len(recounted_then) + len(recounted_now)
 
     def recounted_of(self, relation: int, graph: Graph) -> Ids:
         """The entities whose paths to answers of a relation are counted again on a graph."""

@@ -61,9 +61,15 @@ def own_hits(graph: Graph, relation: int, settings: Settings, show: Show) -> Own
     most = (settings.counting // STEPS_PER_PATH, MOST_TYPES)
     while True:
         weights = graph.walks_from_each(_second_half(longest))
-        lengths_wanted = (settings.max_length, longest)
         count = partial(
-            kernels.relation_hits, graph.kernel, relation, weights, *lengths_wanted, most, threads()
+            kernels.relation_hits,
+            graph.kernel,
+            relation,
+            weights,
+            settings.max_length,
+            longest,
+            most,
+            threads(),
         )
         types, hits, is_too_much = run(count, "counting paths to answers", rows, show)
         if not is_too_much or not longest:
@@ -80,8 +86,9 @@ def limited_hits(
     while True:
         is_kept = length_of_type <= longest
         paths = int(hits[is_kept].sum())
-        is_too_much = STEPS_PER_PATH * paths > settings.counting or int(is_kept.sum()) > MOST_TYPES
-        if not is_too_much or not longest:
+        has_too_many_paths = STEPS_PER_PATH * paths > settings.counting
+        has_too_many_types = int(is_kept.sum()) > MOST_TYPES
+        if not (has_too_many_paths or has_too_many_types) or not longest:
             return OwnHits(types[is_kept], hits[is_kept], longest)
         longest -= 1
 
@@ -93,8 +100,9 @@ def with_length(graph: Graph, relation: int, settings: Settings, known: OwnHits)
     paths may have been too many already, and they are counted again.
     """
     longest = _affordable_length(graph, relation, settings)
-    has_longest = int(lengths(known.types, settings.max_length).max(initial=0)) == longest
-    if has_longest:
+    length_of_type = lengths(known.types, settings.max_length)
+    longest_known = int(length_of_type.max(initial=0))
+    if longest_known == longest:
         return known._replace(longest=longest)
     return own_hits(graph, relation, settings, quiet)
 

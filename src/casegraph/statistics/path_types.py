@@ -52,7 +52,8 @@ def single_step(relation: Numbers) -> Numbers:
 def with_step(types: Counts, step: int, relations: Ids, max_length: int) -> Counts:
     """Path types of `step` steps, each with one more; `relations` has the last step of each."""
     shift = _bits_per_step(max_length) * step
-    return types | (single_step(relations.astype(np.int64)) << shift)
+    last_step = single_step(relations.astype(np.int64)) << shift
+    return types | last_step
 
 
 def steps(types: Counts, max_length: int) -> Iterator[Counts]:
@@ -96,7 +97,8 @@ def name_order(graph: Graph, types: Counts, max_length: int) -> Counts:
     relation is replaced by the rank of its name, and the first step has the highest bits.
     """
     bits = _bits_per_step(max_length)
-    rank_of_group = np.concatenate([[0], graph.direction_ranks().astype(np.int64) + 1])
+    ranks = graph.direction_ranks().astype(np.int64)
+    rank_of_group = np.concatenate([[0], ranks + 1])  # group 0 is "no such step"
     key = np.zeros_like(types)
     for groups in _groups_of_bits(types, max_length):
         key = (key << bits) | rank_of_group[groups]
@@ -188,9 +190,10 @@ def _entities_that_lead_to(graph: Graph, path_type: Sequence[int], goal: int) ->
     """For each step, the entities at its end from which the steps after it lead to the goal."""
     from_last_to_first = [{goal}]
     for relation in reversed(path_type[1:]):
+        back = inverse(relation)
         heads = set[int]()
         for tail in from_last_to_first[-1]:
-            heads.update(graph.answers(tail, inverse(relation)).tolist())
+            heads.update(graph.answers(tail, back).tolist())
         from_last_to_first.append(heads)
     return from_last_to_first[::-1]
 

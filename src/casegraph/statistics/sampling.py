@@ -64,17 +64,20 @@ def sampled_paths(
 ) -> SampledPaths:
     """The paths to answers found by a number of random walks from each entity."""
     edges = _Edges.of(graph)
+    entities = len(edges.entities)
     entities_at_once = max(1, WALKS_AT_ONCE // walks)
     parts = [NO_PATHS]
-    for first in range(0, len(edges.entities), entities_at_once):
-        show("sampling walks", first, len(edges.entities))
-        some = np.arange(first, min(first + entities_at_once, len(edges.entities)))
-        walked = _distinct_walks(edges, np.repeat(some, walks), max_length, random)
-        parts.append(_counted(edges, list(_closed(edges, walked, max_length))))
-    show("sampling walks", len(edges.entities), len(edges.entities))
-    columns = columns_joined(parts)
-    order = np.lexsort((columns[2], columns[1], columns[0]))
-    return SampledPaths(*(column[order] for column in columns))
+    for first in range(0, entities, entities_at_once):
+        show("sampling walks", first, entities)
+        last = min(first + entities_at_once, entities)
+        starts = np.repeat(np.arange(first, last), walks)
+        walked = _distinct_walks(edges, starts, max_length, random)
+        closed = list(_closed(edges, walked, max_length))
+        parts.append(_counted(edges, closed))
+    show("sampling walks", entities, entities)
+    relations, heads, types, times = columns_joined(parts)
+    order = np.lexsort((types, heads, relations))
+    return SampledPaths(relations[order], heads[order], types[order], times[order])
 
 
 def with_samples(counts: ClusterCounts, sampled: SampledPaths, cluster_of: Ids) -> ClusterCounts:
@@ -83,7 +86,8 @@ def with_samples(counts: ClusterCounts, sampled: SampledPaths, cluster_of: Ids) 
     sampled     the paths of the same relation
     cluster_of  (entities,)  the cluster of each entity
 
-    A path that was sampled is a hit, so its path type has a row already.
+    A path that was sampled is a hit, so its path type has a row already, unless it is longer than
+    the paths that are counted; then it is dropped.
     """
     clusters = cluster_of[sampled.entities]
     is_inside = clusters != EVERYONE
@@ -151,20 +155,10 @@ def _distinct_walks(
 
     A walk that ended early is padded with `ENDED`; walks without any edge are left out.
     """
-    at = starts
     visited = [starts]
     steps: list[Counts] = []
     for _ in range(max_length):
-        step = np.full(len(at), ENDED)
-        for _ in range(TRIES_PER_STEP):
-            waiting = np.flatnonzero((step == ENDED) & (at != ENDED))
-            here = at[waiting]
-            degrees = edges.offsets[here + 1] - edges.offsets[here]
-            drawn = edges.offsets[here] + (random.random(len(waiting)) * degrees).astype(np.int64)
-            is_new = np.ones(len(waiting), dtype=np.bool)
-            for passed in visited:
-                is_new &= passed[waiting] != edges.tails[drawn]
-            step[waiting[is_new]] = drawn[is_new]
+        step = _next_step(edges, visited, random)
         at = np.where(step == ENDED, ENDED, edges.tails[step])
         visited.append(at)
         steps.append(step)
@@ -173,6 +167,28 @@ def _distinct_walks(
     columns = [step[has_begun] for step in steps]
     groups = grouped(*columns)
     return np.stack([groups.keys(column) for column in columns], axis=1)
+
+
+def _next_step(edges: _Edges, visited: list[Counts], random: np.random.Generator) -> Counts:
+    """The edge that each walk takes next; `ENDED` if each edge drawn for it would close a loop.
+
+    visited  (walks,) each  where the walks started, and where they were after each step
+    """
+    at = visited[-1]
+    step = np.full(len(at), ENDED)
+    for _ in range(TRIES_PER_STEP):
+        waiting = np.flatnonzero((step == ENDED) & (at != ENDED))
+        here = at[waiting]
+        first = edges.offsets[here]
+        degrees = edges.offsets[here + 1] - first
+        choice = (random.random(len(waiting)) * degrees).astype(np.int64)
+        drawn = first + choice
+        tails = edges.tails[drawn]
+        is_new = np.ones(len(waiting), dtype=np.bool)
+        for passed in visited:
+            is_new &= passed[waiting] != tails
+        step[waiting[is_new]] = drawn[is_new]
+    return step
 
 
 def _closed(
@@ -188,12 +204,14 @@ def _closed(
         edge = walks[:, step]
         types = with_step(types[goes_on], step, edges.relations[edge], max_length)
 
+        # The edges from the start of a walk to where it is now are consecutive.
         pair = starts * len(edges.entities) + edges.tails[edge]
         first = np.searchsorted(edges.pairs, pair)
         answers = np.searchsorted(edges.pairs, pair, side="right") - first
         walk_of_answer = np.repeat(np.arange(len(walks)), answers)
         answers_before = answers.cumsum() - answers
-        edge_of_answer = np.arange(len(walk_of_answer)) + np.repeat(first - answers_before, answers)
+        shift = np.repeat(first - answers_before, answers)
+        edge_of_answer = np.arange(len(walk_of_answer)) + shift
         yield starts[walk_of_answer], edges.relations[edge_of_answer], types[walk_of_answer]
 
 

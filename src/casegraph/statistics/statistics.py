@@ -66,6 +66,7 @@ from casegraph.statistics.own_hits import (
 from casegraph.statistics.partial_counts import FEW_ENTITIES, PartialCounts, may_lead_somewhere
 from casegraph.statistics.path_types import check_room, packed, renumbered
 from casegraph.statistics.sampling import SampledPaths, sampled_paths, with_samples
+from casegraph.statistics.sums import columns_joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -113,8 +114,7 @@ class KnownHits(NamedTuple):
         parts: dict[int, tuple[TypeHits, ...]] = {}
         for relation, own in hits.items():
             parts[relation] = (own,)
-        rows = sum(len(types) for types, _ in hits.values())
-        return cls(parts, longest, headroom, rows)
+        return cls(parts, longest, headroom, _rows_in(hits.values()))
 
     def of_relation(self, relation: int) -> TypeHits:
         """The path types that lead to answers of a relation, sorted, and how often they do."""
@@ -138,9 +138,9 @@ class KnownHits(NamedTuple):
             rows += len(part[0])
             is_its_turn = (len(own) + relation) % MAX_PARTS == 0
             if is_its_turn:
-                rows -= sum(len(types) for types, _ in own)
-                own = (hits_added_up(own),)
-                rows += len(own[0][0])
+                total = hits_added_up(own)
+                rows += _rows_in([total]) - _rows_in(own)
+                own = (total,)
             parts[relation] = own
         headroom = self.headroom - STEPS_PER_CYCLE * changed.more_cycles
         return KnownHits(parts, self.longest, headroom, rows)
@@ -154,6 +154,11 @@ class KnownHits(NamedTuple):
                 new_types = renumbered(types, new.relations, max_length)
                 hits[int(new.relations[relation])] = (new_types, own)
         return KnownHits.of_relations(hits, self.longest, self.headroom)
+
+
+def _rows_in(parts: Iterable[TypeHits]) -> int:
+    """How many path types these parts have together."""
+    return sum(len(types) for types, _ in parts)
 
 
 class PendingCounts(NamedTuple):
@@ -211,23 +216,23 @@ class PathStatistics:
     def around(self, relation: int, entities: Ids) -> PathCounts:
         """The counts of a relation, as far as questions about these entities depend on them.
 
-        In a large graph, what path types reach may be 0 if they lead nowhere from the entities: it
-        is not counted yet.
+        In a large graph, what a path type reaches may not be counted yet, and is 0, if the path
+        type leads nowhere from the entities (see `partial_counts`).
         """
         known = self.counted.get(relation)
         if known is not None:
             return known
-        is_for_few = len(entities) <= FEW_ENTITIES
-        if not self._is_large or not is_for_few or self.settings.weight != "right":
-            return self.everyone(relation)
-        partial = self._partial_counts(relation)
+        partial = None
+        if self._is_large and len(entities) <= FEW_ENTITIES:
+            partial = self._partial_counts(relation)
         if partial is None:
             return self.everyone(relation)
+
         types = partial.counts.types
-        is_wanted = may_lead_somewhere(self.graph, entities, types, self.settings.max_length)
-        if not (is_wanted & partial.is_missing).any():
-            return partial.counts
-        return self._count_more(relation, is_wanted, quiet)
+        is_needed = may_lead_somewhere(self.graph, entities, types, self.settings.max_length)
+        if (is_needed & partial.is_missing).any():
+            return self._count_more(relation, is_needed, quiet)
+        return partial.counts
 
     def has_all_lengths(self, relation: int) -> bool:
         """Whether paths of all lengths are counted for a relation."""
@@ -354,17 +359,18 @@ class PathStatistics:
 
         Of a large graph they must be complete, however much work that was (see `shards`).
         """
-        if self._is_large:
-            if (counted.work == TOO_MANY).any():
-                problem = "the graph takes too much work to be counted as a whole; ask it instead"
-                raise CasegraphError(f"{problem}, which counts one relation after the other")
-            for relation in range(self.graph.directions):
-                rows = rows_with(relation, counted.relations)
-                own = (counted.types[rows], counted.hits[rows])
-                limited = limited_hits(self.graph, relation, self.settings, *own)
-                self._own_hits[relation] = limited
+        if not self._is_large:
+            self._hits = KnownHits.of(counted, self.settings)
             return
-        self._hits = KnownHits.of(counted, self.settings)
+        if (counted.work == TOO_MANY).any():
+            problem = "the graph takes too much work to be counted as a whole; ask it instead"
+            raise CasegraphError(f"{problem}, which counts one relation after the other")
+        for relation in range(self.graph.directions):
+            rows = rows_with(relation, counted.relations)
+            types = counted.types[rows]
+            hits = counted.hits[rows]
+            own = limited_hits(self.graph, relation, self.settings, types, hits)
+            self._own_hits[relation] = own
 
     def reach_of(
         self, relations: list[int], entities: Ids, show: Show = quiet
@@ -392,7 +398,8 @@ class PathStatistics:
         labels = np.repeat(np.array(relations, dtype=np.int32), sizes)
         max_widths = joined(limits)
         is_limited = bool((max_widths < UNLIMITED).any())
-        reach = Counting(self.graph, self.settings, show).reach(
+        counting = Counting(self.graph, self.settings, show)
+        reach = counting.reach(
             labels,
             joined(types_in_use),
             entities,
@@ -401,9 +408,9 @@ class PathStatistics:
 
         start = 0
         for relation, places in zip(relations, places_in_use, strict=True):
-            own = slice(start, start + len(places))
-            found[relation].put_reach(places, reach.of(own))
-            start = own.stop
+            end = start + len(places)
+            found[relation].put_reach(places, reach.of(slice(start, end)))
+            start = end
         return found
 
     def after(
@@ -560,9 +567,12 @@ class PathStatistics:
     def _partial_counts(self, relation: int) -> PartialCounts | None:
         """What is counted so far of a relation of a large graph.
 
-        None if everything is counted, or if that would take too much: then what to leave out is
-        chosen by looking at all path types together.
+        None if the relation is not counted path type by path type: the settings do not use what
+        path types reach, or everything is counted already, or everything would take too much (then
+        what to leave out is chosen by looking at all path types together).
         """
+        if self.settings.weight != "right":
+            return None
         found = self._partial.get(relation)
         if found is not None:
             return found
@@ -576,13 +586,16 @@ class PathStatistics:
                 self._partial[relation] = PartialCounts.of_hits(types, hits, is_used)
             return self._partial.get(relation)
 
-    def _count_more(self, relation: int, is_wanted: Flags, show: Show) -> PathCounts:
-        """Count what some path types of a relation reach, unless they are counted already."""
+    def _count_more(self, relation: int, is_needed: Flags, show: Show) -> PathCounts:
+        """Count what some path types of a relation reach, unless they are counted already.
+
+        is_needed  (types,)  which path types
+        """
         with self._counting:
             if relation in self.counted:
                 return self.counted[relation]
             before = self._partial[relation]
-            places = np.flatnonzero(is_wanted & before.is_missing)
+            places = np.flatnonzero(is_needed & before.is_missing)
             entities = self.graph.edges(relation).heads
             counting = Counting(self.graph, self.settings, show)
             reach = counting.reach(relation, before.counts.types[places], entities)
@@ -595,7 +608,7 @@ class PathStatistics:
             return partial.counts
 
     def _complete_partial_counts(self, relations: list[int], show: Show) -> None:
-        """Count what is missing of relations of which some path types are counted."""
+        """Count the rest of those relations of which only some path types are counted."""
         for relation in relations:
             partial = self._partial.get(relation)
             if partial is not None:
@@ -655,16 +668,19 @@ class PathStatistics:
         are counted together, from each entity once.
         """
         outdated: dict[int, OutdatedClusterCounts] = {}
+        work = 0
         for relation in relations:
             pending = self._pending_clusters.get(relation)
-            changes = None if pending is None else self._cluster_changes_since(pending.epoch)
-            if pending is not None and changes is not None:
-                outdated[relation] = OutdatedClusterCounts(pending.counts, changes)
+            if pending is None:
+                continue
+            changes = self._cluster_changes_since(pending.epoch)
+            if changes is None:
+                continue
+            outdated[relation] = OutdatedClusterCounts(pending.counts, changes)
+            work += changes.work(relation, self.graph)
 
-        work = sum(
-            before.changes.work(relation, self.graph) for relation, before in outdated.items()
-        )
-        if not outdated or work > len(having(self.graph, list(outdated))):
+        work_from_scratch = len(having(self.graph, list(outdated)))
+        if not outdated or work > work_from_scratch:
             return
         updated = updated_cluster_counts(outdated, counting, self._clusters(), self.counted)
         self._clustered.update(updated)
@@ -684,32 +700,29 @@ class PathStatistics:
     def _count_clusters_from_scratch(
         self, relations: list[int], counting: Counting, longest: int
     ) -> None:
-        """Count hits and tries of these relations in every cluster, `EVERYONE` included."""
+        """Count hits and tries of these relations in every cluster, `EVERYONE` included.
+
+        Rows of all relations are counted together: cluster, relation (as a label), type and hits.
+        """
+        cluster_of = self._clusters()
         entities = having(self.graph, relations)
-        columns = counting.hits(relations, entities, self._clusters(), longest)
+        columns = counting.hits(relations, entities, cluster_of, longest)
         is_inside = columns[0] != EVERYONE
-        clusters, labels, types, hits = ([column[is_inside]] for column in columns)
+        parts = [tuple(column[is_inside] for column in columns)]
         for relation in relations:
             everyone = self.counted[relation]
-            rows = len(everyone.types)
-            clusters.append(np.full(rows, EVERYONE, dtype=np.int32))
-            labels.append(np.full(rows, relation, dtype=np.int32))
-            types.append(everyone.types)
-            hits.append(everyone.hits)
+            size = len(everyone.types)
+            own_cluster = np.full(size, EVERYONE, dtype=np.int32)
+            own_label = np.full(size, relation, dtype=np.int32)
+            parts.append((own_cluster, own_label, everyone.types, everyone.hits))
 
-        all_clusters = np.concatenate(clusters)
-        all_labels = np.concatenate(labels)
-        all_types = np.concatenate(types)
-        all_hits = np.concatenate(hits)
-        tries = counting.tries(all_clusters, all_labels, all_types, self._clusters())
+        clusters, labels, types, hits = columns_joined(parts)
+        tries = counting.tries(clusters, labels, types, cluster_of)
 
-        order = np.lexsort((all_types, all_clusters, all_labels))
-        ordered_labels = all_labels[order]
+        order = np.lexsort((types, clusters, labels))
+        ordered_labels = labels[order]
         for relation in relations:
-            rows_of_relation = order[rows_with(relation, ordered_labels)]
+            rows = order[rows_with(relation, ordered_labels)]
             self._clustered[relation] = ClusterCounts(
-                all_clusters[rows_of_relation],
-                all_types[rows_of_relation],
-                all_hits[rows_of_relation],
-                tries[rows_of_relation],
+                clusters[rows], types[rows], hits[rows], tries[rows]
             )

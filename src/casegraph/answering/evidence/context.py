@@ -96,8 +96,8 @@ class AnswerContext:
 
     def names(self, entities: Ids) -> tuple[str, ...]:
         """These entities by name, sorted, without the query entity and the answer."""
-        others = entities[(entities != self.query.entity) & (entities != self.found)]
-        return sorted_names(self.graph, others)
+        is_other = (entities != self.query.entity) & (entities != self.found)
+        return sorted_names(self.graph, entities[is_other])
 
 
 def fact_in_words(graph: Graph, relation: int, tail: int) -> str:
@@ -107,4 +107,5 @@ def fact_in_words(graph: Graph, relation: int, tail: int) -> str:
 
 def sorted_names(graph: Graph, entities: Ids) -> tuple[str, ...]:
     """The names of entities, sorted."""
-    return tuple(sorted(graph.entities[entity] for entity in entities.tolist()))
+    names = [graph.entities[entity] for entity in entities.tolist()]
+    return tuple(sorted(names))

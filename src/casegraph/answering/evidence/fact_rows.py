@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from casegraph.graph.directions import forward, inverse, is_inverse, relation_of
+from casegraph.graph.directions import inverse, is_inverse, relation_of
 from casegraph.graph.facts import Fact
 
 if TYPE_CHECKING:
@@ -28,23 +28,24 @@ def fact_row(entity: int, direction: int, other: int) -> FactRow:
 def named_fact(graph: Graph, row: FactRow) -> Fact:
     """A fact by name."""
     head, direction, tail = row
-    return Fact(graph.entities[head], graph.relations[relation_of(direction)], graph.entities[tail])
+    relation = graph.relations[relation_of(direction)]
+    return Fact(graph.entities[head], relation, graph.entities[tail])
 
 
 def shared_fact_rows(graph: Graph, first: int, second: int) -> Iterator[FactRow]:
     """The facts that two entities share; each gives two rows, one for each of the entities."""
-    for relation in range(len(graph.relations)):
-        for direction in (forward(relation), inverse(forward(relation))):
-            common = np.intersect1d(
-                graph.answers(first, direction), graph.answers(second, direction)
-            )
-            for tail in in_name_order(graph, common):
-                yield fact_row(first, direction, tail)
-                yield fact_row(second, direction, tail)
+    for direction in range(graph.directions):
+        of_first = graph.answers(first, direction)
+        of_second = graph.answers(second, direction)
+        common = np.intersect1d(of_first, of_second)
+        for tail in in_name_order(graph, common):
+            yield fact_row(first, direction, tail)
+            yield fact_row(second, direction, tail)
 
 
 def in_name_order(graph: Graph, entities: Ids) -> list[int]:
     """The entities sorted by name."""
-    ranks = graph.entities.ranks()
-    ordered: list[int] = entities[np.argsort(ranks[entities], kind="stable")].tolist()
+    ranks = graph.entities.ranks()[entities]
+    order = np.argsort(ranks, kind="stable")
+    ordered: list[int] = entities[order].tolist()
     return ordered

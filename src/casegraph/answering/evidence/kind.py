@@ -76,5 +76,6 @@ def with_other_answers(context: AnswerContext, entities: Ids) -> Iterator[int]:
     graph = context.graph
     has_relation = np.isin(entities, graph.edges(context.query.relation).heads)
     has_answer = np.isin(entities, context.with_answer())
-    others = entities[has_relation & ~has_answer & (entities != context.query.entity)]
+    is_asked_about = entities == context.query.entity
+    others = entities[has_relation & ~has_answer & ~is_asked_about]
     return iter(in_name_order(graph, others))

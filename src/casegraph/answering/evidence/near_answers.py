@@ -38,9 +38,11 @@ class NearAnswers(EvidenceKind):
             if (relation, tail) != question_itself:
                 shared += np.isin(known, graph.answers(tail, inverse(relation)))
 
-        order = np.lexsort((graph.entities.ranks()[known], -shared))
+        name_ranks = graph.entities.ranks()[known]
+        most_shared_first = np.lexsort((name_ranks, -shared))
         is_similar = (shared > 0) & (known != context.found)
-        return tuple(graph.entities[known[place]] for place in order[is_similar[order]].tolist())
+        similar = known[most_shared_first][is_similar[most_shared_first]]
+        return tuple(graph.entities[entity] for entity in similar.tolist())
 
     def sentence(self, reason: Reason, answer: Answer) -> str:
         """That the answer is like the known answers, other than itself."""

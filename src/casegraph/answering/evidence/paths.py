@@ -47,7 +47,8 @@ class Paths(EvidenceKind):
         slot, right, reached = _right_and_reached(context, path_type, is_taken=bool(piece.count))
         cluster = _cluster_that_weighed(context, path_type)
         estimated = estimate(state.statistics, cluster, relation, path_type)
-        paths = list(islice(_named_paths(context, path_type), PATHS_SHOWN + 1))
+        one_too_many = PATHS_SHOWN + 1  # to know whether there are further paths
+        paths = list(islice(_named_paths(context, path_type), one_too_many))
         return Reason(
             kind=self.name,
             words=in_words(context.graph, path_type),
@@ -135,7 +136,7 @@ def _counts_that_weighed(context: AnswerContext, path_type: PathType) -> PathCou
     hidden = context.hidden
     if not leaves_one_out(context.state.settings) or hidden not in context.known_answers():
         return counts
-    if next(_paths(context, query.entity, path_type, hidden), None) is None:
+    if not _leads_to(context, query.entity, path_type, hidden):
         return counts
     others_with_it = len(context.graph.answers(hidden, inverse(query.relation))) - 1
     if_open, if_taken = with_one_fewer(counts)
@@ -154,11 +155,15 @@ def _cluster_that_weighed(context: AnswerContext, path_type: PathType) -> int:
 
 
 def _leads_to_answer(context: AnswerContext, entity: int, path_type: PathType) -> bool:
+    """Whether a path type leads an entity to one of its own answers."""
     answers = context.graph.answers(entity, context.query.relation).tolist()
-    for answer in answers[:ANSWERS_TRIED]:
-        if next(_paths(context, entity, path_type, answer), None) is not None:
-            return True
-    return False
+    return any(_leads_to(context, entity, path_type, answer) for answer in answers[:ANSWERS_TRIED])
+
+
+def _leads_to(context: AnswerContext, entity: int, path_type: PathType, goal: int) -> bool:
+    """Whether there is a path of this type from an entity to the goal."""
+    first_path = next(_paths(context, entity, path_type, goal), None)
+    return first_path is not None
 
 
 def _named_paths(context: AnswerContext, path_type: PathType) -> Iterator[tuple[str, ...]]:
