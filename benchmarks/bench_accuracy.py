@@ -34,10 +34,17 @@ from casegraph.graph.directions import inverse
 from casegraph.running import quiet
 from casegraph.settings import KindWeights, Settings
 
-ONLY_PATHS = KindWeights(shared_fact=0, answers_fact=0, near_answers=0, neighbours=0, habit=0)
+ONLY_PATHS = KindWeights(
+    shared_fact=0, answers_fact=0, near_answers=0, neighbours=0, habit=0
+)
 FORWARD = KindWeights(answers_fact=0, near_answers=0, neighbours=0)
 BOTH_ENDS = KindWeights(near_answers=0, neighbours=0)
-BEST_DECIDES = {"discount": 0.05, "answers_discount": 0.05, "across": 0.05, "decisive": 1.0}
+BEST_DECIDES = {
+    "discount": 0.05,
+    "answers_discount": 0.05,
+    "across": 0.05,
+    "decisive": 1.0,
+}
 NO_RULES = {"answers_discount": 0.05, "decisive": 1.0}
 
 ROWS: dict[str, dict[str, Any]] = {
@@ -70,7 +77,9 @@ class Graph(NamedTuple):
     questions: Questions
     known: Ids
     known_answers: Counts  # of each question, in the graph
-    answers_each: Floats  # how many an entity has in the mean that has any, by direction
+    answers_each: (
+        Floats  # how many an entity has in the mean that has any, by direction
+    )
 
 
 def main() -> None:
@@ -82,13 +91,19 @@ def main() -> None:
     arguments = parser.parse_args()
     for folder in arguments.folders:
         graph = counted(folder, arguments.max_length, arguments.limit)
-        print(f"\n{folder}, n = {arguments.max_length}, {len(graph.questions):,} questions\n")
+        print(
+            f"\n{folder}, n = {arguments.max_length}, {len(graph.questions):,} questions\n"
+        )
         print("| | MRR | Hits@10 | change |\n|---|---|---|---|")
         before: Floats | None = None
         for name, changes in ROWS.items():
-            ranks = ranks_by(graph, Settings(max_length=arguments.max_length).but(**changes))
+            ranks = ranks_by(
+                graph, Settings(max_length=arguments.max_length).but(**changes)
+            )
             change = "" if before is None else difference(1 / ranks, 1 / before)
-            print(f"| {name} | {np.mean(1 / ranks):.4f} | {np.mean(ranks <= 10):.3f} | {change} |")
+            print(
+                f"| {name} | {np.mean(1 / ranks):.4f} | {np.mean(ranks <= 10):.3f} | {change} |"
+            )
             before = ranks
         if before is not None:
             print_strata(graph, 1 / before)
@@ -97,12 +112,16 @@ def main() -> None:
 def print_strata(graph: Graph, reciprocal_ranks: Floats) -> None:
     """Where the questions are that are answered well, and where the others."""
     interval = bootstrap(reciprocal_ranks, draws=1_000)
-    print(f"\n95 % of draws of the questions: MRR {interval.low:.4f} to {interval.high:.4f}")
+    print(
+        f"\n95 % of draws of the questions: MRR {interval.low:.4f} to {interval.high:.4f}"
+    )
     print("\n| known answers | questions | MRR |\n|---|---|---|")
     for name, (least, most) in KNOWN_ANSWERS.items():
         is_in = (graph.known_answers >= least) & (graph.known_answers <= most)
         print_stratum(name, reciprocal_ranks[is_in])
-    print("\n| one answer or many, each with one asker or many | questions | MRR |\n|---|---|---|")
+    print(
+        "\n| one answer or many, each with one asker or many | questions | MRR |\n|---|---|---|"
+    )
     directions = graph.questions.rows[:, 0]
     has_many_answers = graph.answers_each[directions] >= MANY
     has_many_askers = graph.answers_each[inverse(directions)] >= MANY
@@ -151,7 +170,8 @@ def answers_in(facts: Ids, questions: Ids) -> Counts:
     """How many answers questions (relation, entity, target) have among facts of the same form."""
     pairs, counts = np.unique(facts[:, :2], axis=0, return_counts=True)
     known = {
-        tuple(pair): count for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True)
+        tuple(pair): count
+        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True)
     }
     return np.array([known.get(tuple(pair), 0) for pair in questions[:, :2].tolist()])
 
@@ -160,7 +180,9 @@ def ranks_by(graph: Graph, settings: Settings) -> Floats:
     """The rank of every target by other settings, which need the same counts."""
     before = graph.state.statistics
     state = State.of(graph.state.graph, settings, profiles=graph.state.profiles)
-    hits = {relation: before.hits_of(relation) for relation in range(state.graph.directions)}
+    hits = {
+        relation: before.hits_of(relation) for relation in range(state.graph.directions)
+    }
     state.statistics.restore(before.longest or 0, before.headroom, hits, before.counted)
     tasks = tasks_of(state, graph.questions, graph.known)
     return ranked(state, tasks, HERE, quiet).realistic

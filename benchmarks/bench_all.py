@@ -62,10 +62,26 @@ RELATIONS = 100
 
 LARGE = 50_000_000
 KEY = ("graph", "n")
-BUILD_COLUMNS = [*KEY, "facts", "load", "hits", "reach", "build", "cpu", "peak", "exact"]
+BUILD_COLUMNS = [
+    *KEY,
+    "facts",
+    "load",
+    "hits",
+    "reach",
+    "build",
+    "cpu",
+    "peak",
+    "exact",
+]
 BUILD_COLUMNS += ["hits / edges", "hits / limit", "reach / limit", "both / limit"]
 ASK_COLUMNS = [*KEY, "ask p50", "ask p99", "queries", "queries/s", "queries/CPU s"]
-UPDATE_COLUMNS = [*KEY, "update p50", "update p99", "first question p50", "first question p99"]
+UPDATE_COLUMNS = [
+    *KEY,
+    "update p50",
+    "update p99",
+    "first question p50",
+    "first question p99",
+]
 GROWTH_COLUMNS = {
     "load": "load cpu",
     "hits": "hits cpu",
@@ -89,7 +105,13 @@ def synthetic(count: int, seed: int = 0, hubs: str = "steep") -> Iterator[Fact]:
         relations = (RELATIONS * rng.random(size) ** 2).astype(np.int64)
         heads = (each * rng.random(size) ** HUBS[hubs]).astype(np.int64)
         tails = (each * rng.random(size) ** HUBS[hubs]).astype(np.int64)
-        columns = [between[relations, 0], heads, relations, between[relations, 1], tails]
+        columns = [
+            between[relations, 0],
+            heads,
+            relations,
+            between[relations, 1],
+            tails,
+        ]
         rows = np.stack(columns, axis=1).tolist()
         for kind, head, relation, other, tail in rows:
             yield Fact(f"k{kind} {head}", f"r{relation}", f"k{other} {tail}")
@@ -108,7 +130,9 @@ def peak() -> float:
     return peak_memory() / 1e6
 
 
-def built(facts: Iterable[Fact], n: int, *, walks_bare: bool = True) -> tuple[CaseBase, Row]:
+def built(
+    facts: Iterable[Fact], n: int, *, walks_bare: bool = True
+) -> tuple[CaseBase, Row]:
     """A case base with everything counted, what each phase took, and what its limit takes.
 
     walks_bare  whether to walk all path types bare, too, where everything was counted exactly
@@ -121,7 +145,9 @@ def built(facts: Iterable[Fact], n: int, *, walks_bare: bool = True) -> tuple[Ca
     ranks = graph.entities.ranks()
 
     kernels.profiles(graph.kernel, everyone)  # gathers the edges, which both loops need
-    found, hits, hits_cpu = timed(lambda: Counting(graph, cases.settings).cycles(everyone))
+    found, hits, hits_cpu = timed(
+        lambda: Counting(graph, cases.settings).cycles(everyone)
+    )
     statistics.restore_hits(found)
     edges, _, walking = timed(
         lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, 0, 1, threads())
@@ -130,7 +156,9 @@ def built(facts: Iterable[Fact], n: int, *, walks_bare: bool = True) -> tuple[Ca
     added = max(0, counted - edges)
     kinds = max(1, len(found.types))
     _, _, bare_hits = timed(
-        lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, added, kinds, threads())
+        lambda: kernels_bench.bare_cycles(
+            graph.kernel, ranks, n, added, kinds, threads()
+        )
     )
 
     _, reach, reach_cpu = timed(cases.prepare)
@@ -176,7 +204,9 @@ def bare_reach(cases: CaseBase) -> int:
     labels = np.repeat(np.array(relations, dtype=np.int32), sizes)
     entities = having(graph, relations)
     all_types = np.concatenate(types)
-    return kernels_bench.bare_reach(graph.kernel, entities, labels, all_types, n, threads())
+    return kernels_bench.bare_reach(
+        graph.kernel, entities, labels, all_types, n, threads()
+    )
 
 
 def benchmark_row(folder: str, n: int) -> Row:
@@ -213,7 +243,9 @@ def updated(cases: CaseBase, held_out: list[Fact]) -> Row:
     }
 
 
-def facts_shaped(shape: str, count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
+def facts_shaped(
+    shape: str, count: int, seed: int = 0
+) -> Iterator[tuple[str, str, str]]:
     """About so many facts of one of `SHAPES`."""
     if shape in HUBS:
         return synthetic(count, seed, hubs=shape)
@@ -231,7 +263,9 @@ def file_of(shape: str, count: int, keep: Path | None) -> Iterator[Path]:
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("w") as lines:
-                lines.writelines("\t".join(fact) + "\n" for fact in facts_shaped(shape, count))
+                lines.writelines(
+                    "\t".join(fact) + "\n" for fact in facts_shaped(shape, count)
+                )
         yield file
 
 
@@ -339,7 +373,11 @@ def exponent(rows: list[Row], column: str) -> float:
 
 
 def page(
-    graphs: list[Row], sizes: list[Row], hub: list[Row], large: list[Row], note: str = ""
+    graphs: list[Row],
+    sizes: list[Row],
+    hub: list[Row],
+    large: list[Row],
+    note: str = "",
 ) -> str:
     """All tables, with what they mean.
 
@@ -365,7 +403,11 @@ def growth(sizes: list[Row]) -> list[Row]:
     """The exponents with which each shape of graph grows, from its smallest to its largest."""
     exponents = []
     for shape in SHAPES:
-        rows = [row for row in sizes if row["graph"].startswith(shape) and row["facts"] > FEW]
+        rows = [
+            row
+            for row in sizes
+            if row["graph"].startswith(shape) and row["facts"] > FEW
+        ]
         rows.sort(key=lambda row: int(row["facts"]))
         if len(rows) < 2:
             continue
@@ -384,21 +426,31 @@ def known_order(graphs: list[Row]) -> list[Row]:
 
 def in_order(sizes: list[Row]) -> list[Row]:
     """By shape and size, whenever they were measured."""
-    return sorted(sizes, key=lambda row: (SHAPES.index(row["graph"].split(",")[0]), row["facts"]))
+    return sorted(
+        sizes, key=lambda row: (SHAPES.index(row["graph"].split(",")[0]), row["facts"])
+    )
 
 
 def main() -> None:
     """Measure each graph alone, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--only", nargs="*", help="graphs, numbers of facts, shapes, wikidata-1000000, or hub"
+        "--only",
+        nargs="*",
+        help="graphs, numbers of facts, shapes, wikidata-1000000, or hub",
     )
     parser.add_argument(
-        "--json", type=Path, help="where to keep the figures; those it has of other graphs stay"
+        "--json",
+        type=Path,
+        help="where to keep the figures; those it has of other graphs stay",
     )
     parser.add_argument("--page", type=Path, help="where to write the tables, too")
-    parser.add_argument("--note", default="", help="a sentence for the page: what else was running")
-    parser.add_argument("--keep", type=Path, help="a folder for synthetic graphs, to use again")
+    parser.add_argument(
+        "--note", default="", help="a sentence for the page: what else was running"
+    )
+    parser.add_argument(
+        "--keep", type=Path, help="a folder for synthetic graphs, to use again"
+    )
     parser.add_argument("--one", nargs=2)
     arguments = parser.parse_args()
     if arguments.one:
@@ -408,7 +460,9 @@ def main() -> None:
 
     rows = measured_apart(arguments.only, arguments.keep)
     if arguments.json:
-        known = json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
+        known = (
+            json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
+        )
         rows = {kind: joined(known.get(kind, []), new) for kind, new in rows.items()}
         arguments.json.write_text(json.dumps(rows, indent=1))
     text = page(**rows, note=arguments.note)
@@ -437,7 +491,12 @@ def measured_apart(only: list[str] | None, keep: Path | None) -> dict[str, list[
             rows["graphs"].append(alone(folder, str(n)))
     for shape in SHAPES:
         for size in SIZES:
-            if not only or f"{shape}-{size}" in only or str(size) in only or shape in only:
+            if (
+                not only
+                or f"{shape}-{size}" in only
+                or str(size) in only
+                or shape in only
+            ):
                 rows["sizes"].append(alone(shape, str(size), *kept))
     if not only or "hub" in only:
         rows["hub"].append(alone("hub", "1000000"))

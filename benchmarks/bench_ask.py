@@ -36,7 +36,9 @@ def main() -> None:
     """Ask both ways about each folder named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", default=["WN18RR"])
-    parser.add_argument("--questions", type=int, default=1000, help="how many single questions")
+    parser.add_argument(
+        "--questions", type=int, default=1000, help="how many single questions"
+    )
     arguments = parser.parse_args()
     for folder in arguments.folders:
         benchmark = Benchmark.open(located(folder))

@@ -67,7 +67,9 @@ def compare(benchmark: Benchmark, settings: Settings, updates: int) -> None:
     follow(made["grinch"], loaded.graph, (held_out[place] for place in chosen), updates)
 
 
-def follow(clusters: Clusters, graph: Graph, facts: Iterator[Fact], updates: int) -> None:
+def follow(
+    clusters: Clusters, graph: Graph, facts: Iterator[Fact], updates: int
+) -> None:
     """Add one fact at a time, until so many have given an entity another profile."""
     profiles = clusters.profiles
     seconds = list[float]()
@@ -105,7 +107,10 @@ def main() -> None:
         compare(benchmark, settings, arguments.updates)
         for way in ("hac", "grinch") if arguments.limit != 0 else ():
             result = evaluate(
-                benchmark, settings.but(clustering=way), split="valid", limit=arguments.limit
+                benchmark,
+                settings.but(clustering=way),
+                split="valid",
+                limit=arguments.limit,
             )
             print(f"  {way:<7} MRR on valid {result.metrics[MRR]:.4f}", flush=True)
 

@@ -44,7 +44,9 @@ def main() -> None:
     given = parser.parse_args()
     os.environ["CASEGRAPH_THREADS"] = "1"
     uncounted = case_base(given.source, Settings(max_length=given.n)).state
-    print(f"{given.source}, {len(uncounted.graph):,} facts, paths of up to {given.n} steps")
+    print(
+        f"{given.source}, {len(uncounted.graph):,} facts, paths of up to {given.n} steps"
+    )
 
     counted = compare("counting", count, uncounted)
     print_bytes(uncounted, counted)
@@ -75,7 +77,11 @@ def compare(name: str, work: Work, state: State) -> State:
     report("1 worker", one.seconds, f"{one.processor:.2f} s of its processor")
     two = on_workers(2, work, state, content)
     both = f"{two.processor:.2f} s of both processors"
-    report("2 workers", two.seconds, f"{both}; {one.seconds / two.seconds:.2f} times as fast")
+    report(
+        "2 workers",
+        two.seconds,
+        f"{both}; {one.seconds / two.seconds:.2f} times as fast",
+    )
     half_way = two.seconds / 2
     killed = on_workers(2, work, state, content, kill_after=half_way)
     lost = f"{killed.seconds - two.seconds:.2f} s lost"
@@ -91,7 +97,11 @@ class Took(NamedTuple):
 
 
 def on_workers(
-    workers: int, work: Work, state: State, expected: bytes, kill_after: float | None = None
+    workers: int,
+    work: Work,
+    state: State,
+    expected: bytes,
+    kill_after: float | None = None,
 ) -> Took:
     """How long the work takes, without starting the workers; its result must be as expected."""
     with cluster(workers) as address, DaskExecutor(address) as executor:

@@ -71,7 +71,9 @@ def complete() -> tuple[CaseBase, Question]:
 def bipartite() -> tuple[CaseBase, Question]:
     """All of one kind are connected to all of another kind."""
     cases = CaseBase()
-    cases.update(add=(Fact(f"a{a}", "r", f"b{b}") for a, b in product(range(2000), repeat=2)))
+    cases.update(
+        add=(Fact(f"a{a}", "r", f"b{b}") for a, b in product(range(2000), repeat=2))
+    )
     return cases, ("a1", "r")
 
 
@@ -84,7 +86,11 @@ def nations() -> tuple[CaseBase, Question]:
     return cases, (facts[0].head, facts[0].relation)
 
 
-GRAPHS = {"complete, 300 × 5": complete, "bipartite, 2,000²": bipartite, "Nations, n = 5": nations}
+GRAPHS = {
+    "complete, 300 × 5": complete,
+    "bipartite, 2,000²": bipartite,
+    "Nations, n = 5": nations,
+}
 
 
 if __name__ == "__main__":

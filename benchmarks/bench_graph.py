@@ -26,7 +26,9 @@ def facts(count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
         heads = (entities * rng.random(size) ** 3).astype(np.int64)
         tails = (entities * rng.random(size) ** 3).astype(np.int64)
         relations = (RELATIONS * rng.random(size) ** 2).astype(np.int64)
-        for head, relation, tail in np.stack([heads, relations, tails], axis=1).tolist():
+        for head, relation, tail in np.stack(
+            [heads, relations, tails], axis=1
+        ).tolist():
             yield f"e{head}", f"r{relation}", f"e{tail}"
 
 
@@ -43,7 +45,9 @@ def measure(count: int) -> None:
     change = graph.add(facts(count))
     seconds = time.perf_counter() - started
     arrays = sum(
-        array.nbytes for relation in range(graph.directions) for array in graph.edges(relation)
+        array.nbytes
+        for relation in range(graph.directions)
+        for array in graph.edges(relation)
     )
     index = graph.kernel.index_bytes()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -64,10 +68,13 @@ def main() -> None:
     if arguments.one:
         measure(arguments.one)
         return
-    print(f"{'facts':>12} {'seconds':>9} {'facts/s':>12} {'bytes/fact':>12} {'peak/fact':>12}")
+    print(
+        f"{'facts':>12} {'seconds':>9} {'facts/s':>12} {'bytes/fact':>12} {'peak/fact':>12}"
+    )
     for size in arguments.sizes:
         subprocess.run(
-            [sys.executable, "-m", "benchmarks.bench_graph", "--one", str(size)], check=True
+            [sys.executable, "-m", "benchmarks.bench_graph", "--one", str(size)],
+            check=True,
         )
 
 

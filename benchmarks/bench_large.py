@@ -33,7 +33,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--family", default="wikidata", choices=[*FAMILIES, STEEP])
     parser.add_argument("--facts", type=int, nargs="*", default=list(SIZES))
-    parser.add_argument("--keep", type=Path, help="a folder for files and stores, to use again")
+    parser.add_argument(
+        "--keep", type=Path, help="a folder for files and stores, to use again"
+    )
     parser.add_argument("--phase", nargs=2, help="(of a process that this one starts)")
     given = parser.parse_args()
     if given.phase:
@@ -64,7 +66,9 @@ def make(folder: Path, family: str, facts: int) -> None:
     if family == STEEP:
         with file.open("w", encoding="utf-8") as lines:
             lines.writelines("\t".join(fact) + "\n" for fact in synthetic(facts))
-        questions = [(fact.head, fact.relation) for fact in islice(synthetic(facts), 99)]
+        questions = [
+            (fact.head, fact.relation) for fact in islice(synthetic(facts), 99)
+        ]
     else:
         write_like(family, facts, file)
         questions = example_questions(family, facts)
@@ -78,9 +82,14 @@ def load(folder: Path, family: str, facts: int) -> None:  # noqa: ARG001
         for file in sorted(place.rglob("*"), reverse=True):
             file.rmdir() if file.is_dir() else file.unlink()
     with CaseStore.open(place, Settings(max_length=2)) as store:
-        added = timed("load", lambda: store.update(add=read_facts(folder / "facts.tsv")).added)
+        added = timed(
+            "load", lambda: store.update(add=read_facts(folder / "facts.tsv")).added
+        )
         print(f"  {added:,} facts, {len(store.graph.entities):,} entities")
-        timed("write a generation", lambda: store._write_generation(store._checked_writer()))
+        timed(
+            "write a generation",
+            lambda: store._write_generation(store._checked_writer()),
+        )
 
 
 def ask(folder: Path, family: str, facts: int) -> None:  # noqa: ARG001
@@ -99,7 +108,10 @@ def timed(what: str, work: Callable[[], T]) -> T:
     clock = time.perf_counter() - clock
     processor = time.process_time() - processor
     memory = peak_memory() / 1e6
-    print(f"  {what:20} {clock:8.2f} s {processor:8.2f} cpu s {memory:8,.0f} MB", flush=True)
+    print(
+        f"  {what:20} {clock:8.2f} s {processor:8.2f} cpu s {memory:8,.0f} MB",
+        flush=True,
+    )
     return done
 
 

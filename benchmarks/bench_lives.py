@@ -44,12 +44,16 @@ NAMES = [
 def main() -> None:
     """Start a process for each life, or live one."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which lives: {'; '.join(NAMES)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which lives: {'; '.join(NAMES)}"
+    )
     parser.add_argument("--updates", type=int, default=100_000)
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(NAMES):
-        parser.error(f"no life is called {sorted(unknown)[0]!r}; there are {'; '.join(NAMES)}")
+        parser.error(
+            f"no life is called {sorted(unknown)[0]!r}; there are {'; '.join(NAMES)}"
+        )
     if arguments.here:
         live(arguments.names[0], arguments.updates)
         return
@@ -84,7 +88,9 @@ def live(name: str, updates: int) -> None:
             if how == "in a store"
             else CaseBase(SETTINGS.get(how))
         )
-        curve(name, life, cases, min(updates, ITS_UPDATES) if name == FB122 else updates)
+        curve(
+            name, life, cases, min(updates, ITS_UPDATES) if name == FB122 else updates
+        )
 
 
 def curve(name: str, life: Life, cases: CaseBase, updates: int) -> None:
@@ -101,7 +107,9 @@ def curve(name: str, life: Life, cases: CaseBase, updates: int) -> None:
         taken.append(seconds_of(update))
         if len(taken) in blocks(updates):
             last_tenth = max(100, len(taken) // 10)
-            print(line(name, len(taken), taken[-last_tenth:], seconds_of(ask)), flush=True)
+            print(
+                line(name, len(taken), taken[-last_tenth:], seconds_of(ask)), flush=True
+            )
     assert abs(len(cases.graph) - facts) <= 1, "a life leaves as many facts as it found"
 
 
@@ -144,7 +152,8 @@ def fb122() -> Life:
     """Each relation is asked about once, with an update of an unrelated one between."""
     benchmark = Benchmark.open(located("FB122"))
     start: list[Fact] = [
-        (fact.head, fact.relation, fact.tail) for fact in benchmark.facts(benchmark.graph)
+        (fact.head, fact.relation, fact.tail)
+        for fact in benchmark.facts(benchmark.graph)
     ]
     heads = {relation: head for head, relation, _ in reversed(start)}
     questions = [(heads[relation], relation) for relation in sorted(heads)]

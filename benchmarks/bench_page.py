@@ -79,7 +79,9 @@ def main(given: list[str] | None = None) -> None:
     print("| graph | first paint, ms | kB | answer p50, ms | p95 | first answer p50 |")
     print("|---|---|---|---|---|---|", flush=True)
     with sync_playwright() as playwright, TemporaryDirectory() as folder:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"]
+        )
         for graph in graphs:
             with serving(built(graph, Path(folder))) as (port, _):
                 print(row(graph, measured(browser, port, graph)), flush=True)
@@ -96,7 +98,9 @@ def measured(browser: Browser, port: int, graph: str) -> list[Seen]:
     for load in range(LOADS):
         context = browser.new_context(viewport={"width": 1360, "height": 900})
         questions = chosen[load * QUESTIONS : (load + 1) * QUESTIONS]
-        seen.append(seen_by_one(context.new_page(), f"http://localhost:{port}/", questions))
+        seen.append(
+            seen_by_one(context.new_page(), f"http://localhost:{port}/", questions)
+        )
         context.close()
     return seen
 
@@ -122,8 +126,16 @@ def row(graph: str, seen: list[Seen]) -> str:
     painted = np.median([one.painted for one in seen])
     kilobytes = np.median([one.size for one in seen]) / 1000
     first = np.median([one.answered[0] for one in seen])
-    half, most = np.percentile([took for one in seen for took in one.answered], [50, 95])
-    cells = [f"{painted:.0f}", f"{kilobytes:.0f}", f"{half:.0f}", f"{most:.0f}", f"{first:.0f}"]
+    half, most = np.percentile(
+        [took for one in seen for took in one.answered], [50, 95]
+    )
+    cells = [
+        f"{painted:.0f}",
+        f"{kilobytes:.0f}",
+        f"{half:.0f}",
+        f"{most:.0f}",
+        f"{first:.0f}",
+    ]
     return f"| {graph} | {' | '.join(cells)} |"
 
 

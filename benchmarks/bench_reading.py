@@ -32,7 +32,9 @@ def main() -> None:
     """All tables, or one line of the second: a process for each size, so that peaks do not mix."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--load", type=Path, help="a file to load in this process")
-    parser.add_argument("--sizes", type=int, nargs="*", help="only tables of so many facts")
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", help="only tables of so many facts"
+    )
     given = parser.parse_args()
     if given.load is not None:
         load_alone(given.load)
@@ -60,12 +62,20 @@ def formats(folder: Path) -> None:
 def tables(folder: Path, sizes: list[int]) -> None:
     """Load tables of several sizes."""
     columns = ("seconds", "of cpus", "facts/s", "bytes/fact", "peak/fact")
-    print(f"{'facts':>12} " + " ".join(f"{column:>11}" for column in columns), flush=True)
+    print(
+        f"{'facts':>12} " + " ".join(f"{column:>11}" for column in columns), flush=True
+    )
     for size in sizes:
         file = folder / f"{size}.tsv"
         with file.open("w", encoding="utf-8") as lines:
             lines.writelines("\t".join(fact) + "\n" for fact in facts(size))
-        command = [sys.executable, "-m", "benchmarks.bench_reading", "--load", str(file)]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.bench_reading",
+            "--load",
+            str(file),
+        ]
         subprocess.run(command, check=True)
         file.unlink()
 
@@ -83,7 +93,9 @@ def load_alone(file: Path) -> None:
     graph = cases.graph
     read = update.added + update.repeated
     arrays = sum(
-        array.nbytes for relation in range(graph.directions) for array in graph.edges(relation)
+        array.nbytes
+        for relation in range(graph.directions)
+        for array in graph.edges(relation)
     )
     held = (arrays + graph.kernel.index_bytes()) / len(graph)
     at_peak = (peak - before) / len(graph)
@@ -95,7 +107,9 @@ def searches(folder: Path) -> None:
     """Search in stores of several sizes."""
     print(f"{'names':>12} {'open, ms':>12} {'first, ms':>12} {'next, ms':>12}")
     for names in NAMES:
-        milliseconds = [1e3 * seconds for seconds in searched(folder / f"store {names}", names)]
+        milliseconds = [
+            1e3 * seconds for seconds in searched(folder / f"store {names}", names)
+        ]
         print(f"{names:>12,} " + " ".join(f"{one:>12.1f}" for one in milliseconds))
 
 
@@ -125,7 +139,10 @@ def searched(folder: Path, names: int) -> tuple[float, float, float]:
     """The seconds to open a store of so many names, of a search in it, and of the next."""
     with CaseStore.open(folder) as made:
         made.update(
-            add=[(f"entity number {n}", "r", f"entity number {n // 9}") for n in range(names)]
+            add=[
+                (f"entity number {n}", "r", f"entity number {n // 9}")
+                for n in range(names)
+            ]
         )
         made.compact()
     started = time.perf_counter()

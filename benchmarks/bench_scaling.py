@@ -20,7 +20,15 @@ from casegraph.settings import Settings
 from casegraph.statistics.counts import having
 
 T = TypeVar("T")
-COLUMNS = ("facts", "entities", "digest s", "hits s", "reach s", "path types", "file MB")
+COLUMNS = (
+    "facts",
+    "entities",
+    "digest s",
+    "hits s",
+    "reach s",
+    "path types",
+    "file MB",
+)
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:

@@ -49,7 +49,9 @@ BLOCKS = 10  # of the long run
 WARMING_UP = 5.0  # seconds
 BEFORE_KILL = 5.0  # seconds
 FORK = multiprocessing.get_context("fork")
-Requests: TypeAlias = "Callable[[int, list[Fact], int], Iterator[Request]]"  # port, facts, number
+Requests: TypeAlias = (
+    "Callable[[int, list[Fact], int], Iterator[Request]]"  # port, facts, number
+)
 
 
 @dataclass
@@ -129,7 +131,9 @@ class Client:
             head, end, body = self._received.partition(b"\r\n\r\n")
             if not end:
                 return None
-            length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            length = (
+                head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            )
             self._missing = int(length) - len(body)
         return None if self._missing else int(self._received[9:12])
 
@@ -162,7 +166,11 @@ def steady(port: int, facts: list[Fact], number: int) -> Iterator[Request]:
 
 def newcomer(fact: Fact, turn: int) -> Fact:
     """A fact of an entity that nobody has heard of."""
-    return Fact(f"{fact.head} {os.getpid()} {time.monotonic_ns()} {turn}", fact.relation, fact.tail)
+    return Fact(
+        f"{fact.head} {os.getpid()} {time.monotonic_ns()} {turn}",
+        fact.relation,
+        fact.tail,
+    )
 
 
 def question(port: int, fact: Fact) -> bytes:
@@ -184,7 +192,11 @@ def post(port: int, update: dict[str, list[Fact]]) -> bytes:
 
 
 def load(
-    port: int, facts: list[Fact], clients: int, seconds: float, requests: Requests = growing
+    port: int,
+    facts: list[Fact],
+    clients: int,
+    seconds: float,
+    requests: Requests = growing,
 ) -> Load:
     """What so many clients see in so many seconds, each asking anew when it is answered.
 
@@ -275,7 +287,9 @@ def under_load(port: int, test: list[Fact], arguments: argparse.Namespace) -> No
     print(alone.row(f"{clients} clients"), flush=True)
     with bad_clients(port):
         beside = load(port, test, clients, seconds)
-    print(beside.row(f"beside {SLOW_CLIENTS} slow clients, and large bodies"), flush=True)
+    print(
+        beside.row(f"beside {SLOW_CLIENTS} slow clients, and large bodies"), flush=True
+    )
 
 
 @contextmanager
@@ -327,18 +341,29 @@ def killed(store: Path, test: list[Fact], arguments: argparse.Namespace) -> None
         after = set(found.graph.facts())
     lost = (before | seen.acknowledged) - after
     invented = after - before - seen.sent
-    print("\n| killed after, s | adds acknowledged | lost | invented |\n|---|---|---|---|")
+    print(
+        "\n| killed after, s | adds acknowledged | lost | invented |\n|---|---|---|---|"
+    )
     acknowledged = f"{len(seen.acknowledged):,}"
-    print(f"| {BEFORE_KILL:.0f} | {acknowledged} | {len(lost)} | {len(invented)} |", flush=True)
+    print(
+        f"| {BEFORE_KILL:.0f} | {acknowledged} | {len(lost)} | {len(invented)} |",
+        flush=True,
+    )
 
 
-def long_run(port: int, process: int, facts: list[Fact], arguments: argparse.Namespace) -> None:
+def long_run(
+    port: int, process: int, facts: list[Fact], arguments: argparse.Namespace
+) -> None:
     """A longer run in blocks, with the facts and the memory of the server after each."""
-    print("\n| after, s | facts | memory, MB | requests/s | errors |\n|---|---|---|---|---|")
+    print(
+        "\n| after, s | facts | memory, MB | requests/s | errors |\n|---|---|---|---|---|"
+    )
     seconds = arguments.long / BLOCKS
     client = HttpClient(f"http://localhost:{port}")
     for block in range(BLOCKS + 1):
-        seen = load(port, facts, arguments.clients, seconds if block else WARMING_UP, steady)
+        seen = load(
+            port, facts, arguments.clients, seconds if block else WARMING_UP, steady
+        )
         held = client(info()).facts
         cells = [f"{block * seconds:.0f}", f"{held:,}", f"{memory(process):,.0f}"]
         print(f"| {' | '.join(cells)} | {seen.rate:,.0f} | {seen.errors} |", flush=True)

@@ -56,7 +56,8 @@ def main() -> None:
                 lambda: store._write_generation(store._checked_writer()),
             )
         timed(
-            "open with a generation, in this process", lambda: CaseStore.open(place, read_only=True)
+            "open with a generation, in this process",
+            lambda: CaseStore.open(place, read_only=True),
         )
         timed("open with a generation, in a new process", lambda: in_new_process(place))
 
@@ -101,7 +102,9 @@ def update(place: Path, updates: int) -> None:
         assert store.sequence == updates + 1
     middle, late = np.percentile(taken, [50, 99])
     speed = f"{1e3 / np.mean(taken):,.0f}/s"
-    print(f"durable updates of one fact: {speed}, median {middle:.1f} ms, p99 {late:.1f} ms")
+    print(
+        f"durable updates of one fact: {speed}, median {middle:.1f} ms, p99 {late:.1f} ms"
+    )
 
 
 def in_new_process(place: Path) -> int:

@@ -28,7 +28,9 @@ def main() -> None:
     cases.prepare()
     rebuild = time.perf_counter() - started
     held_out = sorted(benchmark.facts("valid"))
-    chosen = np.random.default_rng(0).choice(len(held_out), arguments.facts, replace=False)
+    chosen = np.random.default_rng(0).choice(
+        len(held_out), arguments.facts, replace=False
+    )
     updates = []
     questions = []
     for place in chosen.tolist():

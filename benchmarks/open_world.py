@@ -60,7 +60,10 @@ def streams() -> Iterator[tuple[str, Wanted]]:
         for seed in SEEDS:
             verify = seed == SEEDS[0]
             plan = Plan(seed=seed)
-            yield benchmark, Wanted(Settings(), name="default", plan=plan, verify=verify)
+            yield (
+                benchmark,
+                Wanted(Settings(), name="default", plan=plan, verify=verify),
+            )
             yield benchmark, Wanted(paper, name="paper", plan=plan, verify=verify)
     published = Settings.published("FB122").but(clustering="grinch")
     yield "FB122", Wanted(published, name="published", plan=Plan(alone=0))
@@ -76,7 +79,9 @@ def run_changes(folder: Path) -> None:
     """Relations that arrive, facts that go and return."""
     for benchmark in STREAMED:
         opened = Benchmark.open(located(benchmark))
-        _keep(folder / f"changes.{benchmark}.jsonl", partial(changes, opened, Settings()))
+        _keep(
+            folder / f"changes.{benchmark}.jsonl", partial(changes, opened, Settings())
+        )
 
 
 def run_lifelong(folder: Path) -> None:
@@ -140,11 +145,15 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, default=KEPT, help="where lines are kept")
     parser.add_argument("--only", nargs="*", choices=RUNS, help="what to run")
     parser.add_argument("--note", default="", help="what the page says of the machine")
-    parser.add_argument("--draw", action="store_true", help="run nothing, only write the page")
+    parser.add_argument(
+        "--draw", action="store_true", help="run nothing, only write the page"
+    )
     arguments = parser.parse_args()
     missing = [name for name in STREAMED if find(name) is None]
     if missing:
-        parser.error(f"not on this machine: {', '.join(missing)}; see 'casegraph datasets'")
+        parser.error(
+            f"not on this machine: {', '.join(missing)}; see 'casegraph datasets'"
+        )
     arguments.kept.mkdir(parents=True, exist_ok=True)
     wanted = arguments.only or [name for name in RUNS if name != "embeddings"]
     for name in [] if arguments.draw else wanted:

@@ -29,11 +29,20 @@ ALMOST = 0.005  # less than the oracle: what we take "almost matches" to mean, o
 def claims_section(kept: Kept) -> str:
     """The claims, one after the other; each is checked on one benchmark after the other."""
     claims: tuple[tuple[str, Callable[[Kept, str], list[str]]], ...] = (
-        ("(i) Online, RotatE loses at least 8 points of MRR on FB122 and 11 on WN18RR.", rotate),
-        ("(ii) With frozen embeddings MRR falls quickly after a certain point.", freeze),
+        (
+            "(i) Online, RotatE loses at least 8 points of MRR on FB122 and 11 on WN18RR.",
+            rotate,
+        ),
+        (
+            "(ii) With frozen embeddings MRR falls quickly after a certain point.",
+            freeze,
+        ),
         ("(iii) On all facts, RotatE+ is better than RotatE.", placed),
         ("(iv) The paper's method online almost matches its oracle.", oracle),
-        ("(v) It ends closest to the best offline result, above every variant of RotatE.", best),
+        (
+            "(v) It ends closest to the best offline result, above every variant of RotatE.",
+            best,
+        ),
     )
     parts = ["## The paper's five claims\n"]
     for claim, check in claims:
@@ -106,13 +115,16 @@ def placed(kept: Kept, benchmark: str) -> list[str]:
         if plain not in online or better not in online:
             continue
         records = kept.of(benchmark, better)
-        case = (
-            f"on {benchmark} with {replay} replay: {online[better]:.3f} against {online[plain]:.3f}"
-        )
+        scores = f"{online[better]:.3f} against {online[plain]:.3f}"
+        case = f"on {benchmark} with {replay} replay: {scores}"
         if _are_trained_alike(records, kept.of(benchmark, plain)):
-            found.append(f"{_verdict(online[better] > online[plain])} {case}{_firmness(records)}")
+            found.append(
+                f"{_verdict(online[better] > online[plain])} {case}{_firmness(records)}"
+            )
         else:
-            found.append(f"Not settled {case}, with another learning rate{_firmness(records)}")
+            found.append(
+                f"Not settled {case}, with another learning rate{_firmness(records)}"
+            )
     return found
 
 
@@ -153,9 +165,8 @@ def best(kept: Kept, benchmark: str) -> list[str]:
         if not records:
             continue
         last = records[-1]["batch"]
-        ends = (
-            f"on {benchmark} by {name_of(system)}: {_after(records, last):.3f} after batch {last}"
-        )
+        score = _after(records, last)
+        ends = f"on {benchmark} by {name_of(system)}: {score:.3f} after batch {last}"
         offline = f"RotatE offline has {ROTATE_OFFLINE[benchmark]:.3f} in the paper"
         rivals = []
         for name in kept.embeddings(benchmark):

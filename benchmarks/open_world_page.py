@@ -40,9 +40,15 @@ def write_page(kept: Kept, page: Path, note: str = "") -> None:
 
     A section of which nothing was run stays as the page has it.
     """
-    pictures.mrr_over_batches(kept.streams, page.with_name("open-world-mrr.svg"), kept.offline)
-    pictures.work_over_batches(kept.streams, STREAMED, page.with_name("open-world-work.svg"))
-    pictures.seconds_over_batches(kept.streams, STREAMED, page.with_name("open-world-seconds.svg"))
+    pictures.mrr_over_batches(
+        kept.streams, page.with_name("open-world-mrr.svg"), kept.offline
+    )
+    pictures.work_over_batches(
+        kept.streams, STREAMED, page.with_name("open-world-work.svg")
+    )
+    pictures.seconds_over_batches(
+        kept.streams, STREAMED, page.with_name("open-world-seconds.svg")
+    )
     about = ". ".join(part for part in (machine(), note) if part)
     parts = [PREFACE.format(machine=about)]
     before = _sections(page)
@@ -129,7 +135,9 @@ def stream_section(kept: Kept) -> str:
             for system in (DEFAULT, PAPER, PUBLISHED, *kept.embeddings(benchmark)):
                 last = kept.last(benchmark, system)
                 if last and split in last[0]["metrics"]["online"]:
-                    lines.append([facts, name_of(system), *_at_the_end(system, split, last)])
+                    lines.append(
+                        [facts, name_of(system), *_at_the_end(system, split, last)]
+                    )
     verified = sum(bool(record.get("verified")) for record in kept.streams)
     text = STREAM + table(lines, header)
     if verified:
@@ -155,7 +163,9 @@ def _at_the_end(system: str, split: str, last: Sequence[Record]) -> list[str]:
     if is_embedding(system):
         return [*cells, "", ""]
     oracle = [mrr_of(record, split, "all", "oracle") for record in last]
-    anew = fmean(one for one in oracle if one is not None) if any(oracle) else fmean(every)
+    anew = (
+        fmean(one for one in oracle if one is not None) if any(oracle) else fmean(every)
+    )
     return [*cells, f"{anew:.4f}", f"{fmean(every) - anew:+.4f}"]
 
 
@@ -207,7 +217,9 @@ def work_section(kept: Kept) -> str:
     lines = []
     for benchmark in STREAMED:
         for system in (DEFAULT, PAPER):
-            later = [record for record in kept.of(benchmark, system) if record.get("alone")]
+            later = [
+                record for record in kept.of(benchmark, system) if record.get("alone")
+            ]
             alone = [step for record in later for step in record["alone"]]
             if alone:
                 lines.append(
@@ -241,7 +253,9 @@ def clusters_section(kept: Kept) -> str:
     lines: list[list[str]] = []
     for record in kept.of("FB122", PAPER):
         if record["seed"] == FIRST_SEED and record["batch"] and len(lines) < SHOWN:
-            lines += _examples(record, {name for line in lines for name in line[2].split(", ")})
+            lines += _examples(
+                record, {name for line in lines for name in line[2].split(", ")}
+            )
     if not lines:
         return CLUSTERS + NOT_YET
     return CLUSTERS + table(lines, ("batch", "entities", "there before", "newcomers"))
@@ -256,11 +270,19 @@ def _examples(record: Record, seen: set[str]) -> list[list[str]]:
     lines: list[list[str]] = []
     for example in record["examples"]:
         members = [names[one] for one in example["members"] if one in names][:MEMBERS]
-        newcomers = [names[one] for one in example["newcomers"] if one in names][:MEMBERS]
-        is_shown = len(newcomers) > 1 and example["size"] <= LARGEST and not seen & set(members)
+        newcomers = [names[one] for one in example["newcomers"] if one in names][
+            :MEMBERS
+        ]
+        is_shown = (
+            len(newcomers) > 1
+            and example["size"] <= LARGEST
+            and not seen & set(members)
+        )
         if is_shown and len(lines) < SHOWN_OF_A_BATCH:
             size = f"{example['size']:,}"
-            lines.append([str(record["batch"]), size, ", ".join(members), ", ".join(newcomers)])
+            lines.append(
+                [str(record["batch"]), size, ", ".join(members), ", ".join(newcomers)]
+            )
     return lines
 
 
@@ -373,7 +395,9 @@ def lifelong_section(kept: Kept) -> str:
             if record["snapshot"] == snapshot:
                 both = f"{record['now']['mrr']:.3f} / {record['then']['mrr']:.3f}"
                 cells[record["test_set"]] = both
-        seconds = next(one["seconds"] for one in kept.lifelong if one["snapshot"] == snapshot)
+        seconds = next(
+            one["seconds"] for one in kept.lifelong if one["snapshot"] == snapshot
+        )
         rows.append([str(snapshot), *cells, f"{seconds:.0f}"])
     sets = [f"test set {one}" for one in range(last + 1)]
     return text + table(rows, ("after snapshot", *sets, "update s"))
@@ -484,7 +508,13 @@ KBlr, GNTP, MINERVA, CBR), and what casegraph measures on the same facts.
 
 def embeddings_section(kept: Kept) -> str:
     """Embeddings beside the published rows."""
-    return EMBEDDINGS + _streamed_embeddings(kept) + OFFLINE + _offline_embeddings(kept) + OTHERS
+    return (
+        EMBEDDINGS
+        + _streamed_embeddings(kept)
+        + OFFLINE
+        + _offline_embeddings(kept)
+        + OTHERS
+    )
 
 
 def _streamed_embeddings(kept: Kept) -> str:
@@ -496,7 +526,10 @@ def _streamed_embeddings(kept: Kept) -> str:
         split = SPLIT[benchmark]
         for system in kept.embeddings(benchmark):
             records = kept.of(benchmark, system)
-            mrr = [mrr_of(record, split, "all") or 0.0 for record in kept.last(benchmark, system)]
+            mrr = [
+                mrr_of(record, split, "all") or 0.0
+                for record in kept.last(benchmark, system)
+            ]
             lines.append(
                 [
                     f"{benchmark}, {SPLIT_NAMES[split]}",

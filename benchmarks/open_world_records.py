@@ -35,10 +35,13 @@ class Kept:
     def __init__(self, folder: Path) -> None:
         streamed = [read_records(path) for path in sorted(folder.glob("*.seed*.jsonl"))]
         self.streams = [one for records in streamed for one in records]
-        offline = [read_records(path) for path in sorted(folder.glob("*.offline.jsonl"))]
+        offline = [
+            read_records(path) for path in sorted(folder.glob("*.offline.jsonl"))
+        ]
         self.offline = [one for records in offline for one in records]
         self.changes = {
-            benchmark: _read(folder / f"changes.{benchmark}.jsonl") for benchmark in STREAMED
+            benchmark: _read(folder / f"changes.{benchmark}.jsonl")
+            for benchmark in STREAMED
         }
         self.lifelong = _whole_snapshots(_read(folder / "lifelong.jsonl"))
         self.inductive = _read(folder / "inductive.jsonl")
@@ -64,7 +67,11 @@ class Kept:
 
     def embeddings(self, benchmark: str) -> list[str]:
         """The embeddings that were streamed."""
-        found = {record["system"] for record in self.streams if record["benchmark"] == benchmark}
+        found = {
+            record["system"]
+            for record in self.streams
+            if record["benchmark"] == benchmark
+        }
         return sorted(system for system in found if is_embedding(system))
 
     def ends(self, benchmark: str) -> dict[str, float]:
@@ -72,20 +79,27 @@ class Kept:
 
         Streams that have not come so far are left out.
         """
-        systems = {one["system"] for one in self.streams if one["benchmark"] == benchmark}
+        systems = {
+            one["system"] for one in self.streams if one["benchmark"] == benchmark
+        }
         split = SPLIT[benchmark]
         found = {}
         for system in sorted(systems):
             last = self.last(benchmark, system)
             if last[0]["batch"] < self.batches:
                 continue
-            found[system] = fmean(mrr_of(record, split, "all") or 0.0 for record in last)
+            found[system] = fmean(
+                mrr_of(record, split, "all") or 0.0 for record in last
+            )
         return found
 
     def offline_of(self, benchmark: str, model: str) -> Record | None:
         """The line of a model that was trained on everything at once."""
         for record in self.offline:
-            if record["benchmark"] == benchmark and record["training"]["model"] == model:
+            if (
+                record["benchmark"] == benchmark
+                and record["training"]["model"] == model
+            ):
                 return record
         return None
 
@@ -110,7 +124,11 @@ def mean_and_spread(values: Sequence[float]) -> str:
 def _whole_snapshots(records: Sequence[Record]) -> list[Record]:
     """The records of snapshots after which all test sets so far were asked for."""
     asked = Counter(record["snapshot"] for record in records)
-    return [record for record in records if asked[record["snapshot"]] == record["snapshot"] + 1]
+    return [
+        record
+        for record in records
+        if asked[record["snapshot"]] == record["snapshot"] + 1
+    ]
 
 
 def _read(path: Path) -> list[Record]:

@@ -39,7 +39,12 @@ KEPT = ROOT / "build" / "reproduce"
 NELL = "NELL-995/minerva"
 DATASETS = ("WN18RR", "FB122", NELL, "CoDEx-S", "UMLS", "FB15k-237")
 MRR = "inverse_harmonic_mean_rank"
-HITS = {"H@1": "hits_at_1", "H@3": "hits_at_3", "H@5": "hits_at_5", "H@10": "hits_at_10"}
+HITS = {
+    "H@1": "hits_at_1",
+    "H@3": "hits_at_3",
+    "H@5": "hits_at_5",
+    "H@10": "hits_at_10",
+}
 METRICS = {**HITS, "MRR": MRR}
 TIES = {"original": "original", "mean": "realistic"}  # our word, and PyKEEN's
 Metrics = dict[str, float]
@@ -97,7 +102,9 @@ class Kept:
     missing  what was left out
     """
 
-    def __init__(self, folder: Path, *, again: bool = False, draw: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *, again: bool = False, draw: bool = False
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._again = again
@@ -141,7 +148,9 @@ def _metrics_of_splits(experiment: Experiment) -> dict[str, Metrics]:
     for split in benchmark.splits:
         if split.startswith(experiment.split) and split != experiment.split:
             facts = set(benchmark.facts(split))
-            is_inside = [questions.fact(place) in facts for place in range(len(questions))]
+            is_inside = [
+                questions.fact(place) in facts for place in range(len(questions))
+            ]
             found[split] = evaluation.of(np.array(is_inside))
     return found
 
@@ -219,7 +228,9 @@ def both_ties(kept: Kept, named: dict[str, Experiment]) -> list[list[str]]:
         metrics = kept.metrics(experiment)
         if metrics is not None:
             for ties in TIES:
-                lines.append([name, ties, *figures(metrics, experiment.sides, ties, OF_TABLE_3)])
+                lines.append(
+                    [name, ties, *figures(metrics, experiment.sides, ties, OF_TABLE_3)]
+                )
     return lines
 
 
@@ -252,10 +263,14 @@ def defaults(kept: Kept) -> str:
         for part, called in PARTS.get(name, {"": ""}).items():
             metrics = kept.metrics(experiment, part)
             if metrics is not None:
-                lines.append([name + called, *figures(metrics, experiment.sides, "mean")])
+                lines.append(
+                    [name + called, *figures(metrics, experiment.sides, "mean")]
+                )
     if not lines:
         return DEFAULT + ELSEWHERE
-    return DEFAULT + table(lines, ("test", *METRICS)) + commands(list(DEFAULTS.values()))
+    return (
+        DEFAULT + table(lines, ("test", *METRICS)) + commands(list(DEFAULTS.values()))
+    )
 
 
 OTHERS = """
@@ -283,7 +298,9 @@ def others(kept: Kept) -> str:
     lines = []
     for row in OTHERS.strip().splitlines():
         system, kind, *values = row.split()
-        lines.append([f"*{system}*", kind.replace("_", " "), *(f"*{value}*" for value in values)])
+        lines.append(
+            [f"*{system}*", kind.replace("_", " "), *(f"*{value}*" for value in values)]
+        )
     own = ["**casegraph**, default", "precedents"]
     for benchmark in benchmarks:
         metrics = kept.metrics(DEFAULTS[benchmark])
@@ -342,7 +359,9 @@ def table_2(kept: Kept) -> str:
         for ties, theirs in TIES.items():
             known = [one for one in of_parts if one and f"both.{theirs}.{MRR}" in one]
             if len(known) == len(of_parts):
-                cells = [figures(metrics, "both", ties, OF_TABLE_2) for metrics in known]
+                cells = [
+                    figures(metrics, "both", ties, OF_TABLE_2) for metrics in known
+                ]
                 lines.append([name, ties, *chain.from_iterable(cells)])
     return table(lines, header) + commands(list(ON_FB122.values())) + SAMPLING
 
@@ -480,7 +499,9 @@ def table_6(kept: Kept) -> str:
         [f"*the paper's {name}*", "*" + "*<br>*".join(path_types) + "*"]
         for name, path_types in TABLE_6.items()
     ]
-    for cluster in kept.value("high-scoring paths of clusters", _high_scoring_paths) or []:
+    for cluster in (
+        kept.value("high-scoring paths of clusters", _high_scoring_paths) or []
+    ):
         who = ", ".join(f"`{name}`" for name in cluster["members"])
         best = "<br>".join(cluster["best"])
         lines.append([f"{who} … ({cluster['size']} entities)", best])
@@ -498,7 +519,9 @@ def _high_scoring_paths() -> list[dict[str, Any]]:
     clusters, sizes = np.unique(cluster_of, return_counts=True)
     found = []
     for cluster in clusters[np.argsort(-sizes, kind="stable")][:CLUSTERS].tolist():
-        names = sorted(state.graph.entities[one] for one in heads[cluster_of == cluster].tolist())
+        names = sorted(
+            state.graph.entities[one] for one in heads[cluster_of == cluster].tolist()
+        )
         found.append(
             {
                 "size": len(names),
@@ -516,7 +539,9 @@ def _best_path_types(state: State, relation: int, cluster: int) -> list[str]:
     types = types[types != backward(relation)]
     weights = prior_times_precision(counts, cluster, types)
     best = types[np.argsort(-weights, kind="stable")[:BEST]].tolist()
-    return [in_words(state.graph, unpacked(one, state.settings.max_length)) for one in best]
+    return [
+        in_words(state.graph, unpacked(one, state.settings.max_length)) for one in best
+    ]
 
 
 VALIDATION_PUBLISHED = """
@@ -572,7 +597,9 @@ def spread(kept: Kept) -> str:
     for name, (experiment, text) in SPREAD.items():
         of_paper = [f"*{cell}*" for cell in text.split("|")]
         lines.append([f"*the paper, {name}*", "*original*", *of_paper])
-        found = kept.value(f"spread, {experiment.command}", partial(_spread, experiment))
+        found = kept.value(
+            f"spread, {experiment.command}", partial(_spread, experiment)
+        )
         for ties, cells in (found or {}).items():
             lines.append([name, ties, *cells])
     return ABOUT_SPREAD + table(lines, ("test", "ties", *OF_TABLE_3))
@@ -580,13 +607,21 @@ def spread(kept: Kept) -> str:
 
 def _spread(experiment: Experiment) -> dict[str, list[str]]:
     """Mean and standard deviation over settings around those of an experiment, by ties."""
-    around = [replace(experiment, changed=experiment.changed + one) for one in _choices()]
+    around = [
+        replace(experiment, changed=experiment.changed + one) for one in _choices()
+    ]
     of_each = [one.run().metrics for one in around]
     found = {}
     for ties in TIES:
-        rows = [figures(metrics, experiment.sides, ties, OF_TABLE_3) for metrics in of_each]
-        columns = [[float(cell) for cell in column] for column in zip(*rows, strict=True)]
-        found[ties] = [f"{fmean(column):.4f} ± {pstdev(column):.4f}" for column in columns]
+        rows = [
+            figures(metrics, experiment.sides, ties, OF_TABLE_3) for metrics in of_each
+        ]
+        columns = [
+            [float(cell) for cell in column] for column in zip(*rows, strict=True)
+        ]
+        found[ties] = [
+            f"{fmean(column):.4f} ± {pstdev(column):.4f}" for column in columns
+        ]
     return found
 
 
@@ -617,15 +652,23 @@ def main() -> None:
     """Run what is missing, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
-    parser.add_argument("--kept", type=Path, default=KEPT, help="where results are kept")
+    parser.add_argument(
+        "--kept", type=Path, default=KEPT, help="where results are kept"
+    )
     parser.add_argument("--again", action="store_true", help="run what is kept, too")
-    parser.add_argument("--draw", action="store_true", help="run nothing, only write the page")
+    parser.add_argument(
+        "--draw", action="store_true", help="run nothing, only write the page"
+    )
     parser.add_argument("--note", default="", help="what the page says of the machine")
-    parser.add_argument("--only", nargs="*", choices=SECTIONS, help="print some sections only")
+    parser.add_argument(
+        "--only", nargs="*", choices=SECTIONS, help="print some sections only"
+    )
     arguments = parser.parse_args()
     missing = [name for name in DATASETS if find(name) is None]
     if missing:
-        parser.error(f"not on this machine: {', '.join(missing)}; see 'casegraph datasets'")
+        parser.error(
+            f"not on this machine: {', '.join(missing)}; see 'casegraph datasets'"
+        )
 
     kept = Kept(arguments.kept, again=arguments.again, draw=arguments.draw)
     parts = []
@@ -639,7 +682,9 @@ def main() -> None:
         parts.insert(0, PREFACE.format(machine=about))
         if kept.missing:
             left_out = "".join(f"- `{name}`\n" for name in kept.missing)
-            parts.append(f"## Not run\n\nRows of these are left out above:\n\n{left_out}")
+            parts.append(
+                f"## Not run\n\nRows of these are left out above:\n\n{left_out}"
+            )
         arguments.out.write_text("\n".join(parts), encoding="utf-8")
 
 

@@ -84,7 +84,14 @@ def hetionet_like(facts: int) -> list[Relation]:
     size = {kind: max(2, round(count * scale)) for kind, count in KINDS.items()}
     return [
         Relation(
-            name, heads, size[heads], tails, size[tails], count / in_hetionet, HUB_POWER, HUB_POWER
+            name,
+            heads,
+            size[heads],
+            tails,
+            size[tails],
+            count / in_hetionet,
+            HUB_POWER,
+            HUB_POWER,
         )
         for name, (heads, tails, count) in RELATIONS.items()
     ]
@@ -120,7 +127,16 @@ def wikidata_like(facts: int) -> list[Relation]:
         of_class = f"Q{number} "
         count = int(size[number])
         found.append(
-            Relation("instance of", of_class, count, f"Q{number}", 1, share_of_facts, 1.0, 1.0)
+            Relation(
+                "instance of",
+                of_class,
+                count,
+                f"Q{number}",
+                1,
+                share_of_facts,
+                1.0,
+                1.0,
+            )
         )
     return found
 
@@ -138,7 +154,9 @@ def _falling(count: int) -> npt.NDArray[np.float64]:
     return shares
 
 
-def facts_like(family: str, count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
+def facts_like(
+    family: str, count: int, seed: int = 0
+) -> Iterator[tuple[str, str, str]]:
     """About so many facts of a family; some come twice."""
     for chunk in _chunks(family, count, seed):
         yield from chunk
@@ -171,8 +189,12 @@ def _chunks(family: str, count: int, seed: int) -> Iterator[list[tuple[str, str,
 def _drawn(
     rng: np.random.Generator, relation: Relation, number: int
 ) -> Iterator[tuple[str, str, str]]:
-    heads = (relation.head_count * rng.random(number) ** relation.head_power).astype(np.int64)
-    tails = (relation.tail_count * rng.random(number) ** relation.tail_power).astype(np.int64)
+    heads = (relation.head_count * rng.random(number) ** relation.head_power).astype(
+        np.int64
+    )
+    tails = (relation.tail_count * rng.random(number) ** relation.tail_power).astype(
+        np.int64
+    )
     for head, tail in zip(heads.tolist(), tails.tolist(), strict=True):
         yield f"{relation.heads}{head}", relation.name, f"{relation.tails}{tail}"
 

@@ -20,18 +20,28 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HANGS = 1500  # seconds after which a process is taken to hang, on however slow a machine
+HANGS = (
+    1500  # seconds after which a process is taken to hang, on however slow a machine
+)
 SHOWN = 4000  # characters of what a failed process said
 GRACE = 5  # seconds in which a process that takes too long says where it is
 
 
-def apart(function: Callable[..., Any], *given: Any, seconds: float = HANGS) -> Any:  # noqa: ANN401
+def apart(function: Callable[..., Any], *given: Any, seconds: float = HANGS) -> Any:
     """What a function of a test module returns.
 
     Fails the test if it fails, crashes, or takes too long.
     """
     name = f"tests.{function.__module__.removeprefix('tests.')}:{function.__qualname__}"
-    command = [sys.executable, "-X", "faulthandler", "-m", "tests.apart", name, json.dumps(given)]
+    command = [
+        sys.executable,
+        "-X",
+        "faulthandler",
+        "-m",
+        "tests.apart",
+        name,
+        json.dumps(given),
+    ]
     command.append(str(seconds - GRACE))
     # No memory set aside for threads, beyond any limit.
     environment = {**os.environ, "MALLOC_ARENA_MAX": "1"}
@@ -48,7 +58,10 @@ def apart(function: Callable[..., Any], *given: Any, seconds: float = HANGS) -> 
     except subprocess.TimeoutExpired as late:
         pytest.fail(f"{name} has not ended after {late.timeout:.0f} s", pytrace=False)
     if done.returncode:
-        pytest.fail(f"{name} ended with {done.returncode}\n{done.stderr[-SHOWN:]}", pytrace=False)
+        pytest.fail(
+            f"{name} ended with {done.returncode}\n{done.stderr[-SHOWN:]}",
+            pytrace=False,
+        )
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -63,7 +76,9 @@ def main(name: str, given: str, seconds: str) -> None:
     call = getattr(import_module(module), function)
     returned = call(*json.loads(given))
     print(json.dumps(returned), flush=True)
-    os._exit(0)  # threads that still run are what a test is about, and do not hold it up
+    os._exit(
+        0
+    )  # threads that still run are what a test is about, and do not hold it up
 
 
 if __name__ == "__main__":

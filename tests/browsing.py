@@ -31,12 +31,16 @@ def chromium() -> str | None:
 @contextmanager
 def opened_browser() -> Iterator[Browser]:
     """A browser without a window."""
-    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed"
+    )
     path = chromium()
     if path is None:
         pytest.skip("no Chromium is installed")
     with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"]
+        )
         try:
             yield browser
         finally:
@@ -59,7 +63,7 @@ class Window:
         page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
         page.on("console", self._met_message)
 
-    def _met_dialog(self, dialog: Any) -> None:  # noqa: ANN401
+    def _met_dialog(self, dialog: Any) -> None:
         self.wrong.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
@@ -68,7 +72,7 @@ class Window:
         if not is_own:
             self.wrong.append(f"request to {urlsplit(url).netloc}")
 
-    def _met_message(self, message: Any) -> None:  # noqa: ANN401
+    def _met_message(self, message: Any) -> None:
         if message.type == "error" and EXPECTED not in message.text:
             self.wrong.append(f"console: {message.text}")
 
@@ -97,9 +101,11 @@ class Window:
 
 
 @contextmanager
-def window(browser: Browser, address: str, **options: Any) -> Iterator[Window]:  # noqa: ANN401
+def window(browser: Browser, address: str, **options: Any) -> Iterator[Window]:
     """A window; at its end, nothing may have gone wrong in it."""
-    context = browser.new_context(**{"viewport": {"width": 1360, "height": 900}, **options})
+    context = browser.new_context(
+        **{"viewport": {"width": 1360, "height": 900}, **options}
+    )
     try:
         opened = Window(context.new_page(), address)
         yield opened

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def run(*arguments: str | Path, given: str | None = None) -> Result:
     """What a command does; `given` is its standard input."""
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], input=given)
+    return CliRunner().invoke(
+        cli, [str(argument) for argument in arguments], input=given
+    )
 
 
 def records(*arguments: str | Path, given: str | None = None) -> list[dict[str, Any]]:

@@ -46,7 +46,9 @@ if folder := os.environ.get("CASEGRAPH_PACKAGE"):
         f"{kernels.__file__} is tested instead of the build in {folder}"
     )
 
-os.environ["CASEGRAPH_CACHE"] = ""  # a test neither finds nor leaves anything in the user's cache
+os.environ["CASEGRAPH_CACHE"] = (
+    ""  # a test neither finds nor leaves anything in the user's cache
+)
 
 Tally: TypeAlias = Callable[[str, int], None]
 MEMORY = Path("/dev/shm")
@@ -74,16 +76,22 @@ def memory_folder(tmp_path: Path) -> Iterator[Path]:
     if not MEMORY.is_dir():
         yield tmp_path
         return
-    with TemporaryDirectory(dir=MEMORY, prefix="casegraph-", ignore_cleanup_errors=True) as folder:
+    with TemporaryDirectory(
+        dir=MEMORY, prefix="casegraph-", ignore_cleanup_errors=True
+    ) as folder:
         yield Path(folder)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The file that lists tests that have passed."""
-    parser.addoption("--passed", type=Path, help="tests in this file are left out, and added to it")
+    parser.addoption(
+        "--passed", type=Path, help="tests in this file are left out, and added to it"
+    )
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Leave out the tests that have passed before."""
     before = _passed_before(config)
     done = [item for item in items if item.nodeid in before]
@@ -112,14 +120,18 @@ class _Passed:
         if report.when != "call" or not report.passed:
             return
         tried: dict[str, int] = dict(
-            cast("list[Any]", value) for name, value in report.user_properties if name == "tried"
+            cast("list[Any]", value)
+            for name, value in report.user_properties
+            if name == "tried"
         )
         self._tried.update(tried)
         if self._file is not None:
             with self._file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([report.nodeid, tried]) + "\n")
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> None:
         """Print how often what was tried, by tests that passed, as docs/reliability.md has it."""
         if self._tried:
             terminalreporter.section("tried, by tests that passed")

@@ -24,7 +24,17 @@ from tests.strategies import Fact, random_facts
 
 from casegraph.storage.store.store import CaseStore
 
-CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir", "unlink", "rmdir")
+CALLS = (
+    "open",
+    "write",
+    "fsync",
+    "ftruncate",
+    "replace",
+    "rename",
+    "mkdir",
+    "unlink",
+    "rmdir",
+)
 BATCHES = 12  # updates
 FORGOTTEN = 6  # the update after which history is forgotten
 
@@ -110,7 +120,9 @@ class Rehearsal:
         """The last start before a call of the work, counted from 1."""
         return max(start for start in self._starts if start.calls < call)
 
-    def _count(self, _: str, real: Callable[..., Any], *given: Any, **options: Any) -> object:  # noqa: ANN401
+    def _count(
+        self, _: str, real: Callable[..., Any], *given: Any, **options: Any
+    ) -> object:
         self.calls += 1
         return real(*given, **options)
 
@@ -132,7 +144,9 @@ def killed_at(point: int) -> Call:
     """Die at a call: before it, or, every other time that it writes, half way through."""
     calls = 0
 
-    def call(name: str, real: Callable[..., Any], *given: Any, **options: Any) -> object:  # noqa: ANN401
+    def call(
+        name: str, real: Callable[..., Any], *given: Any, **options: Any
+    ) -> object:
         nonlocal calls
         calls += 1
         if calls == point:
@@ -158,7 +172,9 @@ class Failing:
         self.halfway = halfway
         self.calls = self.failed = 0
 
-    def __call__(self, name: str, real: Callable[..., Any], *given: Any, **options: Any) -> object:  # noqa: ANN401
+    def __call__(
+        self, name: str, real: Callable[..., Any], *given: Any, **options: Any
+    ) -> object:
         """Do it, or fail."""
         self.calls += 1
         if self.calls == self.point or (self.sticky and self.calls > self.point > 0):
@@ -178,10 +194,15 @@ RECENT = 20  # facts that a store that is updated for ever holds
 
 def recent(number: int) -> set[Fact]:
     """The facts after so many updates of a store that is updated for ever."""
-    return {(f"e{n % 7}", f"r{n % 3}", f"n{n}") for n in range(max(0, number - RECENT), number)}
+    return {
+        (f"e{n % 7}", f"r{n % 3}", f"n{n}")
+        for n in range(max(0, number - RECENT), number)
+    }
 
 
-def update_for_ever(folder: Path, number: int, acknowledge: Callable[[int], object]) -> None:
+def update_for_ever(
+    folder: Path, number: int, acknowledge: Callable[[int], object]
+) -> None:
     """One update after the other from a number on, compacted
     and with the history forgotten now and then.
     """

@@ -35,7 +35,9 @@ EXACT = [  # whatever the history, these give the answers of a rebuild
 ]
 
 
-def with_names(settings: Settings, entities: Sequence[str], relations: Sequence[str]) -> CaseBase:
+def with_names(
+    settings: Settings, entities: Sequence[str], relations: Sequence[str]
+) -> CaseBase:
     """An empty case base in which these names have ids already, in this order."""
     cases = CaseBase()
     cases._start_with(State.of(Graph(Names(entities), Names(relations)), settings))
@@ -55,13 +57,19 @@ class Life:
         self.kept = 0
         self._names = list(entities), list(relations)
 
-    def change(self, add: Sequence[Fact] = (), retract: Sequence[Fact | str] = ()) -> None:
+    def change(
+        self, add: Sequence[Fact] = (), retract: Sequence[Fact | str] = ()
+    ) -> None:
         """One update; everything counted before it must wait to be brought up
         to date, and not be dropped.
         """
         counted = _all_counted(self.cases.state)
         assert not self.cases.update(add=add, retract=retract).anew
-        kept = [relation for relation in counted if self.cases.state.statistics.is_kept(relation)]
+        kept = [
+            relation
+            for relation in counted
+            if self.cases.state.statistics.is_kept(relation)
+        ]
         assert kept == counted, "counts were dropped"
         self.kept += len(kept)
         retracted = set(retract)
@@ -91,7 +99,9 @@ class Life:
         if not depends_on_history(self.cases.settings):
             return self.rebuilt().state
         mine = self.cases.state
-        return State.of(mine.graph, mine.settings, profiles=mine.profiles, clusters=mine.clusters)
+        return State.of(
+            mine.graph, mine.settings, profiles=mine.profiles, clusters=mine.clusters
+        )
 
     def differences(self, expected: Portrait | None = None) -> list[str]:
         """What is not as in a rebuild."""
@@ -115,7 +125,9 @@ def portrait(cases: State) -> Portrait:
     statistics = cases.statistics
     everyone = np.arange(len(graph.entities), dtype=np.int32)
     directions = range(graph.directions)
-    relations = [relation for relation in directions if len(graph.edges(relation).heads)]
+    relations = [
+        relation for relation in directions if len(graph.edges(relation).heads)
+    ]
 
     seen: Portrait = defaultdict(list)
     for entity in everyone.tolist():
@@ -126,7 +138,14 @@ def portrait(cases: State) -> Portrait:
         edges = [array.tobytes() for array in graph.edges(relation)]
         seen["graph"].append((relation, *edges))
         counts = statistics.everyone(relation)
-        for column in ("types", "hits", "reached", "right", "reached_open", "right_open"):
+        for column in (
+            "types",
+            "hits",
+            "reached",
+            "right",
+            "reached_open",
+            "right_open",
+        ):
             seen[column].append(getattr(counts, column).tobytes())
         for found in answers(cases, relation, everyone, top=-1):
             seen["answers"].append((found.entities.tobytes(), found.scores.tobytes()))
@@ -150,12 +169,16 @@ def _together(cases: State) -> dict[int, tuple[int, ...]]:
     return together
 
 
-def _clustered(counts: ClusterCounts, together: dict[int, tuple[int, ...]]) -> list[Any]:
+def _clustered(
+    counts: ClusterCounts, together: dict[int, tuple[int, ...]]
+) -> list[Any]:
     """Hits and tries by the members of each cluster.
 
     Priors and precisions are quotients of these.
     """
-    columns = np.stack([counts.clusters, counts.types, counts.hits, counts.tries], axis=1)
+    columns = np.stack(
+        [counts.clusters, counts.types, counts.hits, counts.tries], axis=1
+    )
     rows = []
     for cluster, *numbers in columns.tolist():
         members = () if cluster == EVERYONE else together.get(cluster, ())
@@ -181,7 +204,11 @@ def by_name(cases: CaseBase) -> bytes:
 
 
 def lived(
-    random: Random, steps: int, settings: Settings, entities: int = 6, relations: int = 2
+    random: Random,
+    steps: int,
+    settings: Settings,
+    entities: int = 6,
+    relations: int = 2,
 ) -> Life:
     """Add and retract a few facts at a time, checking after every step.
 

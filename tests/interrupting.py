@@ -57,7 +57,7 @@ class Interrupter:
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
 
-    def _called(self, frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401
+    def _called(self, frame: FrameType, event: str, _: object) -> Any:
         code = frame.f_code
         if not code.co_filename.startswith(PLACES):
             return None
@@ -68,7 +68,7 @@ class Interrupter:
         self._came_to(frame)
         return self._traced
 
-    def _traced(self, frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401
+    def _traced(self, frame: FrameType, event: str, _: object) -> Any:
         if event == "opcode" and frame.f_lasti in self._known[frame.f_code]:
             self._came_to(frame)
         return self._traced
@@ -76,9 +76,8 @@ class Interrupter:
     def _came_to(self, frame: FrameType) -> None:
         self.places.append((frame.f_code, frame.f_lasti))
         if len(self.places) == self.chance:
-            self.where = (
-                f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"
-            )
+            file = Path(frame.f_code.co_filename).name
+            self.where = f"{file}:{frame.f_lineno} in {frame.f_code.co_name}"
             raise KeyboardInterrupt
 
 
@@ -120,7 +119,7 @@ def chances(work: Callable[[], object]) -> Chances:
     interrupter = Interrupter()
     writes = list[int]()
 
-    def noted(_: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
+    def noted(_: str, real: Callable[..., Any], *given: Any) -> object:
         writes.append(len(interrupter.places))
         return real(*given)
 

@@ -87,7 +87,11 @@ def _new_entities() -> Iterator[Step]:
 def _new_relations() -> Iterator[Step]:
     head, _, tail = _small()[0]
     for number in count():
-        yield [(head, f"{NEW}{number}", tail)], [(head, f"{NEW}{number - 1}", tail)], None
+        yield (
+            [(head, f"{NEW}{number}", tail)],
+            [(head, f"{NEW}{number - 1}", tail)],
+            None,
+        )
 
 
 LIVES = {

@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-SHARED = (type, ModuleType, BuiltinFunctionType, CodeType, FrameType)  # not an object's own
+SHARED = (
+    type,
+    ModuleType,
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+)  # not an object's own
 
 
 class Size(NamedTuple):
@@ -21,7 +27,7 @@ class Size(NamedTuple):
     names: int
 
 
-def size_of(held: Any, graph: type, prefix: str) -> Size:  # noqa: ANN401
+def size_of(held: Any, graph: type, prefix: str) -> Size:
     """The size of all that `held` refers to, however far."""
     total = graphs = names = 0
     for one in reachable(held):
@@ -31,13 +37,15 @@ def size_of(held: Any, graph: type, prefix: str) -> Size:  # noqa: ANN401
     return Size(total, graphs, names)
 
 
-def reachable(held: Any) -> Iterator[Any]:  # noqa: ANN401
+def reachable(held: Any) -> Iterator[Any]:
     """All objects that can be reached, each once.
 
     An array that is a view of another counts as the other.
     """
     modules = {
-        id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, ModuleType)
+        id(vars(module))
+        for module in list(sys.modules.values())
+        if isinstance(module, ModuleType)
     }
     waiting = [held]
     seen = {*modules}

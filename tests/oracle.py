@@ -62,7 +62,9 @@ def paths(facts: Facts, entity: Name, path_type: PathType) -> list[Walk]:
     return [walk for walk in found if len(set(walk)) == len(walk)]
 
 
-def closed_paths(facts: Facts, entity: Name, relation: Name, n: int) -> Counter[PathType]:
+def closed_paths(
+    facts: Facts, entity: Name, relation: Name, n: int
+) -> Counter[PathType]:
     """P_n(e, r): how many loop-free paths of each type, up to length n, lead `entity`
     to one of its answers (§2.1).
     """
@@ -97,7 +99,9 @@ def hits(facts: Facts, cluster: Cluster, relation: Name, n: int) -> Counter[Path
     return total
 
 
-def prior(facts: Facts, cluster: Cluster, relation: Name, path_type: PathType, n: int) -> float:
+def prior(
+    facts: Facts, cluster: Cluster, relation: Name, path_type: PathType, n: int
+) -> float:
     """Equation 2."""
     found = hits(facts, cluster, relation, n)
     if not found:
@@ -111,7 +115,9 @@ def tries(facts: Facts, cluster: Cluster, relation: Name, path_type: PathType) -
     return sum(len(walks(facts, entity, path_type)) for entity in tried)
 
 
-def precision(facts: Facts, cluster: Cluster, relation: Name, path_type: PathType, n: int) -> float:
+def precision(
+    facts: Facts, cluster: Cluster, relation: Name, path_type: PathType, n: int
+) -> float:
     """Equation 3."""
     cluster = list(cluster)
     tried = tries(facts, cluster, relation, path_type)
@@ -153,7 +159,9 @@ def similarity(facts: Facts, one: Name, other: Name) -> float:
     return len(a & b) / sqrt(len(a) * len(b))
 
 
-def contextual_entities(facts: Facts, entity: Name, relation: Name, k: int) -> list[Any]:
+def contextual_entities(
+    facts: Facts, entity: Name, relation: Name, k: int
+) -> list[Any]:
     """The k entities most similar to `entity` that have the relation (§2.2.1).
 
     Of equally similar ones those with more facts come first, then the order of names decides.
@@ -175,7 +183,10 @@ def average_linkage(facts: Facts, a: Cluster, b: Cluster) -> float:
 
 
 def cut(
-    root: Name, children: dict[Any, tuple[Any, Any]], linkage: dict[Any, float], threshold: float
+    root: Name,
+    children: dict[Any, tuple[Any, Any]],
+    linkage: dict[Any, float],
+    threshold: float,
 ) -> set[Any]:
     """Algorithm 1: the nodes at which a search from the root stops.
     A leaf has no children and is always a stop.
@@ -191,7 +202,9 @@ def cut(
     return result
 
 
-def discounted_noisy_or(strengths: Iterable[float], discount: float, best: int) -> float:
+def discounted_noisy_or(
+    strengths: Iterable[float], discount: float, best: int
+) -> float:
     """How strong several pieces of evidence are together:
     the best in full, each further one discounted once more.
     """
@@ -221,7 +234,9 @@ def habit(facts: Facts, entity: Name, relation: Name) -> tuple[Counter[Any], int
     return answers_of(facts, entities(facts) - {entity}, relation)
 
 
-def answers_of(facts: Facts, others: Cluster, relation: Name) -> tuple[Counter[Any], int]:
+def answers_of(
+    facts: Facts, others: Cluster, relation: Name
+) -> tuple[Counter[Any], int]:
     """What those of `others` that have the relation answer, and how many they are."""
     asked = having(facts, others, relation)
     said: Counter[Any] = Counter()
@@ -248,7 +263,9 @@ def walks_by_type(facts: Facts, entity: Name, n: int) -> dict[PathType, list[Wal
     return found
 
 
-Join: TypeAlias = tuple[frozenset[Any], frozenset[Any], float]  # two clusters, their similarity
+Join: TypeAlias = tuple[
+    frozenset[Any], frozenset[Any], float
+]  # two clusters, their similarity
 
 
 def grow(facts: Facts) -> tuple[list[Join], bool]:
@@ -358,7 +375,9 @@ class Grinch:
             return
         beside = self.nearest(leaf)
         joined = self.join(leaf, beside)
-        while joined.above and self.linkage(beside, leaf) < self.linkage(beside, joined.sibling):
+        while joined.above and self.linkage(beside, leaf) < self.linkage(
+            beside, joined.sibling
+        ):
             aunt = joined.sibling
             above = joined.above
             joined.below = [beside, aunt]
@@ -461,7 +480,9 @@ def has_other_asker(facts: Facts, entity: Name, relation: Name, end: Name) -> bo
     return bool(answers(facts, end, inverse(relation)) - {entity})
 
 
-def by_slot(facts: Facts, relation: Name, path_type: PathType) -> dict[bool, tuple[int, int]]:
+def by_slot(
+    facts: Facts, relation: Name, path_type: PathType
+) -> dict[bool, tuple[int, int]]:
     """Reached and right, apart for ends whose slot is open (False) and taken (True)."""
     reached_in: Counter[bool] = Counter()
     right_in: Counter[bool] = Counter()
@@ -487,7 +508,9 @@ def default_weights(
     for path_type, found in hits(facts, entities(facts), relation, n).items():
         if found < support or path_type == (relation,):
             continue
-        weights[path_type] = slot_weights(by_slot(facts, relation, path_type), doubt, slots=slots)
+        weights[path_type] = slot_weights(
+            by_slot(facts, relation, path_type), doubt, slots=slots
+        )
     return weights
 
 
@@ -641,9 +664,13 @@ def combined(pieces: dict[str, list[float]], settings: Chosen) -> float:
         is_of_answers = kind == "answers_fact"
         discount = settings.answers_discount if is_of_answers else settings.discount
         each = [strength(kind, worth, settings.decisive) for worth in said]
-        strengths.append(weights[kind] * discounted_noisy_or(each, discount, settings.best))
+        strengths.append(
+            weights[kind] * discounted_noisy_or(each, discount, settings.best)
+        )
     ranked = sorted(strengths, reverse=True)
-    score: float = sum(settings.across**place * found for place, found in enumerate(ranked))
+    score: float = sum(
+        settings.across**place * found for place, found in enumerate(ranked)
+    )
     return score
 
 
@@ -712,17 +739,25 @@ def precedents(
             if count >= support and fact != (relation, answer):
                 add("shared_fact", answer, count / (others + doubt))
     if likeness:
-        for answer, said in facts_of_answers(facts, entity, relation, support, doubt).items():
+        for answer, said in facts_of_answers(
+            facts, entity, relation, support, doubt
+        ).items():
             for worth in said:
                 add("answers_fact", answer, worth)
-        for answer, worth in votes_of_neighbours(facts, counted, entity, relation).items():
+        for answer, worth in votes_of_neighbours(
+            facts, counted, entity, relation
+        ).items():
             add("neighbours", answer, worth)
-        for answer, worth in nearness_to_answers(facts, counted, entity, relation).items():
+        for answer, worth in nearness_to_answers(
+            facts, counted, entity, relation
+        ).items():
             add("near_answers", answer, worth)
     counts, others = habit(facts, entity, relation)
     for answer, count in counts.items():
         add("habit", answer, habit_weight * count / (others + doubt))
-    return {answer: said for answer, said in pieces.items() if answer != entity or reflexive}
+    return {
+        answer: said for answer, said in pieces.items() if answer != entity or reflexive
+    }
 
 
 def interned_lines(

@@ -62,7 +62,7 @@ class Recorder:
         self._opened: dict[int, int | Path] = {}
         self._numbers = count()
 
-    def __call__(self, name: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
+    def __call__(self, name: str, real: Callable[..., Any], *given: Any) -> object:
         """Do it, and note it."""
         self.calls += 1
         offset = os.lseek(given[0], 0, os.SEEK_CUR) if name == "write" else 0
@@ -133,10 +133,14 @@ def _lasting(events: list[Event], random: Random) -> Callable[[int], bool]:
     """Whether what was done at a place is on disk:
     all before the last flush of its file or folder, some after it.
     """
-    flushed = {event.of: place for place, event in enumerate(events) if event.doing == "flush"}
+    flushed = {
+        event.of: place for place, event in enumerate(events) if event.doing == "flush"
+    }
     pending: dict[Any, list[int]] = {}
     for place, event in enumerate(events):
-        if event.doing not in ("flush", "acknowledge") and place > flushed.get(event.of, -1):
+        if event.doing not in ("flush", "acknowledge") and place > flushed.get(
+            event.of, -1
+        ):
             pending.setdefault(event.of, []).append(place)
     lost: set[int] = set()
     for of, places in pending.items():
@@ -173,7 +177,9 @@ def _name(names: dict[str, int | None], event: Event) -> None:
     if event.doing in ("create", "mkdir"):
         names[path] = more[0] if more else None
         return
-    inside = [known for known in names if known == path or known.startswith(path + os.sep)]
+    inside = [
+        known for known in names if known == path or known.startswith(path + os.sep)
+    ]
     for known in inside:
         number = names.pop(known)
         if more:

@@ -71,7 +71,10 @@ def reply(cases: CaseBase, question: Question) -> str | None:
 
 
 def questions_about(
-    cases: CaseBase, entities: Sequence[str], relations: Sequence[str], guests: Sequence[str] = ()
+    cases: CaseBase,
+    entities: Sequence[str],
+    relations: Sequence[str],
+    guests: Sequence[str] = (),
 ) -> list[Question]:
     """Questions of every kind.
 

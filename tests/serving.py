@@ -31,13 +31,13 @@ class Live(NamedTuple):
     address: str
     client: httpx.Client
 
-    def get(self, path: str, **params: object) -> Any:  # noqa: ANN401
+    def get(self, path: str, **params: object) -> Any:
         """The JSON of a response that must succeed."""
         response = self.client.get(path, params=params)  # type: ignore[arg-type]
         assert response.status_code == 200, response.text
         return response.json()
 
-    def post(self, path: str, body: object, status: int = 200) -> Any:  # noqa: ANN401
+    def post(self, path: str, body: object, status: int = 200) -> Any:
         """The JSON of a response with this status."""
         response = self.client.post(path, json=body)
         assert response.status_code == status, response.text
@@ -51,7 +51,9 @@ class Live(NamedTuple):
 
 def two_keys() -> Keys:
     """A key that may read, and one that may write."""
-    return read_keys(None, {"CASEGRAPH_READ_KEY": READ_KEY, "CASEGRAPH_WRITE_KEY": WRITE_KEY})
+    return read_keys(
+        None, {"CASEGRAPH_READ_KEY": READ_KEY, "CASEGRAPH_WRITE_KEY": WRITE_KEY}
+    )
 
 
 def patient() -> Limits:
@@ -85,7 +87,9 @@ def live(
         thread = Thread(target=server.run, daemon=True)
         thread.start()
         headers = bearer(WRITE_KEY) if keys else {}
-        with httpx.Client(base_url=server.address, headers=headers, timeout=PATIENCE) as client:
+        with httpx.Client(
+            base_url=server.address, headers=headers, timeout=PATIENCE
+        ) as client:
             wait_until_ready(client)
             try:
                 yield Live(service, server.address, client)

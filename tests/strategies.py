@@ -77,7 +77,9 @@ def some_settings() -> st.SearchStrategy[Settings]:
             "across": st.sampled_from([0.0, 0.3, 1.0]),
             "decisive": st.sampled_from([0.2, 0.77, 1.0]),
             "slots": st.booleans(),
-            "kinds": st.sampled_from([KindWeights(), KindWeights(path=0.5, neighbours=2)]),
+            "kinds": st.sampled_from(
+                [KindWeights(), KindWeights(path=0.5, neighbours=2)]
+            ),
             "best": st.integers(1, 8),
             "loop_free": st.booleans(),
             "precedents": st.booleans(),
@@ -155,7 +157,9 @@ def relation_in_oracle(graph: Graph, relation: int) -> oracle.Name:
 
 def path_type_in_oracle(graph: Graph, number: int, max_length: int) -> tuple[Any, ...]:
     """A path type as the oracle names it."""
-    return tuple(relation_in_oracle(graph, relation) for relation in unpacked(number, max_length))
+    return tuple(
+        relation_in_oracle(graph, relation) for relation in unpacked(number, max_length)
+    )
 
 
 def by_name(path_type: tuple[Any, ...]) -> tuple[int, list[tuple[str, int]]]:

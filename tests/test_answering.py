@@ -105,7 +105,9 @@ def default_scores(
         settings.doubt,
         slots=settings.slots,
     )
-    reflexive = any((name, relation, name) in counted for name in oracle.entities(counted))
+    reflexive = any(
+        (name, relation, name) in counted for name in oracle.entities(counted)
+    )
     pieces = oracle.precedents(
         seen,
         entity,
@@ -116,7 +118,9 @@ def default_scores(
         counted,
         reflexive=reflexive,
     )
-    larger = {path_type: max(by_slot.values()) for path_type, by_slot in weights.items()}
+    larger = {
+        path_type: max(by_slot.values()) for path_type, by_slot in weights.items()
+    }
     walked = 0
     for path_type, _ in best_first(larger):
         ends = oracle.ends(seen, entity, path_type)
@@ -137,13 +141,21 @@ def default_scores(
     known = oracle.answers(counted, entity, relation)
     linked = {tail for _, tail in oracle.facts_of(seen, entity)} - known
     if not settings.linked:
-        pieces = {answer: said for answer, said in pieces.items() if answer not in linked}
-    scores = {answer: oracle.combined(said, settings) for answer, said in pieces.items()}
+        pieces = {
+            answer: said for answer, said in pieces.items() if answer not in linked
+        }
+    scores = {
+        answer: oracle.combined(said, settings) for answer, said in pieces.items()
+    }
     return {answer: score for answer, score in scores.items() if score > 0}
 
 
 def paper_scores(
-    seen: oracle.Facts, entity: str, relation: oracle.Name, cluster: list[str], settings: Settings
+    seen: oracle.Facts,
+    entity: str,
+    relation: oracle.Name,
+    cluster: list[str],
+    settings: Settings,
 ) -> dict[str, float]:
     """Equation 1: the sum over path types of prior × precision, for every end of a walk."""
     k = settings.neighbours or 0
@@ -174,7 +186,9 @@ def assert_ranked(answers: Answers, expected: dict[str, float]) -> None:
     assert [answer.rank for answer in answers] == list(range(1, len(ranked) + 1))
 
 
-def asked_both_ways(cases: CaseBase, entity: str, relation: str) -> list[tuple[Any, Answers]]:
+def asked_both_ways(
+    cases: CaseBase, entity: str, relation: str
+) -> list[tuple[Any, Answers]]:
     return [
         (relation, cases.ask(entity, relation, top=-1)),
         ((relation, -1), cases.ask_head(relation, entity, top=-1)),
@@ -197,7 +211,9 @@ def assert_default_answers(
     return found
 
 
-def assert_paper_answers(added: list[Fact], entity: str, relation: str, settings: Settings) -> int:
+def assert_paper_answers(
+    added: list[Fact], entity: str, relation: str, settings: Settings
+) -> int:
     """The answers are those of equation 1; returns how many there are."""
     cases = case_base(added, settings)
     seen = oracle.both_ways(added)
@@ -237,16 +253,30 @@ def compared_on_random_graphs(
 
 def test_answers_under_the_default_settings_are_those_of_the_plain_version() -> None:
     compared = compared_on_random_graphs(
-        assert_default_answers, Settings(), Random(21), 150, entities=7, relations=3, facts=14
+        assert_default_answers,
+        Settings(),
+        Random(21),
+        150,
+        entities=7,
+        relations=3,
+        facts=14,
     )
     assert compared > 600
 
 
 @pytest.mark.parametrize("change", DEFAULTS, ids=str)
-def test_every_setting_does_what_it_does_in_the_plain_version(change: dict[str, Any]) -> None:
+def test_every_setting_does_what_it_does_in_the_plain_version(
+    change: dict[str, Any],
+) -> None:
     settings = ALL_PATH_TYPES.but(**change)
     compared = compared_on_random_graphs(
-        assert_default_answers, settings, Random(str(change)), 30, entities=6, relations=2, facts=12
+        assert_default_answers,
+        settings,
+        Random(str(change)),
+        30,
+        entities=6,
+        relations=2,
+        facts=12,
     )
     assert compared > 100
 
@@ -259,9 +289,13 @@ def test_every_setting_matters_on_these_graphs(change: dict[str, Any]) -> None:
     random = Random(str(change))
     differing = 0
     for _ in range(30):
-        added, entity, relation = random_question(random, entities=6, relations=2, facts=12)
+        added, entity, relation = random_question(
+            random, entities=6, relations=2, facts=12
+        )
         answers = asked_both_ways(case_base(added, settings), entity, relation)
-        differing += answers != asked_both_ways(case_base(added, without), entity, relation)
+        differing += answers != asked_both_ways(
+            case_base(added, without), entity, relation
+        )
     assert differing > 0
 
 
@@ -273,9 +307,13 @@ def test_answers_under_the_papers_settings_are_those_of_equation_1() -> None:
 
 
 @pytest.mark.parametrize("change", LETTERS, ids=str)
-def test_equation_1_holds_for_every_choice_of_the_papers_letters(change: dict[str, Any]) -> None:
+def test_equation_1_holds_for_every_choice_of_the_papers_letters(
+    change: dict[str, Any],
+) -> None:
     settings = PAPER.but(**change)
-    facts = 12 if settings.fallback else 16  # without it, fewer path types are worth anything
+    facts = (
+        12 if settings.fallback else 16
+    )  # without it, fewer path types are worth anything
     random = Random(str(change))
     compared = compared_on_random_graphs(
         assert_paper_answers, settings, random, 25, entities=7, relations=2, facts=facts
@@ -312,7 +350,9 @@ def test_about_an_entity_never_seen_only_the_habit_says_anything(
     assert list(case_base(added, PAPER).ask("never seen", added[0][1])) == []
 
 
-def test_a_path_type_without_a_count_in_the_cluster_is_worth_as_to_everyone_or_nothing() -> None:
+def test_a_path_type_without_a_count_in_the_cluster_is_worth_as_to_everyone_or_nothing() -> (
+    None
+):
     """Alone in its cluster and without the relation, the asked entity has no count of its own."""
     added = [("asked", "s", "here")]
     for k in range(3):
@@ -342,7 +382,11 @@ def test_only_path_types_that_lead_anywhere_count_towards_their_limit() -> None:
 
 @given(fact_lists(least=1), st.integers(1, 3))
 def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) -> None:
-    for settings in (Settings(support=support), Settings(weight="prior", combination="sum"), PAPER):
+    for settings in (
+        Settings(support=support),
+        Settings(weight="prior", combination="sum"),
+        PAPER,
+    ):
         cases = case_base(added, settings)
         everyone = ids(range(len(cases.graph.entities)))
         for relation in range(2 * len(cases.graph.relations)):
@@ -355,7 +399,9 @@ def test_the_relation_itself_is_never_walked(added: list[Fact], support: int) ->
                 assert (best > 0).all()
 
 
-def assert_scored_as_unknown(added: list[Fact], fact: Fact, settings: Settings) -> float:
+def assert_scored_as_unknown(
+    added: list[Fact], fact: Fact, settings: Settings
+) -> float:
     """The plain version for an entity that does not see the fact, nor is it counted as right.
 
     Returns the score.
@@ -364,7 +410,9 @@ def assert_scored_as_unknown(added: list[Fact], fact: Fact, settings: Settings) 
     seen = oracle.left_after(counted, fact)
     head, relation, tail = fact
     hidden = tail if tail != head else None
-    expected = default_scores(seen, counted, head, relation, settings, hidden).get(tail, 0.0)
+    expected = default_scores(seen, counted, head, relation, settings, hidden).get(
+        tail, 0.0
+    )
     (score,) = case_base(added, settings).score([fact])
     assert score == pytest.approx(expected, rel=1e-12, abs=1e-12)
     return score
@@ -409,18 +457,30 @@ def test_a_fact_that_is_not_there_scores_as_it_is_answered_by_slots() -> None:
     assert_scored_as_answered(added, ("e3", "r1", "e1"), Settings())
 
 
-def assert_scored_as_answered(added: list[Fact], fact: Fact, settings: Settings) -> None:
+def assert_scored_as_answered(
+    added: list[Fact], fact: Fact, settings: Settings
+) -> None:
     head, relation, tail = fact
     cases = case_base(added, settings)
-    score_of = {answer.entity: answer.score for answer in cases.ask(head, relation, top=-1)}
+    score_of = {
+        answer.entity: answer.score for answer in cases.ask(head, relation, top=-1)
+    }
     assert cases.score([fact]) == [score_of.get(tail, 0.0)]
 
 
-def test_a_fact_from_an_entity_to_itself_scores_as_if_the_entity_did_not_know_it() -> None:
+def test_a_fact_from_an_entity_to_itself_scores_as_if_the_entity_did_not_know_it() -> (
+    None
+):
     """The fact is seen from both its ends, and both are the entity:
     others that are reached from it share it too.
     """
-    added = [("e", "r", "e"), ("e", "r", "a"), ("e", "r", "b"), ("a", "r", "e"), ("b", "r", "e")]
+    added = [
+        ("e", "r", "e"),
+        ("e", "r", "a"),
+        ("e", "r", "b"),
+        ("a", "r", "e"),
+        ("b", "r", "e"),
+    ]
     assert_scored_as_unknown(added, ("e", "r", "e"), Settings())
 
 
@@ -494,4 +554,6 @@ def test_a_sum_does_not_depend_on_the_order_in_which_facts_came() -> None:
         answers = list(chain.from_iterable(one.ask_many(questions, top=2)))
         assert one.explain_all(answers) == other.explain_all(answers)
         for explanation in one.explain_all(answers):
-            assert sum(reason.share for reason in explanation) == explanation.answer.score
+            assert (
+                sum(reason.share for reason in explanation) == explanation.answer.score
+            )

@@ -112,7 +112,9 @@ LAYERS = [
 ]
 DATA = {"world"}  # a graph that comes with the package, not a layer
 ROOT = Path(casegraph.__file__).parent
-FILES = sorted(file for file in ROOT.rglob("*.py") if not DATA & set(file.relative_to(ROOT).parts))
+FILES = sorted(
+    file for file in ROOT.rglob("*.py") if not DATA & set(file.relative_to(ROOT).parts)
+)
 EXTRAS = [
     "click",
     "rich",
@@ -170,7 +172,9 @@ def imported_layers(source: str) -> set[str]:
     return layers
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if layer_of(module_of(file))], ids=name_of)
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if layer_of(module_of(file))], ids=name_of
+)
 def test_imports_point_upstream(file: Path) -> None:
     layer = layer_of(module_of(file))
     assert imported_layers(file.read_text()) <= set(LAYERS[: LAYERS.index(layer) + 1])
@@ -231,7 +235,9 @@ STUB = ast.parse((ROOT / "kernels.pyi").read_text())
 
 def stub() -> dict[str, ast.ClassDef | ast.FunctionDef]:
     return {
-        node.name: node for node in STUB.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
+        node.name: node
+        for node in STUB.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
     }
 
 
@@ -255,9 +261,13 @@ def test_the_stub_of_a_class_names_exactly_its_members(name: str) -> None:
     members = set()
     for part in stub()[name].body:
         match part:
-            case ast.AnnAssign(target=ast.Name(id=member)) | ast.FunctionDef(name=member):
+            case (
+                ast.AnnAssign(target=ast.Name(id=member)) | ast.FunctionDef(name=member)
+            ):
                 members.add(member)
-    in_kernels = {member for member in dir(getattr(kernels, name)) if not member.startswith("_")}
+    in_kernels = {
+        member for member in dir(getattr(kernels, name)) if not member.startswith("_")
+    }
     assert members - {"__init__"} == in_kernels
 
 

@@ -36,11 +36,11 @@ LARGEST = np.iinfo(np.int32).max
 WALK = TYPES, np.array([0, 2]), ids([1, 0]), np.array([0.5, 0.25]), np.array([0.4, 0.2])
 
 
-def counters() -> Any:  # noqa: ANN401  (an array, as a kernel takes it)
+def counters() -> Any:
     return np.zeros(2, dtype=np.int64)
 
 
-def made_query(**changes: Any) -> kernels.RelationQuery:  # noqa: ANN401  (settings of any type)
+def made_query(**changes: Any) -> kernels.RelationQuery:
     options = kernels.QueryOptions()
     options.precedents = True
     for name, value in changes.items():
@@ -75,7 +75,7 @@ def binding(
     any_longer: str = "",
     any_larger: str = "",
     any_value: str = "",
-    **arguments: Any,  # noqa: ANN401  (arrays, graphs and numbers)
+    **arguments: Any,
 ) -> Binding:
     """A binding with these arguments; those that may be anything are named in one text."""
     free = [any_length, any_longer, any_larger, any_value]
@@ -155,7 +155,13 @@ BINDINGS = {
         any_value="rank",
     ),
     "cycles_through": binding(
-        kernels.cycles_through, **ON_GRAPH, head=0, relation=0, tail=1, max_length=3, longest=3
+        kernels.cycles_through,
+        **ON_GRAPH,
+        head=0,
+        relation=0,
+        tail=1,
+        max_length=3,
+        longest=3,
     ),
     "walks": binding(
         kernels.walks,
@@ -184,7 +190,11 @@ BINDINGS = {
         any_larger="entities",
     ),
     "cost_together": binding(
-        kernels.cost_together, **ON_GRAPH, **OF_ONE_RELATION, max_length=3, any_length="types"
+        kernels.cost_together,
+        **ON_GRAPH,
+        **OF_ONE_RELATION,
+        max_length=3,
+        any_length="types",
     ),
     "reach_estimates": binding(
         kernels.reach_estimates,
@@ -272,7 +282,10 @@ BINDINGS = {
         any_larger="targets known",
     ),
     "evidence": binding(
-        kernels.evidence, **(QUERY | OF_ONE), answers=ids([1, 0, 3]), any_length="answers"
+        kernels.evidence,
+        **(QUERY | OF_ONE),
+        answers=ids([1, 0, 3]),
+        any_length="answers",
     ),
     "leaf": binding(
         lambda **given: kernels.ClusterTree().leaf(**given),
@@ -285,7 +298,9 @@ BINDINGS = {
     "node": binding(tree_of(0, 1).node, node=2),
     "sum": binding(tree_of(0, 1).sum, node=1),
     "remove": binding(lambda **given: tree_of(0, 1).remove(**given), profile=1),
-    "resize": binding(lambda **given: tree_of(0, 1).resize(**given), profile=1, members=3),
+    "resize": binding(
+        lambda **given: tree_of(0, 1).resize(**given), profile=1, members=3
+    ),
     "insert": binding(
         lambda **given: tree_of(0, 1).insert(**given),
         profile=2,
@@ -317,7 +332,7 @@ def places(arguments: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def changed(arguments: dict[str, Any], place: str, value: Any) -> dict[str, Any]:  # noqa: ANN401
+def changed(arguments: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
     name, _, part = place.partition(".")
     if not part:
         return {**arguments, name: value}
@@ -326,7 +341,7 @@ def changed(arguments: dict[str, Any], place: str, value: Any) -> dict[str, Any]
     return {**arguments, name: tuple(whole)}
 
 
-def wrong_arrays(right: Binding, place: str, array: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+def wrong_arrays(right: Binding, place: str, array: Any) -> Iterator[tuple[str, Any]]:
     """An array that was right, in every way in which it could be wrong."""
     kind = array.dtype.type
     if place not in right.any_length:
@@ -361,7 +376,7 @@ def wrong_calls() -> Iterator[Any]:
                 yield pytest.param(right, place, other, id=f"{name}: {place} {what}")
 
 
-def wrong_values(right: Binding, place: str, value: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401
+def wrong_values(right: Binding, place: str, value: Any) -> Iterable[tuple[str, Any]]:
     """What does not fit in the place of an argument that was right, each with a name."""
     if place == "progress":
         longer = np.zeros(3, dtype=np.int64)
@@ -382,7 +397,7 @@ def test_a_call_whose_arrays_fit_works(name: str) -> None:
 def test_a_call_whose_arrays_do_not_fit_is_refused(
     right: Binding,
     place: str,
-    value: Any,  # noqa: ANN401
+    value: Any,
 ) -> None:
     with pytest.raises((ValueError, TypeError)):
         right.call(**changed(right.arguments, place, value))
@@ -431,7 +446,17 @@ def test_a_graph_whose_relations_do_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [0, -1, packed([4], 3), packed([0, 9], 3), 2 << 20, 1 | 1 << 40, 1 << 62, 2**63 - 1]
+    "number",
+    [
+        0,
+        -1,
+        packed([4], 3),
+        packed([0, 9], 3),
+        2 << 20,
+        1 | 1 << 40,
+        1 << 62,
+        2**63 - 1,
+    ],
 )
 def test_a_number_that_is_no_path_type_of_the_graph_is_refused(number: int) -> None:
     arguments = BINDINGS["reach"].arguments | {"types": np.array([number, TYPES[0]])}
@@ -472,10 +497,14 @@ def test_options_out_of_their_range_are_refused(name: str, value: float) -> None
         ("brackets", b"<", "brackets are none or a pair"),
         ("places", (0, 1, 1), "two places are the same"),
         ("places", (0, 1, 3), "places is 3"),
-        ("relations", BINDINGS["interned_lines"].arguments["entities"], "have one table"),
+        (
+            "relations",
+            BINDINGS["interned_lines"].arguments["entities"],
+            "have one table",
+        ),
     ],
 )
-def test_lines_of_no_shape_are_refused(name: str, value: Any, message: str) -> None:  # noqa: ANN401
+def test_lines_of_no_shape_are_refused(name: str, value: Any, message: str) -> None:
     arguments = {**BINDINGS["interned_lines"].arguments, name: value}
     with pytest.raises(ValueError, match=message):
         kernels.interned_lines(**arguments)
@@ -508,9 +537,15 @@ def test_a_tree_refuses_what_would_break_it() -> None:
         (lambda: tree.attach(3, 0), "a node cannot be attached to what is below it"),
         (lambda: tree.attach(2, 2), "a node cannot be attached to what is below it"),
         (lambda: tree.leaf(1, ids([0]), 1), "the tree has profile 1 already"),
-        (lambda: tree.leaf(9, ids([1, 0]), 1), "the relations of a profile do not rise"),
+        (
+            lambda: tree.leaf(9, ids([1, 0]), 1),
+            "the relations of a profile do not rise",
+        ),
         (lambda: tree.leaf(9, ids(), 1), "a profile has no relations"),
-        (lambda: tree.insert(9, ids([0]), 1, ids([0, 1])), "the tree is not in one piece"),
+        (
+            lambda: tree.insert(9, ids([0]), 1, ids([0, 1])),
+            "the tree is not in one piece",
+        ),
         (lambda: tree.remove(2), "profile 2 is in no place"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -527,7 +562,9 @@ def test_a_tree_refuses_what_would_break_it() -> None:
     "changes", [{}, {"sum": True}, {"loop_free": False}, {"habit": 0.0}, {"budget": 3}]
 )
 @pytest.mark.parametrize("entity", range(ENTITIES))
-def test_evidence_of_several_answers_is_that_of_each(entity: int, changes: dict[str, Any]) -> None:
+def test_evidence_of_several_answers_is_that_of_each(
+    entity: int, changes: dict[str, Any]
+) -> None:
     query = made_query(support=1, **changes)
     answers = ids([*range(ENTITIES), 1, 0])  # an answer may be asked for twice
     for unknown in (-1, 1):
@@ -553,8 +590,12 @@ def test_workspaces_serve_graphs_of_different_sizes_in_turn() -> None:
             rank = np.arange(len(graph.entities), dtype=np.int32)
             half = np.array([0.5])
             walk = np.array([packed([0], 3)]), np.array([0, 1]), ids([0]), half, half
-            query = kernels.RelationQuery(graph.kernel, 0, walk, kernels.QueryOptions(), rank)
-            found = kernels.answers(query, ids([0]), ids([0]), ids([-1]), workspaces, -1, False, 1)
+            query = kernels.RelationQuery(
+                graph.kernel, 0, walk, kernels.QueryOptions(), rank
+            )
+            found = kernels.answers(
+                query, ids([0]), ids([0]), ids([-1]), workspaces, -1, False, 1
+            )
             assert found[1].tolist() == [1]
 
 
@@ -588,14 +629,19 @@ for column, other in zip(expected, counted(4), strict=True):
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited in the Linux way")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="memory is limited in the Linux way"
+)
 @pytest.mark.skipif(
     "san.so" in os.environ.get("LD_PRELOAD", ""),
     reason="sanitizers need all the addresses there are",
 )
 def test_a_system_that_gives_no_more_threads_is_no_failure() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", NO_MORE_THREADS], capture_output=True, text=True, check=False
+        [sys.executable, "-c", NO_MORE_THREADS],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0
     assert done.stderr == ""

@@ -1,7 +1,7 @@
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pytest
@@ -50,32 +50,45 @@ def scores(answers: Iterable[Answer]) -> list[tuple[str, float]]:
     return [(answer.entity, answer.score) for answer in answers]
 
 
-@pytest.mark.parametrize("ask", ["ask", "ask_many", "ask_head", "score", "similar", "prepare"])
-def test_an_unknown_relation_is_an_error_that_offers_the_name_that_is_close(ask: str) -> None:
+@pytest.mark.parametrize(
+    "ask", ["ask", "ask_many", "ask_head", "score", "similar", "prepare"]
+)
+def test_an_unknown_relation_is_an_error_that_offers_the_name_that_is_close(
+    ask: str,
+) -> None:
     cases = case_base(FAMILY)
     ways: dict[str, Callable[[], object]] = {
         "ask": lambda: cases.ask("ann", "mother off"),
-        "ask_many": lambda: cases.ask_many([("ann", "mother of"), ("ann", "mother off")]),
+        "ask_many": lambda: cases.ask_many(
+            [("ann", "mother of"), ("ann", "mother off")]
+        ),
         "ask_head": lambda: cases.ask_head("mother off", "bob"),
         "score": lambda: cases.score([("ann", "mother off", "bob")]),
         "similar": lambda: cases.similar("ann", "mother off"),
         "prepare": lambda: cases.prepare(["mother off"]),
     }
     with pytest.raises(
-        UnknownName, match=r"no relation is named 'mother off'; did you mean 'mother of'"
+        UnknownName,
+        match=r"no relation is named 'mother off'; did you mean 'mother of'",
     ) as raised:
         ways[ask]()
     assert raised.value.kind == "relation"
     assert raised.value.name == "mother off"
 
 
-def test_entities_similar_to_one_never_seen_are_an_error_that_offers_a_name_close_by() -> None:
-    with pytest.raises(UnknownName, match="no entity is named 'anne'; did you mean 'ann'"):
+def test_entities_similar_to_one_never_seen_are_an_error_that_offers_a_name_close_by() -> (
+    None
+):
+    with pytest.raises(
+        UnknownName, match="no entity is named 'anne'; did you mean 'ann'"
+    ):
         case_base(FAMILY).similar("anne")
 
 
 @pytest.mark.parametrize("settings", [Settings(), PAPER], ids=["default", "paper"])
-def test_of_an_entity_never_seen_a_note_says_so_and_only_habit_answers(settings: Settings) -> None:
+def test_of_an_entity_never_seen_a_note_says_so_and_only_habit_answers(
+    settings: Settings,
+) -> None:
     cases = case_base(FAMILY, settings)
     mothers = [fact for fact in FAMILY if fact[1] == "mother of"]
     usual_heads = sorted({head for head, _, _ in mothers})
@@ -87,7 +100,9 @@ def test_of_an_entity_never_seen_a_note_says_so_and_only_habit_answers(settings:
         expected = usual if settings.precedents else []
         assert sorted(answer.entity for answer in answers) == expected
         to_do = (
-            "the answers are those that most others have" if answers else "add facts about it first"
+            "the answers are those that most others have"
+            if answers
+            else "add facts about it first"
         )
         assert answers.note == f"'zoe' has never been seen; {to_do}"
     assert cases.ask("ann", "parent of").note == ""
@@ -106,7 +121,9 @@ def test_an_entity_about_which_all_was_retracted_is_answered_like_one_never_seen
     assert answers.note.startswith("nothing is known about 'ann' any more; ")
 
 
-def test_a_relation_that_no_entity_has_any_more_has_no_answers_and_a_note_that_says_so() -> None:
+def test_a_relation_that_no_entity_has_any_more_has_no_answers_and_a_note_that_says_so() -> (
+    None
+):
     cases = case_base(FAMILY)
     cases.update(retract=[fact for fact in FAMILY if fact[1] == "mother of"])
     for answers in (cases.ask("ann", "mother of"), cases.ask_head("mother of", "bob")):
@@ -166,23 +183,28 @@ def test_few_answers_without_the_known_or_among_candidates_are_the_first_of_all_
         assert [answer.rank for answer in found] == list(range(1, len(found) + 1))
 
         both = [answer for answer in unknown if answer.entity in candidates]
-        found = cases.ask(head, relation, top=top, candidates=candidates, known="exclude")
+        found = cases.ask(
+            head, relation, top=top, candidates=candidates, known="exclude"
+        )
         assert scores(found) == scores(both[:top])
 
 
 @example_settings(max_examples=50)
 @given(
-    fact_lists(least=1), st.sampled_from([Settings(), PAPER]), st.sampled_from(["mark", "exclude"])
+    fact_lists(least=1),
+    st.sampled_from([Settings(), PAPER]),
+    st.sampled_from(["mark", "exclude"]),
 )
 def test_many_questions_at_once_are_answered_as_one_by_one(
-    added: list[Fact], settings: Settings, known: str
+    added: list[Fact], settings: Settings, known: Literal["mark", "exclude"]
 ) -> None:
     cases = case_base(added, settings)
     questions = [(tail, relation) for _, relation, tail in added]
     questions += [("never seen", added[0][1])]
     questions += [added[0][:2]] * 2
-    at_once = cases.ask_many(questions, top=3, known=known)  # type: ignore[arg-type]
-    assert at_once == [cases.ask(*question, top=3, known=known) for question in questions]  # type: ignore[arg-type]
+    at_once = cases.ask_many(questions, top=3, known=known)
+    one_by_one = [cases.ask(*question, top=3, known=known) for question in questions]
+    assert at_once == one_by_one
     assert cases.ask_many([]) == []
 
 
@@ -271,7 +293,9 @@ def test_an_update_tells_how_many_cycles_its_facts_close_or_open_and_how_many_en
         assert not update.anew
 
 
-def cycles_through(others: set[Fact], changed: list[Fact], longest: int) -> list[tuple[str, ...]]:
+def cycles_through(
+    others: set[Fact], changed: list[Fact], longest: int
+) -> list[tuple[str, ...]]:
     """The cycles that each fact closes when it joins those before it:
     paths from its head to its tail.
     """
@@ -320,7 +344,9 @@ def test_after_any_history_the_answers_are_those_of_the_facts_that_survive(
     fresh = case_base(left, settings)
     for head, relation, tail in left:
         assert cases.ask(head, relation, top=-1) == fresh.ask(head, relation, top=-1)
-        assert cases.ask_head(relation, tail, top=-1) == fresh.ask_head(relation, tail, top=-1)
+        assert cases.ask_head(relation, tail, top=-1) == fresh.ask_head(
+            relation, tail, top=-1
+        )
     assert cases.score(left) == fresh.score(left)
 
 
@@ -339,7 +365,11 @@ def test_reading_changes_nothing() -> None:
     before = names(cases, "ann", "mother of")
     cases.ask("zoe", "mother of")
     cases.score(
-        [("zoe", "mother of", "yan"), ("ann", "mother of", "bob"), ("ann", "parent of", "fay")]
+        [
+            ("zoe", "mother of", "yan"),
+            ("ann", "mother of", "bob"),
+            ("ann", "parent of", "fay"),
+        ]
     )
     cases.explain(cases.ask("gus", "mother of")[0])
     cases.similar("ann", "mother of")
@@ -348,7 +378,9 @@ def test_reading_changes_nothing() -> None:
     assert sorted(cases.graph.entities.names) == sorted(oracle.entities(set(FAMILY)))
 
 
-def test_facts_are_scored_in_the_order_given_and_unknown_entities_score_nothing() -> None:
+def test_facts_are_scored_in_the_order_given_and_unknown_entities_score_nothing() -> (
+    None
+):
     cases = case_base(FAMILY)
     facts = [
         ("gus", "mother of", "hal"),
@@ -406,7 +438,9 @@ def test_a_query_stays_within_its_budget_and_says_what_it_cost() -> None:
     for budget in (1, 10, 40, 1000):
         found = answers_about_twelve(ABOUT_TWELVE, budget=budget)
         in_another_order = answers_about_twelve(ABOUT_TWELVE[::-1], budget=budget)
-        assert found == in_another_order, "what is left out depends on the order of facts"
+        assert found == in_another_order, (
+            "what is left out depends on the order of facts"
+        )
         exact.append(sum(answers.exact for answers in found))
     assert exact[0] == 0
     assert exact[-1] == 12
@@ -428,7 +462,7 @@ ABOUT_TWELVE = [
 ]
 
 
-def answers_about_twelve(facts: list[Fact], **changes: Any) -> list[Answers]:  # noqa: ANN401
+def answers_about_twelve(facts: list[Fact], **changes: Any) -> list[Answers]:
     """What is answered about each of twelve entities, under some settings."""
     cases = case_base(facts, Settings(max_length=2, **changes))
     return [cases.ask(f"e{i}", "r", top=-1) for i in range(12)]
@@ -438,7 +472,7 @@ def answers_about_twelve(facts: list[Fact], **changes: Any) -> list[Answers]:  #
 @pytest.mark.parametrize("ask", ["ask", "ask_head", "ask_many", "similar"])
 def test_a_number_of_answers_that_is_no_whole_number_or_does_not_fit_is_refused(
     ask: str,
-    top: Any,  # noqa: ANN401
+    top: Any,
 ) -> None:
     cases = CaseBase()
     cases.update(add=[("a", "r", "b"), ("c", "r", "b")])
@@ -473,7 +507,9 @@ def test_an_argument_of_a_wrong_type_is_named() -> None:
 
 def test_any_number_of_answers_that_fits_is_given() -> None:
     cases = CaseBase(Settings(support=1))
-    cases.update(add=[("a", "r", "b"), ("c", "r", "b"), ("c", "r", "d"), ("a", "s", "c")])
+    cases.update(
+        add=[("a", "r", "b"), ("c", "r", "b"), ("c", "r", "d"), ("a", "s", "c")]
+    )
     everything = list(cases.ask("a", "r", top=-1))
     assert everything
     more_than_enough: list[Any] = [-5, -(2**70), 2**63 - 1, np.int64(100)]

@@ -71,7 +71,8 @@ def test_a_data_set_that_cannot_be_downloaded_says_why() -> None:
 
 
 @pytest.mark.skipif(
-    not (DATA / "README.md").is_file(), reason="the files that the table was made from are not here"
+    not (DATA / "README.md").is_file(),
+    reason="the files that the table was made from are not here",
 )
 def test_the_catalogue_is_true_of_the_files_at_hand() -> None:
     readme = (DATA / "README.md").read_text()
@@ -88,7 +89,9 @@ def test_the_catalogue_is_true_of_the_files_at_hand() -> None:
 
 
 @needs_data
-@pytest.mark.parametrize("name", ["UMLS", "Nations", "Countries-S2", "GraIL/nell_v1_ind"])
+@pytest.mark.parametrize(
+    "name", ["UMLS", "Nations", "Countries-S2", "GraIL/nell_v1_ind"]
+)
 def test_the_catalogue_counts_what_is_there(name: str) -> None:
     benchmark = Benchmark.open(DATA / name)
     facts = {fact for split in benchmark.splits for fact in benchmark.facts(split)}
@@ -100,10 +103,16 @@ def test_the_catalogue_counts_what_is_there(name: str) -> None:
     assert len(relations) == data.relations
 
 
-def test_a_data_set_is_looked_for_in_the_order_promised(places: dict[str, Path]) -> None:
+def test_a_data_set_is_looked_for_in_the_order_promised(
+    places: dict[str, Path],
+) -> None:
     assert find("UMLS") is None
     for folder in (cache_folder(), places["beside"], places["chosen"]):
-        assert located(put(folder, "UMLS").relative_to(folder)) == find("UMLS") == folder / "UMLS"
+        assert (
+            located(put(folder, "UMLS").relative_to(folder))
+            == find("UMLS")
+            == folder / "UMLS"
+        )
     put(places["here"], "UMLS")
     assert located("UMLS") == Path("UMLS")
 
@@ -118,7 +127,9 @@ def test_downloads_go_where_the_variable_says_else_to_the_cache(
     assert cache_folder().is_relative_to(places["home"])
 
 
-def test_a_data_set_that_is_not_there_says_how_to_get_it(places: dict[str, Path]) -> None:
+def test_a_data_set_that_is_not_there_says_how_to_get_it(
+    places: dict[str, Path],
+) -> None:
     with pytest.raises(
         NotABenchmark, match="fetch it with 'casegraph datasets fetch GraIL/fb237_v1'"
     ):
@@ -131,7 +142,9 @@ def test_a_data_set_that_is_not_there_says_how_to_get_it(places: dict[str, Path]
 
 def test_what_is_no_data_set_is_a_path(places: dict[str, Path]) -> None:
     assert located("some/folder") == Path("some/folder")
-    with pytest.raises(UnknownName, match="no data set is named 'WN18R'; did you mean 'WN18RR'"):
+    with pytest.raises(
+        UnknownName, match="no data set is named 'WN18R'; did you mean 'WN18RR'"
+    ):
         dataset("WN18R")
 
 

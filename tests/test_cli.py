@@ -17,7 +17,16 @@ from tests.commands import assert_refused, process, records, run
 import casegraph
 from casegraph import CaseBase, world, write_facts
 
-ASK = ["ask", "world", "John von Neumann", "died in", "--known", "exclude", "--top", "3"]
+ASK = [
+    "ask",
+    "world",
+    "John von Neumann",
+    "died in",
+    "--known",
+    "exclude",
+    "--top",
+    "3",
+]
 EXPLAIN = ["explain", "world", "John von Neumann", "died in", "Washington, D.C."]
 SIMILAR = ["similar", "world", "John von Neumann", "died in"]
 BEST = ["Princeton", "Berlin", "Washington, D.C."]
@@ -38,7 +47,9 @@ def folder(tmp_path: Path) -> Path:
 def test_a_shell_can_complete_commands_and_options() -> None:
     words = {"COMP_WORDS": "casegraph ask --ty", "COMP_CWORD": "2"}
     asked = {**os.environ, **words, "_CASEGRAPH_COMPLETE": "bash_complete"}
-    done = subprocess.run(process(), env=asked, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        process(), env=asked, capture_output=True, text=True, check=False
+    )
     assert done.stdout.split() == ["plain,--type"]
 
 
@@ -78,7 +89,9 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys, casegraph, casegraph.cli; "
         f"casegraph.cli.cli(['--help'], standalone_mode=False); print({heavy})"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -123,7 +136,9 @@ def test_ask_prints_what_the_case_base_answers() -> None:
 
 
 def test_ask_can_ask_for_heads_among_candidates(tmp_path: Path) -> None:
-    (tmp_path / "some.txt").write_text("Kurt Gödel\nAlonzo Church\nnobody\n", encoding="utf-8")
+    (tmp_path / "some.txt").write_text(
+        "Kurt Gödel\nAlonzo Church\nnobody\n", encoding="utf-8"
+    )
     question = ["ask", "world", "Princeton", "died in", "--head"]
     found = records(*question, "--candidates", tmp_path / "some.txt")
     assert {line["entity"] for line in found} == {"Kurt Gödel", "Alonzo Church"}
@@ -160,12 +175,16 @@ def test_evaluate_prints_metrics_by_either_rule_for_ties(folder: Path) -> None:
         document = json.loads(done.stdout)
         expected = document["metrics"][f"both.{name}.inverse_harmonic_mean_rank"]
         assert document["summary"]["mrr"] == expected
-    rows = records("evaluate", folder, "--per-relation", "--sides", "tail", "--limit", "5")
+    rows = records(
+        "evaluate", folder, "--per-relation", "--sides", "tail", "--limit", "5"
+    )
     assert [row["side"] for row in rows] == ["tail"] * len(rows)
     assert [row["relation"] for row in rows] == ["(all)", "borders", "continent"]
 
 
-@pytest.mark.parametrize("settings", ["paper", "published", "cbr", "no-clusters", "one-cluster"])
+@pytest.mark.parametrize(
+    "settings", ["paper", "published", "cbr", "no-clusters", "one-cluster"]
+)
 def test_evaluate_knows_the_settings_by_name(folder: Path, settings: str) -> None:
     given = ["--settings", settings, "--dataset", "FB122", "--format", "json"]
     document = json.loads(run("evaluate", str(folder), *given).stdout)
@@ -194,8 +213,14 @@ ERRORS = {
         ["explain", "world", "Kyoto", "city in", "Turing Award"],
         "'Turing Award' was not reached",
     ),
-    "max length": (["ask", "world", "Kyoto", "city in", "--max-length", "7"], "max_length"),
-    "missing file": (["ask", "missing.tsv", "a", "r"], "missing.tsv: no such file or directory"),
+    "max length": (
+        ["ask", "world", "Kyoto", "city in", "--max-length", "7"],
+        "max_length",
+    ),
+    "missing file": (
+        ["ask", "missing.tsv", "a", "r"],
+        "missing.tsv: no such file or directory",
+    ),
     "missing case base": (["ask", "missing.case", "a", "r"], "missing.case: "),
     "malformed line": (
         ["facts", "bad.tsv"],
@@ -209,7 +234,10 @@ ERRORS = {
     "truncated case base": (["ask", "cut.case", "a", "r"], "cut.case: "),
     "truncated, by another name": (["ask", "cut", "a", "r"], "cut: "),
     "another version": (["ask", "other.case", "a", "r"], "other.case: has format 99"),
-    "no place to save": (["save", "bad-folder.tsv", "nowhere/x.case"], "nowhere/x.case: "),
+    "no place to save": (
+        ["save", "bad-folder.tsv", "nowhere/x.case"],
+        "nowhere/x.case: ",
+    ),
     "no place for refused lines": (
         ["facts", "good.tsv", "--refused", "nowhere/x"],
         "nowhere/x: no such file",
@@ -248,13 +276,16 @@ def test_bad_input_is_one_line_and_exit_code_1(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["ask"], ["nothing"], ["demo", "--format", "xml"], ["--threads", "0", "demo"]]
+    "arguments",
+    [["ask"], ["nothing"], ["demo", "--format", "xml"], ["--threads", "0", "demo"]],
 )
 def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
-def test_an_interrupt_is_one_line_and_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_one_line_and_exit_code_130(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -267,7 +298,9 @@ def test_an_interrupt_is_one_line_and_exit_code_130(monkeypatch: pytest.MonkeyPa
 
 def test_names_cannot_steer_the_terminal_or_break_a_line(tmp_path: Path) -> None:
     file = tmp_path / "facts.csv"
-    file.write_text('a,r,"x\x07y\x1b[31m"\nb,r,"x\x07y\x1b[31m"\na,s,c\nb,s,c\n', encoding="utf-8")
+    file.write_text(
+        'a,r,"x\x07y\x1b[31m"\nb,r,"x\x07y\x1b[31m"\na,s,c\nb,s,c\n', encoding="utf-8"
+    )
     for form in ("table", "tsv"):
         done = run("ask", str(file), "a", "r", "--format", form)
         assert "x\\x07y\\x1b[31m" in done.stdout
@@ -275,11 +308,17 @@ def test_names_cannot_steer_the_terminal_or_break_a_line(tmp_path: Path) -> None
 
 
 def test_results_and_errors_go_to_their_own_streams() -> None:
-    good = subprocess.run(process(*ASK, "--format", "tsv"), capture_output=True, check=False)
+    good = subprocess.run(
+        process(*ASK, "--format", "tsv"), capture_output=True, check=False
+    )
     assert good.returncode == 0
     assert good.stderr == b""
-    assert [line.split("\t")[1] for line in good.stdout.decode().splitlines()[1:]] == BEST
-    bad = subprocess.run(process("facts", "nowhere.tsv"), capture_output=True, check=False)
+    assert [
+        line.split("\t")[1] for line in good.stdout.decode().splitlines()[1:]
+    ] == BEST
+    bad = subprocess.run(
+        process("facts", "nowhere.tsv"), capture_output=True, check=False
+    )
     assert bad.returncode == 1
     assert bad.stdout == b""
     assert bad.stderr.decode() == "casegraph: nowhere.tsv: no such file or directory\n"
@@ -295,12 +334,18 @@ def test_a_broken_pipe_is_silent() -> None:
         assert running.stderr.read() == b""
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="needs a device that is always full"
+)
 @pytest.mark.parametrize("arguments", [ASK, ["demo"]], ids=["ask", "demo"])
 def test_output_on_a_full_disk_is_an_error_of_one_line(arguments: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            process(*arguments), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            process(*arguments),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == 1
     problem = "the output cannot be written (no space left on device); make room for it"

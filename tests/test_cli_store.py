@@ -19,7 +19,9 @@ ADA = "Ada Lovelace\tfield\tComputer science\n"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    assert run("build", "world", "--no-tune", "--into", tmp_path / "store").exit_code == 0
+    assert (
+        run("build", "world", "--no-tune", "--into", tmp_path / "store").exit_code == 0
+    )
     return tmp_path / "store"
 
 
@@ -27,7 +29,12 @@ def test_an_entity_never_seen_before_is_answered_and_later_facts_change_the_answ
     store: Path,
 ) -> None:
     (done,) = records("add", store, "-", given=ADA)
-    assert {"update": 2, "added": 1, "retracted": 0, "new_entities": 1}.items() <= done.items()
+    assert {
+        "update": 2,
+        "added": 1,
+        "retracted": 0,
+        "new_entities": 1,
+    }.items() <= done.items()
 
     def birthplaces(*options: str) -> dict[str, float]:
         answers = records("ask", store, "Ada Lovelace", "born in", *options)
@@ -54,7 +61,9 @@ def test_an_entity_never_seen_before_is_answered_and_later_facts_change_the_answ
 
 @pytest.mark.parametrize("command", ["ask", "explain", "similar"])
 def test_a_store_answers_as_its_facts_do(command: str, store: Path) -> None:
-    rest = {"ask": ["died in"], "explain": ["died in", "Princeton"], "similar": []}[command]
+    rest = {"ask": ["died in"], "explain": ["died in", "Princeton"], "similar": []}[
+        command
+    ]
     given = ["John von Neumann", *rest]
     assert records(command, store, *given) == records(command, "world", *given)
     if command != "similar":
@@ -74,11 +83,16 @@ def test_what_is_exported_builds_the_same_store(store: Path, tmp_path: Path) -> 
     run("add", store, "-", given=ADA)
     exported = run("export", store).stdout
     assert exported.count("\n") == len(world.facts()) + 1
-    assert run("build", "-", "--into", tmp_path / "again", given=exported).exit_code == 0
+    assert (
+        run("build", "-", "--into", tmp_path / "again", given=exported).exit_code == 0
+    )
     assert run("export", tmp_path / "again").stdout == exported
     assert run("export", store, "--as-of", "1").stdout == exported.replace(ADA, "")
     run("export", store, tmp_path / "facts.tsv.gz")
-    assert records("facts", tmp_path / "facts.tsv.gz")[0]["facts"] == len(world.facts()) + 1
+    assert (
+        records("facts", tmp_path / "facts.tsv.gz")[0]["facts"]
+        == len(world.facts()) + 1
+    )
 
 
 def test_lines_that_are_no_facts_stop_an_update_or_are_skipped(store: Path) -> None:
@@ -94,15 +108,28 @@ def test_lines_that_are_no_facts_stop_an_update_or_are_skipped(store: Path) -> N
 
 
 def test_info_says_how_much_there_is(store: Path) -> None:
-    rows = {(row["what"], row["which"]): row["number"] for row in records("info", store)}
+    rows = {
+        (row["what"], row["which"]): row["number"] for row in records("info", store)
+    }
     assert rows["facts", ""] == len(world.facts())
     assert rows["facts of entity", "United States"] > 200
     assert rows["bytes on disk", "generation-000001"] > 10_000
     assert not any("cluster" in what for what, _ in rows)
 
 
-def test_info_names_the_largest_clusters_where_clusters_are_kept(tmp_path: Path) -> None:
-    run("build", "world", "--into", tmp_path / "store", "--settings", "paper", "--dataset", "FB122")
+def test_info_names_the_largest_clusters_where_clusters_are_kept(
+    tmp_path: Path,
+) -> None:
+    run(
+        "build",
+        "world",
+        "--into",
+        tmp_path / "store",
+        "--settings",
+        "paper",
+        "--dataset",
+        "FB122",
+    )
     rows = records("info", tmp_path / "store")
     sizes = [row["number"] for row in rows if "cluster" in row["what"]]
     assert len(sizes) == 5
@@ -120,7 +147,10 @@ def test_check_says_what_is_damaged_and_salvage_saves_the_rest(store: Path) -> N
     assert [row["damaged"] for row in rows] == [False, True, False]
     saved = run("salvage", store)
     assert saved.stdout.count("\n") == len(world.facts())
-    assert saved.stderr == f"casegraph: {len(world.facts()):,} facts saved; lost: update 2\n"
+    assert (
+        saved.stderr
+        == f"casegraph: {len(world.facts()):,} facts saved; lost: update 2\n"
+    )
 
 
 def test_compact_makes_a_generation_and_can_forget_history(store: Path) -> None:
@@ -147,7 +177,10 @@ ERRORS = {
         ["build", "other.tsv", "--into", "store"],
         "store: is a store already; give its facts with",
     ),
-    "missing facts": (["add", "store", "missing.tsv"], "missing.tsv: no such file or directory"),
+    "missing facts": (
+        ["add", "store", "missing.tsv"],
+        "missing.tsv: no such file or directory",
+    ),
     "no past": (
         ["ask", "good.tsv", "a", "r", "--as-of", "1"],
         "good.tsv: has no past, as only a store has one",
@@ -156,7 +189,10 @@ ERRORS = {
         ["ask", "store", "a", "r", "--as-of", "9"],
         "as_of is 9; expected an update from 0 to 1",
     ),
-    "damaged": (["ask", "damaged", "a", "r"], "damaged/log-000000: is damaged at byte "),
+    "damaged": (
+        ["ask", "damaged", "a", "r"],
+        "damaged/log-000000: is damaged at byte ",
+    ),
 }
 
 
@@ -195,7 +231,9 @@ def test_an_interrupted_build_goes_on(
         stopped = run("build", "facts.tsv", "--into", "store")
     assert stopped.exit_code == 130
     assert "the same command continues" in stopped.stderr
-    (missing,) = [row for row in records("info", "store") if "not counted" in row["what"]]
+    (missing,) = [
+        row for row in records("info", "store") if "not counted" in row["what"]
+    ]
     assert missing["number"] > 0
     assert "casegraph compact" in missing["which"]
 
@@ -207,7 +245,9 @@ def test_an_interrupted_build_goes_on(
     assert "facts it was tuned to" in told
     assert records("log", "store") != []
     again = run("build", "facts.tsv", "--into", "store")
-    assert_refused(again, "store: is a store already; give its facts with 'casegraph add'")
+    assert_refused(
+        again, "store: is a store already; give its facts with 'casegraph add'"
+    )
     with CaseStore.open("store", read_only=True) as store:
         assert store.sequence == 1
         assert set(store.graph.facts()) == set(facts)
@@ -219,7 +259,9 @@ def test_a_second_writer_is_told_which_command_writes(store: Path) -> None:
         f"held = CaseStore.open({str(store)!r}); print(flush=True); input()"
     )
     command = [sys.executable, "-c", program, "at work"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as writer:
         assert writer.stdout is not None
         writer.stdout.readline()
         done = run("add", store, "-", given=ADA)

@@ -73,11 +73,17 @@ def test_there_is_a_call_for_every_route() -> None:
 
 
 @pytest.mark.parametrize("call", EXAMPLES, ids=name_of)
-def test_a_call_is_as_the_openapi_document_says(call: Call[Any], document: dict[str, Any]) -> None:
+def test_a_call_is_as_the_openapi_document_says(
+    call: Call[Any], document: dict[str, Any]
+) -> None:
     operation = document["paths"][path_of(call)][call.method.lower()]
-    known = {one["name"] for one in operation.get("parameters", []) if one["in"] == "query"}
+    known = {
+        one["name"] for one in operation.get("parameters", []) if one["in"] == "query"
+    }
     assert set(call.params) == known
-    headers = {one["name"] for one in operation.get("parameters", []) if one["in"] == "header"}
+    headers = {
+        one["name"] for one in operation.get("parameters", []) if one["in"] == "header"
+    }
     assert {name.lower() for name in call.headers} <= {name.lower() for name in headers}
     status = next(status for status in operation["responses"] if status.startswith("2"))
     content = operation["responses"][status]["content"]["application/json"]["schema"]
@@ -108,8 +114,14 @@ def test_waiting_or_not_the_answer_is_the_same(served: Live, call: Call[Any]) ->
 def test_every_call_is_typed() -> None:
     functions = inspect.getmembers(calls, inspect.isfunction)
     public = [made for name, made in functions if made.__module__ == calls.__name__]
-    returning = [made for made in public if "return" in getattr(made, "__annotations__", {})]
-    made = [one for one in returning if str(one.__annotations__["return"]).startswith("Call[")]
+    returning = [
+        made for made in public if "return" in getattr(made, "__annotations__", {})
+    ]
+    made = [
+        one
+        for one in returning
+        if str(one.__annotations__["return"]).startswith("Call[")
+    ]
     assert len(made) == len(EXAMPLES)
     assert get_type_hints(Call)["model"]
 

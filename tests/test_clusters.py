@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-untyped]
 from tests import oracle
-from tests.strategies import Fact, Step, fact_lists, histories, profiles_of, random_facts, shuffled
+from tests.strategies import (
+    Fact,
+    Step,
+    fact_lists,
+    histories,
+    profiles_of,
+    random_facts,
+    shuffled,
+)
 from tests.trees import Node, grouped, joins_of, leaves, members, nodes_of
 
 from casegraph.casebase import CaseBase
@@ -71,14 +79,18 @@ def test_without_ties_the_clusters_are_those_of_scipys_average_linkage() -> None
 
 
 @given(fact_lists(least=1), st.randoms(use_true_random=False))
-def test_clusters_do_not_depend_on_the_order_of_facts(added: list[Fact], random: Random) -> None:
+def test_clusters_do_not_depend_on_the_order_of_facts(
+    added: list[Fact], random: Random
+) -> None:
     graph = Graph.of(added)
     other = Graph.of(shuffled(random, added))
     for threshold in THRESHOLDS:
         assert partition(graph, threshold) == partition(other, threshold)
 
 
-def test_clusters_of_larger_graphs_full_of_ties_do_not_depend_on_the_order_of_facts() -> None:
+def test_clusters_of_larger_graphs_full_of_ties_do_not_depend_on_the_order_of_facts() -> (
+    None
+):
     random = Random(5)
     for _ in range(15):
         facts = random_facts(random, entities=40, relations=4, facts=70)
@@ -89,7 +101,9 @@ def test_clusters_of_larger_graphs_full_of_ties_do_not_depend_on_the_order_of_fa
 
 
 @given(fact_lists(least=4))
-def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(added: list[Fact]) -> None:
+def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(
+    added: list[Fact],
+) -> None:
     facts = oracle.both_ways(added)
     graph, profiles, tree = grown(added)
     for node in joins_of(tree).values():
@@ -179,14 +193,18 @@ def test_the_clusters_lie_between_everyone_together_and_every_profile_apart(
 
 
 @given(fact_lists(least=1))
-def test_an_entity_without_facts_is_in_no_cluster_but_everyones(added: list[Fact]) -> None:
+def test_an_entity_without_facts_is_in_no_cluster_but_everyones(
+    added: list[Fact],
+) -> None:
     graph = Graph.of([*added, ("lonely", "r0", "e0")])
     graph.retract([("lonely", "r0", "e0")])
     lonely = graph.entities.names.index("lonely")
     assert clusters(graph, "hac").entities[lonely] == EVERYONE
     assert clusters(graph, "grinch").entities[lonely] == EVERYONE
     assert (clusters(graph, "everyone").entities == EVERYONE).all()
-    assert clusters(graph, "entity").entities.tolist() == list(range(len(graph.entities)))
+    assert clusters(graph, "entity").entities.tolist() == list(
+        range(len(graph.entities))
+    )
 
 
 @given(histories(), st.sampled_from(["hac", "entity", "everyone"]))
@@ -203,5 +221,7 @@ def test_clusters_that_do_not_depend_on_history_are_those_made_at_once(
         new = later.entities.tolist()
         old = before.clusters.entities.tolist()
         old += [EVERYONE] * (len(new) - len(old))
-        differing = [entity for entity, cluster in enumerate(new) if cluster != old[entity]]
+        differing = [
+            entity for entity, cluster in enumerate(new) if cluster != old[entity]
+        ]
         assert moved.tolist() == differing

@@ -63,7 +63,12 @@ def beside(file: Path) -> Path:
 
 
 @example_settings(max_examples=30)
-@given(fact_lists(least=1), fact_lists(most=4), some_settings(), st.randoms(use_true_random=False))
+@given(
+    fact_lists(least=1),
+    fact_lists(most=4),
+    some_settings(),
+    st.randoms(use_true_random=False),
+)
 def test_the_lines_are_the_new_answers_to_every_question_but_habits(
     tmp_path_factory: pytest.TempPathFactory,
     facts: list[Fact],
@@ -83,7 +88,9 @@ def test_the_lines_are_the_new_answers_to_every_question_but_habits(
         entity = one["head"] if side == "tail" else one["tail"]
         question = (one["relation"], side, entity)
         found.setdefault(question, []).append((one[side], one["score"], one["rank"]))
-    assert list(found) == sorted(found, key=lambda key: (key[0], key[1] == "head", key[2]))
+    assert list(found) == sorted(
+        found, key=lambda key: (key[0], key[1] == "head", key[2])
+    )
 
     for relation in sorted(cases.graph.relations.names):
         for name in cases.graph.entities.names:
@@ -107,13 +114,17 @@ def test_what_is_kept_is_as_wanted(tmp_path: Path) -> None:
     probable = [one for one in tails if one["probability"] >= 0.2]
     assert 0 < len(probable) < len(tails)
     assert lines(cases, Wanted(min_probability=0.2, top=100), tmp_path) == probable
-    some = Wanted(min_probability=0, top=100, relations=("r2", "r0"), entities=("e3", "e1", "e3"))
+    some = Wanted(
+        min_probability=0, top=100, relations=("r2", "r0"), entities=("e3", "e1", "e3")
+    )
     of_relations = [one for one in tails if one["relation"] in ("r0", "r2")]
     kept = [one for one in of_relations if one["head"] in ("e1", "e3")]
     assert lines(cases, some, tmp_path) == kept
     having = {(head, relation) for head, relation, _ in FACTS}
     new = [one for one in tails if (one["head"], one["relation"]) not in having]
-    assert lines(cases, Wanted(min_probability=0, top=100, lacking=True), tmp_path) == new
+    assert (
+        lines(cases, Wanted(min_probability=0, top=100, lacking=True), tmp_path) == new
+    )
     explained = lines(cases, Wanted(min_probability=0, top=2, explain=True), tmp_path)
     assert explained
     for one in explained:
@@ -174,7 +185,10 @@ def test_no_question_is_asked_twice_after_an_interruption(tmp_path: Path) -> Non
     second = Interrupted(10_000)
     with pytest.raises(KeyboardInterrupt):
         complete(cases, tmp_path / "parts", ALL, first)
-    assert complete(case_base(shuffled(Random(5), FACTS)), tmp_path / "parts", ALL, second) == done
+    assert (
+        complete(case_base(shuffled(Random(5), FACTS)), tmp_path / "parts", ALL, second)
+        == done
+    )
     assert first.asked + second.asked == counted.asked > 6
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
     assert complete(cases, tmp_path / "parts", ALL, Interrupted(0)) == done
@@ -218,7 +232,11 @@ def test_a_process_that_is_killed_is_gone_on_with(tmp_path: Path) -> None:
         (FACTS[1:], Settings(), ALL),
         (FACTS, Settings(habit=0.2), ALL),
         (FACTS, Settings(), Wanted(min_probability=0, top=99, heads=True)),
-        (FACTS, Settings(), Wanted(min_probability=0, top=100, heads=True, relations=("r0",))),
+        (
+            FACTS,
+            Settings(),
+            Wanted(min_probability=0, top=100, heads=True, relations=("r0",)),
+        ),
     ],
     ids=["facts", "settings", "top", "relations"],
 )
@@ -230,7 +248,8 @@ def test_a_file_begun_for_something_else_is_refused_and_left_alone(
         complete(case_base(FACTS), file, ALL, Interrupted(1))
     before = file.read_bytes(), beside(file).read_bytes()
     with pytest.raises(
-        IncompatibleFile, match="was begun from other facts, settings or options; give the same"
+        IncompatibleFile,
+        match="was begun from other facts, settings or options; give the same",
     ):
         complete(case_base(facts, settings), file, wanted)
     assert (file.read_bytes(), beside(file).read_bytes()) == before
@@ -239,10 +258,13 @@ def test_a_file_begun_for_something_else_is_refused_and_left_alone(
 def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine\n")
     with pytest.raises(
-        IncompatibleFile, match="is there, but not unfinished; remove it, or choose another file"
+        IncompatibleFile,
+        match="is there, but not unfinished; remove it, or choose another file",
     ):
         complete(case_base(FACTS), tmp_path / "out", ALL)
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("out", "mine\n")]
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [
+        ("out", "mine\n")
+    ]
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[CasegraphError], str]] = {
@@ -297,7 +319,9 @@ def test_an_audit_scores_each_fact_as_if_it_were_missing() -> None:
     for one in found:
         assert one.instead != one.tail
         assert one.instead_known == ((one.head, one.relation, one.instead) in FACTS)
-        instead = completion.uncalibrated_probability(cases.settings, one.instead_score) or 0
+        instead = (
+            completion.uncalibrated_probability(cases.settings, one.instead_score) or 0
+        )
         assert one.doubt == (1 - (one.probability or 0)) * instead
     assert audit(cases, top=7) == found[:7]
     of_one_relation = [one for one in found if one.relation == "r1"]

@@ -38,7 +38,9 @@ def written(folder: Path, **splits: Iterable[Fact]) -> Benchmark:
     return Benchmark.open(folder)
 
 
-def ranked(evaluation: Evaluation) -> dict[tuple[Fact, bool], tuple[float, float, float]]:
+def ranked(
+    evaluation: Evaluation,
+) -> dict[tuple[Fact, bool], tuple[float, float, float]]:
     """(optimistic, realistic, pessimistic) of each fact and side."""
     asked = evaluation.questions
     found = evaluation.ranks
@@ -69,9 +71,15 @@ UNSEEN: dict[str, Facts] = {
 }
 
 
-def test_an_entity_never_seen_ranks_in_the_middle_of_the_unreached(tmp_path: Path) -> None:
+def test_an_entity_never_seen_ranks_in_the_middle_of_the_unreached(
+    tmp_path: Path,
+) -> None:
     found = ranked(evaluate(written(tmp_path, **UNSEEN), EAGER))
-    assert found[("c", "r", "new"), False] == (2, 3.5, 5)  # of the five entities, only b is reached
+    assert found[("c", "r", "new"), False] == (
+        2,
+        3.5,
+        5,
+    )  # of the five entities, only b is reached
     # From an entity never seen, only what others answer is reached: a.
     assert found[("c", "r", "new"), True] == (2, 3.5, 5)
 
@@ -85,7 +93,9 @@ def test_of_an_entity_never_seen_the_usual_answers_are_expected(tmp_path: Path) 
 
 
 def test_answers_of_other_splits_are_passed_over(tmp_path: Path) -> None:
-    found = ranked(evaluate(written(tmp_path, **UNSEEN, valid=[("c", "r", "b")]), EAGER))
+    found = ranked(
+        evaluate(written(tmp_path, **UNSEEN, valid=[("c", "r", "b")]), EAGER)
+    )
     assert found[("c", "r", "new"), False] == (1, 2.5, 4)
 
 
@@ -98,10 +108,15 @@ def test_a_relation_never_seen_reaches_nothing(tmp_path: Path) -> None:
     assert evaluation.by_relation["other"]["both.original.hits_at_10"] == 0
 
 
-def test_the_graph_is_answered_from_and_the_full_graph_only_passed_over(tmp_path: Path) -> None:
+def test_the_graph_is_answered_from_and_the_full_graph_only_passed_over(
+    tmp_path: Path,
+) -> None:
     graph = [("a", "r", "b"), ("c", "s", "d")]
     benchmark = written(
-        tmp_path, graph=graph, full_graph=[*graph, ("c", "r", "b")], test=[("c", "r", "d")]
+        tmp_path,
+        graph=graph,
+        full_graph=[*graph, ("c", "r", "b")],
+        test=[("c", "r", "d")],
     )
     evaluation = evaluate(benchmark, EAGER, sides="tail")
     assert evaluation.graph == "graph"
@@ -125,7 +140,9 @@ def test_the_graph_may_be_another_split_or_a_file(tmp_path: Path) -> None:
     assert len(of_file.questions.entities) == 7
 
 
-def test_queries_that_differ_in_their_target_only_are_asked_once(tmp_path: Path) -> None:
+def test_queries_that_differ_in_their_target_only_are_asked_once(
+    tmp_path: Path,
+) -> None:
     benchmark = written(
         tmp_path,
         train=[("a", "r", "b"), ("b", "s", "c")],
@@ -138,7 +155,8 @@ def test_queries_that_differ_in_their_target_only_are_asked_once(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("sides", "expected"), [("both", [False, True]), ("head", [True]), ("tail", [False])]
+    ("sides", "expected"),
+    [("both", [False, True]), ("head", [True]), ("tail", [False])],
 )
 def test_only_the_sides_chosen_are_asked(
     tmp_path: Path, sides: Sides, expected: list[bool]
@@ -146,10 +164,14 @@ def test_only_the_sides_chosen_are_asked(
     evaluation = evaluate(written(tmp_path, **UNSEEN), EAGER, sides=sides)
     assert evaluation.questions.is_head.tolist() == expected
     whole = ranked(evaluate(written(tmp_path, **UNSEEN), EAGER))
-    assert ranked(evaluation) == {key: value for key, value in whole.items() if key[1] in expected}
+    assert ranked(evaluation) == {
+        key: value for key, value in whole.items() if key[1] in expected
+    }
 
 
-def test_a_limit_asks_for_facts_from_the_whole_split_and_ranks_them_alike(tmp_path: Path) -> None:
+def test_a_limit_asks_for_facts_from_the_whole_split_and_ranks_them_alike(
+    tmp_path: Path,
+) -> None:
     facts = random_facts(seed=3, number=60)
     benchmark = written(tmp_path, train=facts[:40], test=facts[40:])
     whole = ranked(evaluate(benchmark, EAGER))
@@ -162,7 +184,9 @@ def test_a_limit_asks_for_facts_from_the_whole_split_and_ranks_them_alike(tmp_pa
 
 def test_an_evaluation_says_what_was_done_as_plain_values(tmp_path: Path) -> None:
     evaluation = evaluate(written(tmp_path, **UNSEEN), EAGER)
-    values = json.loads(json.dumps(evaluation.as_dict(by_relation=True), allow_nan=False))
+    values = json.loads(
+        json.dumps(evaluation.as_dict(by_relation=True), allow_nan=False)
+    )
     assert values["metrics"] == values["by_relation"]["r"] == evaluation.metrics
     assert values["settings"] == EAGER.as_dict()
     assert list(values["phases"]) == ["read", "build", "count", "rank"]
@@ -186,7 +210,10 @@ def test_an_evaluation_says_what_was_done_as_plain_values(tmp_path: Path) -> Non
 def test_metrics_of_relations_average_to_those_of_all(tmp_path: Path) -> None:
     facts = random_facts(seed=5, number=60)
     evaluation = evaluate(written(tmp_path, train=facts[:40], test=facts[40:]), EAGER)
-    asked = [evaluation.questions.fact(row).relation for row in range(len(evaluation.questions))]
+    asked = [
+        evaluation.questions.fact(row).relation
+        for row in range(len(evaluation.questions))
+    ]
     assert sorted(set(asked)) == list(evaluation.by_relation)
     mean = np.mean([evaluation.by_relation[relation][MRR] for relation in asked])
     assert mean == pytest.approx(evaluation.metrics[MRR], abs=1e-12)
@@ -206,10 +233,13 @@ def test_progress_is_shown_to_its_end(tmp_path: Path) -> None:
 def test_a_split_that_is_not_there_or_empty_is_no_benchmark(tmp_path: Path) -> None:
     benchmark = written(tmp_path, train=[("a", "r", "b")], valid=[])
     with pytest.raises(
-        NotABenchmark, match="expected a file for the split 'test', found only train, valid"
+        NotABenchmark,
+        match="expected a file for the split 'test', found only train, valid",
     ):
         evaluate(benchmark, EAGER)
-    with pytest.raises(NotABenchmark, match="expected facts in the split 'valid', found none"):
+    with pytest.raises(
+        NotABenchmark, match="expected facts in the split 'valid', found none"
+    ):
         evaluate(benchmark, EAGER, split="valid")
 
 
@@ -239,7 +269,9 @@ def test_ranks_agree_with_asking_for_all_candidates(
     train: Facts, valid: Facts, test: Facts, chosen: Settings
 ) -> None:
     with TemporaryDirectory() as folder:
-        evaluation = evaluate(written(Path(folder), train=train, valid=valid, test=test), chosen)
+        evaluation = evaluate(
+            written(Path(folder), train=train, valid=valid, test=test), chosen
+        )
     cases = CaseBase(chosen)
     cases.update(add=reversed(train))
     everything = [*train, *valid, *test]
@@ -299,14 +331,18 @@ def test_neither_the_order_of_lines_nor_threads_make_a_difference(
         for lines in splits.values():
             random.Random(seed).shuffle(lines)
         found = evaluate(written(tmp_path, **splits), chosen)
-        outcomes.append((found.metrics, found.by_relation, found.ranks.original.tolist()))
+        outcomes.append(
+            (found.metrics, found.by_relation, found.ranks.original.tolist())
+        )
     assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
 @needs_data
 @pytest.mark.parametrize("split", ["valid", "test"])
 def test_paths_of_two_steps_answer_most_of_umls(split: str) -> None:
-    evaluation = evaluate(Benchmark.open(DATA / "UMLS"), Settings(max_length=2), split=split)
+    evaluation = evaluate(
+        Benchmark.open(DATA / "UMLS"), Settings(max_length=2), split=split
+    )
     assert evaluation.facts == 5216
     assert len(evaluation.questions.entities) == 135
     assert evaluation.metrics[MRR] > 0.9

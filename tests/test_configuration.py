@@ -45,7 +45,9 @@ def test_an_option_counts_before_the_environment_before_the_folder_before_the_us
 
 def test_files_add_to_each_other() -> None:
     write_user_file('threads = 1\n[ask]\nformat = "tsv"\ntop = 9\n')
-    Path("casegraph.toml").write_text("[ask]\ntop = 1\n[search]\ntop = 2\n", encoding="utf-8")
+    Path("casegraph.toml").write_text(
+        "[ask]\ntop = 1\n[search]\ntop = 2\n", encoding="utf-8"
+    )
     assert len(run(*QUESTION).stdout.splitlines()) == 2  # a header and an answer
     assert len(records("search", "world", "a")) == 2
 
@@ -78,11 +80,23 @@ def test_another_file_is_read_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "message"),
     [
         ("topp = 1", "casegraph.toml: says 'topp', which is no option there"),
-        ("[ask]\ntopp = 1", "casegraph.toml, [ask]: says 'topp', which is no option there; did"),
-        ("[asks]\ntop = 1", "casegraph.toml: says 'asks', which is no option there; did you mean"),
-        ("[ask.more]\ntop = 1", "casegraph.toml, [ask]: says 'more', which is no option there"),
+        (
+            "[ask]\ntopp = 1",
+            "casegraph.toml, [ask]: says 'topp', which is no option there; did",
+        ),
+        (
+            "[asks]\ntop = 1",
+            "casegraph.toml: says 'asks', which is no option there; did you mean",
+        ),
+        (
+            "[ask.more]\ntop = 1",
+            "casegraph.toml, [ask]: says 'more', which is no option there",
+        ),
         ("[ask", "casegraph.toml: is no TOML: "),
-        ('[complete]\nout = "x"', "casegraph.toml, [complete]: says 'out', which is given with"),
+        (
+            '[complete]\nout = "x"',
+            "casegraph.toml, [complete]: says 'out', which is given with",
+        ),
         ("help = true", "casegraph.toml: says 'help', which is no option there"),
     ],
 )
@@ -92,7 +106,9 @@ def test_what_is_not_understood_is_named(text: str, message: str) -> None:
 
 
 def test_a_file_that_is_named_must_be_there() -> None:
-    assert_refused(run("--config", "none.toml", *QUESTION), "none.toml: no such file or directory")
+    assert_refused(
+        run("--config", "none.toml", *QUESTION), "none.toml: no such file or directory"
+    )
 
 
 def test_a_value_of_another_kind_is_wrong_usage() -> None:
@@ -102,7 +118,9 @@ def test_a_value_of_another_kind_is_wrong_usage() -> None:
     assert "Invalid value for '--top': 'many'" in done.stderr
 
 
-COMPLETING = "import sys; from casegraph.cli import main; sys.argv = ['casegraph']; main()"
+COMPLETING = (
+    "import sys; from casegraph.cli import main; sys.argv = ['casegraph']; main()"
+)
 
 
 @pytest.mark.parametrize(
@@ -117,10 +135,14 @@ COMPLETING = "import sys; from casegraph.cli import main; sys.argv = ['casegraph
 def test_a_shell_is_told_how_a_line_goes_on(
     shell: str, line: list[str], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("casegraph.toml").write_text("[ask", encoding="utf-8")  # what is wrong there is no matter
+    Path("casegraph.toml").write_text(
+        "[ask", encoding="utf-8"
+    )  # what is wrong there is no matter
     monkeypatch.setenv("_CASEGRAPH_COMPLETE", f"{shell}_complete")
     monkeypatch.setenv("COMP_WORDS", " ".join(line))
-    monkeypatch.setenv("COMP_CWORD", line[-1] if shell == "fish" else str(len(line) - 1))
+    monkeypatch.setenv(
+        "COMP_CWORD", line[-1] if shell == "fish" else str(len(line) - 1)
+    )
     done = subprocess.run(
         [sys.executable, "-c", COMPLETING], capture_output=True, text=True, check=False
     )

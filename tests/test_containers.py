@@ -42,7 +42,9 @@ def test_every_instruction_is_one_that_docker_knows() -> None:
 
 
 def test_images_have_a_version_and_every_list_of_packages_is_removed() -> None:
-    assert all(re.search(r"^[\w./-]+:\d[\w.-]*(?: AS \w+)?$", image) for image in of("FROM"))
+    assert all(
+        re.search(r"^[\w./-]+:\d[\w.-]*(?: AS \w+)?$", image) for image in of("FROM")
+    )
     for run in of("RUN"):
         if "apt-get" in run:
             assert "--no-install-recommends" in run
@@ -68,7 +70,9 @@ def copied(into: Path) -> None:
         for source in sources:
             place = into / target
             if (ROOT / source).is_dir():
-                shutil.copytree(ROOT / source, place, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(
+                    ROOT / source, place, ignore=shutil.ignore_patterns("__pycache__")
+                )
             else:
                 place.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / source, place)
@@ -94,7 +98,12 @@ def test_what_is_copied_makes_a_wheel(tmp_path: Path) -> None:
     source = tmp_path / "source"
     copied(source)
     command = shlex.split(build.replace("/wheels", str(tmp_path / "wheels")))
-    here = ["--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check"]
+    here = [
+        "--no-build-isolation",
+        "--no-index",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     subprocess.run([sys.executable, "-m", *command, *here], cwd=source, check=True)
     (wheel,) = (tmp_path / "wheels").iterdir()
     with zipfile.ZipFile(wheel) as content:

@@ -34,13 +34,15 @@ def test_the_second_question_finds_what_the_first_has_counted(
     first = sources.case_base(file, relation="spouse")
     assert len(kept(cache)) == 1
 
-    def read_again(*given: Any) -> CaseBase:  # noqa: ANN401
+    def read_again(*given: Any) -> CaseBase:
         raise AssertionError
 
     monkeypatch.setattr(sources, "_read", read_again)
     second = sources.case_base(file, relation="spouse")
     assert second.ask("Marie Curie", "spouse") == first.ask("Marie Curie", "spouse")
-    assert second.state.statistics.counted.keys() == first.state.statistics.counted.keys()
+    assert (
+        second.state.statistics.counted.keys() == first.state.statistics.counted.keys()
+    )
     sources.case_base(file, relation="born in")
     assert len(kept(cache)) == 1
     both = sources.case_base(file).state.statistics.counted
@@ -60,10 +62,15 @@ def test_another_file_setting_or_option_is_counted_anew(cache: Path, file: str) 
 def test_a_damaged_or_missing_cache_does_not_matter(cache: Path, file: str) -> None:
     expected = sources.case_base(file, relation="spouse").ask("Marie Curie", "spouse")
     (cache / kept(cache)[0]).write_bytes(b"damaged")
-    assert sources.case_base(file, relation="spouse").ask("Marie Curie", "spouse") == expected
+    assert (
+        sources.case_base(file, relation="spouse").ask("Marie Curie", "spouse")
+        == expected
+    )
 
 
-def test_only_so_many_are_kept(cache: Path, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_are_kept(
+    cache: Path, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(counted_files, "MOST_KEPT", 2)
     for length in (1, 2, 3):
         sources.case_base(file, Settings(max_length=length), relation="spouse")

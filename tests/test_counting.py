@@ -57,7 +57,9 @@ def test_finding_every_cycle_once_gives_the_hits_of_looking_at_every_entity(
 
 
 @given(fact_lists(most=20), st.integers(1, 5), st.integers(1, 4))
-def test_parts_of_the_entities_add_up_to_everyone(facts: list[Fact], n: int, parts: int) -> None:
+def test_parts_of_the_entities_add_up_to_everyone(
+    facts: list[Fact], n: int, parts: int
+) -> None:
     graph = Graph.of(facts)
     counting = Counting(graph, Settings(max_length=n))
     entities = everyone(graph)
@@ -198,7 +200,9 @@ def crowded(seed: int) -> list[Fact]:
     """
     random = Random(seed)
     of_few = [random_fact(random, heads=9, relations=2, tails=150) for _ in range(500)]
-    of_many = [random_fact(random, heads=150, relations=3, tails=150) for _ in range(300)]
+    of_many = [
+        random_fact(random, heads=150, relations=3, tails=150) for _ in range(300)
+    ]
     return of_few + of_many
 
 
@@ -229,7 +233,9 @@ def test_many_hits_of_clusters_are_sorted_and_those_of_each() -> None:
 
     def found(entities: Ids) -> list[tuple[int, ...]]:
         counters = np.zeros(2, dtype=np.int64)
-        columns = kernels.closed_paths(graph.kernel, entities, clusters, wanted, 3, 3, 2, counters)
+        columns = kernels.closed_paths(
+            graph.kernel, entities, clusters, wanted, 3, 3, 2, counters
+        )
         return list(zip(*lists(columns), strict=True))
 
     whole = found(everyone(graph))
@@ -267,13 +273,17 @@ def costs(facts: list[Fact], relation: str, n: int) -> list[list[int]]:
 
 
 @given(fact_lists(least=1, most=20), st.integers(1, 5), st.integers(0, 5))
-def test_what_counting_takes_is_a_matter_of_the_facts(facts: list[Fact], n: int, seed: int) -> None:
+def test_what_counting_takes_is_a_matter_of_the_facts(
+    facts: list[Fact], n: int, seed: int
+) -> None:
     relation = facts[0][1]
     in_other_order = shuffled(Random(seed), facts)
     assert costs(facts, relation, n) == costs(in_other_order, relation, n)
 
 
-def test_what_counting_takes_is_known_from_the_walks_that_turn_not_back_at_once() -> None:
+def test_what_counting_takes_is_known_from_the_walks_that_turn_not_back_at_once() -> (
+    None
+):
     """Three know the hub, and one of them is asked for:
     looking is 2 steps, following an edge 8, four ends are one.
     """

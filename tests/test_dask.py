@@ -109,7 +109,10 @@ def test_workers_killed_in_the_middle_cost_no_byte_of_fb122(
         cases = case_base(facts)
         executor.count(cases.state, relations, show)
         cases.save(tmp_path / name)
-        assert complete(cases, tmp_path / f"{name}.jsonl", asked, executor, show).proposed > 100
+        assert (
+            complete(cases, tmp_path / f"{name}.jsonl", asked, executor, show).proposed
+            > 100
+        )
         return (tmp_path / name).read_bytes(), (tmp_path / f"{name}.jsonl").read_bytes()
 
     killer = Killer(doomed, "counting what paths reach", "asking")
@@ -131,11 +134,16 @@ def test_evaluations_and_audits_are_those_of_one_process(
         )
         assert many.metrics == one.metrics
         assert many.by_relation == one.by_relation
-    found = [audit(case_base(world.facts()), executor=executor) for executor in (HERE, cluster)]
+    found = [
+        audit(case_base(world.facts()), executor=executor)
+        for executor in (HERE, cluster)
+    ]
     assert found[0] == found[1]
 
 
-def tuned_content(facts: list[Any], path: Path, executor: Executor, show: Show) -> bytes:
+def tuned_content(
+    facts: list[Any], path: Path, executor: Executor, show: Show
+) -> bytes:
     """All bytes of a case base that was tuned: what was chosen, the curves, and the counts."""
     cases = case_base(facts)
     tuning = cases.tune(show, executor=executor)
@@ -201,7 +209,9 @@ def test_a_snapshot_is_written_once_and_removed_at_the_end(
     snapshots = list[list[Path]]()
     with started(workers=1) as executor:
         for _ in range(2):
-            assert list(executor.each(state, named_facts, [3])) == [named_facts(state, 3)]
+            assert list(executor.each(state, named_facts, [3])) == [
+                named_facts(state, 3)
+            ]
             snapshots.append(list(tmp_path.glob("casegraph-*")))
         state.statistics.prepare([0])  # now a snapshot spares workers to count it again
         assert list(executor.each(state, counted_relations, [None])) == [[0]]
@@ -244,16 +254,21 @@ def test_an_error_of_a_task_comes_to_whoever_asked(cluster: DaskExecutor) -> Non
         list(cluster.each(case_base(world.facts()).state, refused, [1]))
 
 
-def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_does_not_answer_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("casegraph.execution.dask.PATIENCE", 0.5)
     with pytest.raises(
-        CasegraphError, match=r"no Dask scheduler with workers answers at tcp://127\.0\.0\.1:9"
+        CasegraphError,
+        match=r"no Dask scheduler with workers answers at tcp://127\.0\.0\.1:9",
     ):
         DaskExecutor("tcp://127.0.0.1:9")
 
 
 def named_facts(cases: State, number: int) -> tuple[int, list[str]]:
-    return number, [graph_fact.head for graph_fact in cases.graph.facts()][:: number + 1]
+    return number, [graph_fact.head for graph_fact in cases.graph.facts()][
+        :: number + 1
+    ]
 
 
 def slowly_named_facts(cases: State, number: int) -> tuple[int, list[str]]:

@@ -7,7 +7,10 @@ from casegraph.errors import NotABenchmark
 from casegraph.evaluation.catalogue import data_folders
 from casegraph.evaluation.datasets import DATASETS, Benchmark
 
-DATA = next((folder for folder in data_folders() if (folder / "WN18RR").is_dir()), Path("nowhere"))
+DATA = next(
+    (folder for folder in data_folders() if (folder / "WN18RR").is_dir()),
+    Path("nowhere"),
+)
 needs_data = pytest.mark.skipif(
     not DATA.is_dir(), reason="the benchmark data is not on this machine"
 )
@@ -33,15 +36,16 @@ def test_a_benchmark_has_the_splits_whose_files_are_there(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["dev", "testI.txt", "testII.txt.gz", "graph.tsv", "full_graph.tsv.gz", "valid.gz"]
+    "name",
+    ["dev", "testI.txt", "testII.txt.gz", "graph.tsv", "full_graph.tsv.gz", "valid.gz"],
 )
 def test_a_split_may_have_any_ending(tmp_path: Path, name: str) -> None:
     fact = b"a\tr\tb\n"
     (tmp_path / "train").write_bytes(fact)
     (tmp_path / name).write_bytes(gzip.compress(fact) if name.endswith(".gz") else fact)
-    assert list(Benchmark.open(str(tmp_path)).facts(name.split(".", maxsplit=1)[0])) == [
-        ("a", "r", "b")
-    ]
+    assert list(
+        Benchmark.open(str(tmp_path)).facts(name.split(".", maxsplit=1)[0])
+    ) == [("a", "r", "b")]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,10 @@ def test_what_is_no_folder_is_no_benchmark(name: str, found: str, folder: Path) 
     place = folder / name
     with pytest.raises(NotABenchmark) as raised:
         Benchmark.open(place)
-    assert str(raised.value) == f"{place}: expected a folder with a train file, found {found}"
+    assert (
+        str(raised.value)
+        == f"{place}: expected a folder with a train file, found {found}"
+    )
 
 
 EXPECTED = "expected a train file such as train.txt or train.tsv.gz, or a graph file"
@@ -94,7 +101,10 @@ EXPECTED = "expected a train file such as train.txt or train.tsv.gz, or a graph 
     [
         ([], "an empty folder"),
         (["test.txt", "rules.txt"], "rules.txt, test.txt"),
-        ([f"{letter}.txt" for letter in "gfedcba"], "a.txt, b.txt, c.txt, d.txt, e.txt and 2 more"),
+        (
+            [f"{letter}.txt" for letter in "gfedcba"],
+            "a.txt, b.txt, c.txt, d.txt, e.txt and 2 more",
+        ),
     ],
     ids=["empty", "only test", "many files"],
 )
@@ -123,7 +133,10 @@ def test_two_files_for_one_split_are_refused(folder: Path) -> None:
     with pytest.raises(NotABenchmark) as raised:
         Benchmark.open(folder)
     found = "found train.txt and train.tsv; remove all but one"
-    assert str(raised.value) == f"{folder}: expected one file for the split 'train', {found}"
+    assert (
+        str(raised.value)
+        == f"{folder}: expected one file for the split 'train', {found}"
+    )
 
 
 @needs_data
@@ -133,19 +146,38 @@ def test_two_files_for_one_split_are_refused(folder: Path) -> None:
         ("UMLS", {"train": 5216, "valid": 652, "test": 661}),
         ("Nations", {"train": 1592, "valid": 199, "test": 201}),
         ("WN18RR", {"train": 86835, "valid": 3034, "test": 3134}),
-        ("FB122", {"train": 91638, "valid": 9595, "test": 11243, "testI": 5057, "testII": 6186}),
+        (
+            "FB122",
+            {
+                "train": 91638,
+                "valid": 9595,
+                "test": 11243,
+                "testI": 5057,
+                "testII": 6186,
+            },
+        ),
         ("CoDEx-S", {"train": 32888, "valid": 1827, "test": 1828}),
         ("LKGE-ENTITY/4", {"train": 28394, "valid": 9466, "test": 9466}),
         (
             "NELL-995/minerva",
-            {"train": 8747, "test": 2818, "dev": 543, "graph": 149678, "full_graph": 154213},
+            {
+                "train": 8747,
+                "test": 2818,
+                "dev": 543,
+                "graph": 149678,
+                "full_graph": 154213,
+            },
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_published_benchmarks_have_their_published_sizes(name: str, sizes: dict[str, int]) -> None:
+def test_published_benchmarks_have_their_published_sizes(
+    name: str, sizes: dict[str, int]
+) -> None:
     benchmark = Benchmark.open(DATA / name)
-    assert {split: sum(1 for _ in benchmark.facts(split)) for split in benchmark.splits} == sizes
+    assert {
+        split: sum(1 for _ in benchmark.facts(split)) for split in benchmark.splits
+    } == sizes
 
 
 @needs_data

@@ -50,7 +50,7 @@ types = st.lists(st.sampled_from(["T", "U"])).map(tuple)
 descriptions = st.lists(st.builds(Description, names, labels, types))
 
 
-def drugs(**more: Any) -> CaseBase:  # noqa: ANN401
+def drugs(**more: Any) -> CaseBase:
     cases = CaseBase(**more)
     cases.update(add=FACTS, describe=SAID)
     return cases
@@ -112,7 +112,9 @@ def test_a_label_of_several_entities_is_an_error_that_lists_them() -> None:
 
 def test_a_word_that_only_one_label_of_a_relation_has_is_enough() -> None:
     cases = CaseBase()
-    cases.update(add=[("a", "CtD", "b"), ("a", "CpD", "b"), ("a", "http://e.org/knows", "b")])
+    cases.update(
+        add=[("a", "CtD", "b"), ("a", "CpD", "b"), ("a", "http://e.org/knows", "b")]
+    )
     cases.update(
         describe=[
             Description("CtD", "compound treats disease"),
@@ -131,16 +133,22 @@ def test_a_word_that_only_one_label_of_a_relation_has_is_enough() -> None:
 def test_answers_can_be_restricted_to_a_type(wanted: str) -> None:
     cases = drugs()
     every = {answer.entity for answer in cases.ask("D:1", "treats", top=-1)}
-    of_type = {answer.entity for answer in cases.ask("D:1", "treats", top=-1, of_type=wanted)}
+    of_type = {
+        answer.entity for answer in cases.ask("D:1", "treats", top=-1, of_type=wanted)
+    }
     assert of_type == every & {"X:1"} != every
-    with pytest.raises(UnknownName, match="no type is named 'Diseases'; did you mean 'Disease'"):
+    with pytest.raises(
+        UnknownName, match="no type is named 'Diseases'; did you mean 'Disease'"
+    ):
         cases.ask("D:1", "treats", of_type="Diseases")
 
 
 def test_the_kind_before_two_colons_is_a_type() -> None:
     cases = CaseBase()
     cases.update(add=[("Drug::1", "t", "Disease::1"), ("Drug::2", "t", "Disease::1")])
-    cases.update(add=[("Drug::1", "s", "x"), ("Drug::2", "s", "x"), ("Drug::2", "t", "Drug::1")])
+    cases.update(
+        add=[("Drug::1", "s", "x"), ("Drug::2", "s", "x"), ("Drug::2", "t", "Drug::1")]
+    )
     answers = cases.ask("Drug::1", "t", of_type="Disease")
     assert [answer.entity for answer in answers] == ["Disease::1"]
 
@@ -165,12 +173,14 @@ def test_descriptions_are_saved_with_a_case_base(tmp_path: Path) -> None:
     ],
 )
 def test_a_description_that_is_no_text_is_refused_and_the_store_stays_whole(
-    wrong: Any,  # noqa: ANN401
+    wrong: Any,
     tmp_path: Path,
 ) -> None:
     with CaseStore.open(tmp_path / "store") as store:
         store.update(add=FACTS, describe=SAID)
-        with pytest.raises(MalformedFact, match="descriptions:2: expected a Description"):
+        with pytest.raises(
+            MalformedFact, match="descriptions:2: expected a Description"
+        ):
             store.update(add=[("D:9", "treats", "X:1")], describe=[SAID[0], wrong])
         assert store.sequence == 1
     with CaseStore.open(tmp_path / "store") as again:
@@ -178,10 +188,14 @@ def test_a_description_that_is_no_text_is_refused_and_the_store_stays_whole(
         assert ("D:9", "treats", "X:1") not in again.graph
 
 
-def test_descriptions_are_durable_in_history_and_as_of_any_update(tmp_path: Path) -> None:
+def test_descriptions_are_durable_in_history_and_as_of_any_update(
+    tmp_path: Path,
+) -> None:
     with CaseStore.open(tmp_path / "store") as store:
         store.update(add=FACTS[:2], describe=SAID[:1])
-        store.update(describe=[Description("D:1", "ASA"), Description("\ud800", "odd", ("T",))])
+        store.update(
+            describe=[Description("D:1", "ASA"), Description("\ud800", "odd", ("T",))]
+        )
         assert store.sequence == 2
         assert store.update(describe=[Description("D:1", "ASA")]).described == 0
         assert store.sequence == 2
@@ -218,13 +232,18 @@ def test_descriptions_are_durable_in_history_and_as_of_any_update(tmp_path: Path
     assert not any(finding.damaged for finding in check(tmp_path / "store"))
 
 
-def test_a_generation_of_other_settings_still_has_its_descriptions(tmp_path: Path) -> None:
+def test_a_generation_of_other_settings_still_has_its_descriptions(
+    tmp_path: Path,
+) -> None:
     with CaseStore.open(tmp_path / "store") as store:
         store.update(add=FACTS, describe=SAID)
         store.compact()
         kept = store.descriptions
     settings = store.settings.but(max_length=1)
-    assert CaseStore.open(tmp_path / "store", settings, read_only=True).descriptions == kept
+    assert (
+        CaseStore.open(tmp_path / "store", settings, read_only=True).descriptions
+        == kept
+    )
 
 
 def test_a_description_without_facts_is_an_update(tmp_path: Path) -> None:
@@ -254,12 +273,16 @@ def test_case_accents_and_forms_of_letters_are_folded(text: str, expected: str) 
     assert folded(folded(text)) == expected
 
 
-@given(st.lists(st.text() | st.sampled_from(["a_b", "É", "\n", " x  y ", "ﬁ", "ΣΑΣ", "İ"])))
+@given(
+    st.lists(st.text() | st.sampled_from(["a_b", "É", "\n", " x  y ", "ﬁ", "ΣΑΣ", "İ"]))
+)
 def test_many_texts_are_folded_as_each_would_be(texts: list[str]) -> None:
     assert folded_all(texts) == [folded(text) for text in texts]
 
 
-@pytest.mark.parametrize("name", ["http://e.org/x/Disease", "http://e.org/x#Disease", "b:Disease"])
+@pytest.mark.parametrize(
+    "name", ["http://e.org/x/Disease", "http://e.org/x#Disease", "b:Disease"]
+)
 def test_the_local_name_is_the_end_of_an_iri(name: str) -> None:
     assert local_name(name) == "Disease"
 
@@ -267,9 +290,13 @@ def test_the_local_name_is_the_end_of_an_iri(name: str) -> None:
 def test_a_question_the_wrong_way_round_says_so() -> None:
     cases = drugs()
     assert (
-        "'Headache' is never the head of 'drug treats disease'" in cases.ask("X:1", "treats").note
+        "'Headache' is never the head of 'drug treats disease'"
+        in cases.ask("X:1", "treats").note
     )
-    assert "is never the tail of 'drug treats disease'" in cases.ask_head("treats", "D:1").note
+    assert (
+        "is never the tail of 'drug treats disease'"
+        in cases.ask_head("treats", "D:1").note
+    )
     assert cases.ask("D:1", "treats").note == ""
     assert cases.ask("D:3", "treats").note == ""
 
@@ -285,10 +312,14 @@ def test_every_empty_answer_says_why() -> None:
 
 
 def test_candidates_are_never_read_letter_by_letter() -> None:
-    with pytest.raises(InvalidSettings, match="candidates is 'X:1'; expected several names"):
+    with pytest.raises(
+        InvalidSettings, match="candidates is 'X:1'; expected several names"
+    ):
         drugs().ask("D:1", "treats", candidates="X:1")
 
 
 def test_descriptions_are_equal_by_what_they_say() -> None:
     assert NO_DESCRIPTIONS.updated(SAID) == Descriptions().updated(reversed(SAID))
-    assert hash(NO_DESCRIPTIONS.updated(SAID)) == hash(Descriptions().updated(reversed(SAID)))
+    assert hash(NO_DESCRIPTIONS.updated(SAID)) == hash(
+        Descriptions().updated(reversed(SAID))
+    )

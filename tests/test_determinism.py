@@ -83,7 +83,9 @@ def test_the_order_and_the_batches_of_facts_change_no_byte(
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_facts_that_came_and_went_change_no_byte(name: str, expected: dict[str, bytes]) -> None:
+def test_facts_that_came_and_went_change_no_byte(
+    name: str, expected: dict[str, bytes]
+) -> None:
     random = Random(43)
     others = random_facts(random, entities=30, relations=5, facts=60)
     passing = [fact for fact in others if fact not in FACTS]
@@ -120,7 +122,9 @@ def test_the_hash_seed_changes_no_byte(seed: str, expected: dict[str, bytes]) ->
         text=True,
         check=True,
     )
-    assert run.stdout.split() == [sha256(said).hexdigest() for said in expected.values()]
+    assert run.stdout.split() == [
+        sha256(said).hexdigest() for said in expected.values()
+    ]
 
 
 def digest(name: str) -> str:

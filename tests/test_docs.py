@@ -28,17 +28,23 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 COMMANDS_PAGE = ROOT / "docs" / "commands.md"
 PAGES = [
-    page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if page.exists()
+    page
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    if page.exists()
 ]
 NAMES = ["", *sorted(cli.commands), "datasets fetch"]
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-OUTPUT = re.compile(r"^<!-- output: (casegraph .+?) -->\n.*?<!-- end -->", re.MULTILINE | re.DOTALL)
+OUTPUT = re.compile(
+    r"^<!-- output: (casegraph .+?) -->\n.*?<!-- end -->", re.MULTILINE | re.DOTALL
+)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 NAMED_LINK = re.compile(r"\[`([\w.]+)`\]\((?:\.\./)*(src/casegraph/[^)#\s]+)\)")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-FILE = re.compile(r"(?:[\w-]+/)*[\w-]+\.(?:py|pyi|hpp|cpp|md|svg|toml|yml|txt)|scripts/[\w-]+")
+FILE = re.compile(
+    r"(?:[\w-]+/)*[\w-]+\.(?:py|pyi|hpp|cpp|md|svg|toml|yml|txt)|scripts/[\w-]+"
+)
 NOT_OURS = {"json.dumps", "CMakeLists.txt"}
 FILES_OF_A_USER = {
     "FILE.progress",
@@ -79,12 +85,15 @@ def write_sections() -> None:
     """
     for page in PAGES:
         before = page.read_text(encoding="utf-8")
-        page.write_text(OUTPUT.sub(lambda found: printed(found[1]), before), encoding="utf-8")
+        page.write_text(
+            OUTPUT.sub(lambda found: printed(found[1]), before), encoding="utf-8"
+        )
     text = COMMANDS_PAGE.read_text(encoding="utf-8")
     for name in NAMES:
         marker = re.escape(f"<!-- help: {f'casegraph {name}'.strip()} -->")
-        new = section(name)
-        text = re.sub(marker + r".*?<!-- end -->", lambda _, new=new: new, text, flags=re.DOTALL)  # type: ignore[misc]
+        old = re.search(marker + r".*?<!-- end -->", text, flags=re.DOTALL)
+        if old is not None:
+            text = text[: old.start()] + section(name) + text[old.end() :]
     COMMANDS_PAGE.write_text(text, encoding="utf-8")
 
 
@@ -99,11 +108,19 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CASEGRAPH_DATA", str(tmp_path))
     facts = world.facts()
     write_facts(facts[:100], "people.tsv")
-    Path("places.csv").write_text("Ulm,city in,Germany\nBern,capital of\n", encoding="utf-8")
-    Path("questions.tsv").write_text("Marie Curie\tspouse\n?\tborn in\tUlm\n", encoding="utf-8")
+    Path("places.csv").write_text(
+        "Ulm,city in,Germany\nBern,capital of\n", encoding="utf-8"
+    )
+    Path("questions.tsv").write_text(
+        "Marie Curie\tspouse\n?\tborn in\tUlm\n", encoding="utf-8"
+    )
     Path("WN18RR").mkdir()
-    train = [fact for fact in facts if fact.relation in ("borders", "continent", "capital")]
-    test = [fact for fact in world.questions() if fact.relation in ("borders", "continent")]
+    train = [
+        fact for fact in facts if fact.relation in ("borders", "continent", "capital")
+    ]
+    test = [
+        fact for fact in world.questions() if fact.relation in ("borders", "continent")
+    ]
     write_facts(train, "WN18RR/train.txt")
     write_facts(test, "WN18RR/test.txt")
     with CaseStore.open("store") as store:
@@ -162,10 +179,16 @@ def test_the_help_of_every_command_fits_80_columns(name: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_python_session_in_the_docs_is_true(page: Path, workplace: Path) -> None:
     sessions = [
-        block for block in PYTHON.findall(page.read_text(encoding="utf-8")) if ">>>" in block
+        block
+        for block in PYTHON.findall(page.read_text(encoding="utf-8"))
+        if ">>>" in block
     ]
-    example = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, page.name, str(page), 0)
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    example = doctest.DocTestParser().get_doctest(
+        "\n".join(sessions), {}, page.name, str(page), 0
+    )
+    runner = doctest.DocTestRunner(
+        optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    )
     report = list[str]()
     runner.run(example, out=report.append)
     assert not runner.failures, "".join(report)
@@ -186,22 +209,26 @@ def test_every_example_in_a_docstring_is_true(module: ModuleType) -> None:
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     links = LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
     relative = [
-        link for link in links if "://" not in link and not link.startswith(("#", "mailto:"))
+        link
+        for link in links
+        if "://" not in link and not link.startswith(("#", "mailto:"))
     ]
     files = [link.partition("#")[0] for link in relative]
     assert [file for file in files if not (page.parent / file).exists()] == []
 
 
 def test_the_architecture_picture_is_drawn_from_the_imports_as_they_are() -> None:
-    assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.drawing(MODULES), (
-        "run scripts/architecture"
-    )
+    assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.drawing(
+        MODULES
+    ), "run scripts/architecture"
 
 
 def test_the_table_of_modules_has_every_module_and_what_its_docstring_says() -> None:
     page = architecture.TABLE_PAGE.read_text(encoding="utf-8")
     assert page == architecture.with_table(page, MODULES), "run scripts/architecture"
-    table = page.partition(architecture.TABLE_BEGIN)[2].partition(architecture.TABLE_END)[0]
+    table = page.partition(architecture.TABLE_BEGIN)[2].partition(
+        architecture.TABLE_END
+    )[0]
     named = re.findall(r"^\| \**`([\w.]+)/?`\** \| \S", table, re.MULTILINE)
     assert named == [name for name in MODULES if name]
 
@@ -250,7 +277,9 @@ def is_there(name: str) -> bool:
     except ModuleNotFoundError as error:
         return error.name == "mcp"  # an extra that tests do without
     for part in filter(None, name.removeprefix(module).split(".")):
-        if not hasattr(found, part) and part not in getattr(found, "__annotations__", {}):
+        if not hasattr(found, part) and part not in getattr(
+            found, "__annotations__", {}
+        ):
             return False
         found = getattr(found, part, None)
     return True
@@ -264,7 +293,11 @@ def test_every_name_of_ours_in_the_docs_exists(page: Path) -> None:
         found = DOTTED.match(text.removeprefix("casegraph."))
         if found and not FILE.fullmatch(found.group()):
             named.add(found.group())
-    ours = {name for name in named - NOT_OURS - FILES_OF_A_USER if not name.startswith("cases.")}
+    ours = {
+        name
+        for name in named - NOT_OURS - FILES_OF_A_USER
+        if not name.startswith("cases.")
+    }
     assert sorted(name for name in ours if not is_there(name)) == []
 
 
@@ -281,8 +314,14 @@ def test_a_name_that_does_not_exist_is_noticed() -> None:
 def test_a_link_from_a_name_leads_to_the_file_that_has_it(page: Path) -> None:
     wrong = []
     for name, file in NAMED_LINK.findall(page.read_text(encoding="utf-8")):
-        holders = [module for module in MODULES if module and f"{name}.".startswith(f"{module}.")]
-        files = [MODULES[module].path.relative_to(ROOT).as_posix() for module in holders]
+        holders = [
+            module
+            for module in MODULES
+            if module and f"{name}.".startswith(f"{module}.")
+        ]
+        files = [
+            MODULES[module].path.relative_to(ROOT).as_posix() for module in holders
+        ]
         if file not in files:
             wrong.append((name, file))
     assert wrong == []
@@ -292,7 +331,12 @@ def test_a_link_from_a_name_leads_to_the_file_that_has_it(page: Path) -> None:
 def test_every_file_of_ours_that_the_docs_name_exists(page: Path) -> None:
     code = CODE.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
     named = {text for text in code if FILE.fullmatch(text)} - FILES_OF_A_USER
-    assert sorted(name for name in named if not (ROOT / name).exists() and not in_tree(name)) == []
+    assert (
+        sorted(
+            name for name in named if not (ROOT / name).exists() and not in_tree(name)
+        )
+        == []
+    )
 
 
 def test_every_test_that_the_docs_name_exists() -> None:
@@ -315,7 +359,9 @@ def in_tree(name: str) -> bool:
 
 def test_every_command_in_a_shell_session_of_the_docs_exists() -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in DOCUMENTED)
-    sessions = re.findall(r"^```(?:sh|console)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    sessions = re.findall(
+        r"^```(?:sh|console)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+    )
     named = set()
     for session in sessions:
         named.update(re.findall(r"^(?:\$ )?casegraph ([a-z]+)", session, re.MULTILINE))

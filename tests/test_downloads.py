@@ -62,7 +62,9 @@ def send(content: bytes, *, declared: int | None = None) -> Answer:
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
-        handler.send_header("Content-Length", str(len(content) if declared is None else declared))
+        handler.send_header(
+            "Content-Length", str(len(content) if declared is None else declared)
+        )
         handler.end_headers()
         with suppress(OSError):  # whoever asked may have had enough
             handler.wfile.write(content)
@@ -92,7 +94,9 @@ def server() -> Iterator[Server]:
 
 def published(server: Server) -> Dataset:
     files = tuple(
-        RemoteFile(name, len(content), sha256(content).hexdigest(), f"{server.address}/{name}")
+        RemoteFile(
+            name, len(content), sha256(content).hexdigest(), f"{server.address}/{name}"
+        )
         for name, content in FILES.items()
     )
     return Dataset("made/up", 3, 4, 1, "made up", "this machine", files)
@@ -104,7 +108,9 @@ def everything_in(folder: Path) -> list[str]:
 
 def test_a_data_set_arrives_as_it_was_published(server: Server, tmp_path: Path) -> None:
     shown: list[tuple[str, int, int]] = []
-    folder = fetch(published(server), tmp_path / "data", lambda *step: shown.append(step))
+    folder = fetch(
+        published(server), tmp_path / "data", lambda *step: shown.append(step)
+    )
     assert folder == tmp_path / "data" / "made" / "up"
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == FILES
     assert everything_in(tmp_path / "data") == [
@@ -113,7 +119,11 @@ def test_a_data_set_arrives_as_it_was_published(server: Server, tmp_path: Path) 
         *(f"made/up/{name}" for name in sorted(FILES)),
     ]
     assert list(Benchmark.open(folder).facts("test")) == [("ä", "r", "b")]
-    train = [(done, total) for doing, done, total in shown if doing == "downloading train.txt"]
+    train = [
+        (done, total)
+        for doing, done, total in shown
+        if doing == "downloading train.txt"
+    ]
     size = len(FILES["train.txt"])
     assert len(train) > 1
     assert train == sorted(train)
@@ -131,7 +141,11 @@ WRONG: dict[str, tuple[Answer, type[CasegraphError], str]] = {
         IncompatibleFile,
         "is larger than the 6 bytes",
     ),
-    "without end": (send(b"x" * 10_000_000), IncompatibleFile, "is larger than the 6 bytes"),
+    "without end": (
+        send(b"x" * 10_000_000),
+        IncompatibleFile,
+        "is larger than the 6 bytes",
+    ),
     "less than was published": (
         send(b"a\tr\t"),
         UnreadableFile,
@@ -167,7 +181,8 @@ def test_what_is_not_as_published_is_refused_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    "target", ["{}/test.txt", "http://example.org/valid.txt", "ftp://example.org/v", "file:///v"]
+    "target",
+    ["{}/test.txt", "http://example.org/valid.txt", "ftp://example.org/v", "file:///v"],
 )
 def test_a_redirect_to_anything_but_https_is_refused(
     server: Server, tmp_path: Path, target: str
@@ -189,8 +204,12 @@ def test_a_redirect_to_anything_but_https_is_refused(
     ],
 )
 def test_an_address_that_is_not_https_is_never_opened(tmp_path: Path, url: str) -> None:
-    data = Dataset("made-up", 1, 1, 1, "", "", (RemoteFile("train.txt", 1, "0" * 64, url),))
-    with pytest.raises(IncompatibleFile, match="is not an https address; nothing was downloaded"):
+    data = Dataset(
+        "made-up", 1, 1, 1, "", "", (RemoteFile("train.txt", 1, "0" * 64, url),)
+    )
+    with pytest.raises(
+        IncompatibleFile, match="is not an https address; nothing was downloaded"
+    ):
         fetch(data, tmp_path)
     assert everything_in(tmp_path) == []
 
@@ -225,13 +244,18 @@ def test_the_command_downloads_once(
 ) -> None:
     data = replace(published(server), name="made-up")
     unpublished = replace(data, name="unpublished", files=())
-    monkeypatch.setattr(module, "catalogue", lambda: {"made-up": data, "unpublished": unpublished})
+    monkeypatch.setattr(
+        module, "catalogue", lambda: {"made-up": data, "unpublished": unpublished}
+    )
     monkeypatch.setenv("CASEGRAPH_DATA", str(tmp_path / "data"))
     for asked in (3, 3):
-        result = CliRunner().invoke(cli, ["datasets", "fetch", "made-up", "--format", "jsonl"])
-        assert (result.exit_code, str(tmp_path / "data") in result.stdout) == (0, True), (
-            result.stderr
+        result = CliRunner().invoke(
+            cli, ["datasets", "fetch", "made-up", "--format", "jsonl"]
         )
+        assert (result.exit_code, str(tmp_path / "data") in result.stdout) == (
+            0,
+            True,
+        ), result.stderr
         assert len(server.asked) == asked
     assert "made-up is there already" in result.stderr
     result = CliRunner().invoke(cli, ["datasets", "fetch", "unpublished"])

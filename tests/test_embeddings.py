@@ -115,7 +115,9 @@ def test_scores_of_many_questions_at_once_are_those_of_pykeen(model: str) -> Non
         assert of_own.tolist() == pytest.approx(found.diagonal().tolist(), abs=1e-5)
         for row, (direction, entity) in enumerate(questions.tolist()):
             relation = direction if model == "ConvE" else direction // 2
-            facts = torch.tensor([[entity, relation, one] for one in candidates.tolist()])
+            facts = torch.tensor(
+                [[entity, relation, one] for one in candidates.tolist()]
+            )
             if direction % 2 and model != "ConvE":
                 facts = facts[:, [2, 1, 0]]
             expected = theirs.score_hrt(facts)[:, 0]

@@ -76,13 +76,22 @@ def test_a_biologist_completes_a_spreadsheet(here: Path) -> None:
     preview = run("facts", "drugs.csv").stdout
     assert "head from Subject, relation from Predicate, tail from Object" in preview
     done = run(
-        "complete", "drugs.csv", "--relations", "treats", "--best", "1000", "--out", "new.csv"
+        "complete",
+        "drugs.csv",
+        "--relations",
+        "treats",
+        "--best",
+        "1000",
+        "--out",
+        "new.csv",
     )
     assert done.exit_code == 0, done.stderr
     with Path("new.csv").open(encoding="utf-8-sig", newline="") as file:
         table = list(csv.DictReader(file))
     assert table[0]["head"] == "drug 4"
-    assert table[0]["tail"] == "'=1+disease 0é"  # a text, and no formula, in any spreadsheet
+    assert (
+        table[0]["tail"] == "'=1+disease 0é"
+    )  # a text, and no formula, in any spreadsheet
     assert "in class" in table[0]["reason"]
     assert table[0]["precedents"]
     probabilities = [float(row["probability"]) for row in table]
@@ -120,7 +129,9 @@ def test_a_thousand_proposals_open_in_a_spreadsheet(here: Path) -> None:
         "again",
         "new.csv",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=120
+    )
     # That Java is missing is said of the machine, not of the file.
     said = [line for line in done.stderr.lower().splitlines() if "java" not in line]
     assert not any("warn" in line or "error" in line for line in said)
@@ -142,11 +153,25 @@ def test_a_neo4j_user_gives_nodes_and_relationships(here: Path) -> None:
     )
     sources = ["drugs.csv", "diseases.csv", "treats.csv"]
     assert run("build", *sources, "--into", "store").exit_code == 0
-    asked = ["ask", "store", "naproxen", "TREATS", "--type", "Disease", "--known", "exclude"]
+    asked = [
+        "ask",
+        "store",
+        "naproxen",
+        "TREATS",
+        "--type",
+        "Disease",
+        "--known",
+        "exclude",
+    ]
     (best, *_) = records(*asked)
     assert (best["entity"], best["label"]) == ("Disease:2", "Fever")
     assert run("export", "store", "kg.csv", "--to", "neo4j").exit_code == 0
-    assert run("build", "kg_nodes.csv", "kg_relationships.csv", "--into", "again").exit_code == 0
+    assert (
+        run(
+            "build", "kg_nodes.csv", "kg_relationships.csv", "--into", "again"
+        ).exit_code
+        == 0
+    )
     assert records("ask", "again", *asked[2:]) == records(*asked)
 
 
@@ -168,7 +193,9 @@ def test_a_researcher_splits_evaluates_and_draws(here: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["tsv", "csv", "parquet", "jsonl"])
-def test_the_ending_of_the_file_decides_what_is_written(here: Path, ending: str) -> None:
+def test_the_ending_of_the_file_decides_what_is_written(
+    here: Path, ending: str
+) -> None:
     write_facts(drugs(), "drugs.tsv")
     out = f"new.{ending}"
     assert run("complete", "drugs.tsv", "--best", "3", "--out", out).exit_code == 0
@@ -180,22 +207,40 @@ def test_the_ending_of_the_file_decides_what_is_written(here: Path, ending: str)
 
 
 def test_an_rdf_user_asks_by_label(here: Path) -> None:
-    lines = ["@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
+    lines = [
+        "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+    ]
     for head, relation, tail in drugs():
         names = [f":{name.replace(' ', '_')}" for name in (head, relation, tail)]
         lines.append(f"{' '.join(names)} . {names[0]} rdfs:label '{head.title()}'@en .")
-        lines.append(f"{names[2]} a :{tail.split()[0].title()} ; rdfs:label '{tail.title()}' .")
+        lines.append(
+            f"{names[2]} a :{tail.split()[0].title()} ; rdfs:label '{tail.title()}' ."
+        )
     Path("drugs.ttl").write_text("\n".join(lines))
 
     assert run("build", "drugs.ttl", "--into", "store").exit_code == 0
     (best, *_) = records("ask", "store", "Drug 4", "treats", "--type", "Disease")
     assert (best["entity"], best["label"]) == ("http://e.org/disease_0", "Disease 0")
-    explained = run("ask", "store", "drug 4", "treats", "--type", "Disease", "--explain").stdout
+    explained = run(
+        "ask", "store", "drug 4", "treats", "--type", "Disease", "--explain"
+    ).stdout
     assert "Disease 0" in explained
     assert "http://e.org/drug_4" not in explained
     found = records("search", "store", "DISEASE 0")
-    assert (found[0]["entity"], found[0]["label"]) == ("http://e.org/disease_0", "Disease 0")
-    proposing = ["complete", "store", "--relations", "treats", "--type", "Disease", "--best", "9"]
+    assert (found[0]["entity"], found[0]["label"]) == (
+        "http://e.org/disease_0",
+        "Disease 0",
+    )
+    proposing = [
+        "complete",
+        "store",
+        "--relations",
+        "treats",
+        "--type",
+        "Disease",
+        "--best",
+        "9",
+    ]
     assert run(*proposing, "--out", "new.csv").exit_code == 0
     with Path("new.csv").open(encoding="utf-8-sig", newline="") as file:
         (proposed, *_) = csv.DictReader(file)
@@ -211,13 +256,19 @@ def test_an_rdf_user_asks_by_label(here: Path) -> None:
 def test_a_kgx_user_gives_nodes_and_edges(here: Path) -> None:
     Path("kg_nodes.tsv").write_text(KGX_NODES)
     Path("kg_edges.tsv").write_text(KGX_EDGES)
-    assert run("build", "kg_nodes.tsv", "kg_edges.tsv", "--into", "store").exit_code == 0
+    assert (
+        run("build", "kg_nodes.tsv", "kg_edges.tsv", "--into", "store").exit_code == 0
+    )
     shown = run("entity", "store", "Aspirin").stdout
     assert "Aspirin  [DRUG:1]" in shown
     assert "biolink:treats: Headache" in shown
     assert run("export", "store", "kg.tsv", "--to", "kgx").exit_code == 0
     assert run("facts", "kg_nodes.tsv", "kg_edges.tsv").exit_code == 0
-    (row,) = [row for row in records("relations", "store") if row["relation"] == "biolink:treats"]
+    (row,) = [
+        row
+        for row in records("relations", "store")
+        if row["relation"] == "biolink:treats"
+    ]
     assert (row["facts"], row["heads"], row["tails"]) == (1, 1, 1)
 
 
@@ -251,8 +302,12 @@ def test_a_researcher_gives_a_factory_and_gets_a_frame() -> None:
 def test_an_operator_asks_many_questions_and_sees_every_typo(here: Path) -> None:
     write_facts(drugs(), "drugs.tsv")
     assert run("build", "drugs.tsv", "--into", "store").exit_code == 0
-    Path("questions.csv").write_text("drug 4,treats\n?,treats,disease 1\nnobody,treats\n")
-    done = run("ask", "store", "--questions", "questions.csv", "--top", "1", "--format", "tsv")
+    Path("questions.csv").write_text(
+        "drug 4,treats\n?,treats,disease 1\nnobody,treats\n"
+    )
+    done = run(
+        "ask", "store", "--questions", "questions.csv", "--top", "1", "--format", "tsv"
+    )
     lines = [line.split("\t")[:5] for line in done.stdout.splitlines()]
     assert lines[1] == ["drug 4", "treats", "tail", "1", "disease 0"]
     assert lines[2][2] == "head"
@@ -266,7 +321,10 @@ def test_an_operator_asks_many_questions_and_sees_every_typo(here: Path) -> None
     wrong = run("ask", "store", "disease 0", "treats")
     assert "'disease 0' is never the head of 'treats'" in wrong.stderr
     unknown = run("ask", "store", "drug 4", "treat")
-    assert "did you mean 'treats'? ('casegraph relations SOURCE' lists all)" in unknown.stderr
+    assert (
+        "did you mean 'treats'? ('casegraph relations SOURCE' lists all)"
+        in unknown.stderr
+    )
     assert "facts" in run("info", "drugs.tsv").stdout
 
 
@@ -280,10 +338,18 @@ def test_every_object_says_what_it_is_in_one_line(here: Path) -> None:
     assert repr(cases.ask("nobody", "treats", candidates=[])).startswith(
         "<Answers to (nobody, treats, ?): 'nobody'"
     )
-    assert repr(cases.explain(answers[0])).startswith("<Explanation of disease 0 for drug 4: in cl")
+    assert repr(cases.explain(answers[0])).startswith(
+        "<Explanation of disease 0 for drug 4: in cl"
+    )
     with CaseStore.open("store") as store:
         assert repr(store) == "<CaseStore 'store': 0 facts after update 0>"
-    for thing in (cases, cases.graph, answers, cases.explain(answers[0]), cases.descriptions):
+    for thing in (
+        cases,
+        cases.graph,
+        answers,
+        cases.explain(answers[0]),
+        cases.descriptions,
+    ):
         assert "\n" not in repr(thing)
 
 
@@ -308,7 +374,11 @@ def test_html_shows_shares_as_bars_and_escapes_every_name() -> None:
 def test_labels_and_probabilities_go_together(here: Path) -> None:
     cases = CaseBase()
     cases.update(add=world.facts())
-    named = [("Albert Einstein", "A. E."), ("Germany", "Deutschland"), ("Wolfgang Pauli", "W. P.")]
+    named = [
+        ("Albert Einstein", "A. E."),
+        ("Germany", "Deutschland"),
+        ("Wolfgang Pauli", "W. P."),
+    ]
     cases.update(describe=[Description(name, label) for name, label in named])
     assert "score " in cases.ask("A. E.", "citizen of", known="exclude")._repr_html_()
     cases.tune()
@@ -322,7 +392,9 @@ def test_labels_and_probabilities_go_together(here: Path) -> None:
     assert any("W. P." in reason.precedents for reason in told)
     assert "Wolfgang Pauli" not in told.text()
 
-    (row,) = records("ask", "world.case", "A. E.", "citizen of", "--known", "exclude", "--top", "1")
+    (row,) = records(
+        "ask", "world.case", "A. E.", "citizen of", "--known", "exclude", "--top", "1"
+    )
     assert list(row) == ["rank", "entity", "label", "probability", "score", "known"]
     assert (row["label"], row["probability"]) == ("Deutschland", best.probability)
     Path("questions.tsv").write_text("A. E.\tcitizen of\n", encoding="utf-8")
@@ -333,13 +405,24 @@ def test_labels_and_probabilities_go_together(here: Path) -> None:
 def test_a_notebook_shows_labels_where_there_are_any() -> None:
     cases = CaseBase()
     cases.update(add=drugs())
-    names = {"drug 4": "Aspirin", "disease 0": "Head<ache>", "treats": "heals", "drug 0": "Old"}
+    names = {
+        "drug 4": "Aspirin",
+        "disease 0": "Head<ache>",
+        "treats": "heals",
+        "drug 0": "Old",
+    }
     cases.update(describe=[Description(name, label) for name, label in names.items()])
     answers = cases.ask("Aspirin", "heals")
     page = answers._repr_html_()
     assert "Aspirin heals …?" in page
-    assert "… heals Head&lt;ache&gt;?" in cases.ask_head("heals", "disease 0")._repr_html_()
-    assert "Aspirin heals <b>Head&lt;ache&gt;</b>" in cases.explain(answers[0])._repr_html_()
+    assert (
+        "… heals Head&lt;ache&gt;?"
+        in cases.ask_head("heals", "disease 0")._repr_html_()
+    )
+    assert (
+        "Aspirin heals <b>Head&lt;ache&gt;</b>"
+        in cases.explain(answers[0])._repr_html_()
+    )
     assert "Aspirin" in page
     assert "heals" in page
     assert "Head&lt;ache&gt;" in page
@@ -366,7 +449,9 @@ def test_a_notebook_shows_labels_where_there_are_any() -> None:
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_what_is_printed_as_a_table_can_be_written_as_one(here: Path, arguments: list[str]) -> None:
+def test_what_is_printed_as_a_table_can_be_written_as_one(
+    here: Path, arguments: list[str]
+) -> None:
     from pyarrow import parquet
 
     write_facts(drugs(), "drugs.tsv")
@@ -396,9 +481,13 @@ def test_an_ending_that_contradicts_the_format_is_an_error(here: Path) -> None:
 def test_a_proposal_of_a_type_is_as_probable_as_the_answer(here: Path) -> None:
     cases = CaseBase()
     cases.update(add=world.facts())
-    cases.update(describe=[Description(name, types=("Rare",)) for name in ("Ireland", "Austria")])
+    cases.update(
+        describe=[Description(name, types=("Rare",)) for name in ("Ireland", "Austria")]
+    )
     cases.tune()
-    complete(cases, Path("new.jsonl"), Wanted(of_type="Rare", min_probability=0.0, top=1))
+    complete(
+        cases, Path("new.jsonl"), Wanted(of_type="Rare", min_probability=0.0, top=1)
+    )
     lines = Path("new.jsonl").read_text(encoding="utf-8").splitlines()
     assert lines
     for proposed in map(json.loads, lines[:50]):
@@ -414,13 +503,17 @@ def test_the_best_of_all_proposals_are_the_most_probable_not_those_with_the_high
 ) -> None:
     def proposal(tail: str, probability: float | None, score: float) -> str:
         fact = {"head": "a", "relation": "r", "tail": tail, "asked": "tail", "rank": 1}
-        return json.dumps({**fact, "probability": probability, "score": score, "exact": True})
+        return json.dumps(
+            {**fact, "probability": probability, "score": score, "exact": True}
+        )
 
     cases = CaseBase()
     cases.update(add=[("a", "r", "b")], describe=[Description("b", "Bee")])
     lines = [proposal("b", 0.2, 9.0), proposal("c", 0.9, 1.0), proposal("d", 0.9, 2.0)]
     Path("lines").write_text("\n".join(lines), encoding="utf-8")
-    write_proposals(cases, Path("lines"), Path("best.csv"), "csv", best=3, explain=False)
+    write_proposals(
+        cases, Path("lines"), Path("best.csv"), "csv", best=3, explain=False
+    )
     with Path("best.csv").open(encoding="utf-8-sig", newline="") as file:
         table = list(csv.DictReader(file))
     assert [row["tail"] for row in table] == ["d", "c", "b"]
@@ -430,7 +523,9 @@ def test_the_best_of_all_proposals_are_the_most_probable_not_those_with_the_high
 
     lines = [proposal("b", None, 1.0), proposal("c", None, 2.0)]
     Path("lines").write_text("\n".join(lines), encoding="utf-8")
-    write_proposals(cases, Path("lines"), Path("sums.csv"), "csv", best=1, explain=False)
+    write_proposals(
+        cases, Path("lines"), Path("sums.csv"), "csv", best=1, explain=False
+    )
     assert [fact.tail for fact in read_facts("sums.csv")] == ["c"]
 
 
@@ -458,7 +553,15 @@ def test_a_rare_word_is_found_among_many_lines_with_a_common_one() -> None:
     "arguments",
     [
         ["demo"],
-        ["ask", "world", "Albert Einstein", "citizen of", "--known", "exclude", "--explain"],
+        [
+            "ask",
+            "world",
+            "Albert Einstein",
+            "citizen of",
+            "--known",
+            "exclude",
+            "--explain",
+        ],
         ["explain", "world", "John von Neumann", "died in", "Washington, D.C."],
         ["entity", "world", "United States"],
     ],
@@ -480,7 +583,9 @@ def test_a_table_on_a_terminal_is_as_wide_as_the_terminal_and_numbers_stay_whole
     rows = [("x" * 50, 1_234_567_890, "y"), ("z", 2, "y" * 30)]
     result = Result(("name", "number", "other"), rows)
     print_result(result, "table")
-    assert "x" * 50 in capsys.readouterr().out  # into a file or a pipe, nothing is shortened
+    assert (
+        "x" * 50 in capsys.readouterr().out
+    )  # into a file or a pipe, nothing is shortened
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     print_result(result, "table")
@@ -522,10 +627,15 @@ def test_names_are_found_however_they_are_spelled(here: Path) -> None:
     assert "2 entities are called 'DRUG': 'Drug', 'drug'" in ambiguous.stderr
 
 
-def test_iris_without_labels_are_called_by_their_ends_where_people_read_them(here: Path) -> None:
+def test_iris_without_labels_are_called_by_their_ends_where_people_read_them(
+    here: Path,
+) -> None:
     lines = []
     for head, relation, tail in drugs():
-        names = [f"<http://e.org/{name.replace(' ', '_')}>" for name in (head, relation, tail)]
+        names = [
+            f"<http://e.org/{name.replace(' ', '_')}>"
+            for name in (head, relation, tail)
+        ]
         lines.append(f"{' '.join(names)} .")
     Path("drugs.nt").write_text("\n".join(lines), encoding="utf-8")
     told = run("explain", "drugs.nt", "drug_4", "treats", "Disease_0").stdout
@@ -543,10 +653,15 @@ def test_an_empty_answer_says_what_kept_the_answers_away() -> None:
     cases = CaseBase()
     cases.update(add=drugs())
     cases.update(describe=[Description("class 0", types=("Class",))])
-    only_known = cases.ask("drug 0", "treats", known="exclude", candidates=["disease 0"])
+    only_known = cases.ask(
+        "drug 0", "treats", known="exclude", candidates=["disease 0"]
+    )
     assert "of the candidates only facts that are known" in only_known.note
     assert "none of type 'Class'" in cases.ask("drug 0", "treats", of_type="Class").note
-    assert "none among 1 candidate" in cases.ask("drug 0", "treats", candidates=["drug 1"]).note
+    assert (
+        "none among 1 candidate"
+        in cases.ask("drug 0", "treats", candidates=["drug 1"]).note
+    )
 
 
 def test_a_header_that_is_not_understood_is_shown_whatever_is_between_its_fields(
@@ -555,8 +670,16 @@ def test_a_header_that_is_not_understood_is_shown_whatever_is_between_its_fields
     rows = [f"{head};{relation};{tail}" for head, relation, tail in drugs()]
     Path("three.csv").write_text("\n".join(["Drug Name;Effect;Disease Name", *rows]))
     done = run("facts", "three.csv")
-    assert "'Drug Name;Effect;Disease Name', followed by 'drug 0;in class;class 0'" in done.stderr
-    assert run("facts", "three.csv", "--columns", "Drug Name,Effect,Disease Name").exit_code == 0
+    assert (
+        "'Drug Name;Effect;Disease Name', followed by 'drug 0;in class;class 0'"
+        in done.stderr
+    )
+    assert (
+        run(
+            "facts", "three.csv", "--columns", "Drug Name,Effect,Disease Name"
+        ).exit_code
+        == 0
+    )
 
     wide = [f"{row};17" for row in rows]
     Path("four.csv").write_text("\n".join(["drug;effect;disease;pmid", *wide]))
@@ -570,7 +693,9 @@ def test_a_header_that_is_not_understood_is_shown_whatever_is_between_its_fields
 
 def test_a_table_of_primekg_is_read_by_names(here: Path) -> None:
     header = "relation,display_relation,x_index,x_id,x_type,x_name,y_index,y_id,y_type,y_name"
-    Path("kg.csv").write_text(f"{header}\nindication,treats,0,1,drug,Aspirin,1,1,disease,Pain\n")
+    Path("kg.csv").write_text(
+        f"{header}\nindication,treats,0,1,drug,Aspirin,1,1,disease,Pain\n"
+    )
     assert list(read_facts("kg.csv")) == [("Aspirin", "indication", "Pain")]
 
 
@@ -582,7 +707,11 @@ def test_what_cannot_be_built_or_exported_leaves_nothing(here: Path) -> None:
     with CaseStore.open("store") as store:
         store.update(add=drugs(), describe=[Description("drug 0", "Aspirin", ("a|b",))])
     before = sorted(path.name for path in here.iterdir())
-    for arguments in (["kg.tsv"], ["kg.tsv", "--to", "kgx"], ["kg.csv", "--to", "neo4j"]):
+    for arguments in (
+        ["kg.tsv"],
+        ["kg.tsv", "--to", "kgx"],
+        ["kg.csv", "--to", "neo4j"],
+    ):
         failed = run("export", "store", *arguments)
         assert_fails(failed, "cannot be written")
     assert sorted(path.name for path in here.iterdir()) == before
@@ -590,7 +719,9 @@ def test_what_cannot_be_built_or_exported_leaves_nothing(here: Path) -> None:
 
 def test_an_export_says_what_it_wrote_and_contradicts_no_ending(here: Path) -> None:
     with CaseStore.open("store") as store:
-        store.update(add=drugs(), describe=[Description("drug 0", "Aspirin", ("Drug",))])
+        store.update(
+            add=drugs(), describe=[Description("drug 0", "Aspirin", ("Drug",))]
+        )
     said = run("export", "store", "kg.tsv").stderr
     assert said == "casegraph: 19 facts written to kg.tsv and kg.names.tsv\n"
     said = run("export", "store", "kg.jsonl.gz", "--to", "kgx").stderr
@@ -611,7 +742,9 @@ def test_a_file_of_questions_may_have_a_header(here: Path) -> None:
 
 def test_a_stream_refuses_options_that_say_how_to_read_a_file(here: Path) -> None:
     make_store_of_drugs()
-    refused = run("add", "store", "-", "--every", "1", "--columns", "a,b,c", given="a\tr\tb\n")
+    refused = run(
+        "add", "store", "-", "--every", "1", "--columns", "a,b,c", given="a\tr\tb\n"
+    )
     assert refused.exit_code == 2
     assert "do not go with --every" in refused.stderr
     assert len(CaseStore.open("store", read_only=True).graph) == 19
@@ -668,10 +801,17 @@ def test_a_table_of_a_spreadsheet_is_read_whatever_its_dialect(
     here: Path, separator: str, encoding: str
 ) -> None:
     expected = [row[:3] for row in EXCEL_ROWS]
-    Path("known.csv").write_bytes(excel("subject,predicate,object,ref", separator, encoding))
+    Path("known.csv").write_bytes(
+        excel("subject,predicate,object,ref", separator, encoding)
+    )
     assert list(read_facts("known.csv")) == expected
-    Path("own.csv").write_bytes(excel("Drug,Effect,Disease name,Reference", separator, encoding))
-    assert list(read_facts("own.csv", columns=["drug", "effect", "disease name"])) == expected
+    Path("own.csv").write_bytes(
+        excel("Drug,Effect,Disease name,Reference", separator, encoding)
+    )
+    assert (
+        list(read_facts("own.csv", columns=["drug", "effect", "disease name"]))
+        == expected
+    )
     refused = run("facts", "own.csv")
     assert f"'Drug{separator}Effect".encode("unicode_escape").decode() in refused.stderr
     assert "--columns" in refused.stderr
@@ -697,9 +837,13 @@ def test_excels_line_about_the_separator_is_no_row(here: Path) -> None:
 
 
 def test_a_table_of_pairs_is_given_its_relation(here: Path) -> None:
-    Path("pairs.csv").write_text("Drug,Disease,Score\nMetformin,Diabetes,0.9\n", encoding="utf-8")
+    Path("pairs.csv").write_text(
+        "Drug,Disease,Score\nMetformin,Diabetes,0.9\n", encoding="utf-8"
+    )
     facts = [("Metformin", "treats", "Diabetes")]
-    assert list(read_facts("pairs.csv", columns=["drug", "=treats", "disease"])) == facts
+    assert (
+        list(read_facts("pairs.csv", columns=["drug", "=treats", "disease"])) == facts
+    )
     understood = run("facts", "pairs.csv", "--columns", "Drug,=treats,Disease").stdout
     assert "head from Drug, tail from Disease, relation treats for all" in understood
 
@@ -709,17 +853,23 @@ def test_a_table_of_pairs_is_given_its_relation(here: Path) -> None:
 
     lines = '{"drug": "Metformin", "disease": "Diabetes"}\n'
     Path("pairs.jsonl").write_text(lines, encoding="utf-8")
-    assert list(read_facts("pairs.jsonl", columns=["drug", "=treats", "disease"])) == facts
+    assert (
+        list(read_facts("pairs.jsonl", columns=["drug", "=treats", "disease"])) == facts
+    )
 
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    parquet.write_table(arrow.table({"drug": ["Metformin"], "x": ["Diabetes"]}), "pairs.parquet")
+    parquet.write_table(
+        arrow.table({"drug": ["Metformin"], "x": ["Diabetes"]}), "pairs.parquet"
+    )
     assert list(read_facts("pairs.parquet", columns=["drug", "=treats", "x"])) == facts
 
 
 def test_a_header_is_no_fact_where_columns_are_given_by_number(here: Path) -> None:
-    Path("own.csv").write_bytes(excel("Drug,Effect,Disease name,Reference", ",", "utf-8"))
+    Path("own.csv").write_bytes(
+        excel("Drug,Effect,Disease name,Reference", ",", "utf-8")
+    )
     refused = run("facts", "own.csv", "--columns", "1,2,3")
     assert "looks like a header" in refused.stderr
     expected = [row[:3] for row in EXCEL_ROWS]
@@ -727,13 +877,20 @@ def test_a_header_is_no_fact_where_columns_are_given_by_number(here: Path) -> No
 
 
 def test_a_merged_cell_is_named_with_what_to_do(here: Path) -> None:
-    Path("merged.csv").write_text("subject,predicate,object\na,r,b\n,r,c\n", encoding="utf-8")
+    Path("merged.csv").write_text(
+        "subject,predicate,object\na,r,b\n,r,c\n", encoding="utf-8"
+    )
     assert "fill in merged cells" in run("facts", "merged.csv").stderr
 
 
 def test_what_apoc_writes_as_json_is_read(here: Path) -> None:
     lines = [
-        {"type": "node", "id": "0", "labels": ["User"], "properties": {"name": "Adam", "age": 42}},
+        {
+            "type": "node",
+            "id": "0",
+            "labels": ["User"],
+            "properties": {"name": "Adam", "age": 42},
+        },
         {"type": "node", "id": "1", "labels": ["User", "Admin"]},
         {
             "id": "0",
@@ -756,7 +913,9 @@ def test_what_apoc_writes_as_json_is_read(here: Path) -> None:
 def test_a_document_of_json_is_refused_with_what_makes_lines_of_it(here: Path) -> None:
     document = {"nodes": [{"id": "a"}], "edges": [{"subject": "a"}]}
     for indent in (None, 2):
-        Path("kgx.json").write_text(json.dumps(document, indent=indent), encoding="utf-8")
+        Path("kgx.json").write_text(
+            json.dumps(document, indent=indent), encoding="utf-8"
+        )
         assert "jq -c" in run("facts", "kgx.json").stderr
 
 
@@ -770,7 +929,9 @@ def test_an_ending_that_is_not_written_is_refused(here: Path) -> None:
     assert sorted(read_facts("kg", format="csv")) == sorted(drugs())
 
 
-def test_a_store_without_facts_says_so_and_one_with_facts_says_what_is_next(here: Path) -> None:
+def test_a_store_without_facts_says_so_and_one_with_facts_says_what_is_next(
+    here: Path,
+) -> None:
     Path("nodes.tsv").write_text("id\tname\na\tA\n", encoding="utf-8")
     assert "has no facts yet" in run("build", "nodes.tsv", "--into", "empty").stderr
     assert "no facts: give a file of nodes" in run("facts", "nodes.tsv").stdout
@@ -779,7 +940,9 @@ def test_a_store_without_facts_says_so_and_one_with_facts_says_what_is_next(here
     assert "casegraph relations store" in built.stderr
 
 
-def test_signed_changes_without_a_stream_say_which_option_reads_them(here: Path) -> None:
+def test_signed_changes_without_a_stream_say_which_option_reads_them(
+    here: Path,
+) -> None:
     make_store_of_drugs()
     assert "--every" in run("add", "store", "-", given="+\ta\tr\tb\n").stderr
 
@@ -830,7 +993,9 @@ def test_an_evaluation_takes_a_folder_and_says_how_much_was_asked(here: Path) ->
     ]
 
 
-def test_several_files_in_the_place_of_one_source_are_told_what_to_do(here: Path) -> None:
+def test_several_files_in_the_place_of_one_source_are_told_what_to_do(
+    here: Path,
+) -> None:
     refused = run("ask", "edges.tsv", "nodes.tsv", "metformin", "treats")
     assert refused.exit_code == 2
     assert "casegraph build FILES --into STORE" in refused.stderr

@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
-from casegraph import CaseBase, Fact, InvalidSettings, NotABenchmark, Settings, world, write_facts
+from casegraph import (
+    CaseBase,
+    Fact,
+    InvalidSettings,
+    NotABenchmark,
+    Settings,
+    world,
+    write_facts,
+)
 from casegraph.answering.ranking import Targets, distinct, filtered_ranks
 from casegraph.answering.state import State
 from casegraph.cli import cli
@@ -43,7 +51,9 @@ def benchmark_of_world(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     folder.mkdir()
     chosen = ("borders", "continent", "capital", "city in", "member of")
     parts = split(
-        (fact for fact in world.facts() if fact.relation in chosen), valid=0.05, test=0.15
+        (fact for fact in world.facts() if fact.relation in chosen),
+        valid=0.05,
+        test=0.15,
     )
     for name, facts in parts._asdict().items():
         write_facts(facts, folder / f"{name}.txt")
@@ -67,7 +77,9 @@ plans = st.builds(
 
 @example_settings(max_examples=30)
 @given(plan=plans)
-def test_every_fact_comes_once_and_with_the_later_of_its_entities(files: Files, plan: Plan) -> None:
+def test_every_fact_comes_once_and_with_the_later_of_its_entities(
+    files: Files, plan: Plan
+) -> None:
     arriving = arrivals(files, "train", plan)
     seen = set[tuple[int, ...]]()
     there = set[int]()
@@ -77,16 +89,23 @@ def test_every_fact_comes_once_and_with_the_later_of_its_entities(files: Files, 
             rows = {tuple(row) for row in arriving.facts("train", step).tolist()}
             there |= coming
             assert not rows & seen
-            assert all({head, tail} <= there and {head, tail} & coming for _, head, tail in rows)
+            assert all(
+                {head, tail} <= there and {head, tail} & coming
+                for _, head, tail in rows
+            )
             seen |= rows
-        assert arriving.until(batch).entities == [files.entities[one] for one in sorted(there)]
+        assert arriving.until(batch).entities == [
+            files.entities[one] for one in sorted(there)
+        ]
         assert len(arriving.until(batch).rows["train"]) == len(seen)
     assert seen == {tuple(row) for row in files.rows["train"].tolist()}
 
 
 @example_settings(max_examples=30)
 @given(plan=plans)
-def test_the_seed_graph_has_its_part_and_those_with_most_facts(files: Files, plan: Plan) -> None:
+def test_the_seed_graph_has_its_part_and_those_with_most_facts(
+    files: Files, plan: Plan
+) -> None:
     arriving = arrivals(files, "train", plan)
     entities = len(files.entities)
     in_seed_graph = np.flatnonzero(arriving.step_of == 0)
@@ -96,7 +115,9 @@ def test_the_seed_graph_has_its_part_and_those_with_most_facts(files: Files, pla
     assert np.sort(degrees[in_seed_graph])[::-1][:connected].tolist() == (
         np.sort(degrees)[::-1][:connected].tolist()
     )
-    sizes = np.bincount(arriving.batch_of_step[arriving.step_of], minlength=plan.batches + 1)[1:]
+    sizes = np.bincount(
+        arriving.batch_of_step[arriving.step_of], minlength=plan.batches + 1
+    )[1:]
     assert sizes.max() - sizes.min() <= 1
 
 
@@ -120,7 +141,7 @@ def test_a_plan_out_of_range_is_refused(values: dict[str, Any], message: str) ->
         Plan(**values)
 
 
-def without_seconds(record: Any) -> Any:  # noqa: ANN401
+def without_seconds(record: Any) -> Any:
     """A record without what depends on a clock."""
     if isinstance(record, dict):
         return {
@@ -128,7 +149,11 @@ def without_seconds(record: Any) -> Any:  # noqa: ANN401
             for name, value in record.items()
             if not name.endswith("seconds")
         }
-    return [without_seconds(value) for value in record] if isinstance(record, list) else record
+    return (
+        [without_seconds(value) for value in record]
+        if isinstance(record, list)
+        else record
+    )
 
 
 @pytest.mark.parametrize("settings", SYSTEMS, ids=["ours", "grinch", "hac", "sampled"])
@@ -185,13 +210,17 @@ def test_an_interrupted_stream_goes_on_and_ends_the_same(
     assert without_seconds(again) == without_seconds(whole)
 
 
-def test_a_stream_may_be_tuned_once(benchmark_of_world: Benchmark, tmp_path: Path) -> None:
+def test_a_stream_may_be_tuned_once(
+    benchmark_of_world: Benchmark, tmp_path: Path
+) -> None:
     wanted = Wanted(OURS, plan=Plan(batches=1), tune=True, verify=True)
     assert len(stream(benchmark_of_world, wanted, tmp_path)) == 2
 
 
 @pytest.mark.parametrize("settings", SYSTEMS[:3], ids=["ours", "grinch", "hac"])
-def test_a_state_that_is_no_rebuild_is_noticed(files: Files, settings: Settings) -> None:
+def test_a_state_that_is_no_rebuild_is_noticed(
+    files: Files, settings: Settings
+) -> None:
     facts = list(files.facts("train"))
     cases = CaseBase(settings)
     cases.update(add=facts)
@@ -199,7 +228,9 @@ def test_a_state_that_is_no_rebuild_is_noticed(files: Files, settings: Settings)
     assert differences(state, rebuilt(state)) == []
 
     other_graph = Graph(state.graph.entities, state.graph.relations)
-    other_graph.add(fact for fact in facts if facts[0].head not in (fact.head, fact.tail))
+    other_graph.add(
+        fact for fact in facts if facts[0].head not in (fact.head, fact.tail)
+    )
     other = State.of(other_graph, settings)
     found = differences(state, other)
     assert {"facts", "profiles"} <= set(found)
@@ -231,7 +262,11 @@ def snapshots(files: Files, tmp_path: Path) -> Path:
         for name in ("train", "valid", "test"):
             rows = arriving.facts(name, snapshot).tolist()
             named = [
-                Fact(files.entities[head], files.relations[relation], files.entities[tail])
+                Fact(
+                    files.entities[head],
+                    files.relations[relation],
+                    files.entities[tail],
+                )
                 for relation, head, tail in rows
             ]
             write_facts(named, folder / f"{name}.txt")
@@ -250,12 +285,16 @@ def test_snapshots_are_asked_about_again(
     whole = evaluate(benchmark_of_world, OURS)
     questions = [record["questions"] for record in records[1:]]
     mrr = [record["now"]["mrr"] for record in records[1:]]
-    mean = sum(number * one for number, one in zip(questions, mrr, strict=True)) / sum(questions)
+    mean = sum(number * one for number, one in zip(questions, mrr, strict=True)) / sum(
+        questions
+    )
     assert mean == pytest.approx(whole.metrics[MRR])
 
     found = summary(records)["now"]
     assert found["mrr"] == pytest.approx(sum(mrr) / 2)
-    assert found["backward_transfer"] == pytest.approx(mrr[0] - records[0]["now"]["mrr"])
+    assert found["backward_transfer"] == pytest.approx(
+        mrr[0] - records[0]["now"]["mrr"]
+    )
 
 
 @pytest.mark.parametrize("interrupted_after", [0, 1, 2])
@@ -296,7 +335,9 @@ def test_an_inductive_graph_alone_is_ranked_as_a_benchmark(
     assert inductive(tmp_path / "X", OURS, with_first=True)["facts"] == whole.facts + 1
 
 
-@pytest.mark.parametrize("settings", [OURS, PAPER.but(clustering="hac")], ids=["ours", "paper"])
+@pytest.mark.parametrize(
+    "settings", [OURS, PAPER.but(clustering="hac")], ids=["ours", "paper"]
+)
 def test_what_goes_and_returns_changes_no_answer(
     benchmark_of_world: Benchmark, settings: Settings
 ) -> None:
@@ -318,7 +359,9 @@ def printed(*arguments: str) -> list[Record]:
     return found
 
 
-def test_the_command_runs_several_seeds(benchmark_of_world: Benchmark, tmp_path: Path) -> None:
+def test_the_command_runs_several_seeds(
+    benchmark_of_world: Benchmark, tmp_path: Path
+) -> None:
     arguments = [
         str(benchmark_of_world.folder),
         "--settings=paper",
@@ -347,9 +390,16 @@ def test_clusters_for_settings_without_any_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.skipif(find("UMLS") is None, reason="the benchmark data is not on this machine")
+@pytest.mark.skipif(
+    find("UMLS") is None, reason="the benchmark data is not on this machine"
+)
 def test_a_published_benchmark_streams(tmp_path: Path) -> None:
     records = printed(
-        "UMLS", "--batches=1", "--max-length=2", "--limit=50", "--verify", f"--out={tmp_path}"
+        "UMLS",
+        "--batches=1",
+        "--max-length=2",
+        "--limit=50",
+        "--verify",
+        f"--out={tmp_path}",
     )
     assert records[-1]["entities"] == 135

@@ -25,7 +25,11 @@ from casegraph.casebase import CaseBase
 from casegraph.errors import CasegraphError
 from casegraph.settings import KindWeights, Settings
 
-SINGLE = ("near answers", "neighbours", "habit")  # kinds with one piece of evidence at most
+SINGLE = (
+    "near answers",
+    "neighbours",
+    "habit",
+)  # kinds with one piece of evidence at most
 PAPER = Settings.paper("WN18RR").but(max_length=3)
 
 
@@ -101,7 +105,9 @@ NEVER_IN_DOUBT = [
 ]
 
 
-@pytest.mark.parametrize("settings", NEVER_IN_DOUBT, ids=["right", "prior", "frequency"])
+@pytest.mark.parametrize(
+    "settings", NEVER_IN_DOUBT, ids=["right", "prior", "frequency"]
+)
 def test_evidence_that_was_never_wrong_still_gives_a_score_that_can_be_added_up(
     settings: Settings,
 ) -> None:
@@ -118,14 +124,18 @@ def test_evidence_that_was_never_wrong_still_gives_a_score_that_can_be_added_up(
 def test_no_more_reasons_count_than_the_settings_allow_the_most_important_first(
     added: list[Fact], settings: Settings
 ) -> None:
-    combined = settings.but(weight="right", combination="noisy-or")  # a sum counts all of them
+    combined = settings.but(
+        weight="right", combination="noisy-or"
+    )  # a sum counts all of them
     for explanation in explained(case_base(added, combined), entities=2):
         for kind in KINDS:
             worths = [reason.worth for reason in reasons_of(explanation, kind.name)]
             assert worths == sorted(worths, reverse=True)
             assert len(worths) <= (1 if kind.name in SINGLE else settings.best)
         kinds = [reason.kind for reason in explanation]
-        assert len(list(groupby(kinds))) == len(set(kinds))  # those of a kind stand together
+        assert len(list(groupby(kinds))) == len(
+            set(kinds)
+        )  # those of a kind stand together
 
 
 def test_the_text_has_the_reason_with_the_largest_share_first() -> None:
@@ -133,7 +143,9 @@ def test_the_text_has_the_reason_with_the_largest_share_first() -> None:
     cases.update(add=world.facts())
     for answer in cases.ask("Albert Einstein", "citizen of", top=3, known="exclude"):
         text = cases.explain(answer).text()
-        percents = [int(percent) for percent in re.findall(r"^ +(\d+)%  ", text, re.MULTILINE)]
+        percents = [
+            int(percent) for percent in re.findall(r"^ +(\d+)%  ", text, re.MULTILINE)
+        ]
         assert percents
         assert percents == sorted(percents, reverse=True)
 
@@ -157,8 +169,12 @@ def test_every_path_shown_is_in_the_graph_edge_by_edge_and_of_the_type_named(
                 assert len(set(visited)) == len(visited) or not settings.loop_free
 
 
-@pytest.mark.parametrize("settings", [Settings(support=1), PAPER], ids=["paths", "walks"])
-def test_the_first_paths_by_name_are_shown_and_whether_there_are_more(settings: Settings) -> None:
+@pytest.mark.parametrize(
+    "settings", [Settings(support=1), PAPER], ids=["paths", "walks"]
+)
+def test_the_first_paths_by_name_are_shown_and_whether_there_are_more(
+    settings: Settings,
+) -> None:
     paths_or_walks = oracle.paths if settings.loop_free else oracle.walks
     random = Random(31)
     more = 0
@@ -178,10 +194,14 @@ def test_the_first_paths_by_name_are_shown_and_whether_there_are_more(settings: 
 
 @example_settings(max_examples=30)
 @given(crowded_facts(), st.integers(1, 2))
-def test_the_numbers_of_a_reason_are_those_of_the_oracle(added: list[Fact], support: int) -> None:
+def test_the_numbers_of_a_reason_are_those_of_the_oracle(
+    added: list[Fact], support: int
+) -> None:
     facts = oracle.both_ways(added)
     everyone = sorted(oracle.entities(facts))
-    for explanation in explained(case_base(added, Settings(support=support)), entities=2):
+    for explanation in explained(
+        case_base(added, Settings(support=support)), entities=2
+    ):
         answer = explanation.answer
         relation = query_relation(answer)
         for reason in reasons_of(explanation, "path"):
@@ -189,8 +209,12 @@ def test_the_numbers_of_a_reason_are_those_of_the_oracle(added: list[Fact], supp
             assert reason.hits == oracle.hits(facts, everyone, relation, 3)[kind]
             assert reason.tries == oracle.tries(facts, everyone, relation, kind)
             assert reason.prior == oracle.prior(facts, everyone, relation, kind, 3)
-            assert reason.precision == oracle.precision(facts, everyone, relation, kind, 3)
-            is_taken = oracle.has_other_asker(facts, answer.asked, relation, answer.entity)
+            assert reason.precision == oracle.precision(
+                facts, everyone, relation, kind, 3
+            )
+            is_taken = oracle.has_other_asker(
+                facts, answer.asked, relation, answer.entity
+            )
             reached, right = oracle.by_slot(facts, relation, kind)[is_taken]
             assert (reason.count, reason.of) == (right, reached)
             assert reason.slot == ("taken" if is_taken else "open")
@@ -220,11 +244,15 @@ def in_words(fact: tuple[oracle.Name, str]) -> str:
 @given(crowded_facts(), st.integers(1, 2))
 def test_evidence_names_those_it_rests_on(added: list[Fact], support: int) -> None:
     facts = oracle.both_ways(added)
-    for explanation in explained(case_base(added, Settings(support=support)), entities=2):
+    for explanation in explained(
+        case_base(added, Settings(support=support)), entities=2
+    ):
         answer = explanation.answer
         relation = query_relation(answer)
         known = oracle.answers(facts, answer.asked, relation) - {answer.entity}
-        askers = oracle.answers(facts, answer.entity, oracle.inverse(relation)) - {answer.asked}
+        askers = oracle.answers(facts, answer.entity, oracle.inverse(relation)) - {
+            answer.asked
+        }
         for reason in reasons_of(explanation, "shared fact"):
             sharers = oracle.sharers(facts, named_fact(reason)) - {answer.asked}
             assert set(reason.precedents) == (sharers & askers) - {answer.entity}
@@ -248,11 +276,15 @@ def test_evidence_names_those_it_rests_on(added: list[Fact], support: int) -> No
 
 @example_settings(max_examples=20)
 @given(crowded_facts())
-def test_the_numbers_of_a_cluster_are_those_that_weighed_the_path_type(added: list[Fact]) -> None:
+def test_the_numbers_of_a_cluster_are_those_that_weighed_the_path_type(
+    added: list[Fact],
+) -> None:
     cases = case_base(added, PAPER)
     facts = oracle.both_ways(added)
     everyone = cases.graph.entities.names
-    cluster_of = dict(zip(everyone, cases.state.clusters.entities.tolist(), strict=True))
+    cluster_of = dict(
+        zip(everyone, cases.state.clusters.entities.tolist(), strict=True)
+    )
     for explanation in explained(cases, entities=1):
         relation = query_relation(explanation.answer)
         asked = explanation.answer.asked
@@ -288,7 +320,10 @@ def test_neighbours_have_the_relation_and_their_answers_are_facts(
 
 
 def assert_near_by_facts(
-    neighbours: Iterable[Neighbour], facts: oracle.Facts, asked: str, relation: oracle.Name
+    neighbours: Iterable[Neighbour],
+    facts: oracle.Facts,
+    asked: str,
+    relation: oracle.Name,
 ) -> None:
     """The neighbours share most facts, and say which."""
     near = dict(oracle.neighbours_by_facts(facts, facts, asked, relation, 5))
@@ -322,13 +357,19 @@ def test_an_explanation_is_json_and_text_that_names_the_answer(
         assert shares == [reason.share for reason in explanation]
         text = explanation.text()
         assert answer.entity in text.splitlines()[0]
-        shown = [reason for reason in explanation if reason.share >= LEAST_SHOWN * answer.score]
+        shown = [
+            reason
+            for reason in explanation
+            if reason.share >= LEAST_SHOWN * answer.score
+        ]
         assert shown
         for reason in shown:
             assert reason.sentence(answer) in text
 
 
-def test_a_path_is_drawn_with_its_relations_as_arrows_that_point_the_way_of_the_fact() -> None:
+def test_a_path_is_drawn_with_its_relations_as_arrows_that_point_the_way_of_the_fact() -> (
+    None
+):
     added = [
         ("a", "r", "m"),
         ("b", "s", "m"),
@@ -386,7 +427,9 @@ def test_an_answer_of_another_case_base_is_refused() -> None:
     cases = case_base([("a", "r", "b")])
     for foreign in (("a", "x", "b"), ("a", "r", "x")):
         with pytest.raises(CasegraphError, match="did not give the answer"):
-            cases.explain(Answer(foreign[0], foreign[1], False, foreign[2], 1.0, 1, False))
+            cases.explain(
+                Answer(foreign[0], foreign[1], False, foreign[2], 1.0, 1, False)
+            )
 
 
 def test_every_fact_that_the_same_entities_share_is_a_reason_of_its_own() -> None:

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from casegraph.errors import CasegraphError, InvalidSettings, MalformedFact, UnreadableFile
+from casegraph.errors import (
+    CasegraphError,
+    InvalidSettings,
+    MalformedFact,
+    UnreadableFile,
+)
 from casegraph.formats.registry import read_facts
 from casegraph.formats.writing import write_facts
 from casegraph.graph.facts import Fact, columns_of
@@ -28,7 +33,9 @@ HEADERS = [
     "subject_id predicate_id object_id",
     "node1 label node2",
 ]
-COLUMNS = "expected three different names that are in the header, or three numbers from 1"
+COLUMNS = (
+    "expected three different names that are in the header, or three numbers from 1"
+)
 LINE = b"durham\tlocated_in\tnorth_carolina\n"
 
 names = st.text(
@@ -80,7 +87,9 @@ class Trickle(io.BytesIO):
         return super().read1(self._size)
 
 
-def outcome(stream: io.BytesIO, options: dict[str, Any]) -> tuple[list[Fact], int, bytes, str]:
+def outcome(
+    stream: io.BytesIO, options: dict[str, Any]
+) -> tuple[list[Fact], int, bytes, str]:
     """The facts of a stream, the number and the bytes
     of the lines refused, and the error, if any.
     """
@@ -104,7 +113,9 @@ def test_what_is_written_reads_back(facts: list[Fact]) -> None:
 
 
 @given(st.lists(st.tuples(*[st.text(st.sampled_from("a \t\n\r\0\ud800\ufeffé"))] * 3)))
-def test_what_would_not_read_back_is_not_written(facts: list[tuple[str, str, str]]) -> None:
+def test_what_would_not_read_back_is_not_written(
+    facts: list[tuple[str, str, str]],
+) -> None:
     stream = io.BytesIO()
     try:
         write_facts(facts, stream)
@@ -151,11 +162,15 @@ def test_line_ends_do_not_change_facts(facts: list[Fact], end: bytes) -> None:
     assert list(read_facts(io.BytesIO(content), header=False)) == [FACT, *facts]
 
 
-@pytest.mark.parametrize("name", ["facts.tsv", "facts.txt", "facts", "facts.tsv.gz", "FACTS.GZ"])
+@pytest.mark.parametrize(
+    "name", ["facts.tsv", "facts.txt", "facts", "facts.tsv.gz", "FACTS.GZ"]
+)
 def test_a_file_that_is_written_reads_back(tmp_path: Path, name: str) -> None:
     assert write_facts([FACT, ("a", "r", "b")], tmp_path / name) == 2
     assert list(read_facts(tmp_path / name)) == [FACT, Fact("a", "r", "b")]
-    assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.lower().endswith(".gz")
+    assert (tmp_path / name).read_bytes().startswith(
+        b"\x1f\x8b"
+    ) == name.lower().endswith(".gz")
 
 
 def test_facts_are_written_as_tab_separated_lines(tmp_path: Path) -> None:
@@ -187,14 +202,18 @@ def test_gzip_is_known_by_its_first_bytes_whatever_its_name(tmp_path: Path) -> N
     assert list(read_facts(io.BytesIO(gzip.compress(LINE)))) == [FACT]
 
 
-def test_a_stream_that_unpacks_itself_is_read_although_it_is_named_gz(tmp_path: Path) -> None:
+def test_a_stream_that_unpacks_itself_is_read_although_it_is_named_gz(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "facts.tsv.gz").write_bytes(gzip.compress(LINE))
     with gzip.open(tmp_path / "facts.tsv.gz") as stream:
         assert list(read_facts(cast("BinaryIO", stream))) == [FACT]
 
 
 def test_the_parts_of_a_concatenated_gzip_are_read_one_after_the_other() -> None:
-    assert list(read_facts(io.BytesIO(gzip.compress(LINE) + gzip.compress(b"a\tr\tb\n")))) == [
+    assert list(
+        read_facts(io.BytesIO(gzip.compress(LINE) + gzip.compress(b"a\tr\tb\n")))
+    ) == [
         FACT,
         ("a", "r", "b"),
     ]
@@ -227,7 +246,9 @@ def test_facts_before_a_malformed_line_are_given_and_none_after_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "before", [b"", b"\n\r\n", LINE * 10, LINE * 9_000], ids=["none", "empty", "few", "many"]
+    "before",
+    [b"", b"\n\r\n", LINE * 10, LINE * 9_000],
+    ids=["none", "empty", "few", "many"],
 )
 def test_an_error_has_the_number_of_its_line(before: bytes) -> None:
     with pytest.raises(MalformedFact) as raised:
@@ -236,7 +257,9 @@ def test_an_error_has_the_number_of_its_line(before: bytes) -> None:
     assert raised.value.line == before.count(b"\n") + 1
 
 
-def test_a_file_is_closed_when_its_facts_are_taken_refused_or_dropped(tmp_path: Path) -> None:
+def test_a_file_is_closed_when_its_facts_are_taken_refused_or_dropped(
+    tmp_path: Path,
+) -> None:
     open_files = Path("/proc/self/fd")
     if not open_files.exists():
         pytest.skip("open files are counted in /proc")
@@ -263,8 +286,12 @@ def test_a_stream_stays_open_and_a_source_is_opened_late(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("separator", ["\t", ","])
-def test_a_usual_header_is_no_fact_unless_it_is_said_to_be(header: str, separator: str) -> None:
-    content = (separator.join(header.split()) + "\n" + separator.join(FACT) + "\n").encode()
+def test_a_usual_header_is_no_fact_unless_it_is_said_to_be(
+    header: str, separator: str
+) -> None:
+    content = (
+        separator.join(header.split()) + "\n" + separator.join(FACT) + "\n"
+    ).encode()
     options: Any = {"format": "csv" if separator == "," else "tsv"}
     assert list(read_facts(io.BytesIO(content), **options)) == [FACT]
     assert list(read_facts(io.BytesIO(content), **options, header=True)) == [FACT]
@@ -278,12 +305,17 @@ def test_only_the_first_line_can_be_a_header() -> None:
     assert len(list(read_facts(io.BytesIO(LINE + b"head\trelation\ttail\n")))) == 2
     assert len(list(read_facts(io.BytesIO(b"h\tr\tt\nh\tr\tt\n")))) == 1
     assert len(list(read_facts(io.BytesIO(b"\n\nh\tr\tt\n" + LINE)))) == 1
-    assert len(list(read_facts(io.BytesIO(b"\xff\nh\tr\tt\n" + LINE), on_error="skip"))) == 2
+    assert (
+        len(list(read_facts(io.BytesIO(b"\xff\nh\tr\tt\n" + LINE), on_error="skip")))
+        == 2
+    )
 
 
 def test_a_header_that_is_said_to_be_one_may_say_anything() -> None:
     assert list(read_facts(io.BytesIO(b"one column\n" + LINE), header=True)) == [FACT]
-    assert outcome(io.BytesIO(b"\xff\n" + LINE), {"header": True, "on_error": "skip"}) == (
+    assert outcome(
+        io.BytesIO(b"\xff\n" + LINE), {"header": True, "on_error": "skip"}
+    ) == (
         [FACT],
         1,
         b"\xff\n",
@@ -300,7 +332,10 @@ def test_columns_are_found_by_their_names(separator: bytes) -> None:
         "format": "csv" if separator == b"," else "tsv",
         "columns": ["subject", "predicate", "object"],
     }
-    assert list(read_facts(io.BytesIO(content), **options)) == [("a", "r", "b"), ("c", "r", "d")]
+    assert list(read_facts(io.BytesIO(content), **options)) == [
+        ("a", "r", "b"),
+        ("c", "r", "d"),
+    ]
 
 
 @pytest.mark.parametrize("on_error", ["stop", "skip"])
@@ -359,7 +394,9 @@ def test_a_setting_that_makes_no_sense_is_refused_at_once(
 @pytest.mark.parametrize("name", ["facts.csv", "facts.CSV", "facts.csv.gz"])
 def test_a_file_named_csv_is_read_as_csv(tmp_path: Path, name: str) -> None:
     content = b'durham,"located_in",north_carolina\r\n"a ""b"", c",r,"d, e"\r\n'
-    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    (tmp_path / name).write_bytes(
+        gzip.compress(content) if name.endswith(".gz") else content
+    )
     assert list(read_facts(tmp_path / name)) == [FACT, ('a "b", c', "r", "d, e")]
     with pytest.raises(MalformedFact):
         list(read_facts(tmp_path / name, format="tsv"))
@@ -370,7 +407,9 @@ def test_refused_lines_are_kept_byte_for_byte(is_text: bool) -> None:
     kept = io.BytesIO()
     refused = io.TextIOWrapper(kept, encoding="ascii") if is_text else kept
     source = read_facts(
-        io.BytesIO(b"a\xff\r\n" + LINE + b"b\0\n\nlast"), on_error="skip", refused=refused
+        io.BytesIO(b"a\xff\r\n" + LINE + b"b\0\n\nlast"),
+        on_error="skip",
+        refused=refused,
     )
     assert list(source) == [FACT]
     assert kept.getvalue() == b"a\xff\r\nb\0\nlast"
@@ -391,7 +430,8 @@ def test_a_name_that_cannot_be_written_is_refused(name: str, place: int) -> None
     fact = ("a", "r", "b")
     fact = (*fact[:place], name, *fact[place + 1 :])  # type: ignore[assignment]
     problem = (
-        "a name that is blank, or has a tab, line end, NUL or lone surrogate, cannot be written"
+        "a name that is blank, or has a tab, line end, NUL or lone surrogate, "
+        "cannot be written"
     )
     with pytest.raises(MalformedFact) as raised:
         write_facts([FACT, fact], io.BytesIO())
@@ -436,7 +476,9 @@ class Name(str):
     ids=repr,
 )
 @pytest.mark.parametrize("before", [0, 3])
-def test_a_fact_that_is_not_three_names_is_named(fact: Any, message: str, before: int) -> None:  # noqa: ANN401
+def test_a_fact_that_is_not_three_names_is_named(
+    fact: Any, message: str, before: int
+) -> None:
     with pytest.raises(MalformedFact) as raised:
         columns_of([FACT] * before + [fact, FACT], first=11)
     assert str(raised.value).startswith(f"facts:{11 + before}: {message}")

@@ -16,10 +16,12 @@ from casegraph.storage.store.checking import check, salvage
 from casegraph.storage.store.store import CaseStore
 
 FILES = Path(__file__).parent / "files_of_before"
-EXPECTED: dict[str, Any] = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
+EXPECTED: dict[str, Any] = json.loads(
+    (FILES / "expected.json").read_text(encoding="utf-8")
+)
 
 
-def plain(value: object) -> Any:  # noqa: ANN401
+def plain(value: object) -> Any:
     """A value as JSON gives it back."""
     return json.loads(json.dumps(value))
 
@@ -40,7 +42,9 @@ def assert_holds(cases: CaseBase, facts: object) -> None:
     assert cases.settings == fresh.settings
 
 
-def test_a_store_of_before_says_the_same(store: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_store_of_before_says_the_same(
+    store: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     reader = CaseStore.open(store, read_only=True)
     assert_holds(reader, EXPECTED["store"]["facts"])
     history = [[event.sequence, event.sign, event.fact] for event in reader.history()]
@@ -61,11 +65,17 @@ def test_a_store_of_before_goes_on(store: Path) -> None:
     assert CaseStore.open(store, as_of=1).sequence == 1
 
 
-def test_a_case_file_of_before_holds_the_same_and_is_saved_as_now(tmp_path: Path) -> None:
+def test_a_case_file_of_before_holds_the_same_and_is_saved_as_now(
+    tmp_path: Path,
+) -> None:
     cases = CaseBase.load(FILES / "family.case")
     assert sorted(cases.graph.facts()) == sorted(FAMILY + AWKWARD)
-    assert cases.state.statistics.longest == cases.settings.max_length  # hits are taken over
-    assert not cases.state.statistics.counted  # what paths reach is counted again, by slot
+    assert (
+        cases.state.statistics.longest == cases.settings.max_length
+    )  # hits are taken over
+    assert (
+        not cases.state.statistics.counted
+    )  # what paths reach is counted again, by slot
     assert_holds(cases, EXPECTED["case file"]["facts"])
     cases.save(tmp_path / "again.case")
     assert_holds(CaseBase.load(tmp_path / "again.case"), EXPECTED["case file"]["facts"])

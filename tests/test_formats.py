@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casegraph import CaseBase, Description, MalformedFact, UnreadableFile, read_facts, write_facts
+from casegraph import (
+    CaseBase,
+    Description,
+    MalformedFact,
+    UnreadableFile,
+    read_facts,
+    write_facts,
+)
 from casegraph.cli import options
 from casegraph.cli.commands import inspecting
 from casegraph.formats import registry, writing
@@ -42,11 +49,17 @@ KGX_JSON_EDGES = (
     '{"id": "2", "subject": "DRUG:1", "predicate": "biolink:causes", "object": "DISEASE:8"}\n'
 )
 NEO4J_NODES = (
-    "movieId:ID(Movie),title,year:int,:LABEL\ntt0133093,The Matrix,1999,Movie;Film\n1,Solo,,Movie\n"
+    "movieId:ID(Movie),title,year:int,:LABEL\n"
+    "tt0133093,The Matrix,1999,Movie;Film\n"
+    "1,Solo,,Movie\n"
 )
-NEO4J_PEOPLE = 'personId:ID(Person),name,:LABEL\nkeanu,Keanu Reeves,Actor\n1,"Moss, C.",Actor\n'
+NEO4J_PEOPLE = (
+    'personId:ID(Person),name,:LABEL\nkeanu,Keanu Reeves,Actor\n1,"Moss, C.",Actor\n'
+)
 NEO4J_ROLES = (
-    ':START_ID(Person),role,:END_ID(Movie),:TYPE\nkeanu,"Neo",tt0133093,ACTED_IN\n1,Trinity,1,IN\n'
+    ":START_ID(Person),role,:END_ID(Movie),:TYPE\n"
+    'keanu,"Neo",tt0133093,ACTED_IN\n'
+    "1,Trinity,1,IN\n"
 )
 BIOCYPHER_HEADER = ":ID;name;taxon:long;:LABEL\n"
 BIOCYPHER_PART = 'G1;"Gene one";9606;"Gene|Entity"\n'
@@ -56,7 +69,9 @@ APOC = (
     '"1",":Movie","The Matrix","",,,,\n'
     ',,,,"0","1","ACTED_IN","[""Neo""]"\n'
 )
-HETIONET = "source\tmetaedge\ttarget\nGene::9021\tGpBP\tBiological Process::GO:0071357\n"
+HETIONET = (
+    "source\tmetaedge\ttarget\nGene::9021\tGpBP\tBiological Process::GO:0071357\n"
+)
 TURTLE = """
 @prefix : <http://example.org/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -68,7 +83,9 @@ EX = "http://example.org/"
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
-def read(tmp_path: Path, name: str, text: str, **options: Any) -> tuple[list[Any], dict[str, Any]]:  # noqa: ANN401
+def read(
+    tmp_path: Path, name: str, text: str, **options: Any
+) -> tuple[list[Any], dict[str, Any]]:
     """The facts of a file of this name and content, and its descriptions by name."""
     (tmp_path / name).write_text(text, encoding="utf-8")
     reading = read_facts(tmp_path / name, **options)
@@ -100,18 +117,30 @@ def test_kgx_json_lines_are_read_by_their_keys(tmp_path: Path) -> None:
     ("line", "problem"),
     [
         ('{"subject": "a", "predicate": "r"}', "expected the keys of a fact"),
-        ('{"subject": "a", "predicate": "r", "object": NaN}', "expected a name as 'object'"),
+        (
+            '{"subject": "a", "predicate": "r", "object": NaN}',
+            "expected a name as 'object'",
+        ),
         ('{"subject": "a", "predicate": "r", "object": ""}', "the object is empty"),
         ('["a", "r", "b"]', "expected an object of JSON"),
         ('{"subject": ', "expected an object of JSON"),
     ],
 )
-def test_a_json_line_that_is_no_fact_is_named(tmp_path: Path, line: str, problem: str) -> None:
+def test_a_json_line_that_is_no_fact_is_named(
+    tmp_path: Path, line: str, problem: str
+) -> None:
     with pytest.raises(MalformedFact) as raised:
         read(tmp_path, "bad.jsonl", KGX_JSON_EDGES + line + "\n")
     assert raised.value.line == 4
     assert problem.replace("object is", "tail is") in str(raised.value)
-    assert len(read(tmp_path, "bad.jsonl", line + "\n" + KGX_JSON_EDGES, on_error="skip")[0]) == 2
+    assert (
+        len(
+            read(tmp_path, "bad.jsonl", line + "\n" + KGX_JSON_EDGES, on_error="skip")[
+                0
+            ]
+        )
+        == 2
+    )
 
 
 def test_neo4j_import_files_keep_id_spaces_apart(tmp_path: Path) -> None:
@@ -122,7 +151,11 @@ def test_neo4j_import_files_keep_id_spaces_apart(tmp_path: Path) -> None:
         ("Person:keanu", "ACTED_IN", "Movie:tt0133093"),
         ("Person:1", "IN", "Movie:1"),
     ]
-    assert movies["Movie:tt0133093"] == ("Movie:tt0133093", "The Matrix", ("Movie", "Film"))
+    assert movies["Movie:tt0133093"] == (
+        "Movie:tt0133093",
+        "The Matrix",
+        ("Movie", "Film"),
+    )
     assert people["Person:1"].label == "Moss, C."
 
 
@@ -145,7 +178,9 @@ def test_hetionet_is_read_by_its_header(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|", ","])
-def test_the_separator_of_csv_is_known_by_its_header(tmp_path: Path, separator: str) -> None:
+def test_the_separator_of_csv_is_known_by_its_header(
+    tmp_path: Path, separator: str
+) -> None:
     text = "object,subject,predicate,weight\nb,a,r,1\n".replace(",", separator)
     assert read(tmp_path, "facts.csv", text)[0] == [("a", "r", "b")]
 
@@ -166,17 +201,27 @@ def test_a_header_that_is_not_understood_is_shown(tmp_path: Path, header: str) -
         read(tmp_path, "facts.csv", f"{header}\n{rows}")
     message = str(raised.value)
     assert f"{tmp_path / 'facts.csv'}:1: " in message
-    assert f"{header!r}, followed by 'aspirin,treats,pain' and 'aspirin,causes,ulcer'" in message
+    assert (
+        f"{header!r}, followed by 'aspirin,treats,pain' and 'aspirin,causes,ulcer'"
+        in message
+    )
     assert "--columns" in message
     assert len(read(tmp_path, "facts.csv", f"{header}\n{rows}", header=True)[0]) == 3
     assert len(read(tmp_path, "facts.csv", f"{header}\n{rows}", header=False)[0]) == 4
     columns = header.split(",")
-    assert len(read(tmp_path, "facts.csv", f"{header}\n{rows}", columns=columns)[0]) == 3
+    assert (
+        len(read(tmp_path, "facts.csv", f"{header}\n{rows}", columns=columns)[0]) == 3
+    )
 
 
 @pytest.mark.parametrize(
     "first",
-    ["aspirin,type,drug", "gene,part of,genome", "drug,treats,disease", "head,part of,body"],
+    [
+        "aspirin,type,drug",
+        "gene,part of,genome",
+        "drug,treats,disease",
+        "head,part of,body",
+    ],
 )
 def test_a_fact_of_common_words_is_no_header(tmp_path: Path, first: str) -> None:
     text = f"{first}\nx,treats,y\nx,type,disease\ngenome,part of,cell\n"
@@ -184,7 +229,9 @@ def test_a_fact_of_common_words_is_no_header(tmp_path: Path, first: str) -> None
 
 
 @pytest.mark.parametrize("name", ["facts.xlsx", "facts.jsonld", "facts.ODS"])
-def test_a_format_that_is_not_ours_is_refused_by_its_ending(tmp_path: Path, name: str) -> None:
+def test_a_format_that_is_not_ours_is_refused_by_its_ending(
+    tmp_path: Path, name: str
+) -> None:
     (tmp_path / name).write_bytes(b"a\tr\tb\n")
     with pytest.raises(UnreadableFile, match="neither read nor written; use"):
         read_facts(tmp_path / name)
@@ -194,7 +241,11 @@ def test_a_format_that_is_not_ours_is_refused_by_its_ending(tmp_path: Path, name
 
 def test_columns_may_be_given_by_number(tmp_path: Path) -> None:
     text = "0.9\tb\ta\tr\n0.8\tc\ta\tr\n"
-    assert read(tmp_path, "f.tsv", text, columns=["3", "4", "2"])[0][0] == ("a", "r", "b")
+    assert read(tmp_path, "f.tsv", text, columns=["3", "4", "2"])[0][0] == (
+        "a",
+        "r",
+        "b",
+    )
 
 
 def test_turtle_gives_facts_labels_and_types(tmp_path: Path) -> None:
@@ -241,15 +292,19 @@ def test_an_error_of_rdf_names_file_and_line(tmp_path: Path) -> None:
     assert (raised.value.line, raised.value.source) == (3, str(tmp_path / "bad.nt"))
 
 
-def table(**columns: Any) -> Any:  # noqa: ANN401
+def table(**columns: Any) -> Any:
     return pyarrow.table(columns)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
-def test_a_file_of_arrow_is_read_by_the_names_of_its_columns(tmp_path: Path, ending: str) -> None:
+def test_a_file_of_arrow_is_read_by_the_names_of_its_columns(
+    tmp_path: Path, ending: str
+) -> None:
     from pyarrow import feather, parquet
 
-    rows = table(weight=[1.0, 2.0], object=["b", "c"], subject=["a", "a"], predicate=["r", "s"])
+    rows = table(
+        weight=[1.0, 2.0], object=["b", "c"], subject=["a", "a"], predicate=["r", "s"]
+    )
     write = parquet.write_table if ending == "parquet" else feather.write_feather
     write(rows, tmp_path / f"facts.{ending}")
     facts = list(read_facts(tmp_path / f"facts.{ending}"))
@@ -277,7 +332,7 @@ class Factory:
 class Frame:
     """A frame of a library that is not installed here: all we know is that it speaks Arrow."""
 
-    def __init__(self, rows: Any) -> None:  # noqa: ANN401
+    def __init__(self, rows: Any) -> None:
         self._rows = rows
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -292,7 +347,7 @@ class OldFrame:
         self._rows = list(zip(*columns.values(), strict=True))
         self.iloc = self
 
-    def __getitem__(self, places: Any) -> "OldFrame":  # noqa: ANN401
+    def __getitem__(self, places: Any) -> "OldFrame":
         _, chosen = places
         rows = list(zip(*self._rows, strict=True))
         return OldFrame({self.columns[place]: list(rows[place]) for place in chosen})
@@ -300,7 +355,7 @@ class OldFrame:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def itertuples(self, *, index: bool, name: None) -> Any:  # noqa: ANN401
+    def itertuples(self, *, index: bool, name: None) -> Any:
         assert (index, name) == (False, None)
         return iter(self._rows)
 
@@ -320,7 +375,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("given", GOOD.values(), ids=GOOD.keys())
-def test_a_case_base_takes_what_programs_hold(given: Any) -> None:  # noqa: ANN401
+def test_a_case_base_takes_what_programs_hold(given: Any) -> None:
     cases = CaseBase()
     assert cases.update(add=given).added == 1
     (fact,) = cases.graph.facts()
@@ -340,7 +395,10 @@ BAD: dict[str, tuple[Any, str]] = {
         [("a", "r", "b"), ("a", "r", NAN)],
         "facts:2: expected a name, which is text, found nan",
     ),
-    "nan in an array": (np.array([["a", "r", "b"], ["a", "r", NAN]]), "ndarray:2: found 'nan'"),
+    "nan in an array": (
+        np.array([["a", "r", "b"], ["a", "r", NAN]]),
+        "ndarray:2: found 'nan'",
+    ),
     "nan in objects": (
         np.array([["a", "r", "b"], ["a", "r", NAN]], dtype=object),
         "ndarray:2: expected a name",
@@ -353,11 +411,23 @@ BAD: dict[str, tuple[Any, str]] = {
     "mapping": ({"a": "b"}, "facts:1: expected rows"),
     "a number": (5, "facts:1: expected facts"),
     "tab": ([("a", "r", "b"), ("a", "r", "b\tc")], "facts:2: the tail has a tab"),
-    "newline": ([("a\n", "r", "b")], "facts:1: the head has a tab or the end of a line"),
+    "newline": (
+        [("a\n", "r", "b")],
+        "facts:1: the head has a tab or the end of a line",
+    ),
     "empty": ([("a", "", "b")], "facts:1: the relation is empty"),
-    "blank": ([("a", "r", "b"), (" ", "r", "b")], "facts:2: the head is empty or only white"),
-    "array of two columns": (np.array([["a", "r"]]), "ndarray:1: expected rows of three names"),
-    "missing in a table": (table(h=["a", "b"], r=["r", "r"], t=["b", None]), "Table:2: expected"),
+    "blank": (
+        [("a", "r", "b"), (" ", "r", "b")],
+        "facts:2: the head is empty or only white",
+    ),
+    "array of two columns": (
+        np.array([["a", "r"]]),
+        "ndarray:1: expected rows of three names",
+    ),
+    "missing in a table": (
+        table(h=["a", "b"], r=["r", "r"], t=["b", None]),
+        "Table:2: expected",
+    ),
     "numbers in a table": (
         table(h=["a"], r=["r"], t=[5]),
         "Table:1: expected a name, which is text, found 5",
@@ -374,12 +444,17 @@ BAD: dict[str, tuple[Any, str]] = {
         OldFrame({"drug": ["a"], "x": ["r"], "y": ["b"], "z": ["c"]}),
         "OldFrame:0: found the columns 'drug, x, y, z'",
     ),
-    "other columns": (table(gene=["a"], link=["r"], p=["b"], q=["c"]), "Table:0: found the colu"),
+    "other columns": (
+        table(gene=["a"], link=["r"], p=["b"], q=["c"]),
+        "Table:0: found the colu",
+    ),
 }
 
 
 @pytest.mark.parametrize(("given", "message"), BAD.values(), ids=BAD.keys())
-def test_what_is_no_fact_is_refused_and_nothing_is_taken_in(given: Any, message: str) -> None:  # noqa: ANN401
+def test_what_is_no_fact_is_refused_and_nothing_is_taken_in(
+    given: Any, message: str
+) -> None:
     cases = CaseBase()
     cases.update(add=[("x", "r", "y")])
     with pytest.raises(MalformedFact) as raised:
@@ -394,7 +469,9 @@ def test_a_frame_of_pandas_is_taken() -> None:
     cases = CaseBase()
     assert cases.update(add=frame).added == 1
     with pytest.raises(MalformedFact, match="DataFrame:2"):
-        cases.update(add=pandas.DataFrame({"h": ["a", "b"], "r": ["r", "r"], "t": ["b", None]}))
+        cases.update(
+            add=pandas.DataFrame({"h": ["a", "b"], "r": ["r", "r"], "t": ["b", None]})
+        )
 
 
 names = st.text(
@@ -425,9 +502,12 @@ odd_names = names | st.sampled_from(
 )
 facts = st.lists(st.tuples(odd_names, odd_names, odd_names), min_size=1, unique=True)
 labels = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
-types = st.lists(st.sampled_from(["Disease", "biolink:Gene", "http://e.org/T", "=T"]), unique=True)
+types = st.lists(
+    st.sampled_from(["Disease", "biolink:Gene", "http://e.org/T", "=T"]), unique=True
+)
 descriptions = st.lists(
-    st.builds(Description, odd_names, labels, types.map(tuple)), unique_by=lambda said: said.name
+    st.builds(Description, odd_names, labels, types.map(tuple)),
+    unique_by=lambda said: said.name,
 )
 WRITTEN = {
     "f.tsv": ["f.tsv"],
@@ -481,13 +561,16 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_names_are_read_from_a_file_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "labels.txt").write_text("DRUG:1\tAspirin\nDISEASE:7\tHeadache\n")
     reading = read_facts(
-        io.BytesIO(b"DRUG:1\tbiolink:treats\tDISEASE:7\n"), names=tmp_path / "labels.txt"
+        io.BytesIO(b"DRUG:1\tbiolink:treats\tDISEASE:7\n"),
+        names=tmp_path / "labels.txt",
     )
     cases = CaseBase()
     assert cases.update(add=reading).described == 2
     assert cases.descriptions.label("DRUG:1") == "Aspirin"
     (tmp_path / "labels.txt").write_text("DRUG:1\tAspirin\njust one\n")
-    with pytest.raises(MalformedFact, match=r"labels.txt:2: expected a name and its label"):
+    with pytest.raises(
+        MalformedFact, match=r"labels.txt:2: expected a name and its label"
+    ):
         list(read_facts(io.BytesIO(b"a\tr\tb\n"), names=tmp_path / "labels.txt"))
 
 

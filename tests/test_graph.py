@@ -37,7 +37,9 @@ def assert_equal(graph: Graph, other: Graph) -> None:
     assert graph.entities.names == other.entities.names
     assert graph.relations.names == other.relations.names
     for relation in range(graph.directions):
-        for array, expected in zip(graph.edges(relation), other.edges(relation), strict=True):
+        for array, expected in zip(
+            graph.edges(relation), other.edges(relation), strict=True
+        ):
             assert array.dtype == np.int32
             np.testing.assert_array_equal(array, expected)
 
@@ -50,14 +52,18 @@ def with_names_of(graph: Graph, named: list[Fact]) -> Graph:
 
 
 @given(histories())
-def test_any_history_leaves_the_graph_of_the_facts_that_survive_it(history: list[Step]) -> None:
+def test_any_history_leaves_the_graph_of_the_facts_that_survive_it(
+    history: list[Step],
+) -> None:
     lived = played(history, Graph())
     rebuilt = Graph.of(surviving(history))
     assert_equal(lived.compacted(), rebuilt.compacted())
 
 
 @given(histories())
-def test_any_history_leaves_the_arrays_of_one_add_under_the_same_names(history: list[Step]) -> None:
+def test_any_history_leaves_the_arrays_of_one_add_under_the_same_names(
+    history: list[Step],
+) -> None:
     graph = played(history, Graph())
     assert_equal(graph, with_names_of(graph, sorted(surviving(history))))
 
@@ -78,7 +84,9 @@ def test_the_canonical_form_is_its_own_canonical_form(history: list[Step]) -> No
     graph = played(history, Graph()).compacted()
     assert_equal(graph, graph.compacted())
     assert graph.entities.names == sorted(oracle.entities(surviving(history)))
-    assert graph.relations.names == sorted({relation for _, relation, _ in surviving(history)})
+    assert graph.relations.names == sorted(
+        {relation for _, relation, _ in surviving(history)}
+    )
 
 
 @given(fact_lists(), st.lists(facts, max_size=8))
@@ -96,7 +104,9 @@ def test_facts_retracted_from_a_copy_stay_in_the_original(
 
 
 @given(histories(), fact_lists())
-def test_a_graph_and_its_copy_can_each_go_on(history: list[Step], more: list[Fact]) -> None:
+def test_a_graph_and_its_copy_can_each_go_on(
+    history: list[Step], more: list[Fact]
+) -> None:
     graph = played(history, Graph())
     copy = graph.copy()
     left = surviving(history)
@@ -111,7 +121,9 @@ def test_a_graph_and_its_copy_can_each_go_on(history: list[Step], more: list[Fac
 
 
 @given(histories())
-def test_rows_are_the_edges_of_a_relation_and_make_the_graph_again(history: list[Step]) -> None:
+def test_rows_are_the_edges_of_a_relation_and_make_the_graph_again(
+    history: list[Step],
+) -> None:
     graph = played(history, Graph())
     assert graph.directions == 2 * len(graph.relations)
     for relation in range(graph.directions):
@@ -123,16 +135,28 @@ def test_rows_are_the_edges_of_a_relation_and_make_the_graph_again(history: list
         assert rows == sorted(expected)
 
     forward_rows = [NO_ROWS]
-    forward_rows += [graph.rows(forward(relation)) for relation in range(len(graph.relations))]
+    forward_rows += [
+        graph.rows(forward(relation)) for relation in range(len(graph.relations))
+    ]
     again = Graph.of_rows(
-        Names(graph.entities.names), Names(graph.relations.names), np.concatenate(forward_rows)
+        Names(graph.entities.names),
+        Names(graph.relations.names),
+        np.concatenate(forward_rows),
     )
     assert_equal(again, graph)
 
 
 @pytest.mark.parametrize(
     "rows",
-    [[[0, 0, 2]], [[2, 0, 0]], [[0, 2, 1]], [[0, -2, 1]], [[-1, 0, 1]], [[0, 1]], [0, 0, 1]],
+    [
+        [[0, 0, 2]],
+        [[2, 0, 0]],
+        [[0, 2, 1]],
+        [[0, -2, 1]],
+        [[-1, 0, 1]],
+        [[0, 1]],
+        [0, 0, 1],
+    ],
     ids=str,
 )
 def test_rows_that_name_what_is_not_there_are_refused(rows: list[Any]) -> None:
@@ -141,18 +165,24 @@ def test_rows_that_name_what_is_not_there_are_refused(rows: list[Any]) -> None:
 
 
 @given(histories())
-def test_prominence_is_the_order_by_number_of_facts_and_then_by_name(history: list[Step]) -> None:
+def test_prominence_is_the_order_by_number_of_facts_and_then_by_name(
+    history: list[Step],
+) -> None:
     graph = Graph()
     for step in history:
         played([step], graph)
         known = Counter(head for head, _, _ in oracle.both_ways(graph.facts()))
-        by_prominence = sorted(graph.entities.names, key=lambda name: (-known[name], name))
+        by_prominence = sorted(
+            graph.entities.names, key=lambda name: (-known[name], name)
+        )
         places = graph.prominence().tolist()
         assert [by_prominence[place] for place in places] == graph.entities.names
 
 
 @given(histories())
-def test_a_relation_has_changed_exactly_if_its_edges_differ(history: list[Step]) -> None:
+def test_a_relation_has_changed_exactly_if_its_edges_differ(
+    history: list[Step],
+) -> None:
     graph = Graph()
     graph.add([("e0", f"r{k}", "e0") for k in range(3)])
     for doing, named in history:
@@ -173,7 +203,9 @@ def test_a_graph_before_a_change_is_the_graph_that_was_changed(
 ) -> None:
     graph = played(history, Graph())
     before = graph.copy()
-    change = net_change([graph.retract(more[:2]), graph.add(more), graph.retract(more[1:3])])
+    change = net_change(
+        [graph.retract(more[:2]), graph.add(more), graph.retract(more[1:3])]
+    )
     assert set(graph.before(change).facts()) == set(before.facts())
 
 
@@ -198,7 +230,9 @@ def test_a_graph_without_unused_names_has_the_same_facts_and_no_other_names(
 
 
 @given(histories())
-def test_a_change_tells_what_came_and_went_and_counts_the_rest(history: list[Step]) -> None:
+def test_a_change_tells_what_came_and_went_and_counts_the_rest(
+    history: list[Step],
+) -> None:
     graph = Graph()
     known = set[Fact]()
     for doing, named in history:
@@ -234,7 +268,9 @@ def assert_sorted_and_touched(graph: Graph, change: Change) -> None:
     assert change.relations.tolist() == sorted(directions | inverses)
 
 
-def names(graph: Graph, rows: np.ndarray[tuple[int, int], np.dtype[np.int32]]) -> Iterator[Fact]:
+def names(
+    graph: Graph, rows: np.ndarray[tuple[int, int], np.dtype[np.int32]]
+) -> Iterator[Fact]:
     for head, direction, tail in rows.tolist():
         relation = graph.relations[relation_of(direction)]
         yield graph.entities[head], relation, graph.entities[tail]
@@ -276,7 +312,9 @@ def test_edges_are_grouped_by_head_and_sorted(added: list[Fact]) -> None:
 
 
 @given(histories(), facts)
-def test_a_fact_is_in_the_graph_while_it_survives(history: list[Step], fact: Fact) -> None:
+def test_a_fact_is_in_the_graph_while_it_survives(
+    history: list[Step], fact: Fact
+) -> None:
     graph = played(history, Graph())
     assert (fact in graph) == (fact in surviving(history))
     assert ("never seen", *fact[1:]) not in graph
@@ -304,7 +342,9 @@ def test_reading_a_graph_changes_nothing_in_it() -> None:
     assert_equal(graph, Graph.of([("a", "r", "b")]))
 
 
-def test_a_hundred_thousand_facts_in_odd_batches_are_the_graph_of_one_bulk_add() -> None:
+def test_a_hundred_thousand_facts_in_odd_batches_are_the_graph_of_one_bulk_add() -> (
+    None
+):
     random = Random(7)
     many = [random_fact(random, 20_000, 11, 20_000) for _ in range(100_000)]
     bulk = Graph.of(iter(many))
@@ -356,7 +396,8 @@ def test_any_number_of_threads_gathers_the_same_edges(threads: int) -> None:
         np.add.at(degrees, graph.rows(direction)[:, 0], 1)
     before = kernels.degrees(graph.kernel, threads)
     few_at_a_time = [
-        kernels.profiles(graph.kernel, ids([one]))[1].tolist() for one in range(len(everyone))
+        kernels.profiles(graph.kernel, ids([one]))[1].tolist()
+        for one in range(len(everyone))
     ]
     kernels.gather_edges(graph.kernel, threads)
     offsets, relations = kernels.profiles(graph.kernel, everyone)
@@ -371,7 +412,9 @@ def test_any_number_of_threads_gathers_the_same_edges(threads: int) -> None:
     assert of_some.tolist() == longer[some].tolist()
 
 
-@pytest.mark.parametrize("entities", [12, 20_000])  # a kernel takes 8,192 entities at a time
+@pytest.mark.parametrize(
+    "entities", [12, 20_000]
+)  # a kernel takes 8,192 entities at a time
 def test_walks_are_counted_over_every_edge_in_both_directions(entities: int) -> None:
     random = Random(entities)
     graph = Graph.of(random_fact(random, entities, 3, 99) for _ in range(2 * entities))

@@ -31,7 +31,11 @@ from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE, Clusters
 from casegraph.similarity.clusters.grinch import update
 from casegraph.similarity.clusters.hac import grow
-from casegraph.similarity.clusters.tree import by_relation_names, tree_as_array, tree_from_array
+from casegraph.similarity.clusters.tree import (
+    by_relation_names,
+    tree_as_array,
+    tree_from_array,
+)
 from casegraph.similarity.profiles import NONE, Profiles
 
 GRINCH = Settings(clustering="grinch", threshold=0.5)
@@ -68,7 +72,9 @@ def assert_whole(tree: ClusterTree, profiles: Profiles) -> None:
     and every node is its children, added up.
     """
     nodes = nodes_of(tree)
-    leaf_of = {node.profile: place for place, node in nodes.items() if node.profile >= 0}
+    leaf_of = {
+        node.profile: place for place, node in nodes.items() if node.profile >= 0
+    }
     assert sorted(leaf_of) == list(profiles.living())
     for profile, place in leaf_of.items():
         size = nodes[place].size
@@ -90,7 +96,9 @@ def assert_whole(tree: ClusterTree, profiles: Profiles) -> None:
 
 
 @given(histories())
-def test_after_any_history_the_tree_is_one_of_the_living_profiles(history: list[Step]) -> None:
+def test_after_any_history_the_tree_is_one_of_the_living_profiles(
+    history: list[Step],
+) -> None:
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
@@ -114,7 +122,9 @@ def test_the_linkage_of_every_node_is_the_mean_similarity_over_its_pairs(
 
 
 @given(histories())
-def test_every_profile_is_in_one_cluster_and_its_entities_with_it(history: list[Step]) -> None:
+def test_every_profile_is_in_one_cluster_and_its_entities_with_it(
+    history: list[Step],
+) -> None:
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     for graph, profiles, reshaped in states(history):
         clusters, _ = clusters.after(graph, profiles, reshaped)
@@ -141,7 +151,9 @@ def test_who_moved_is_exactly_who_has_another_cluster(history: list[Step]) -> No
         before += [EVERYONE] * (len(graph.entities) - len(before))
         clusters, moved = clusters.after(graph, profiles, reshaped)
         after = clusters.entities.tolist()
-        differing = [entity for entity, cluster in enumerate(after) if cluster != before[entity]]
+        differing = [
+            entity for entity, cluster in enumerate(after) if cluster != before[entity]
+        ]
         assert moved.tolist() == differing
 
 
@@ -156,7 +168,9 @@ def test_a_change_leaves_the_state_before_it_as_it_was(history: list[Step]) -> N
 
 
 @given(histories())
-def test_a_cluster_whose_profiles_stay_together_keeps_its_id(history: list[Step]) -> None:
+def test_a_cluster_whose_profiles_stay_together_keeps_its_id(
+    history: list[Step],
+) -> None:
     clusters = Clusters.of(Graph(), Profiles(), GRINCH)
     before = dict[frozenset[int], int]()
     for graph, profiles, reshaped in states(history):
@@ -165,7 +179,10 @@ def test_a_cluster_whose_profiles_stay_together_keeps_its_id(history: list[Step]
         for profile in profiles.living():
             member = profiles.members(profile)[0]
             profiles_of_cluster[int(clusters.entities[member])].add(profile)
-        now = {frozenset(together): label for label, together in profiles_of_cluster.items()}
+        now = {
+            frozenset(together): label
+            for label, together in profiles_of_cluster.items()
+        }
         for together, label in now.items():
             assert before.get(together, label) == label
         before = now
@@ -185,7 +202,9 @@ def test_a_profile_that_is_taken_out_and_comes_back_leaves_the_same_leaves(
     assert_whole(tree, profiles)
 
 
-def played_clusters(history: list[Step], first: list[Fact]) -> list[list[set[frozenset[str]]]]:
+def played_clusters(
+    history: list[Step], first: list[Fact]
+) -> list[list[set[frozenset[str]]]]:
     """The clusters in names after each step, at every threshold.
 
     `first` comes and goes before, to decide the ids.
@@ -202,7 +221,9 @@ def played_clusters(history: list[Step], first: list[Fact]) -> list[list[set[fro
         at_thresholds = []
         for threshold in THRESHOLDS:
             _, nodes = tree.cut(threshold)
-            parts = {members(graph, profiles, leaves(tree, node)) for node in nodes.tolist()}
+            parts = {
+                members(graph, profiles, leaves(tree, node)) for node in nodes.tolist()
+            }
             at_thresholds.append(parts)
         found.append(at_thresholds)
     return found
@@ -262,7 +283,9 @@ def named(cases: CaseBase) -> set[frozenset[str]]:
 
 
 @given(fact_lists(least=1), histories())
-def test_a_tree_grown_at_once_can_be_continued(added: list[Fact], history: list[Step]) -> None:
+def test_a_tree_grown_at_once_can_be_continued(
+    added: list[Fact], history: list[Step]
+) -> None:
     graph = Graph.of(added)
     profiles = profiles_of(graph)
     clusters = Clusters.cut(grow(graph, profiles), profiles, GRINCH)
@@ -299,7 +322,9 @@ def test_every_node_is_that_of_the_algorithm_by_the_book() -> None:
         for profile in by_relation_names(graph, profiles, profiles.living()):
             by_the_book.insert(members(graph, profiles, [profile]))
         tree = tree_of(Clusters.of(graph, profiles, GRINCH))
-        found = {members(graph, profiles, leaves(tree, place)) for place in nodes_of(tree)}
+        found = {
+            members(graph, profiles, leaves(tree, place)) for place in nodes_of(tree)
+        }
         assert found == {node.names for node in by_the_book.root.all}
         grafts += by_the_book.grafts
         swaps += by_the_book.swaps

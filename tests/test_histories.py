@@ -31,7 +31,9 @@ STEPS = 100
 LIVES = 400 if DEEP else 40  # of so many steps, for each of the settings
 FEW = [f"e{number}" for number in range(3)], [f"r{number}" for number in range(2)]
 CHANGES = [
-    (doing, fact) for doing in ("add", "retract") for fact in product(FEW[0], FEW[1], FEW[0])
+    (doing, fact)
+    for doing in ("add", "retract")
+    for fact in product(FEW[0], FEW[1], FEW[0])
 ]
 # Of a short history: any change, or a fact about one entity or about two.
 FIRST = CHANGES if DEEP else CHANGES[:2]
@@ -43,7 +45,9 @@ def name_of(settings: Settings) -> str:
 
 @pytest.mark.parametrize("settings", EXACT, ids=name_of)
 @pytest.mark.parametrize("part", range(4))
-def test_every_step_of_a_history_leaves_what_a_rebuild_makes(settings: Settings, part: int) -> None:
+def test_every_step_of_a_history_leaves_what_a_rebuild_makes(
+    settings: Settings, part: int
+) -> None:
     kept = 0
     for seed in range(part, LIVES, 4):
         life = lived(Random(seed), STEPS, settings)
@@ -64,7 +68,9 @@ def test_counts_are_exact_given_clusters_that_follow_every_change() -> None:
 
 
 @pytest.mark.parametrize("settings", EXACT if DEEP else EXACT[1:2], ids=name_of)
-@pytest.mark.parametrize("first", FIRST, ids=lambda change: "-".join((change[0], *change[1])))
+@pytest.mark.parametrize(
+    "first", FIRST, ids=lambda change: "-".join((change[0], *change[1]))
+)
 def test_every_short_history_leaves_what_a_rebuild_makes(
     settings: Settings, first: tuple[str, Fact]
 ) -> None:
@@ -90,7 +96,9 @@ class Lives(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lives = [Life(settings, ENTITIES, RELATIONS) for settings in (EXACT[0], EXACT[2])]
+        self.lives = [
+            Life(settings, ENTITIES, RELATIONS) for settings in (EXACT[0], EXACT[2])
+        ]
 
     @rule(
         come=st.lists(facts, max_size=3),
@@ -116,17 +124,27 @@ TestLives.settings = hypothesis_settings(
 )
 
 
-def keep_retracted(original: Callable[..., Any], before: Graph, after: Graph, change: Any) -> Any:  # noqa: ANN401
+def keep_retracted(
+    original: Callable[..., Any], before: Graph, after: Graph, change: Any
+) -> Any:
     """A missing decrement: hits of facts that went are not subtracted."""
-    return ((row, sign, graph) for row, sign, graph in original(before, after, change) if sign > 0)
+    return (
+        (row, sign, graph)
+        for row, sign, graph in original(before, after, change)
+        if sign > 0
+    )
 
 
-def only_where_hits_change(original: Callable[..., Any], types: Any, changed: Any, n: int) -> Any:  # noqa: ANN401
+def only_where_hits_change(
+    original: Callable[..., Any], types: Any, changed: Any, n: int
+) -> Any:
     """The paper's precision: tries are those from before, unless the path type is new."""
     return np.zeros(len(types), dtype=np.bool)
 
 
-def in_order_of_arrival(original: Callable[..., Any], graph: Graph, types: Any, n: int) -> Any:  # noqa: ANN401
+def in_order_of_arrival(
+    original: Callable[..., Any], graph: Graph, types: Any, n: int
+) -> Any:
     """An unsorted tie: equal weights in the order of ids."""
     return types
 
@@ -136,13 +154,13 @@ def not_noticed(original: Callable[..., Any], self: Graph, earlier: Graph) -> li
     return []
 
 
-def one_side_only(original: Callable[..., Any], *asked: Any) -> Any:  # noqa: ANN401
+def one_side_only(original: Callable[..., Any], *asked: Any) -> Any:
     """Paths that cross a changed edge near their end are forgotten."""
     starts, _ = original(*asked)
     return starts, recounting.EntityTypePairs.of_keys([])
 
 
-def no_slot_flips(*_: Any) -> Any:  # noqa: ANN401
+def no_slot_flips(*_: Any) -> Any:
     """It is forgotten that the slot of an end opens or is taken."""
     return ids()
 

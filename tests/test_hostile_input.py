@@ -22,7 +22,9 @@ GOOD = b"a\tr\tb\n"
 TSV = "expected 'head<TAB>relation<TAB>tail'"
 CONVERT = "(if a spreadsheet wrote the file, try --encoding cp1252)"
 HINT = "(say which three to read with --columns or columns=)"
-PAIRS = "(pairs are read with --columns 1,=treats,2, which gives all of them that relation)"
+PAIRS = (
+    "(pairs are read with --columns 1,=treats,2, which gives all of them that relation)"
+)
 COMMAS = "(if commas are between them, say --from csv or format='csv')"
 CR = "found a carriage return out of place"
 QUOTE = "found a carriage return or a quote out of place"
@@ -30,8 +32,14 @@ BLANK = "is empty or only white space"
 
 REFUSED_LINES = {
     "one field": (b"durham\n", f"{TSV}, found 1 field: 'durham'"),
-    "two fields": (b"durham\tlocated_in\n", f"{TSV}, found 2 fields: 'durham\\tlocated_in'"),
-    "four fields": (b"a\tr\tb\t0.5\n", f"{TSV}, found 4 fields {HINT}: 'a\\tr\\tb\\t0.5'"),
+    "two fields": (
+        b"durham\tlocated_in\n",
+        f"{TSV}, found 2 fields: 'durham\\tlocated_in'",
+    ),
+    "four fields": (
+        b"a\tr\tb\t0.5\n",
+        f"{TSV}, found 4 fields {HINT}: 'a\\tr\\tb\\t0.5'",
+    ),
     "trailing tab": (b"a\tr\tb\t\n", f"{TSV}, found 4 fields {HINT}: 'a\\tr\\tb\\t'"),
     "leading tab": (b"\ta\tr\tb\n", f"{TSV}, found 4 fields {HINT}: '\\ta\\tr\\tb'"),
     "spaces for tabs": (b"a r b\n", f"{TSV}, found 1 field: 'a r b'"),
@@ -45,8 +53,14 @@ REFUSED_LINES = {
     "empty tail before crlf": (b"a\tr\t\r\n", f"the tail {BLANK}: 'a\\tr\\t'"),
     "blank head": (b" \tr\tb\n", f"the head {BLANK}: ' \\tr\\tb'"),
     "no-break space": (b"a\t\xc2\xa0\tb\n", f"the relation {BLANK}: 'a\\t\\xa0\\tb'"),
-    "ideographic space": (b"a\tr\t\xe3\x80\x80\n", f"the tail {BLANK}: 'a\\tr\\t\\u3000'"),
-    "nul": (b"a\0\tr\tb\n", "found a NUL byte at offset 1 of the line: 'a\\x00\\tr\\tb'"),
+    "ideographic space": (
+        b"a\tr\t\xe3\x80\x80\n",
+        f"the tail {BLANK}: 'a\\tr\\t\\u3000'",
+    ),
+    "nul": (
+        b"a\0\tr\tb\n",
+        "found a NUL byte at offset 1 of the line: 'a\\x00\\tr\\tb'",
+    ),
     "only nul": (b"\0\n", "found a NUL byte at offset 0 of the line: '\\x00'"),
     "latin-1": (
         b"caf\xe9\tr\tb\n",
@@ -81,7 +95,10 @@ REFUSED_LINES = {
         f"expected UTF-8, found byte 0xff at offset 0 of the line {CONVERT}: '�'",
     ),
     "carriage return within": (b"a\rz\tr\tb\n", f"{CR}: 'a\\rz\\tr\\tb'"),
-    "carriage returns for newlines": (b"a\tr\tb\rc\tr\td\n", f"{CR}: 'a\\tr\\tb\\rc\\tr\\td'"),
+    "carriage returns for newlines": (
+        b"a\tr\tb\rc\tr\td\n",
+        f"{CR}: 'a\\tr\\tb\\rc\\tr\\td'",
+    ),
     "long line is cut": (b"x" * 999 + b"\n", f"{TSV}, found 1 field: '{'x' * 80}…'"),
     "line a little too long": (
         b"x" * MAX_RECORD_BYTES + b"\n",
@@ -97,7 +114,10 @@ REFUSED_LINES = {
     ),
 }
 REFUSED_RECORDS = {
-    "spaces for commas": (b"a r b\n", "expected 'head,relation,tail', found 1 field: 'a r b'"),
+    "spaces for commas": (
+        b"a r b\n",
+        "expected 'head,relation,tail', found 1 field: 'a r b'",
+    ),
     "four fields": (
         b"a,r,b,c\n",
         f"expected 'head,relation,tail', found 4 fields {HINT}: 'a,r,b,c'",
@@ -105,7 +125,10 @@ REFUSED_RECORDS = {
     "text after a quote": (b'"a"x,r,b\n', f"{QUOTE}: '\"a\"x,r,b'"),
     "carriage return": (b"a,r\rs,b\n", f"{QUOTE}: 'a,r\\rs,b'"),
     "empty quoted name": (b'a,"",b\n', f"the relation {BLANK}{EMPTY_CELL}: 'a,\"\",b'"),
-    "nul in quotes": (b'"a\0",r,b\n', "found a NUL byte at offset 2 of the line: '\"a\\x00\",r,b'"),
+    "nul in quotes": (
+        b'"a\0",r,b\n',
+        "found a NUL byte at offset 2 of the line: '\"a\\x00\",r,b'",
+    ),
     "latin-1 in a second line": (
         b'"a\n\xe9",r,b\n',
         f"expected UTF-8, found byte 0xe9 at offset 3 of the line {CONVERT}: '\"a\\n�\",r,b'",
@@ -137,7 +160,10 @@ ACCEPTED = {
         [("a", "r", "b"), ("\ufeffa", "r", "b")],
     ),
     "utf-16": ("é\tr\tb\n".encode("utf-16"), [("é", "r", "b")]),
-    "utf-16 big end first": (b"\xfe\xff" + "a\tr\tb".encode("utf-16-be"), [("a", "r", "b")]),
+    "utf-16 big end first": (
+        b"\xfe\xff" + "a\tr\tb".encode("utf-16-be"),
+        [("a", "r", "b")],
+    ),
     "utf-16 in gzip": (gzip.compress("a\tr\tb".encode("utf-16")), [("a", "r", "b")]),
     "rows without any text": (b"\t\t\na\tr\tb\n\t\t\n", [("a", "r", "b")]),
     "spaces around names": (b" a \t r\tb \n", [(" a ", " r", "b ")]),
@@ -157,7 +183,10 @@ ACCEPTED = {
     ),
     "other planes": ("🦆\tr\t\U0010ffff\n".encode(), [("🦆", "r", "\U0010ffff")]),
     "control characters": (b"\x01\t\x1b[31m\t\x7f\n", [("\x01", "\x1b[31m", "\x7f")]),
-    "name of a megabyte": (b"a\tr\t" + b"x" * 1_000_000 + b"\n", [("a", "r", "x" * 1_000_000)]),
+    "name of a megabyte": (
+        b"a\tr\t" + b"x" * 1_000_000 + b"\n",
+        [("a", "r", "x" * 1_000_000)],
+    ),
     "longest line": (
         b"a\tr\t" + b"x" * (MAX_RECORD_BYTES - 5) + b"\n",
         [("a", "r", "x" * (MAX_RECORD_BYTES - 5))],
@@ -189,7 +218,9 @@ UNREADABLE = {
 
 
 def cases(table: dict[str, Any]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(("content", "expected"), table.values(), ids=table.keys())
+    return pytest.mark.parametrize(
+        ("content", "expected"), table.values(), ids=table.keys()
+    )
 
 
 @cases(REFUSED_LINES)
@@ -200,16 +231,22 @@ def test_a_line_is_refused_with_its_reason(content: bytes, expected: str) -> Non
 
 
 @cases(REFUSED_LINES)
-def test_a_line_is_skipped_alone_and_kept_byte_for_byte(content: bytes, expected: str) -> None:
+def test_a_line_is_skipped_alone_and_kept_byte_for_byte(
+    content: bytes, expected: str
+) -> None:
     refused = io.BytesIO()
-    source = read_facts(io.BytesIO(GOOD + content + GOOD), on_error="skip", refused=refused)
+    source = read_facts(
+        io.BytesIO(GOOD + content + GOOD), on_error="skip", refused=refused
+    )
     assert len(list(source)) == 2
     assert source.skipped == 1
     assert refused.getvalue() == content
 
 
 @cases(REFUSED_RECORDS)
-def test_a_record_of_csv_is_refused_with_its_reason(content: bytes, expected: str) -> None:
+def test_a_record_of_csv_is_refused_with_its_reason(
+    content: bytes, expected: str
+) -> None:
     with pytest.raises(MalformedFact) as raised:
         list(read_facts(io.BytesIO(b"a,r,b\n" + content), format="csv"))
     assert str(raised.value) == f"<stream>:2: {expected}"
@@ -243,12 +280,15 @@ def test_lines_within_quotes_are_counted() -> None:
 def test_a_quote_that_is_not_closed_takes_the_rest_with_it() -> None:
     refused = io.BytesIO()
     content = b'a,r,b\na,"r,b\nc,r,d\n'
-    source = read_facts(io.BytesIO(content), format="csv", on_error="skip", refused=refused)
+    source = read_facts(
+        io.BytesIO(content), format="csv", on_error="skip", refused=refused
+    )
     assert list(source) == [("a", "r", "b")]
     assert source.skipped == 1
     assert refused.getvalue() == b'a,"r,b\nc,r,d\n'
     with pytest.raises(
-        MalformedFact, match=r"^<stream>:2: found a carriage return or a quote out of place: "
+        MalformedFact,
+        match=r"^<stream>:2: found a carriage return or a quote out of place: ",
     ):
         list(read_facts(io.BytesIO(content), format="csv"))
 
@@ -280,7 +320,9 @@ def test_a_file_that_is_not_whole_text_is_an_error_either_way(
     assert (tmp_path / "facts.tsv").read_bytes() == content
 
 
-@pytest.mark.parametrize("content", [b"", GOOD, b"PK\x03\x04"], ids=["empty", "plain", "zip"])
+@pytest.mark.parametrize(
+    "content", [b"", GOOD, b"PK\x03\x04"], ids=["empty", "plain", "zip"]
+)
 def test_a_file_named_gz_must_be_gzip(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "facts.gz").write_bytes(content)
     with pytest.raises(UnreadableFile) as raised:
@@ -291,7 +333,8 @@ def test_a_file_named_gz_must_be_gzip(tmp_path: Path, content: bytes) -> None:
 
 def test_gzip_within_gzip_is_not_unpacked_twice() -> None:
     with pytest.raises(
-        MalformedFact, match=r"expected UTF-8, found byte 0x8b at offset 1|found a NUL byte"
+        MalformedFact,
+        match=r"expected UTF-8, found byte 0x8b at offset 1|found a NUL byte",
     ):
         list(read_facts(io.BytesIO(gzip.compress(gzip.compress(GOOD)))))
 
@@ -310,9 +353,12 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has other permissions")
 @pytest.mark.skipif(
-    getattr(os, "geteuid", int)() == 0, reason="everything is permitted to the superuser"
+    not hasattr(os, "geteuid"), reason="this system has other permissions"
+)
+@pytest.mark.skipif(
+    getattr(os, "geteuid", int)() == 0,
+    reason="everything is permitted to the superuser",
 )
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "facts.tsv").write_bytes(GOOD)
@@ -330,7 +376,7 @@ def test_a_name_that_no_file_can_have_is_refused() -> None:
 class Failing(io.BytesIO):
     """A stream that gives one fact, then what it was made with."""
 
-    def __init__(self, failure: Any) -> None:  # noqa: ANN401
+    def __init__(self, failure: Any) -> None:
         super().__init__(GOOD)
         self.failure = failure
 
@@ -353,7 +399,9 @@ class Failing(io.BytesIO):
     ],
     ids=["permission", "disk", "no number", "text", "not ready"],
 )
-def test_a_stream_that_fails_is_an_error_after_what_it_gave(failure: object, message: str) -> None:
+def test_a_stream_that_fails_is_an_error_after_what_it_gave(
+    failure: object, message: str
+) -> None:
     source = read_facts(Failing(failure), on_error="skip")
     assert next(source) == ("a", "r", "b")
     with pytest.raises(UnreadableFile) as raised:
@@ -381,7 +429,10 @@ def peak(statement: str, content: str) -> int:
         [sys.executable, "-c", f"import sys\n{content}"], stdout=subprocess.PIPE
     ) as source:
         result = subprocess.run(
-            [sys.executable, "-c", reader], stdin=source.stdout, capture_output=True, check=True
+            [sys.executable, "-c", reader],
+            stdin=source.stdout,
+            capture_output=True,
+            check=True,
         )
     return int(result.stdout.split(b"VmHWM:")[1].split()[0]) // 1024
 
@@ -408,7 +459,9 @@ def test_memory_stays_bounded(count: int, content: str) -> None:
 
 def test_a_gzip_bomb_is_read_in_bounded_memory(tmp_path: Path) -> None:
     packer = zlib.compressobj(9, wbits=31)
-    packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(300)) + packer.flush()
+    packed = (
+        b"".join(packer.compress(bytes(1 << 20)) for _ in range(300)) + packer.flush()
+    )
     bomb = tmp_path / "bomb.gz"
     bomb.write_bytes(packed)
     statement = f"assert list(read_facts({str(bomb)!r}, on_error='skip')) == []"
@@ -419,13 +472,16 @@ def test_a_device_without_end_is_refused() -> None:
     if not Path("/dev/zero").exists():
         pytest.skip("there is no /dev/zero")
     with pytest.raises(
-        MalformedFact, match=r"^/dev/zero:1: expected one fact a line, found more than 16 MiB: "
+        MalformedFact,
+        match=r"^/dev/zero:1: expected one fact a line, found more than 16 MiB: ",
     ):
         next(read_facts("/dev/zero"))
 
 
 @pytest.mark.parametrize("format", ["tsv", "csv"])
-@pytest.mark.parametrize("between", [b"", b"a\tr\n"], ids=["alone", "among malformed lines"])
+@pytest.mark.parametrize(
+    "between", [b"", b"a\tr\n"], ids=["alone", "among malformed lines"]
+)
 def test_a_gzip_bomb_of_empty_lines_is_read_quickly(
     format: Literal["tsv", "csv"],  # noqa: A002
     between: bytes,

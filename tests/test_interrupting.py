@@ -24,7 +24,9 @@ from casegraph.running import Show, Stopped, quiet, run, stopped_by
 from casegraph.settings import Settings
 from casegraph.statistics.counts import Counting
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in the POSIX way")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="signals are sent in the POSIX way"
+)
 
 # Seconds until an interrupt is heard, on however slow a machine; here it takes a tenth.
 AT_MOST = 2.0
@@ -225,7 +227,9 @@ def raise_too_late(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def alarm(
-    seconds: float, then: Callable[[int, FrameType | None], None] = raise_too_late, again: float = 0
+    seconds: float,
+    then: Callable[[int, FrameType | None], None] = raise_too_late,
+    again: float = 0,
 ) -> Iterator[None]:
     """Call a handler after so many seconds, and again and again if that is wanted."""
     before = signal.signal(signal.SIGALRM, then)
@@ -256,7 +260,9 @@ def test_a_handler_that_raises_nothing_lets_the_kernel_go_on() -> None:
 
 def test_a_kernel_that_shows_its_progress_is_interrupted_too() -> None:
     shown = list[tuple[str, int, int]]()
-    counting = Counting(crowd(90, 5), Settings(counting=2**62), lambda *step: shown.append(step))
+    counting = Counting(
+        crowd(90, 5), Settings(counting=2**62), lambda *step: shown.append(step)
+    )
     with alarm(0.3), pytest.raises(TooLate):
         counting.cycles(np.arange(90, dtype=np.int32))
     assert shown[0][0] == "counting paths to answers"
@@ -306,7 +312,9 @@ def test_a_flag_stops_the_kernels_of_a_thread_and_lets_none_begin() -> None:
             asking.result()
         with pytest.raises(Stopped):
             thread.submit(ask).result()
-        answered = thread.submit(cases.ask, "e0", "r0").result()  # the flag is obeyed no longer
+        answered = thread.submit(
+            cases.ask, "e0", "r0"
+        ).result()  # the flag is obeyed no longer
     assert list(answered) == list(untouched.ask("e0", "r0"))
 
 
@@ -326,7 +334,10 @@ def test_a_tree_whose_insertion_was_interrupted_is_not_used_any_more() -> None:
         for leaf in range(leaves)
     ]
     while len(nodes) > 1:
-        nodes = [tree.attach(two, one) for one, two in zip(nodes[::2], nodes[1::2], strict=True)]
+        nodes = [
+            tree.attach(two, one)
+            for one, two in zip(nodes[::2], nodes[1::2], strict=True)
+        ]
     kept = tree.copy()
     ranks = np.arange(leaves, dtype=np.int32)
     with alarm(0.01), pytest.raises(TooLate):

@@ -121,7 +121,9 @@ def questions() -> list[Any]:
     return questions_about(rebuilt(AFTER | set(NEXT)), ENTITIES, RELATIONS, guests)
 
 
-TURNS = 11  # in which all questions are asked; no divisor of how many there are of a kind
+TURNS = (
+    11  # in which all questions are asked; no divisor of how many there are of a kind
+)
 _turns = count()
 
 
@@ -143,7 +145,9 @@ def assert_sound(cases: CaseBase, possible: Iterable[set[Fact]], chosen: str) ->
     assert_says_what_a_rebuild_says(cases, chosen)
 
 
-def assert_store_sound(store: CaseStore, possible: tuple[set[Fact], ...], chosen: str) -> None:
+def assert_store_sound(
+    store: CaseStore, possible: tuple[set[Fact], ...], chosen: str
+) -> None:
     """Memory equals disk or the store says to open it again.
 
     Then it opens, and keeps what it acknowledges next.
@@ -178,7 +182,10 @@ def assert_store_sound(store: CaseStore, possible: tuple[set[Fact], ...], chosen
 
 
 def each_chance(
-    act: Callable[[Path, Callable[[Any], Any]], object], name: str, folder: str, chosen: str
+    act: Callable[[Path, Callable[[Any], Any]], object],
+    name: str,
+    folder: str,
+    chosen: str,
 ) -> list[Any]:
     """How often some work was interrupted, and every failure after it.
 
@@ -193,7 +200,8 @@ def each_chance(
     for chance in points:
         where: list[str] = []
         try:
-            act(Path(folder, "trial"), lambda work: where.append(interrupted(work, chance)))  # noqa: B023
+            trial = Path(folder, "trial")
+            act(trial, lambda work: where.append(interrupted(work, chance)))  # noqa: B023
         except Exception as error:
             place = f"{name}, at {''.join(where)} (chance {chance})"
             failures.append(f"{place}: {type(error).__name__}: {error}"[:LONGEST])
@@ -206,7 +214,11 @@ def memory_interrupted(name: str, chosen: str, folder: str) -> list[Any]:
     work = IN_MEMORY[name]
 
     def act(_: Path, through: Callable[[Any], Any]) -> None:
-        cases = CaseBase(SETTINGS[chosen]) if work.empty else rebuilt(START, SETTINGS[chosen])
+        cases = (
+            CaseBase(SETTINGS[chosen])
+            if work.empty
+            else rebuilt(START, SETTINGS[chosen])
+        )
         work.before(cases)
         through(lambda: work.do(cases))
         assert_sound(cases, work.possible, chosen)
@@ -275,7 +287,8 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
     cases = CaseBase() if kind == "CaseBase" else CaseStore.open(Path(folder, "store"))
     cases.update(add=START)
     first_updates = [
-        partial(cases.update, add=[(f"first {number}", "r0", "e1")]) for number in range(9)
+        partial(cases.update, add=[(f"first {number}", "r0", "e1")])
+        for number in range(9)
     ]
     taken = median(map(seconds_of, first_updates))
     for number in count():
@@ -299,7 +312,9 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
         hits += hit
         when = f"interrupt {hits}, update {number}"
         possible = (before, after) if hit else (after,)
-        assert facts_of(cases) in possible, f"{when}: neither all nor nothing is in memory"
+        assert facts_of(cases) in possible, (
+            f"{when}: neither all nor nothing is in memory"
+        )
         if isinstance(cases, CaseStore):
             now = as_on_disk(cases, possible, when)
             assert now is cases or hit, "refused without an interrupt"
@@ -310,7 +325,9 @@ def living_under_signals(kind: str, folder: str, times: int) -> list[int]:
     return [hits, reopened]
 
 
-def as_on_disk(store: CaseStore, possible: tuple[set[Fact], ...], when: str) -> CaseStore:
+def as_on_disk(
+    store: CaseStore, possible: tuple[set[Fact], ...], when: str
+) -> CaseStore:
     """The store, or the one opened in its place if it refuses to write."""
     disk = facts_of(CaseStore.open(store.folder, read_only=True))
     memory = facts_of(store)
@@ -325,7 +342,9 @@ def as_on_disk(store: CaseStore, possible: tuple[set[Fact], ...], when: str) -> 
     return store
 
 
-LARGE = [(f"large {number}", "is large", f"large {number + 1}") for number in range(8000)]
+LARGE = [
+    (f"large {number}", "is large", f"large {number + 1}") for number in range(8000)
+]
 
 
 def memory_exhausted(kind: str, folder: str, times: int) -> list[Any]:
@@ -335,7 +354,9 @@ def memory_exhausted(kind: str, folder: str, times: int) -> list[Any]:
     Every trial is a fork, since memory that was taken once is there for the next.
     """
     os.environ["CASEGRAPH_THREADS"] = "1"
-    expected(frozenset(START), "default")  # found out here, once, and not in each of the forks
+    expected(
+        frozenset(START), "default"
+    )  # found out here, once, and not in each of the forks
     needed = _told_by_fork(partial(_large_update, kind, folder, None))[0]
     failures = 0
     all_problems = []
@@ -359,7 +380,9 @@ def _large_update(kind: str, folder: str, spare: int | None) -> list[Any]:
     before = _status("VmSize")
     failed = False
     problems = list[str]()
-    resource.setrlimit(resource.RLIMIT_AS, (-1 if spare is None else before + spare, -1))
+    resource.setrlimit(
+        resource.RLIMIT_AS, (-1 if spare is None else before + spare, -1)
+    )
     try:
         cases.update(add=LARGE)
     except Exception:
@@ -393,7 +416,9 @@ def _told_by_fork(work: Callable[[], list[Any]]) -> list[Any]:
     with open(reading, "rb") as told:  # noqa: PTH123  (a pipe has no path)
         content = told.read()
     _, status = os.waitpid(child, 0)
-    return json.loads(content) if content else [True, f"the process ended with {status}"]
+    return (
+        json.loads(content) if content else [True, f"the process ended with {status}"]
+    )
 
 
 def _status(name: str) -> int:
@@ -407,7 +432,9 @@ def _status(name: str) -> int:
 def assert_none(found: list[Any]) -> int:
     """No failure; returns how many interrupts there were."""
     tried, failures = found
-    assert not failures, f"{len(failures)} of {tried} interrupts:\n" + "\n".join(failures[:SHOWN])
+    assert not failures, f"{len(failures)} of {tried} interrupts:\n" + "\n".join(
+        failures[:SHOWN]
+    )
     assert tried > 0
     return int(tried)
 
@@ -421,7 +448,9 @@ def assert_sound_after_interrupts(
 ) -> Interrupts:
     """Interrupts some work at its chances, in a process of its own, under each of the settings."""
 
-    def interrupt(work: Callable[[str, str, str], list[Any]], name: str, of: str) -> None:
+    def interrupt(
+        work: Callable[[str, str, str], list[Any]], name: str, of: str
+    ) -> None:
         found = apart(work, name, request.param, str(memory_folder))
         tally(f"interrupts at a chance, {of}", assert_none(found))
 
@@ -461,7 +490,8 @@ def test_signals_at_random_moments_lose_nothing(
 
 
 @pytest.mark.skipif(
-    not Path("/proc/self/status").exists(), reason="needs a system that tells and limits memory"
+    not Path("/proc/self/status").exists(),
+    reason="needs a system that tells and limits memory",
 )
 @pytest.mark.parametrize("kind", ["CaseBase", "CaseStore"])
 def test_an_update_that_memory_does_not_suffice_for_has_done_all_or_nothing(

@@ -33,7 +33,10 @@ def people_and_jobs(random: Random) -> list[Fact]:
         for job in random.sample(range(5), 3):
             facts.add((person, "does", f"job {job}"))
         if number % 2:
-            facts |= {(person, "at", f"own {number}"), (f"own {number}", "has", f"rare {number}")}
+            facts |= {
+                (person, "at", f"own {number}"),
+                (f"own {number}", "has", f"rare {number}"),
+            }
         if number % 4 == 1:
             facts.add((person, "does", f"rare {number}"))
     for place in range(6):
@@ -42,7 +45,7 @@ def people_and_jobs(random: Random) -> list[Fact]:
     return sorted(facts)
 
 
-def cases_of(facts: list[Fact], **changes: Any) -> CaseBase:  # noqa: ANN401  (settings of any type)
+def cases_of(facts: list[Fact], **changes: Any) -> CaseBase:
     cases = CaseBase(PATHS_ONLY.but(**changes))
     cases.update(add=facts)
     return cases
@@ -53,7 +56,9 @@ def scores(cases: CaseBase, person: str, hidden: str | None = None) -> dict[str,
     names = cases.graph.entities.names
     entity = names.index(person)
     hidden_entity = -1 if hidden is None else names.index(hidden)
-    (found,) = answers(cases.state, does(cases), ids([entity]), top=-1, hidden=ids([hidden_entity]))
+    (found,) = answers(
+        cases.state, does(cases), ids([entity]), top=-1, hidden=ids([hidden_entity])
+    )
     return {names[answer]: round(score, 12) for answer, score in found.pairs()}
 
 
@@ -62,9 +67,13 @@ def does(cases: CaseBase) -> int:
     return forward(cases.graph.relations.names.index("does"))
 
 
-@pytest.mark.parametrize("changes", [{}, {"slots": False}, {"best": 1}, {"decisive": 0.1}], ids=str)
+@pytest.mark.parametrize(
+    "changes", [{}, {"slots": False}, {"best": 1}, {"decisive": 0.1}], ids=str
+)
 @pytest.mark.parametrize("seed", range(3))
-def test_leaving_a_fact_out_is_counting_without_it(seed: int, changes: dict[str, Any]) -> None:
+def test_leaving_a_fact_out_is_counting_without_it(
+    seed: int, changes: dict[str, Any]
+) -> None:
     facts = people_and_jobs(Random(seed))
     cases = cases_of(facts, **changes)
     differs = 0
@@ -90,8 +99,12 @@ def test_ranks_leave_the_fact_out_too() -> None:
     heads, _, tails = cases.graph.rows(relation).T.copy()
     one_each = np.arange(len(tails) + 1)
     nothing = np.zeros(len(tails) + 1, dtype=np.int64), ids()
-    standing = standings(cases.state, (relation, heads), (one_each, tails), nothing, hidden=tails)
-    for head, tail, score in zip(heads.tolist(), tails.tolist(), standing.score, strict=True):
+    standing = standings(
+        cases.state, (relation, heads), (one_each, tails), nothing, hidden=tails
+    )
+    for head, tail, score in zip(
+        heads.tolist(), tails.tolist(), standing.score, strict=True
+    ):
         person = entities[head]
         job = entities[tail]
         expected = scores(cases, person, hidden=job).get(job, 0.0)
@@ -106,7 +119,9 @@ def test_the_counts_of_a_reason_are_those_that_its_worth_comes_from(seed: int) -
     shown = 0
     for head, _, tail in cases.graph.rows(relation).tolist():
         for found in (tail, *cases.graph.answers(head, relation).tolist()):
-            for reason in reasons(cases.state, Query(head, relation), found, hidden=tail):
+            for reason in reasons(
+                cases.state, Query(head, relation), found, hidden=tail
+            ):
                 assert reason.worth == pytest.approx(reason.count / (reason.of + 5))
                 shown += 1
     assert shown > 100

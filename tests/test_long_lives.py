@@ -70,7 +70,9 @@ def assert_says_what_a_rebuild_says(cases: CaseBase, other: CaseBase) -> None:
     facts = sorted(facts_of(cases))
     entities = sorted({fact[0] for fact in facts})
     relations = sorted({fact[1] for fact in facts})
-    questions = questions_about(other, entities[:: max(1, len(entities) // 6)], relations[:12])
+    questions = questions_about(
+        other, entities[:: max(1, len(entities) // 6)], relations[:12]
+    )
     assert facts == sorted(facts_of(other))
     assert said(cases, questions) == said(other, questions)
 
@@ -93,7 +95,9 @@ def test_a_case_base_holds_no_more_late_in_its_life_and_says_what_a_rebuild_says
     tally("updates of long lives", UPDATES)
 
 
-@pytest.mark.parametrize("name", [name for name in LIVES if DEEP or not name.startswith("asked")])
+@pytest.mark.parametrize(
+    "name", [name for name in LIVES if DEEP or not name.startswith("asked")]
+)
 def test_a_store_holds_no_more_late_in_its_life_and_opens_as_it_was(
     name: str, memory_folder: Path, tally: Tally
 ) -> None:

@@ -32,11 +32,17 @@ def test_signs_of_roff_are_written_as_signs() -> None:
 
 
 def test_a_formatter_has_nothing_to_complain_about() -> None:
-    checks = {"groff": ["-ww", "-z", "-man", "-Kutf8"], "mandoc": ["-Tlint", "-Wwarning"]}
+    checks = {
+        "groff": ["-ww", "-z", "-man", "-Kutf8"],
+        "mandoc": ["-Tlint", "-Wwarning"],
+    }
     found = next((tool for tool in checks if shutil.which(tool)), None)
     if found is None:
         pytest.skip("neither groff nor mandoc is installed")
     done = subprocess.run(
-        [found, *checks[found], str(manual.PAGE)], capture_output=True, text=True, check=False
+        [found, *checks[found], str(manual.PAGE)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

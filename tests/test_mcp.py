@@ -26,7 +26,7 @@ ASKED = {"entity": "Albert Einstein", "relation": "citizen of"}
 READING = {"ask", "explain", "similar", "search", "relations", "describe", "what_if"}
 
 
-def called(served: object, name: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401
+def called(served: object, name: str, arguments: dict[str, Any]) -> Any:
     async def call() -> object:
         async with mcp.Client(served) as client:
             return await client.call_tool(name, arguments)
@@ -82,13 +82,18 @@ def test_facts_are_changed_only_if_that_is_enabled(store: CaseStore) -> None:
     fact = ("Nobody", "born in", "Ulm")
     assert called(writing, "add", {"facts": [fact]}).structured_content["added"] == 1
     assert fact in store.graph
-    assert called(writing, "retract", {"facts": [fact]}).structured_content["retracted"] == 1
+    assert (
+        called(writing, "retract", {"facts": [fact]}).structured_content["retracted"]
+        == 1
+    )
     assert called(writing, "add", {"facts": [["a", "b", " "]]}).is_error
     assert fact not in store.graph
 
 
 def test_each_of_many_changes_at_once_is_told_its_own_number(store: CaseStore) -> None:
-    tools = pytest.importorskip("casegraph.service.tools", reason="mcp is not installed")
+    tools = pytest.importorskip(
+        "casegraph.service.tools", reason="mcp is not installed"
+    )
     offered = tools.Tools(store)
     facts = [("Nobody", "born in", f"Nowhere {number}") for number in range(40)]
     with ThreadPoolExecutor(8) as pool:

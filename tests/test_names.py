@@ -33,7 +33,9 @@ def test_a_name_keeps_the_id_of_its_first_arrival(batches: list[list[str]]) -> N
 
 
 @given(batches, st.text(max_size=3))
-def test_asking_for_a_name_does_not_add_it(batches: list[list[str]], asked: str) -> None:
+def test_asking_for_a_name_does_not_add_it(
+    batches: list[list[str]], asked: str
+) -> None:
     names = Names(list(chain.from_iterable(batches)))
     before = list(names.names)
     found = names.find(asked)
@@ -43,7 +45,9 @@ def test_asking_for_a_name_does_not_add_it(batches: list[list[str]], asked: str)
 
 
 @given(batches)
-def test_ranks_are_the_order_of_names_after_every_batch(batches: list[list[str]]) -> None:
+def test_ranks_are_the_order_of_names_after_every_batch(
+    batches: list[list[str]],
+) -> None:
     names = Names()
     for batch in batches:
         names = extended(names, batch)
@@ -55,7 +59,9 @@ def test_any_number_of_threads_sorts_names_alike(threads: int) -> None:
     random = Random(threads)
     endings = ["", "\0", "\0\0", "a", "é", "\U0001f600"]
     names = {
-        "x" * random.choice([0, 7, 8, 15, 16, 17, 40]) + str(random.randrange(400)) + ending
+        "x" * random.choice([0, 7, 8, 15, 16, 17, 40])
+        + str(random.randrange(400))
+        + ending
         for ending in endings * 2000
     }
     table = kernels.NameTable()
@@ -71,7 +77,9 @@ def test_ranks_are_the_order_of_names_whether_few_or_many_are_new() -> None:
     given_so_far = 0
     for new in (3, 1, 64, 65, 5_000, 1, 64, 77, 79, 200, 0, 1):
         numbers = range(given_so_far, given_so_far + new)
-        names = extended(names, [f"name {number * 7919 % 100_003}" for number in numbers])
+        names = extended(
+            names, [f"name {number * 7919 % 100_003}" for number in numbers]
+        )
         given_so_far += new
         assert_ranks_are_the_order_of_names(names)
 
@@ -105,7 +113,9 @@ def test_an_id_that_came_later_is_no_id_of_who_holds_fewer_names() -> None:
 def test_names_that_are_kept_keep_their_serial_numbers_and_others_get_new_ones(
     names: list[str], data: st.DataObject
 ) -> None:
-    chosen = sorted(data.draw(st.sets(st.integers(0, max(0, len(names) - 1)), max_size=len(names))))
+    chosen = sorted(
+        data.draw(st.sets(st.integers(0, max(0, len(names) - 1)), max_size=len(names)))
+    )
     kept = Names(names).kept(ids(chosen))
     assert kept.names == [names[place] for place in chosen]
     assert kept.serials().tolist() == chosen
@@ -123,7 +133,9 @@ def test_threads_that_make_longer_names_of_the_same_ones_do_not_meet() -> None:
     made: dict[int, Names] = {}
 
     def make(thread: int) -> None:
-        made[thread] = extended(shared, *([f"{thread} {number}"] for number in range(300)))
+        made[thread] = extended(
+            shared, *([f"{thread} {number}"] for number in range(300))
+        )
 
     threads = [Thread(target=make, args=(thread,)) for thread in range(4)]
     for thread in threads:
@@ -154,12 +166,16 @@ def assert_ranks_are_the_order_of_names(names: Names) -> None:
 
 def ranked(names: Names) -> Sequence[str]:
     """The names in the order of their ranks, each once."""
-    placed = {int(rank): name for rank, name in zip(names.ranks(), names.names, strict=True)}
+    placed = {
+        int(rank): name for rank, name in zip(names.ranks(), names.names, strict=True)
+    }
     return [placed[rank] for rank in range(len(names))]
 
 
 @given(st.lists(st.text(st.characters(), max_size=20), unique=True, max_size=30))
-def test_names_that_are_stored_are_found_as_if_they_had_arrived(given_names: list[str]) -> None:
+def test_names_that_are_stored_are_found_as_if_they_had_arrived(
+    given_names: list[str],
+) -> None:
     content, offsets = Names(given_names).encoded_from(0)
     assert content.tobytes() == "".join(given_names).encode(errors="surrogatepass")
     stored = Names.stored(content, offsets)
@@ -172,7 +188,15 @@ def test_names_that_are_stored_are_found_as_if_they_had_arrived(given_names: lis
 
 
 def test_the_order_of_names_is_that_of_code_points() -> None:
-    beginnings = ["", "http://example.org/entity/", "a\0", "a", "a\0\0\0\0\0\0\0", "\ud800", "é"]
+    beginnings = [
+        "",
+        "http://example.org/entity/",
+        "a\0",
+        "a",
+        "a\0\0\0\0\0\0\0",
+        "\ud800",
+        "é",
+    ]
     endings = ["", "\0", "b", "\uffff", "\U00010000", "\udfff", "ab" * 9]
     names = Names(one + other for one in beginnings for other in endings)
     assert_ranks_are_the_order_of_names(names)
@@ -196,6 +220,10 @@ def test_the_order_of_names_is_that_of_code_points() -> None:
         (b"\xe2\x82", [0, 2]),
     ],
 )
-def test_what_is_not_names_is_not_taken_for_names(content: bytes, offsets: list[int]) -> None:
+def test_what_is_not_names_is_not_taken_for_names(
+    content: bytes, offsets: list[int]
+) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (whatever is wrong with them)
-        Names.stored(np.frombuffer(content, np.uint8), np.array(offsets, dtype=np.int64))
+        Names.stored(
+            np.frombuffer(content, np.uint8), np.array(offsets, dtype=np.int64)
+        )

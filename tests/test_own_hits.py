@@ -21,7 +21,14 @@ from tests.strategies import (
 
 from casegraph import kernels
 from casegraph.casebase import CaseBase
-from casegraph.execution.shards import Shard, count_hits, count_reach, keep, merged, with_hits
+from casegraph.execution.shards import (
+    Shard,
+    count_hits,
+    count_reach,
+    keep,
+    merged,
+    with_hits,
+)
 from casegraph.graph.arrays import Counts
 from casegraph.graph.graph import Graph
 from casegraph.running import quiet
@@ -36,7 +43,9 @@ def every_graph_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LARGE", 0)
 
 
-def by_type(graph: Graph, types: Counts, hits: Counts, n: int) -> Counter[tuple[object, ...]]:
+def by_type(
+    graph: Graph, types: Counts, hits: Counts, n: int
+) -> Counter[tuple[object, ...]]:
     named = [path_type_in_oracle(graph, number, n) for number in types.tolist()]
     return Counter(dict(zip(named, hits.tolist(), strict=True)))
 
@@ -72,7 +81,12 @@ def test_they_are_those_of_the_whole_graph_whichever_end_an_edge_is_walked_from(
         assert hits.tolist() == whole.hits[own].tolist()
 
 
-@given(fact_lists(least=1, most=20), st.integers(1, 4), st.integers(1, 60), st.integers(0, 9))
+@given(
+    fact_lists(least=1, most=20),
+    st.integers(1, 4),
+    st.integers(1, 60),
+    st.integers(0, 9),
+)
 def test_what_is_left_out_does_not_depend_on_ids_nor_on_how_it_was_counted(
     facts: list[Fact], n: int, counting: int, seed: int
 ) -> None:
@@ -84,14 +98,18 @@ def test_what_is_left_out_does_not_depend_on_ids_nor_on_how_it_was_counted(
     for relation in range(graph.directions):
         own = own_hits(graph, relation, settings, quiet)
         name = graph.relation_name(relation)
-        names = [other.relation_name(direction) for direction in range(other.directions)]
+        names = [
+            other.relation_name(direction) for direction in range(other.directions)
+        ]
         elsewhere = own_hits(other, names.index(name), settings, quiet)
         assert own.longest == elsewhere.longest
         assert by_type(graph, own.types, own.hits, n) == by_type(
             other, elsewhere.types, elsewhere.hits, n
         )
         is_own = whole.relations == relation
-        cut = limited_hits(graph, relation, settings, whole.types[is_own], whole.hits[is_own])
+        cut = limited_hits(
+            graph, relation, settings, whole.types[is_own], whole.hits[is_own]
+        )
         again = with_length(graph, relation, settings, own._replace(longest=-1))
         for same in (cut, again):
             assert same.longest == own.longest
@@ -121,7 +139,11 @@ def test_a_large_graph_answers_as_any_other(settings: Settings) -> None:
     random = Random(1)
     facts = sorted(
         {
-            (f"e{random.randrange(12)}", f"r{random.randrange(3)}", f"e{random.randrange(12)}")
+            (
+                f"e{random.randrange(12)}",
+                f"r{random.randrange(3)}",
+                f"e{random.randrange(12)}",
+            )
             for _ in range(40)
         }
     )
@@ -143,7 +165,8 @@ def test_after_any_history_a_large_graph_is_that_of_the_facts_that_survive() -> 
         cases = CaseBase(settings)
         for doing, facts in history:
             cases.update(
-                add=facts if doing == "add" else (), retract=facts if doing != "add" else ()
+                add=facts if doing == "add" else (),
+                retract=facts if doing != "add" else (),
             )
             cases.prepare()
         fresh = CaseBase(settings)
@@ -162,13 +185,17 @@ def test_shards_of_a_large_graph_add_up(facts: list[Fact], counting: int) -> Non
     hits = merged([count_hits(state, shard) for shard in Shard.all(2)])
     given_hits = with_hits(state, hits)
     relations = list(range(state.graph.directions))
-    reach = merged([count_reach(given_hits, (shard, relations)) for shard in Shard.all(3)])
+    reach = merged(
+        [count_reach(given_hits, (shard, relations)) for shard in Shard.all(3)]
+    )
     other = CaseBase(cases.settings)
     other.update(add=facts)
     keep(other.state, reach)
     assert by_name(other) == by_name(cases)
     for relation in relations:
-        assert other.state.statistics.exact(relation) == state.statistics.exact(relation)
+        assert other.state.statistics.exact(relation) == state.statistics.exact(
+            relation
+        )
 
 
 @pytest.mark.usefixtures("every_graph_is_large")

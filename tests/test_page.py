@@ -85,7 +85,13 @@ def test_there_are_scripts_and_other_files_to_look_into() -> None:
 def test_the_page_never_makes_html_of_text() -> None:
     for path in SCRIPTS:
         text = path.read_text(encoding="utf-8")
-        for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        for way in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+        ):
             assert way not in text, f"{path.name} has {way}"
         assert "new Function" not in text
 
@@ -99,8 +105,12 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
 
 def test_every_module_that_is_imported_is_there() -> None:
     for path in SCRIPTS:
-        for name in re.findall(r"(?:\} from |import\()\"([^\"]+)\"", path.read_text("utf-8")):
-            assert (path.parent / name).resolve() in SCRIPTS, f"{path.name} imports {name}"
+        for name in re.findall(
+            r"(?:\} from |import\()\"([^\"]+)\"", path.read_text("utf-8")
+        ):
+            assert (path.parent / name).resolve() in SCRIPTS, (
+                f"{path.name} imports {name}"
+            )
 
 
 def test_every_module_is_imported() -> None:
@@ -115,8 +125,12 @@ def test_what_is_imported_is_used_and_exported() -> None:
         for names, source in re.findall(r"import \{([^}]+)\} from \"([^\"]+)\"", text):
             given = (path.parent / source).resolve().read_text(encoding="utf-8")
             for name in (part.strip() for part in names.split(",") if part.strip()):
-                assert len(re.findall(rf"\b{name}\b", text)) > 1, f"{path.name}: {name} is unused"
-                is_given = re.search(rf"export (async )?(function|class|const|let) {name}\b", given)
+                assert len(re.findall(rf"\b{name}\b", text)) > 1, (
+                    f"{path.name}: {name} is unused"
+                )
+                is_given = re.search(
+                    rf"export (async )?(function|class|const|let) {name}\b", given
+                )
                 assert is_given, f"{source} does not export {name}"
 
 
@@ -134,7 +148,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def served(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+def served(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Live]:
     """The bundled graph, which the tests that share it only read."""
     with live(tmp_path_factory.mktemp("served") / "store") as running:
         yield running
@@ -174,7 +190,9 @@ def test_a_question_is_asked_both_ways_by_typing(shown: Window) -> None:
     shown.press("⇄ Reverse the question")
     shown.wait_for("is citizen of", ".claim")
     assert "wanted=head" in page.url
-    page.wait_for_function("() => document.title === 'What is citizen of Germany? – casegraph'")
+    page.wait_for_function(
+        "() => document.title === 'What is citizen of Germany? – casegraph'"
+    )
 
 
 SENTENCES = [
@@ -230,7 +248,9 @@ def test_tables_of_many_kinds_are_read(shown: Window) -> None:
         assert facts == expected, text
 
 
-def test_a_reason_opens_into_paths_with_the_predicted_edge_dashed(shown: Window) -> None:
+def test_a_reason_opens_into_paths_with_the_predicted_edge_dashed(
+    shown: Window,
+) -> None:
     shown.go("ask", **EINSTEIN)
     page = shown.page
     shown.wait_for("Why Germany", ".why")
@@ -254,7 +274,10 @@ def test_a_reason_opens_into_paths_with_the_predicted_edge_dashed(shown: Window)
     assert start is not None
     assert goal is not None
     assert start["x"] < goal["x"]
-    shares = [int(re.findall(r"\d+", text)[0]) for text in page.locator(".share").all_inner_texts()]
+    shares = [
+        int(re.findall(r"\d+", text)[0])
+        for text in page.locator(".share").all_inner_texts()
+    ]
     assert shares == sorted(shares, reverse=True)
     reasons.first.click()
     assert reasons.first.get_attribute("aria-expanded") == "false"
@@ -314,7 +337,9 @@ def test_a_fact_that_is_added_moves_the_ranking_in_every_window(
         assert "update 3" in other.page.locator("#store").inner_text()
 
 
-def test_a_fact_is_retracted_in_place_and_the_slider_goes_back(browser: Browser, own: Live) -> None:
+def test_a_fact_is_retracted_in_place_and_the_slider_goes_back(
+    browser: Browser, own: Live
+) -> None:
     with window(browser, own.address) as opened:
         page = opened.page
         opened.go("ask", **EINSTEIN)
@@ -322,7 +347,9 @@ def test_a_fact_is_retracted_in_place_and_the_slider_goes_back(browser: Browser,
         page.locator(".answers .changed").first.wait_for()
         graph = own.service.store.graph
         assert len(graph) == own.get("/v1/info", as_of=1)["facts"] - 1
-        opened.page.locator(".reason", has_text="born in").first.wait_for(state="detached")
+        opened.page.locator(".reason", has_text="born in").first.wait_for(
+            state="detached"
+        )
 
         opened.press("one update earlier")
         opened.wait_for("You look at the graph as it was after update 1")
@@ -335,7 +362,9 @@ def test_a_fact_is_retracted_in_place_and_the_slider_goes_back(browser: Browser,
         page.locator(".reason", has_text="born in").first.wait_for(state="detached")
 
 
-def test_what_if_shows_another_world_and_writes_nothing(browser: Browser, own: Live) -> None:
+def test_what_if_shows_another_world_and_writes_nothing(
+    browser: Browser, own: Live
+) -> None:
     with window(browser, own.address) as opened:
         opened.go("ask", **EINSTEIN)
         opened.press("What if Albert Einstein was not born in Ulm?")
@@ -368,7 +397,9 @@ def test_what_takes_a_while_says_so_and_why(browser: Browser, own: Live) -> None
 
         opened.page.route("**/v1/ask?*", hold)
         own.service._is_ready.clear()
-        opened.page.evaluate("(asked) => { location.hash = asked; }", f"ask?{urlencode(EINSTEIN)}")
+        opened.page.evaluate(
+            "(asked) => { location.hash = asked; }", f"ask?{urlencode(EINSTEIN)}"
+        )
         opened.page.get_by_text("Counting this graph for the first time").wait_for()
         opened.page.route("**/v1/ask?*", lambda route: route.continue_())
         for route in held:
@@ -377,7 +408,9 @@ def test_what_takes_a_while_says_so_and_why(browser: Browser, own: Live) -> None
         opened.page.locator("#waiting").wait_for(state="hidden")
 
 
-def test_an_answer_of_ones_own_is_imagined_and_added(browser: Browser, own: Live) -> None:
+def test_an_answer_of_ones_own_is_imagined_and_added(
+    browser: Browser, own: Live
+) -> None:
     with window(browser, own.address) as opened:
         opened.go("ask", **EINSTEIN)
         field = opened.page.get_by_role("combobox", name="another answer")
@@ -386,7 +419,9 @@ def test_an_answer_of_ones_own_is_imagined_and_added(browser: Browser, own: Live
         opened.page.locator(".verdict").wait_for()
         assert own.service.store.sequence == 1
         opened.go("ask", **EINSTEIN)
-        opened.page.get_by_role("combobox", name="another answer").fill("Bohemia, a new name")
+        opened.page.get_by_role("combobox", name="another answer").fill(
+            "Bohemia, a new name"
+        )
         opened.press("Add the fact")
         opened.page.locator(".known-already", has_text="Bohemia").wait_for()
         assert own.service.store.sequence == 2
@@ -425,7 +460,9 @@ def test_a_file_is_dropped_on_the_empty_page_built_and_asked(
         assert opened.answers()[0] == "Land 0"
 
 
-def test_a_first_fact_is_typed_into_an_empty_graph(browser: Browser, tmp_path: Path) -> None:
+def test_a_first_fact_is_typed_into_an_empty_graph(
+    browser: Browser, tmp_path: Path
+) -> None:
     with (
         live(tmp_path / "store", facts=[]) as running,
         window(browser, running.address) as opened,
@@ -477,7 +514,9 @@ def test_an_address_shows_the_same_again_and_back_goes_back(shown: Window) -> No
     shown.wait_for("Why Czechia", ".why")
 
 
-def test_an_unknown_name_is_explained_with_names_that_may_be_meant(shown: Window) -> None:
+def test_an_unknown_name_is_explained_with_names_that_may_be_meant(
+    shown: Window,
+) -> None:
     shown.go("ask", entity="Albrt Einstein", relation="citizen of")
     shown.wait_for("No entity is named 'Albrt Einstein'")
     shown.press("Albert Einstein")
@@ -498,10 +537,15 @@ def test_hostile_names_are_only_names(browser: Browser, tmp_path: Path) -> None:
     facts = []
     for place, name in enumerate(HOSTILE):
         after = HOSTILE[(place + 1) % len(HOSTILE)]
-        facts += [(name, "links to", after), (name, name[:200], "Hub"), ("Hub", "has", name)]
+        facts += [
+            (name, "links to", after),
+            (name, name[:200], "Hub"),
+            ("Hub", "has", name),
+        ]
         facts.append((name, "kind", f"Kind {place % 3}"))
     described = [
-        {"name": name, "label": f"{name} (label)", "types": [HOSTILE[0]]} for name in HOSTILE[1:9]
+        {"name": name, "label": f"{name} (label)", "types": [HOSTILE[0]]}
+        for name in HOSTILE[1:9]
     ]
     with live(tmp_path / "store", facts=facts) as running:
         running.post("/v1/update", {"describe": described})
@@ -519,7 +563,9 @@ def test_hostile_names_are_only_names(browser: Browser, tmp_path: Path) -> None:
             opened.go("relation", relation=HOSTILE[0])
             opened.page.keyboard.press("/")
             opened.go("ask")
-            opened.page.get_by_role("combobox", name="entity asked about").fill("script")
+            opened.page.get_by_role("combobox", name="entity asked about").fill(
+                "script"
+            )
             opened.page.get_by_role("option").first.wait_for()
 
 
@@ -584,7 +630,9 @@ def test_what_is_copied_asks_the_same(browser: Browser, own: Live) -> None:
         assert document["explanation"]["reasons"]
         assert "1,Germany," in copied("CSV")
         program = [sys.executable, "-c", copied("Python")]
-        ran = subprocess.run(program, capture_output=True, text=True, check=True, timeout=120)
+        ran = subprocess.run(
+            program, capture_output=True, text=True, check=True, timeout=120
+        )
         assert ran.stdout.startswith("1 Germany")
         command = shlex.split(copied("Command"))
         command[:1] = [sys.executable, "-m", "casegraph"]
@@ -595,7 +643,9 @@ def test_what_is_copied_asks_the_same(browser: Browser, own: Live) -> None:
         assert "Germany" in ran.stdout.splitlines()[0] + ran.stdout.splitlines()[1]
 
 
-def test_a_key_is_asked_for_where_one_is_needed(browser: Browser, tmp_path: Path) -> None:
+def test_a_key_is_asked_for_where_one_is_needed(
+    browser: Browser, tmp_path: Path
+) -> None:
     with (
         live(tmp_path / "store", keys=two_keys()) as running,
         window(browser, running.address) as opened,
@@ -613,10 +663,22 @@ def test_a_key_is_asked_for_where_one_is_needed(browser: Browser, tmp_path: Path
 
 
 @pytest.mark.parametrize("width", [360, 1360])
-def test_nothing_is_wider_than_the_window(browser: Browser, served: Live, width: int) -> None:
+def test_nothing_is_wider_than_the_window(
+    browser: Browser, served: Live, width: int
+) -> None:
     size = {"width": width, "height": 800}
-    with window(browser, served.address, viewport=size, reduced_motion="reduce") as opened:
-        for view in ("ask", "overview", "relations", "clusters", "audit", "proposals", "add"):
+    with window(
+        browser, served.address, viewport=size, reduced_motion="reduce"
+    ) as opened:
+        for view in (
+            "ask",
+            "overview",
+            "relations",
+            "clusters",
+            "audit",
+            "proposals",
+            "add",
+        ):
             opened.go(view)
             assert too_wide(opened) == [], view
         opened.go("ask", **EINSTEIN, without=json.dumps([ULM]))
@@ -677,7 +739,9 @@ def test_the_first_view_is_small(browser: Browser, served: Live) -> None:
         assert sum(sizes.values()) <= MOST_BYTES
 
 
-@pytest.mark.skipif(not AXE, reason="axe-core is not in .cache; scripts/chromium fetches it")
+@pytest.mark.skipif(
+    not AXE, reason="axe-core is not in .cache; scripts/chromium fetches it"
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_serious_fault(browser: Browser, own: Live, scheme: str) -> None:
     with tarfile.open(AXE[-1]) as packed:
@@ -685,7 +749,9 @@ def test_axe_finds_no_serious_fault(browser: Browser, own: Live, scheme: str) ->
         assert member is not None
         axe = member.read().decode()
     own.add(("Ada Lovelace", "field", "Mathematics"))
-    with window(browser, own.address, color_scheme=scheme, reduced_motion="reduce") as opened:
+    with window(
+        browser, own.address, color_scheme=scheme, reduced_motion="reduce"
+    ) as opened:
 
         def check(where: str) -> None:
             opened.page.evaluate(axe)

@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.histories import Fact
-from tests.strategies import Step, fact_lists, histories, random_facts, some_settings, surviving
+from tests.strategies import (
+    Step,
+    fact_lists,
+    histories,
+    random_facts,
+    some_settings,
+    surviving,
+)
 
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
@@ -23,7 +30,9 @@ from casegraph.statistics.counts import Counting, PathCounts
 from casegraph.statistics.partial_counts import may_lead_somewhere
 from casegraph.statistics.path_types import ends_of, unpacked
 
-Question = tuple[str, str, bool]  # an entity, a relation, and whether heads are asked for
+Question = tuple[
+    str, str, bool
+]  # an entity, a relation, and whether heads are asked for
 
 
 @pytest.fixture
@@ -39,7 +48,8 @@ def of_facts(settings: Settings, facts: list[Fact]) -> CaseBase:
 
 def questions_of(facts: list[Fact]) -> list[Question]:
     return sorted(
-        {(fact[0], fact[1], False) for fact in facts} | {(fact[2], fact[1], True) for fact in facts}
+        {(fact[0], fact[1], False) for fact in facts}
+        | {(fact[2], fact[1], True) for fact in facts}
     )
 
 
@@ -118,13 +128,17 @@ def test_a_large_graph_tells_what_any_other_does(facts: list[Fact], n: int) -> N
 
 @pytest.mark.usefixtures("every_graph_is_large")
 @given(histories())
-def test_updates_between_questions_change_nothing_about_that(history: list[Step]) -> None:
+def test_updates_between_questions_change_nothing_about_that(
+    history: list[Step],
+) -> None:
     settings = Settings(max_length=2, support=1)
     cases = CaseBase(settings)
     lived: list[Step] = []
     for doing, facts in history:
         lived.append((doing, facts))
-        cases.update(add=facts if doing == "add" else (), retract=facts if doing != "add" else ())
+        cases.update(
+            add=facts if doing == "add" else (), retract=facts if doing != "add" else ()
+        )
         counted = of_facts(settings, sorted(surviving(lived)))
         counted.prepare()
         for question in questions_of(sorted(surviving(lived)))[::2]:
@@ -133,7 +147,9 @@ def test_updates_between_questions_change_nothing_about_that(history: list[Step]
 
 @pytest.mark.usefixtures("every_graph_is_large")
 @given(fact_lists(least=1, most=16))
-def test_explanations_show_the_counts_that_everything_counted_has(facts: list[Fact]) -> None:
+def test_explanations_show_the_counts_that_everything_counted_has(
+    facts: list[Fact],
+) -> None:
     settings = Settings(max_length=2, support=1)
     asked = of_facts(settings, facts)
     counted = of_facts(settings, facts)
@@ -162,7 +178,9 @@ def test_no_path_type_that_leads_somewhere_is_left_out(
                 ends = ends_of(graph, entity, path_type, loop_free=True, budget=1 << 20)
                 assert may or not ends
                 if n <= 2 and most_neighbours and may:
-                    assert ends_of(graph, entity, path_type, loop_free=False, budget=1 << 20)
+                    assert ends_of(
+                        graph, entity, path_type, loop_free=False, budget=1 << 20
+                    )
 
 
 SEVERAL = [
@@ -195,5 +213,8 @@ def test_threads_that_ask_at_once_are_told_the_same_as_one_after_the_other() -> 
     expected = [told(counted, question) for question in questions]
     cases = of_facts(settings, facts)
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda question: told(cases, question), questions)) == expected
+        assert (
+            list(pool.map(lambda question: told(cases, question), questions))
+            == expected
+        )
     assert has_same_counts(cases, counted)

@@ -8,7 +8,9 @@ import pytest
 from casegraph.experiments import pictures
 from casegraph.experiments.records import MRR, Record, mrr_of
 
-pytestmark = pytest.mark.filterwarnings("default")  # Matplotlib warns of its own affairs
+pytestmark = pytest.mark.filterwarnings(
+    "default"
+)  # Matplotlib warns of its own affairs
 pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
 
 
@@ -76,16 +78,26 @@ def test_figure_3_has_eight_panels_and_every_system(tmp_path: Path) -> None:
 
 def test_what_was_not_run_is_not_drawn(tmp_path: Path) -> None:
     path = tmp_path / "mrr.svg"
-    some = [one for one in LINES if one["benchmark"] == "FB122" and "30%" not in one["system"]]
+    some = [
+        one
+        for one in LINES
+        if one["benchmark"] == "FB122" and "30%" not in one["system"]
+    ]
     pictures.mrr_over_batches(some, path)
     assert not any("WN18RR" in text or "30%" in text for text in texts(path))
 
 
 def test_what_was_reached_offline_is_a_line(tmp_path: Path) -> None:
     path = tmp_path / "mrr.svg"
-    offline = {"benchmark": "FB122", "system": "RotatE, offline", "metrics": LINES[0]["metrics"]}
+    offline = {
+        "benchmark": "FB122",
+        "system": "RotatE, offline",
+        "metrics": LINES[0]["metrics"],
+    }
     pictures.mrr_over_batches(LINES, path, [offline])
-    assert {"RotatE offline, in the paper", "RotatE offline, trained here"} <= set(texts(path))
+    assert {"RotatE offline, in the paper", "RotatE offline, trained here"} <= set(
+        texts(path)
+    )
 
 
 def test_the_other_pictures_say_what_their_lines_are(tmp_path: Path) -> None:

@@ -46,18 +46,25 @@ def test_every_panel_is_xml_whatever_the_names_are() -> None:
 
 
 def test_the_line_of_ranks_rises_to_the_part_that_is_near_enough() -> None:
-    tree = ElementTree.fromstring(picture([ranks_panel(np.array([1.0, 1.0, 10.0, 1e9]))]))
+    tree = ElementTree.fromstring(
+        picture([ranks_panel(np.array([1.0, 1.0, 10.0, 1e9]))])
+    )
     line = list(tree.iter(f"{SVG}polyline"))[-1]
     heights = [float(point.split(",")[1]) for point in line.get("points", "").split()]
     assert heights == sorted(heights, reverse=True)
-    assert (heights[0], heights[-1]) == (250.0, 150.0)  # a half, and three quarters, of 400
+    assert (heights[0], heights[-1]) == (
+        250.0,
+        150.0,
+    )  # a half, and three quarters, of 400
     assert f"{FURTHEST_RANK:,}" in [text.text for text in tree.iter(f"{SVG}text")]
 
 
 def test_an_experiment_takes_what_a_program_holds() -> None:
     splits = people()
     array = np.array(splits["train"])
-    done = evaluate(Benchmark.of(name="people", **{**splits, "train": array}), sides="tail")
+    done = evaluate(
+        Benchmark.of(name="people", **{**splits, "train": array}), sides="tail"
+    )
     assert done.metrics["tail.realistic.hits_at_1"] == 1.0
     assert done.benchmark == "people"
     assert len(done.to_arrow()) == 3
@@ -69,7 +76,9 @@ def test_an_experiment_takes_frames() -> None:
     pyarrow = pytest.importorskip("pyarrow")
     for split, facts in people().items():
         heads, relations, tails = zip(*facts, strict=True)
-        frames[split] = pyarrow.table({"head": heads, "relation": relations, "tail": tails})
+        frames[split] = pyarrow.table(
+            {"head": heads, "relation": relations, "tail": tails}
+        )
     of_lists = evaluate(Benchmark.of(**people()))
     assert evaluate(Benchmark.of(**frames)).metrics == of_lists.metrics
 
@@ -85,12 +94,16 @@ def test_a_split_without_facts_is_refused() -> None:
         evaluate(Benchmark.of(train=people()["train"], test=[]))
 
 
-def test_evaluate_draws_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluate_draws_what_it_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("people").mkdir()
     for split, facts in people(400).items():  # enough to be tuned to
         write_facts(facts, f"people/{split}.txt")
-    assert_refused(run("evaluate", "people", "--plot", "p.png"), "p.png: pictures are SVG")
+    assert_refused(
+        run("evaluate", "people", "--plot", "p.png"), "p.png: pictures are SVG"
+    )
     for options, panels in ((["--no-tune"], 2), ([], 3)):
         assert run("evaluate", "people", "--plot", "p.svg", *options).exit_code == 0
         tree = ElementTree.parse("p.svg")

@@ -40,7 +40,9 @@ def by_relations(graph: Graph, profiles: Profiles) -> dict[frozenset[object], se
     for profile in profiles.living():
         relations = profiles.relations(profile).tolist()
         own = frozenset(relation_in_oracle(graph, relation) for relation in relations)
-        having[own] = {graph.entities[entity] for entity in profiles.members(profile).tolist()}
+        having[own] = {
+            graph.entities[entity] for entity in profiles.members(profile).tolist()
+        }
     return having
 
 
@@ -59,12 +61,16 @@ def test_profiles_after_any_history_are_those_of_the_facts_that_survive_it(
     profiles = kept_up_to_date(history, graph)
     fresh = Graph.of(surviving(history))
     assert by_relations(graph, profiles) == by_relations(fresh, profiles_of(fresh))
-    assert by_relations(graph, profiles) == expected(oracle.both_ways(surviving(history)))
+    assert by_relations(graph, profiles) == expected(
+        oracle.both_ways(surviving(history))
+    )
     assert len(profiles) == len(list(profiles.living()))
 
 
 @given(histories(), histories())
-def test_profiles_and_their_copy_can_each_go_on(history: list[Step], more: list[Step]) -> None:
+def test_profiles_and_their_copy_can_each_go_on(
+    history: list[Step], more: list[Step]
+) -> None:
     graph = Graph()
     profiles = kept_up_to_date(history, graph)
     before = by_relations(graph, profiles)
@@ -80,14 +86,20 @@ def test_profiles_and_their_copy_can_each_go_on(history: list[Step], more: list[
 
 
 @pytest.mark.parametrize("entities", [30, 63, 64, 200])
-def test_profiles_of_few_and_of_many_entities_at_once_are_the_oracles(entities: int) -> None:
-    facts = random_facts(Random(entities), entities=entities, relations=5, facts=3 * entities)
+def test_profiles_of_few_and_of_many_entities_at_once_are_the_oracles(
+    entities: int,
+) -> None:
+    facts = random_facts(
+        Random(entities), entities=entities, relations=5, facts=3 * entities
+    )
     graph = Graph.of(facts)
     assert by_relations(graph, profiles_of(graph)) == expected(oracle.both_ways(facts))
 
 
 @given(histories())
-def test_every_entity_is_a_member_of_its_own_profile_and_of_no_other(history: list[Step]) -> None:
+def test_every_entity_is_a_member_of_its_own_profile_and_of_no_other(
+    history: list[Step],
+) -> None:
     graph = Graph()
     profiles = kept_up_to_date(history, graph)
     profiles_of_member = defaultdict[int, list[int]](list)
@@ -122,13 +134,17 @@ def test_similarity_is_the_cosine_of_the_oracle(added: list[Fact]) -> None:
     graph = Graph.of(added)
     facts = oracle.both_ways(added)
     profiles = profiles_of(graph)
-    for (one, name), (other, other_name) in product(enumerate(graph.entities.names), repeat=2):
+    for (one, name), (other, other_name) in product(
+        enumerate(graph.entities.names), repeat=2
+    ):
         similarity = profiles.similarity(profiles.of(one), profiles.of(other))
         assert similarity == oracle.similarity(facts, name, other_name)
 
 
 @given(fact_lists(least=1))
-def test_what_profiles_have_in_common_is_counted_for_all_at_once(added: list[Fact]) -> None:
+def test_what_profiles_have_in_common_is_counted_for_all_at_once(
+    added: list[Fact],
+) -> None:
     graph = Graph.of(added)
     profiles = profiles_of(graph)
     sets = [set(profiles.relations(profile).tolist()) for profile in profiles.living()]

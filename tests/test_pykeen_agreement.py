@@ -15,7 +15,9 @@ from casegraph.evaluation.evaluation import Evaluation, evaluate
 # PyKEEN and what it imports warn of their own affairs.
 pytestmark = pytest.mark.filterwarnings("default")
 torch = pytest.importorskip("torch", reason="PyKEEN is not installed")
-pykeen = pytest.importorskip("pykeen.evaluation.evaluator", reason="PyKEEN is not installed")
+pykeen = pytest.importorskip(
+    "pykeen.evaluation.evaluator", reason="PyKEEN is not installed"
+)
 Evaluator = pytest.importorskip(
     "pykeen.evaluation", reason="PyKEEN is not installed"
 ).RankBasedEvaluator
@@ -40,7 +42,10 @@ def theirs(ours: Evaluation) -> Theirs:
     """PyKEEN's evaluator, fed with the scores of every question, heads first."""
     evaluator = Evaluator(filtered=True, clear_on_finalize=False)
     known = torch.tensor(
-        rows_of(ours, [fact for split in ("train", "valid", "test") for fact in facts(split)])
+        rows_of(
+            ours,
+            [fact for split in ("train", "valid", "test") for fact in facts(split)],
+        )
     )
     for side in ("head", "tail"):
         asked = np.flatnonzero(ours.questions.is_head == (side == "head")).tolist()
@@ -57,7 +62,9 @@ def theirs(ours: Evaluation) -> Theirs:
 @needs_data
 @pytest.mark.parametrize("side", ["head", "tail"])
 @pytest.mark.parametrize("ties", RANKS)
-def test_ranks_are_equal(ours: Evaluation, theirs: Theirs, side: str, ties: str) -> None:
+def test_ranks_are_equal(
+    ours: Evaluation, theirs: Theirs, side: str, ties: str
+) -> None:
     expected = np.concatenate(theirs.ranks[side, ties])
     assert len(expected) == 661
     found = getattr(ours.ranks, ties)[ours.questions.is_head == (side == "head")]
@@ -83,7 +90,10 @@ def facts(split: str) -> list[Fact]:
 def rows_of(ours: Evaluation, named: list[Fact]) -> list[list[int]]:
     entities = {name: place for place, name in enumerate(ours.questions.entities)}
     relations = {name: place for place, name in enumerate(ours.questions.relations)}
-    return [[entities[head], relations[relation], entities[tail]] for head, relation, tail in named]
+    return [
+        [entities[head], relations[relation], entities[tail]]
+        for head, relation, tail in named
+    ]
 
 
 def scores(ours: Evaluation, asked: list[int]) -> Theirs:
@@ -97,7 +107,9 @@ def scores(ours: Evaluation, asked: list[int]) -> Theirs:
         head, relation, tail = ours.questions.fact(question)
         is_head = ours.questions.is_head[question]
         for answer in (
-            cases.ask_head(relation, tail, top=-1) if is_head else cases.ask(head, relation, top=-1)
+            cases.ask_head(relation, tail, top=-1)
+            if is_head
+            else cases.ask(head, relation, top=-1)
         ):
             table[row, place[answer.entity]] = answer.score
     return table

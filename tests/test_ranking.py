@@ -174,6 +174,8 @@ def _metrics(rows: list[tuple[int, int, bool]]) -> dict[str, float]:
     targets = []
     is_head = []
     for better, equal, is_head_asked in rows:
-        targets.append(Target(score=1, better=better, equal=equal, earlier=equal // 2, others=200))
+        targets.append(
+            Target(score=1, better=better, equal=equal, earlier=equal // 2, others=200)
+        )
         is_head.append(is_head_asked)
     return metrics(ranks_of(*targets), np.array(is_head))

@@ -31,7 +31,9 @@ def some_fact(random: Random) -> Fact:
 
 def rebuilt(cases: CaseBase, facts: set[Fact]) -> CaseBase:
     """A case base of the same facts under the same ids, that has never counted anything before."""
-    other = with_names(cases.settings, cases.graph.entities.names, cases.graph.relations.names)
+    other = with_names(
+        cases.settings, cases.graph.entities.names, cases.graph.relations.names
+    )
     other.update(add=sorted(facts))
     return other
 
@@ -71,7 +73,9 @@ def live_through(random: Random, settings: Settings, steps: int) -> int:
 
 @pytest.mark.parametrize("max_length", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("support", [1, 2])
-def test_counts_after_any_history_are_those_of_a_rebuild(max_length: int, support: int) -> None:
+def test_counts_after_any_history_are_those_of_a_rebuild(
+    max_length: int, support: int
+) -> None:
     random = Random(100 * max_length + support)
     settings = Settings(max_length=max_length, support=support)
     kept_up = sum(live_through(random, settings, steps=4) for _ in range(30))
@@ -229,7 +233,9 @@ def closed_paths(graph: Graph, clusters: Ids, n: int) -> tuple[Ids | Counts, ...
     everyone = np.arange(len(graph.entities), dtype=np.int32)
     wanted = np.zeros(0, dtype=np.bool)
     counters = np.zeros(2, dtype=np.int64)
-    return kernels.closed_paths(graph.kernel, everyone, clusters, wanted, n, n, 2, counters)
+    return kernels.closed_paths(
+        graph.kernel, everyone, clusters, wanted, n, n, 2, counters
+    )
 
 
 def numbers(columns: Iterable[Ids | Counts]) -> dict[tuple[int, ...], int]:

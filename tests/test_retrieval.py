@@ -20,10 +20,16 @@ from tests.strategies import (
 from casegraph.graph.arrays import ids
 from casegraph.graph.graph import Graph, Query
 from casegraph.similarity.profiles import Profiles
-from casegraph.similarity.retrieval import contextual_entities, nearest, similar_entities
+from casegraph.similarity.retrieval import (
+    contextual_entities,
+    nearest,
+    similar_entities,
+)
 
 
-def assert_agrees(graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int) -> None:
+def assert_agrees(
+    graph: Graph, profiles: Profiles, facts: oracle.Facts, k: int
+) -> None:
     """The contextual entities of every query are the oracle's, in its order."""
     living = sorted(oracle.entities(facts))
     for name, relation in product(living, range(graph.directions)):
@@ -60,7 +66,9 @@ def test_contextual_entities_depend_on_the_surviving_facts_alone(
     assert_agrees(graph, profiles, oracle.both_ways(surviving(history)), k)
 
 
-def test_contextual_entities_do_not_depend_on_the_order_of_facts_in_graphs_of_many_ties() -> None:
+def test_contextual_entities_do_not_depend_on_the_order_of_facts_in_graphs_of_many_ties() -> (
+    None
+):
     random = Random(11)
     for _ in range(20):
         facts = random_facts(random, entities=30, relations=4, facts=60)
@@ -80,7 +88,9 @@ def in_names(graph: Graph, k: int) -> dict[tuple[str, str], list[str]]:
 
 
 @given(fact_lists(least=1), st.integers(0, 9))
-def test_similar_entities_are_the_most_similar_of_all(added: list[Fact], k: int) -> None:
+def test_similar_entities_are_the_most_similar_of_all(
+    added: list[Fact], k: int
+) -> None:
     graph = Graph.of(added)
     facts = oracle.both_ways(added)
     profiles = profiles_of(graph)
@@ -111,7 +121,9 @@ def test_nearest_to_a_profile_are_its_own_members_and_then_the_most_similar_othe
     profiles = profiles_of(graph)
     known = Counter(head for head, _, _ in facts)
     for profile in profiles.living():
-        members = {graph.entities[entity] for entity in profiles.members(profile).tolist()}
+        members = {
+            graph.entities[entity] for entity in profiles.members(profile).tolist()
+        }
         one = min(members)
         own = sorted(members, key=lambda name: (-known[name], name))
         rest = [name for name in closest(facts, one) if name not in members]
@@ -120,7 +132,9 @@ def test_nearest_to_a_profile_are_its_own_members_and_then_the_most_similar_othe
         assert nearest(profiles, graph, profile, ids(), k).tolist() == []
 
 
-def test_of_equally_similar_entities_those_with_more_facts_come_first_then_by_name() -> None:
+def test_of_equally_similar_entities_those_with_more_facts_come_first_then_by_name() -> (
+    None
+):
     added = [
         ("asked", "r", "x"),
         ("z", "r", "x"),

@@ -23,9 +23,18 @@ SHAPES = [
     Shape(b",", 4, (3, 0, 2)),
     Shape(b" ", 3, (0, 1, 2), brackets=b"<>", end=b" ."),
 ]
-signs = st.sampled_from([b"a", b"\xc3\xa9", b"\t", b",", b" ", b"<", b">", b".", b"\r", b"\0"])
+signs = st.sampled_from(
+    [b"a", b"\xc3\xa9", b"\t", b",", b" ", b"<", b">", b".", b"\r", b"\0"]
+)
 plain_lines = st.sampled_from(
-    [b"a\tr\tb\n", b"c\tr\ta\n", b"r,x,b,a\n", b"<a> <r> <b> .\n", b"<b> <r> <> .\n", b"\n"]
+    [
+        b"a\tr\tb\n",
+        b"c\tr\ta\n",
+        b"r,x,b,a\n",
+        b"<a> <r> <b> .\n",
+        b"<b> <r> <> .\n",
+        b"\n",
+    ]
 )
 blocks = st.lists(plain_lines | signs | st.just(b"\n"), max_size=30).map(b"".join)
 
@@ -49,7 +58,11 @@ def test_plain_lines_are_numbered_as_they_are_first_seen(
             relations,
         )
         expected = oracle.interned_lines(content, *shape, *seen)
-        assert (rows.reshape(-1, 3).tolist(), starts.tolist(), others.tolist()) == expected
+        assert (
+            rows.reshape(-1, 3).tolist(),
+            starts.tolist(),
+            others.tolist(),
+        ) == expected
     for interner, texts in zip((entities, relations), seen, strict=True):
         assert interner.size == len(texts)
         for first in range(len(texts)):
@@ -87,7 +100,9 @@ class Small(io.BytesIO):
         return super().read1(64 if size else 0)
 
 
-def outcome(content: bytes, options: dict[str, Any], *, in_blocks: bool) -> dict[str, Any]:
+def outcome(
+    content: bytes, options: dict[str, Any], *, in_blocks: bool
+) -> dict[str, Any]:
     """What becomes of a source that is taken in blocks, or fact by fact."""
     refused = io.BytesIO()
     source = read_facts(Small(content), refused=refused, **options)
@@ -191,7 +206,10 @@ good_triples = st.lists(triple_lines, max_size=15).map(b"".join)
 
 
 @given(
-    good_triples, st.none() | wrong_triples, good_triples, st.sampled_from(["leave out", "keep"])
+    good_triples,
+    st.none() | wrong_triples,
+    good_triples,
+    st.sampled_from(["leave out", "keep"]),
 )
 def test_n_triples_are_the_same_in_blocks_and_fact_by_fact(
     before: bytes, wrong: bytes | None, after: bytes, literals: str
@@ -206,7 +224,9 @@ def test_n_triples_are_the_same_in_blocks_and_fact_by_fact(
 
 
 def test_what_was_begun_one_by_one_goes_on_in_batches() -> None:
-    content = b"".join(f"e{number}\tr\te{number + 1}\n".encode() for number in range(100))
+    content = b"".join(
+        f"e{number}\tr\te{number + 1}\n".encode() for number in range(100)
+    )
     source = read_facts(Small(content), header=False)
     first = [next(source) for _ in range(7)]
     graph = Graph.of(source)
@@ -217,7 +237,9 @@ def test_what_was_begun_one_by_one_goes_on_in_batches() -> None:
 
 def test_sources_of_several_kinds_are_taken_together() -> None:
     table = read_facts(io.BytesIO(b"a\tr\tb\n<x>\tr\ty\n"), header=False)
-    triples = read_facts(io.BytesIO(b"<urn:casegraph:a> <urn:casegraph:r> <x:y> .\n"), format="nt")
+    triples = read_facts(
+        io.BytesIO(b"<urn:casegraph:a> <urn:casegraph:r> <x:y> .\n"), format="nt"
+    )
     both = Batched(batch for source in (table, triples) for batch in batches_of(source))
     graph = Graph.of(both)
     assert set(graph.facts()) == {("a", "r", "b"), ("<x>", "r", "y"), ("a", "r", "x:y")}
@@ -232,5 +254,7 @@ def test_rows_are_numbered_by_the_names_that_are_there() -> None:
 
 
 def test_the_size_of_a_batch_is_known_before_it_is_read() -> None:
-    batches = list(batches_of(read_facts(io.BytesIO(b"a\tr\tb\nb\tr\tc\n"), header=False)))
+    batches = list(
+        batches_of(read_facts(io.BytesIO(b"a\tr\tb\nb\tr\tc\n"), header=False))
+    )
     assert [size_of(batch) for batch in batches if size_of(batch)] == [2]

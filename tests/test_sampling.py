@@ -31,7 +31,9 @@ def sampled(facts: list[Fact], n: int, walks: int, seed: int = 0) -> Sampled:
     rows = zip(*(column.tolist() for column in found), strict=True)
     for relation, entity, number, times in rows:
         path_type = tuple(graph.relation_name(step) for step in unpacked(number, n))
-        by_name[graph.entities[entity], graph.relation_name(relation), path_type] = times
+        by_name[graph.entities[entity], graph.relation_name(relation), path_type] = (
+            times
+        )
     return by_name
 
 
@@ -70,7 +72,9 @@ def test_only_paths_to_answers_are_sampled(facts: list[Fact]) -> None:
         counts = statistics.clustered(relation)
         assert ((counts.for_prior > 0) <= (counts.hits > 0)).all()
         of_everyone = counts.for_prior[counts.of(EVERYONE)].sum()
-        assert 2 * of_everyone == counts.for_prior.sum()  # once there, once in a cluster
+        assert (
+            2 * of_everyone == counts.for_prior.sum()
+        )  # once there, once in a cluster
 
 
 def test_another_seed_samples_other_walks() -> None:
@@ -105,7 +109,9 @@ def test_reasons_under_the_published_settings_have_the_sampled_prior() -> None:
     assert explained.reasons
     for reason in explained.reasons:
         assert reason.worth == pytest.approx(reason.prior * reason.precision)
-    assert sum(reason.share for reason in explained.reasons) == pytest.approx(best.score)
+    assert sum(reason.share for reason in explained.reasons) == pytest.approx(
+        best.score
+    )
     relation = 2 * cases.graph.relations.names.index("r")
     step = 2 * cases.graph.relations.names.index("s")
     estimated = estimate(cases.state.statistics, EVERYONE, relation, (step,))

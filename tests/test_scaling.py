@@ -15,7 +15,15 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
-from tests.strategies import Fact, Step, histories, random_facts, shuffled, some_settings, surviving
+from tests.strategies import (
+    Fact,
+    Step,
+    histories,
+    random_facts,
+    shuffled,
+    some_settings,
+    surviving,
+)
 from tests.test_saving import ODD_ARRAYS, Arrays, mutated, put, rewrite
 
 from casegraph import world
@@ -24,7 +32,15 @@ from casegraph.casebase import CaseBase
 from casegraph.cli import cli
 from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings
 from casegraph.execution.shard_files import read_part, write_part
-from casegraph.execution.shards import Part, Shard, count_hits, count_reach, keep, merged, with_hits
+from casegraph.execution.shards import (
+    Part,
+    Shard,
+    count_hits,
+    count_reach,
+    keep,
+    merged,
+    with_hits,
+)
 from casegraph.settings import Settings
 from casegraph.statistics.path_types import in_words, unpacked
 from casegraph.storage.count_columns import COUNT_COLUMNS
@@ -46,9 +62,13 @@ def hits_of(cases: State, of: int) -> list[Part]:
     return [count_hits(cases, shard) for shard in Shard.all(of)]
 
 
-def reach_of(cases: State, of: int, given: Part, relations: list[int] | None = None) -> list[Part]:
+def reach_of(
+    cases: State, of: int, given: Part, relations: list[int] | None = None
+) -> list[Part]:
     wanted = directions(cases) if relations is None else relations
-    return [count_reach(with_hits(cases, given), (shard, wanted)) for shard in Shard.all(of)]
+    return [
+        count_reach(with_hits(cases, given), (shard, wanted)) for shard in Shard.all(of)
+    ]
 
 
 def counts_of(cases: State) -> Part:
@@ -80,7 +100,10 @@ def test_shards_counted_under_any_ids_add_up_to_what_one_process_counts(
     lived = CaseBase(settings)
     for doing, named in history:
         lived.update(**{doing: named})  # type: ignore[arg-type]
-    hosts = [lived.state, *(cases_of(shuffled(random, facts), settings) for _ in range(2))]
+    hosts = [
+        lived.state,
+        *(cases_of(shuffled(random, facts), settings) for _ in range(2)),
+    ]
 
     def somewhere() -> State:
         return random.choice(hosts)
@@ -99,7 +122,9 @@ def test_shards_counted_under_any_ids_add_up_to_what_one_process_counts(
 
 
 @given(st.lists(st.integers(0, 11), unique=True), st.integers(1, 6))
-def test_shards_share_the_entities_evenly_whatever_their_ids(numbers: list[int], of: int) -> None:
+def test_shards_share_the_entities_evenly_whatever_their_ids(
+    numbers: list[int], of: int
+) -> None:
     graphs = [cases_of(facts).graph for facts in (FACTS, shuffled(Random(1), FACTS))]
     names = [f"e{number}" for number in numbers if f"e{number}" in graphs[0].entities]
     shares = []
@@ -119,7 +144,10 @@ def test_shards_share_the_entities_evenly_whatever_their_ids(numbers: list[int],
 
 REFUSED: dict[str, tuple[Callable[[State, State], object], str]] = {
     "a missing shard": (lambda own, _: merged(hits_of(own, 4)[:2]), "missing 3/4, 4/4"),
-    "a shard twice": (lambda own, _: merged([hits_of(own, 2)[0]] * 2), "1/2 is there twice"),
+    "a shard twice": (
+        lambda own, _: merged([hits_of(own, 2)[0]] * 2),
+        "1/2 is there twice",
+    ),
     "shards of different numbers": (
         lambda own, _: merged(hits_of(own, 2)[:1] + hits_of(own, 3)[1:]),
         "1/2 and 2/3",
@@ -137,7 +165,9 @@ REFUSED: dict[str, tuple[Callable[[State, State], object], str]] = {
         "2/2 is of other facts",
     ),
     "another pass": (
-        lambda own, _: merged([hits_of(own, 2)[0], reach_of(own, 2, merged(hits_of(own, 2)))[1]]),
+        lambda own, _: merged(
+            [hits_of(own, 2)[0], reach_of(own, 2, merged(hits_of(own, 2)))[1]]
+        ),
         "of another pass",
     ),
     "reach of other hits": (
@@ -166,12 +196,16 @@ REFUSED: dict[str, tuple[Callable[[State, State], object], str]] = {
 
 
 def doubled(part: Part) -> Part:
-    return replace(part, columns={name: 2 * column for name, column in part.columns.items()})
+    return replace(
+        part, columns={name: 2 * column for name, column in part.columns.items()}
+    )
 
 
 @pytest.mark.parametrize("kind", REFUSED)
 @pytest.mark.parametrize(
-    "other", [cases_of(FACTS[1:]), cases_of(FACTS, Settings(support=3))], ids=["facts", "settings"]
+    "other",
+    [cases_of(FACTS[1:]), cases_of(FACTS, Settings(support=3))],
+    ids=["facts", "settings"],
 )
 def test_parts_that_do_not_belong_together_are_refused(kind: str, other: State) -> None:
     refused, words = REFUSED[kind]
@@ -199,7 +233,8 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
         for name in ("counted", "relation", "types"):
             assert getattr(again, name).tolist() == getattr(part, name).tolist()
         assert all(
-            again.columns[name].tolist() == column.tolist() for name, column in part.columns.items()
+            again.columns[name].tolist() == column.tolist()
+            for name, column in part.columns.items()
         )
     assert [path.name for path in tmp_path.iterdir()] == ["part.npz"]
 
@@ -246,16 +281,31 @@ WRONG_PARTS: dict[str, tuple[Callable[[Arrays], object], str]] = {
     "a shard that is a number": (with_header(shard=3), "does not say what was counted"),
     "a shard that is none": (with_header(shard="3/2"), "shard is '3/2'"),
     "more shards than there can be": (with_header(shard=f"1/{10**15}"), "more shards"),
-    "a length that is text": (with_header(max_length="3"), "does not say what was counted"),
+    "a length that is text": (
+        with_header(max_length="3"),
+        "does not say what was counted",
+    ),
     "a length that is too large": (with_header(max_length=10**9), "of a length"),
     "a length of nothing": (with_header(max_length=0), "of a length"),
     "names that are numbers": (with_header(names=[1, 2, 3]), "are not text"),
     "names that repeat": (with_header(names=["r0", "r0", "r1"]), "repeat"),
-    "names that are one text": (with_header(names="abc"), "does not say what was counted"),
-    "a digest that is none": (with_header(digest=None), "does not say what was counted"),
+    "names that are one text": (
+        with_header(names="abc"),
+        "does not say what was counted",
+    ),
+    "a digest that is none": (
+        with_header(digest=None),
+        "does not say what was counted",
+    ),
     "no hits": (lambda arrays: arrays.pop("hits"), "hits"),
-    "half of the columns": (lambda arrays: arrays.pop("right"), "it is not said which paths"),
-    "more right than reached": (put("right", slice(None), 1 << 40), "more is right than reached"),
+    "half of the columns": (
+        lambda arrays: arrays.pop("right"),
+        "it is not said which paths",
+    ),
+    "more right than reached": (
+        put("right", slice(None), 1 << 40),
+        "more is right than reached",
+    ),
     "a path type without hits": (put("hits", 0, 0), "without hits"),
     "no extent": (
         lambda arrays: arrays.update(extent=arrays["extent"][:0]),
@@ -281,7 +331,9 @@ WRONG_PARTS: dict[str, tuple[Callable[[Arrays], object], str]] = {
 
 
 @pytest.mark.parametrize("kind", WRONG_PARTS)
-def test_a_part_that_cannot_be_is_refused_in_one_sentence(kind: str, tmp_path: Path) -> None:
+def test_a_part_that_cannot_be_is_refused_in_one_sentence(
+    kind: str, tmp_path: Path
+) -> None:
     file = tmp_path / "part.npz"
     change, words = WRONG_PARTS[kind]
     write_part(counts_of(cases_of(FACTS)), file)
@@ -309,7 +361,9 @@ def test_whatever_is_in_the_place_of_an_array_of_a_part_is_refused(
 
 
 @pytest.mark.parametrize("step", ["hits", "reach"])
-def test_a_part_changed_at_random_is_taken_or_refused(step: str, tmp_path: Path) -> None:
+def test_a_part_changed_at_random_is_taken_or_refused(
+    step: str, tmp_path: Path
+) -> None:
     cases = cases_of(FACTS)
     file = tmp_path / "part.npz"
     random = Random(29)
@@ -338,13 +392,17 @@ def test_a_part_whose_sums_are_right_again_is_noticed(tmp_path: Path) -> None:
     arrays["hits"][0] += 1
     with file.open("wb") as out:
         np.savez(out, allow_pickle=False, **arrays)
-    with pytest.raises(IncompatibleFile, match=r"is damaged .its digest is of other content"):
+    with pytest.raises(
+        IncompatibleFile, match=r"is damaged .its digest is of other content"
+    ):
         read_part(file)
 
 
 def test_what_is_no_part_is_refused(tmp_path: Path) -> None:
     (tmp_path / "part.npz").write_bytes(b"PK")
-    with pytest.raises(IncompatibleFile, match="is not a file of counts, or only a part of one"):
+    with pytest.raises(
+        IncompatibleFile, match="is not a file of counts, or only a part of one"
+    ):
         read_part(tmp_path / "part.npz")
 
 
@@ -355,14 +413,23 @@ def test_counts_can_be_read_by_other_engines(tmp_path: Path) -> None:
     rows = parquet.read_table(tmp_path / "counts.parquet").to_pylist()
     cases.statistics.prepare(directions(cases))
     expected = [
-        (cases.graph.relation_name(relation), in_words(cases.graph, unpacked(number, 3)), *row)
+        (
+            cases.graph.relation_name(relation),
+            in_words(cases.graph, unpacked(number, 3)),
+            *row,
+        )
         for relation, counts in cases.statistics.counted.items()
         for number, *row in zip(
-            *(getattr(counts, name).tolist() for name in ("types", *COUNT_COLUMNS)), strict=True
+            *(getattr(counts, name).tolist() for name in ("types", *COUNT_COLUMNS)),
+            strict=True,
         )
     ]
     found = [
-        (row["relation"], " → ".join(row["path_type"]), *(row[name] for name in COUNT_COLUMNS))
+        (
+            row["relation"],
+            " → ".join(row["path_type"]),
+            *(row[name] for name in COUNT_COLUMNS),
+        )
         for row in rows
     ]
     assert sorted(found) == sorted(expected)
@@ -381,7 +448,15 @@ def test_the_commands_give_the_file_that_one_process_saves(
     short = ("--max-length", "2")
     run("save", "world", "one.case", *short)
     for number in ("1", "2", "3"):
-        run("count", "world", "--shard", f"{number}/3", "--out", f"hits-{number}.npz", *short)
+        run(
+            "count",
+            "world",
+            "--shard",
+            f"{number}/3",
+            "--out",
+            f"hits-{number}.npz",
+            *short,
+        )
     run("merge", "hits-3.npz", "hits-1.npz", "hits-2.npz", "--out", "hits.npz")
     for number in ("1", "2"):
         run(

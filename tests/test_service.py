@@ -76,7 +76,9 @@ def cases() -> CaseBase:
 
 
 @pytest.mark.parametrize("known", ["mark", "exclude"])
-def test_answers_are_those_of_the_case_base(served: Live, cases: CaseBase, known: Known) -> None:
+def test_answers_are_those_of_the_case_base(
+    served: Live, cases: CaseBase, known: Known
+) -> None:
     found = served.get("/v1/ask", **EINSTEIN, known=known, top=5)
     expected = cases.ask("Albert Einstein", "citizen of", 5, known=known)
     assert ranked(found) == [(one.entity, one.score) for one in expected]
@@ -109,7 +111,9 @@ def test_an_explanation_has_sentences_paths_precedents_failures_and_facts(
 ) -> None:
     found = served.get("/v1/explain", **EINSTEIN, answer="Germany")
     answer = next(
-        one for one in cases.ask("Albert Einstein", "citizen of") if one.entity == "Germany"
+        one
+        for one in cases.ask("Albert Einstein", "citizen of")
+        if one.entity == "Germany"
     )
     expected = cases.explain(answer)
     assert [one["share"] for one in found["reasons"]] == [one.share for one in expected]
@@ -142,7 +146,10 @@ def test_what_if_shows_ranks_before_and_after_and_writes_nothing(served: Live) -
     assert moved["United Kingdom"]["before"] == 1
     assert served.get("/v1/info")["sequence"] == before
     alone = {"question": QUESTION, "retract": ["Albert Einstein"]}
-    assert "those that most others have" in served.post("/v1/what-if", alone)["after"]["note"]
+    assert (
+        "those that most others have"
+        in served.post("/v1/what-if", alone)["after"]["note"]
+    )
 
 
 def test_the_facts_that_change_its_mind_do(served: Live) -> None:
@@ -167,7 +174,10 @@ def test_pages_lead_through_a_whole_list_of_one_state(own: Live) -> None:
         if cursor is None or len(found) > 20:
             break
     assert found == whole["facts"][: len(found)]
-    assert own.client.get("/v1/relations", params={"cursor": "nonsense"}).status_code == 422
+    assert (
+        own.client.get("/v1/relations", params={"cursor": "nonsense"}).status_code
+        == 422
+    )
 
 
 def test_entities_relations_types_and_clusters_are_found(served: Live) -> None:
@@ -184,8 +194,12 @@ def test_entities_relations_types_and_clusters_are_found(served: Live) -> None:
     members = served.get("/v1/clusters/members", cluster=entity["cluster"], limit=1000)
     assert "Albert Einstein" in members["members"]
     nodes = served.get("/v1/clusters/tree")["nodes"]
-    assert {one["cluster"] for one in nodes} - {None} == {one["cluster"] for one in clusters}
-    found = served.get("/v1/path-types", relation="citizen of", cluster=entity["cluster"])
+    assert {one["cluster"] for one in nodes} - {None} == {
+        one["cluster"] for one in clusters
+    }
+    found = served.get(
+        "/v1/path-types", relation="citizen of", cluster=entity["cluster"]
+    )
     best = found["path_types"][0]
     assert 0 < best["hits"] <= best["tries"]
     assert served.get("/v1/similar", entity="Albert Einstein")["neighbours"]
@@ -207,7 +221,9 @@ def test_suggestions_are_questions_whose_entity_lacks_an_answer(tmp_path: Path) 
         assert suggestions
         for one in suggestions:
             question = one["question"]
-            facts = running.get("/v1/entity", entity=question["entity"], limit=1000)["facts"]
+            facts = running.get("/v1/entity", entity=question["entity"], limit=1000)[
+                "facts"
+            ]
             own = {(fact[0], fact[1]) for fact in facts}
             assert (question["entity"], question["relation"]) not in own
 
@@ -221,8 +237,13 @@ def test_a_write_is_on_disk_when_it_is_answered(own: Live) -> None:
     assert gone["retracted"] == 1
     described = {"name": "Ulm", "label": "Ulm on the Danube", "types": ["City"]}
     own.post("/v1/update", {"describe": [described]})
-    assert own.get("/v1/entity", entity="Ulm on the Danube")["labels"]["Ulm"].startswith("Ulm on")
-    assert own.get("/v1/ask", entity="Ulm", relation="city in", of_type="City")["answers"] == []
+    assert own.get("/v1/entity", entity="Ulm on the Danube")["labels"][
+        "Ulm"
+    ].startswith("Ulm on")
+    assert (
+        own.get("/v1/ask", entity="Ulm", relation="city in", of_type="City")["answers"]
+        == []
+    )
     assert own.get("/v1/types")["types"] == [{"type": "City", "entities": 1}]
 
 
@@ -266,7 +287,9 @@ def test_an_etag_is_the_number_of_the_update(own: Live) -> None:
     assert later.headers["etag"] == '"2"'
 
 
-def test_what_the_service_says_of_itself_is_never_taken_for_unchanged(own: Live) -> None:
+def test_what_the_service_says_of_itself_is_never_taken_for_unchanged(
+    own: Live,
+) -> None:
     response = own.client.get("/v1/info", headers={"If-None-Match": '"1"'})
     assert response.status_code == 200
     assert "etag" not in response.headers
@@ -293,7 +316,9 @@ def test_an_earlier_state_is_the_same_undone_or_restored(tmp_path: Path) -> None
         for number in range(12):
             added = random_facts(random, facts=6)
             retracted = random_facts(random, facts=4)
-            described = [Description("e1", label=f"label {number}")] if number == 5 else []
+            described = (
+                [Description("e1", label=f"label {number}")] if number == 5 else []
+            )
             store.update(added, retracted, described)
         for sequence in range(1, 12):
             earlier = snapshots.at(sequence)
@@ -301,13 +326,17 @@ def test_an_earlier_state_is_the_same_undone_or_restored(tmp_path: Path) -> None
             assert earlier.state.sequence == sequence
             assert list(earlier.graph.facts()) == list(restored.graph.facts())
             assert earlier.descriptions == restored.descriptions
-            assert earlier.ask("e1", "r1", -1).found == restored.ask("e1", "r1", -1).found
+            assert (
+                earlier.ask("e1", "r1", -1).found == restored.ask("e1", "r1", -1).found
+            )
 
 
 READ = {path for method, path in ROUTES if method == "GET"}
 
 
-@pytest.mark.parametrize("path", sorted(READ - {"/v1/events"}))  # which is a stream without end
+@pytest.mark.parametrize(
+    "path", sorted(READ - {"/v1/events"})
+)  # which is a stream without end
 def test_an_empty_store_is_served_too(empty: Live, path: str) -> None:
     params: dict[str, str | int] = {
         "entity": "a",
@@ -350,7 +379,9 @@ def test_history_lists_what_came_and_went(own: Live) -> None:
     assert len({json.dumps(one) for one in first["events"] + second["events"]}) == 20
 
 
-def test_who_listens_hears_of_changes_and_resumes_where_it_was_cut_off(own: Live) -> None:
+def test_who_listens_hears_of_changes_and_resumes_where_it_was_cut_off(
+    own: Live,
+) -> None:
     heard: list[tuple[str, str]] = []
 
     def listen(last: str | None, until: int) -> None:
@@ -394,7 +425,12 @@ def finished(running: Live, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_jobs_propose_and_audit_and_their_results_are_files(own: Live) -> None:
-    wanted = {"kind": "complete", "relations": ["citizen of"], "lacking": True, "best": 5}
+    wanted = {
+        "kind": "complete",
+        "relations": ["citizen of"],
+        "lacking": True,
+        "best": 5,
+    }
     job = own.post("/v1/jobs", {**wanted, "min_probability": 0}, status=202)
     done = finished(own, job)
     assert (done["state"], done["rows"]) == ("done", 5)
@@ -406,12 +442,16 @@ def test_jobs_propose_and_audit_and_their_results_are_files(own: Live) -> None:
     table = own.client.get(f"/v1/jobs/{job['job']}/result", params={"format": "csv"})
     assert len(list(csv.reader(StringIO(table.text.lstrip("\ufeff"))))) == 6
 
-    audit = own.post("/v1/jobs", {"kind": "audit", "relations": ["born in"], "top": 3}, status=202)
+    audit = own.post(
+        "/v1/jobs", {"kind": "audit", "relations": ["born in"], "top": 3}, status=202
+    )
     assert finished(own, audit)["rows"] == 3
     assert own.get(f"/v1/jobs/{audit['job']}/rows")["rows"][0]["doubt"] > 0
     assert [one["kind"] for one in own.get("/v1/jobs")["jobs"]] == ["audit", "complete"]
 
-    wrong = own.post("/v1/jobs", {"kind": "audit", "relations": ["no such relation"]}, status=202)
+    wrong = own.post(
+        "/v1/jobs", {"kind": "audit", "relations": ["no such relation"]}, status=202
+    )
     failed = finished(own, wrong)
     assert failed["state"] == "failed"
     assert "no such relation" in failed["problem"]
@@ -431,7 +471,12 @@ def test_a_job_that_is_cancelled_ends(own: Live) -> None:
 @pytest.mark.parametrize(
     ("path", "params", "status", "says"),
     [
-        ("/v1/ask", {"entity": "Albert Einstein", "relation": "citizn of"}, 404, "citizen of"),
+        (
+            "/v1/ask",
+            {"entity": "Albert Einstein", "relation": "citizn of"},
+            404,
+            "citizen of",
+        ),
         ("/v1/entity", {"entity": "Albert Einstien"}, 404, "Albert Einstein"),
         ("/v1/ask", {**EINSTEIN, "top": 1001}, 422, "top"),
         ("/v1/ask", {"entity": "Albert Einstein"}, 422, "relation"),
@@ -462,7 +507,10 @@ def test_metrics_count_requests_by_route(own: Live) -> None:
     own.get("/v1/ask", **EINSTEIN)
     own.client.get("/v1/jobs/one")
     text = own.client.get("/metrics").text
-    assert 'casegraph_requests_total{method="GET",route="/v1/ask",status="200"} 1.0' in text
+    assert (
+        'casegraph_requests_total{method="GET",route="/v1/ask",status="200"} 1.0'
+        in text
+    )
     assert 'route="/v1/jobs/{job}",status="404"} 1.0' in text
     assert "casegraph_sequence 1.0" in text
     assert f"casegraph_facts {float(len(world.facts()))}" in text

@@ -69,7 +69,9 @@ def documented() -> dict[tuple[str, str], str]:
     return {(method, path): right for method, path, right in found}
 
 
-def test_the_table_of_the_docs_is_that_of_the_guard_and_of_the_application(locked: Live) -> None:
+def test_the_table_of_the_docs_is_that_of_the_guard_and_of_the_application(
+    locked: Live,
+) -> None:
     words = {Right.NOTHING: "none", Right.READ: "read", Right.WRITE: "write"}
     assert documented() == {route: words[rule.right] for route, rule in ROUTES.items()}
     document = routes(locked.service).openapi()
@@ -108,7 +110,10 @@ def test_every_route_lets_in_whom_the_docs_say(
 
 def test_what_is_unknown_under_v1_is_told_to_key_holders_only(locked: Live) -> None:
     assert httpx.get(f"{locked.address}/v1/secret").status_code == 401
-    assert httpx.get(f"{locked.address}/v1/secret", headers=bearer(READ_KEY)).status_code == 404
+    assert (
+        httpx.get(f"{locked.address}/v1/secret", headers=bearer(READ_KEY)).status_code
+        == 404
+    )
     assert httpx.get(f"{locked.address}/").status_code == 200
     assert httpx.get(f"{locked.address}/v1/info?key={READ_KEY}").status_code == 401
     basic = {"Authorization": f"Basic {READ_KEY}"}
@@ -128,11 +133,18 @@ def test_no_other_text_is_a_key(text: str) -> None:
 def test_keys_are_read_from_files_and_short_ones_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     digest = two_keys().digests[0][0].hex()
-    file.write_text(f"# who may what\nread sha256:{digest}\nwrite {WRITE_KEY}\n", encoding="utf-8")
+    file.write_text(
+        f"# who may what\nread sha256:{digest}\nwrite {WRITE_KEY}\n", encoding="utf-8"
+    )
     keys = read_keys(file, {})
     assert keys.right_of(f"Bearer {READ_KEY}") == Right.READ
     assert keys.right_of(f"Bearer {WRITE_KEY}") == Right.WRITE
-    for wrong in ("read short", "read sha256:abc", "admin a key of enough bytes", "read"):
+    for wrong in (
+        "read short",
+        "read sha256:abc",
+        "admin a key of enough bytes",
+        "read",
+    ):
         file.write_text(wrong, encoding="utf-8")
         with pytest.raises((InvalidSettings, UnreadableFile)) as error:
             read_keys(file, {})
@@ -164,9 +176,20 @@ def test_serve_says_what_it_would_serve_and_where(tmp_path: Path) -> None:
 
 def test_only_the_names_of_the_service_are_answered(own: Live) -> None:
     port = own.address.rpartition(":")[2]
-    for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
+    for host in (
+        f"127.0.0.1:{port}",
+        f"localhost:{port}",
+        f"LOCALHOST:{port}",
+        f"[::1]:{port}",
+    ):
         assert own.client.get("/healthz", headers={"Host": host}).status_code == 200
-    for host in ("evil.example", f"evil.example:{port}", "localhost", "127.0.0.1:1", ""):
+    for host in (
+        "evil.example",
+        f"evil.example:{port}",
+        "localhost",
+        "127.0.0.1:1",
+        "",
+    ):
         response = own.client.get("/healthz", headers={"Host": host})
         assert response.status_code in (400, 421)
 
@@ -201,7 +224,9 @@ def test_every_response_keeps_a_page_to_itself(own: Live) -> None:
         assert "server" not in headers
 
 
-def test_a_body_that_is_too_large_is_refused_and_nothing_is_half_done(own: Live) -> None:
+def test_a_body_that_is_too_large_is_refused_and_nothing_is_half_done(
+    own: Live,
+) -> None:
     facts = [["Nobody", "born in", "x" * 4000]] * 900
     assert own.client.post("/v1/update", json={"add": facts}).status_code == 413
 
@@ -222,7 +247,9 @@ def test_requests_together_are_held_only_so_far(tmp_path: Path) -> None:
     with live(tmp_path / "store", limits=limits, facts=FACTS) as running:
         large = {"add": [["Nobody", "born in", "x" * 100]]}
         assert running.client.post("/v1/update", json=large).status_code == 503
-        assert running.add(("Nobody", "born in", "Ulm")) == 2  # and what was held is let go
+        assert (
+            running.add(("Nobody", "born in", "Ulm")) == 2
+        )  # and what was held is let go
 
 
 @contextmanager
@@ -262,7 +289,9 @@ class Held(NamedTuple):
 @pytest.mark.parametrize(
     ("limits", "status"), [(Limits(of_one_client=1), 429), (Limits(waiting=1), 503)]
 )
-def test_too_many_at_once_are_refused(tmp_path: Path, limits: Limits, status: int) -> None:
+def test_too_many_at_once_are_refused(
+    tmp_path: Path, limits: Limits, status: int
+) -> None:
     with live(tmp_path / "store", limits=limits, facts=FACTS) as running:
         with held_up(running) as held:
             first = Thread(target=running.client.get, args=("/v1/types",))
@@ -277,7 +306,10 @@ def test_too_many_at_once_are_refused(tmp_path: Path, limits: Limits, status: in
 
 def test_too_many_listeners_are_refused(tmp_path: Path) -> None:
     limits = Limits(streams=1)
-    with live(tmp_path / "store", limits=limits, facts=FACTS) as running, ExitStack() as stack:
+    with (
+        live(tmp_path / "store", limits=limits, facts=FACTS) as running,
+        ExitStack() as stack,
+    ):
         first = stack.enter_context(running.client.stream("GET", "/v1/events"))
         assert first.status_code == 200
         second = running.client.get("/v1/events")
@@ -291,7 +323,10 @@ def test_slow_clients_are_cut_and_others_do_not_notice(
     monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
     limits = Limits(slow_client=0.5)
     head = b"POST /v1/update HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: 100\r\n"
-    with live(tmp_path / "store", limits=limits, facts=FACTS) as running, ExitStack() as stack:
+    with (
+        live(tmp_path / "store", limits=limits, facts=FACTS) as running,
+        ExitStack() as stack,
+    ):
         port = int(running.address.rpartition(":")[2])
         slow = []
         for number in range(100):
@@ -333,11 +368,15 @@ def test_work_for_a_client_that_left_is_not_begun(own: Live) -> None:
         asking = f"GET /v1/types HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
         with ExitStack() as stack:
             for _ in range(40):
-                connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+                connection = socket.create_connection(
+                    ("127.0.0.1", port), timeout=PATIENCE
+                )
                 stack.enter_context(connection)
                 connection.sendall(asking)
             held.wait_until_begun()
-        assert own.client.get("/healthz").status_code == 200  # by now it is seen that they left
+        assert (
+            own.client.get("/healthz").status_code == 200
+        )  # by now it is seen that they left
     assert own.get("/v1/info")["sequence"] == 1
     assert len(held.begun) < 40
 
@@ -363,19 +402,25 @@ def test_a_question_whose_time_is_up_is_stopped(with_costly_past: Live) -> None:
     response = with_costly_past.client.get("/v1/ask", params=COSTLY)
     assert response.status_code == 503
     assert "takes longer than 2 s" in response.json()["detail"]
-    assert with_costly_past.get("/v1/types")["types"] == []  # by the same thread, which is free
+    assert (
+        with_costly_past.get("/v1/types")["types"] == []
+    )  # by the same thread, which is free
 
 
 def test_a_question_whose_client_left_is_stopped(with_costly_past: Live) -> None:
     port = int(with_costly_past.address.rpartition(":")[2])
-    asking = f"GET /v1/ask?{urlencode(COSTLY)} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
+    asking = (
+        f"GET /v1/ask?{urlencode(COSTLY)} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
+    )
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(asking.encode())
         time.sleep(0.5)  # it has begun by then, most often; else it will not begin
     assert with_costly_past.get("/v1/types")["types"] == []
 
 
-def test_a_key_is_in_no_log_and_no_problem(locked: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_key_is_in_no_log_and_no_problem(
+    locked: Live, capfd: pytest.CaptureFixture[str]
+) -> None:
     headers = bearer("a wrong key that nobody should read anywhere")
     said = httpx.get(f"{locked.address}/v1/info", headers=headers).text
     captured = capfd.readouterr()
@@ -439,16 +484,22 @@ def test_after_a_kill_every_acknowledged_add_is_there_and_none_is_invented(
             give_up = time.monotonic() + PATIENCE
             while len(acknowledged) < enough and time.monotonic() < give_up:
                 time.sleep(0.01)
-            serving.send_signal(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+            serving.send_signal(
+                signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM
+            )
             for writer in writers:
                 writer.join(PATIENCE)
     with CaseStore.open(folder) as store:
-        there = {fact.head for fact in store.graph.facts() if fact.head.startswith("person")}
+        there = {
+            fact.head for fact in store.graph.facts() if fact.head.startswith("person")
+        }
     assert len(acknowledged) >= 60
     assert acknowledged <= there <= sent
 
 
-def test_a_key_is_known_after_a_kill_and_its_update_is_not_made_again(memory_folder: Path) -> None:
+def test_a_key_is_known_after_a_kill_and_its_update_is_not_made_again(
+    memory_folder: Path,
+) -> None:
     folder = memory_folder / "keyed"
     with CaseStore.open(folder) as store:
         store.update(add=FACTS)
@@ -461,14 +512,20 @@ def test_a_key_is_known_after_a_kill_and_its_update_is_not_made_again(memory_fol
             assert serving.stderr is not None
             found = re.search(r"http://\S+", serving.stderr.readline())
             assert found
-            with httpx.Client(base_url=found.group().rstrip("/"), timeout=PATIENCE) as client:
+            with httpx.Client(
+                base_url=found.group().rstrip("/"), timeout=PATIENCE
+            ) as client:
                 answers.append(client.post("/v1/update", json=body, headers=key).json())
                 client.post("/v1/update", json={"retract": ["Nobody"]})
                 other = client.post("/v1/update", json={"add": FACTS}, headers=key)
                 assert other.status_code == 409
             serving.kill()
     assert answers[1] == answers[0]
-    assert (answers[0]["sequence"], answers[0]["added"], answers[0]["repeated"]) == (2, 1, 2)
+    assert (answers[0]["sequence"], answers[0]["added"], answers[0]["repeated"]) == (
+        2,
+        1,
+        2,
+    )
     with CaseStore.open(folder) as store:
         assert store.sequence == 3
         assert set(store.graph.facts()) == set(FACTS)

@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 
     from tests.conftest import Tally
 
-schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
+schemathesis = pytest.importorskip(
+    "schemathesis", reason="schemathesis is not installed"
+)
 
 CASES = int(os.environ.get("CASEGRAPH_SCHEMA_CASES", "5"))
-NOT_TRIED = {"/v1/events", "/v1/openapi.json"}  # a stream without end, and the document itself
+NOT_TRIED = {
+    "/v1/events",
+    "/v1/openapi.json",
+}  # a stream without end, and the document itself
 OPERATIONS = sorted(route for route in ROUTES if route[1] not in NOT_TRIED)
 
 
@@ -35,23 +40,25 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 @pytest.fixture(scope="module")
-def document(running: Live) -> Any:  # noqa: ANN401
+def document(running: Live) -> Any:
     return schemathesis.openapi.from_dict(routes(running.service).openapi())
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=" ".join)
 def test_every_operation_answers_as_the_document_says(
     running: Live,
-    document: Any,  # noqa: ANN401
+    document: Any,
     method: str,
     path: str,
     tally: Tally,
 ) -> None:
     tried = 0
 
-    @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck)
+    )
     @given(case=document[path][method].as_strategy())
-    def answers_as_documented(case: Any) -> None:  # noqa: ANN401
+    def answers_as_documented(case: Any) -> None:
         nonlocal tried
         tried += 1
         case.call_and_validate(base_url=running.address, headers=bearer(WRITE_KEY))

@@ -115,7 +115,12 @@ def test_one_that_takes_long_lets_the_next_begin() -> None:
         return seen
 
     seen = asyncio.run(take_turns())
-    assert seen == ["the first begins", "the second begins", "the second ends", "the first ends"]
+    assert seen == [
+        "the first begins",
+        "the second begins",
+        "the second ends",
+        "the first ends",
+    ]
 
 
 def test_what_is_asked_about_most_is_counted_first_and_is_forgotten_in_time(
@@ -140,7 +145,9 @@ def test_what_is_asked_about_most_is_counted_first_and_is_forgotten_in_time(
     asyncio.run(ask_and_update())
 
 
-def test_an_update_does_not_wait_long_for_counts(counted: Counted, state: State) -> None:
+def test_an_update_does_not_wait_long_for_counts(
+    counted: Counted, state: State
+) -> None:
     counts = counting.Counts()
     with counts.ahead(state, [0, 2]):
         pass  # it ends although what has begun to be counted takes longer
@@ -180,13 +187,17 @@ def test_questions_are_quick_if_those_before_were() -> None:
     assert durations.is_quick(0)
 
 
-def test_updates_that_wait_at_the_same_time_are_written_together(tmp_path: Path) -> None:
+def test_updates_that_wait_at_the_same_time_are_written_together(
+    tmp_path: Path,
+) -> None:
     facts = [(f"e{number}", "is", "new") for number in range(10)]
     malformed = ("a", "b", "line\nend")
 
     async def write_all() -> list[Step | BaseException]:
         writer = Writer(store, counting.Counts(), Turns(), listeners)
-        writing = [writer.write(Wanted(add=[fact])) for fact in (*facts, malformed, facts[0])]
+        writing = [
+            writer.write(Wanted(add=[fact])) for fact in (*facts, malformed, facts[0])
+        ]
         made = await asyncio.gather(*writing, return_exceptions=True)
         await writer.close()
         return made
@@ -195,7 +206,9 @@ def test_updates_that_wait_at_the_same_time_are_written_together(tmp_path: Path)
         groups = []
         together = store.update_all
 
-        def noted(all_wanted: list[Wanted], meanwhile: Meanwhile) -> list[Step | CasegraphError]:
+        def noted(
+            all_wanted: list[Wanted], meanwhile: Meanwhile
+        ) -> list[Step | CasegraphError]:
             groups.append(len(all_wanted))
             return together(all_wanted, meanwhile)
 

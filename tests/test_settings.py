@@ -18,11 +18,17 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"support": 0}, "support is 0; expected at least 1"),
     ({"counting": 1.5}, "counting is 1.5; expected a whole number at least 1"),
     ({"counting": True}, "counting is True; expected a whole number at least 1"),
-    ({"budget": 2**70}, "budget is 1180591620717411303424; expected from 1 to 9223372036854775807"),
+    (
+        {"budget": 2**70},
+        "budget is 1180591620717411303424; expected from 1 to 9223372036854775807",
+    ),
     ({"budget": None}, "budget is None; expected a whole number at least 1"),
     ({"support": float("nan")}, "support is nan; expected a whole number at least 1"),
     ({"sampled_walks": 0}, "sampled_walks is 0; expected at least 1"),
-    ({"sampled_walks": 1.5}, "sampled_walks is 1.5; expected a whole number at least 1"),
+    (
+        {"sampled_walks": 1.5},
+        "sampled_walks is 1.5; expected a whole number at least 1",
+    ),
     ({"sampling_seed": -1}, "sampling_seed is -1; expected at least 0"),
     ({"doubt": 0}, "doubt is 0; expected at least 0.001"),
     ({"doubt": 0.0009}, "doubt is 0.0009; expected at least 0.001"),
@@ -32,7 +38,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"doubt": True}, "doubt is True; expected at least 0.001"),
     ({"loop_free": 1}, "loop_free is 1; expected True or False"),
     ({"fallback": None}, "fallback is None; expected True or False"),
-    ({"weight": ["right"]}, "weight is ['right']; expected one of right, prior, frequency"),
+    (
+        {"weight": ["right"]},
+        "weight is ['right']; expected one of right, prior, frequency",
+    ),
     ({"discount": 1.1}, "discount is 1.1; expected from 0 to 1"),
     ({"answers_discount": -1}, "answers_discount is -1; expected from 0 to 1"),
     ({"decisive": 2}, "decisive is 2; expected from 0 to 1"),
@@ -41,7 +50,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"threshold": 1.5}, "threshold is 1.5; expected from -1 to 1"),
     ({"weight": "luck"}, "weight is 'luck'; expected one of right, prior, frequency"),
     ({"combination": "max"}, "combination is 'max'; expected one of noisy-or, sum"),
-    ({"clustering": "none"}, "clustering is 'none'; expected one of hac, grinch, entity, everyone"),
+    (
+        {"clustering": "none"},
+        "clustering is 'none'; expected one of hac, grinch, entity, everyone",
+    ),
     (
         {"weight": "frequency"},
         "neighbours is None; expected a number, "
@@ -50,7 +62,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("values", "message"), REFUSED, ids=[message for _, message in REFUSED])
+@pytest.mark.parametrize(
+    ("values", "message"), REFUSED, ids=[message for _, message in REFUSED]
+)
 def test_a_setting_out_of_its_range_is_refused_with_the_range(
     values: dict[str, Any], message: str
 ) -> None:
@@ -62,11 +76,16 @@ def test_a_setting_out_of_its_range_is_refused_with_the_range(
 
 def test_settings_on_the_edge_of_their_range_are_allowed() -> None:
     assert (
-        Settings(doubt=0.001, discount=0, habit=1, threshold=-1, best=8, max_length=5).doubt
+        Settings(
+            doubt=0.001, discount=0, habit=1, threshold=-1, best=8, max_length=5
+        ).doubt
         == 0.001
     )
     assert Settings(weight="frequency", neighbours=1).neighbours == 1
-    assert Settings(budget=2**63 - 1, counting=2**63 - 1, path_types=2**31 - 1).budget == 2**63 - 1
+    assert (
+        Settings(budget=2**63 - 1, counting=2**63 - 1, path_types=2**31 - 1).budget
+        == 2**63 - 1
+    )
 
 
 def test_a_count_is_a_whole_number_that_64_bits_hold() -> None:
@@ -94,7 +113,9 @@ def test_settings_of_an_earlier_casegraph_take_the_default_of_now_where_nothing_
 ):
     earlier = {"max_length": 2, "discount": 0.05, "best": 5}
     assert Settings.from_dict(earlier) == Settings(max_length=2)
-    assert Settings.from_dict({**earlier, "discount": 0.5}) == Settings(max_length=2, discount=0.5)
+    assert Settings.from_dict({**earlier, "discount": 0.5}) == Settings(
+        max_length=2, discount=0.5
+    )
 
 
 @pytest.mark.parametrize("dataset", sorted(PAPER))
@@ -105,6 +126,7 @@ def test_settings_make_themselves_again_from_plain_values(dataset: str) -> None:
 
 def test_settings_of_a_data_set_that_the_paper_does_not_have_are_refused() -> None:
     with pytest.raises(
-        InvalidSettings, match=r"dataset is 'FB15k'; expected one of FB122, NELL-995, WN18RR"
+        InvalidSettings,
+        match=r"dataset is 'FB15k'; expected one of FB122, NELL-995, WN18RR",
     ):
         Settings.paper("FB15k")

@@ -55,7 +55,9 @@ def printed(*arguments: str) -> str:
 
 def test_a_split_can_be_evaluated_and_every_rank_written(tmp_path: Path) -> None:
     folder = str(tmp_path / "benchmark")
-    rows = printed("split", "world", "--into", folder, "--test", "0.02", "--format", "tsv")
+    rows = printed(
+        "split", "world", "--into", folder, "--test", "0.02", "--format", "tsv"
+    )
     assert rows.splitlines()[-1].endswith("test.txt\t75")
     assert len(list(read_facts(f"{folder}/train.txt"))) < len(world.facts())
 
@@ -72,7 +74,9 @@ def test_a_split_can_be_evaluated_and_every_rank_written(tmp_path: Path) -> None
     written = [json.loads(line) for line in lines]
     assert len(written) == 2 * 75
     mrr = sum(1 / row["rank"] for row in written) / len(written)
-    assert mrr == pytest.approx(document["metrics"]["both.realistic.inverse_harmonic_mean_rank"])
+    assert mrr == pytest.approx(
+        document["metrics"]["both.realistic.inverse_harmonic_mean_rank"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,8 +84,13 @@ def test_a_split_can_be_evaluated_and_every_rank_written(tmp_path: Path) -> None
     [
         (["--set", "douby=1"], "no setting is named 'douby'; did you mean 'doubt'?"),
         (["--set", "doubt=high"], "doubt is 'high'; expected"),
-        (["--settings", "paper"], "world: is not one of the paper's data sets; say whose"),
+        (
+            ["--settings", "paper"],
+            "world: is not one of the paper's data sets; say whose",
+        ),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(options: list[str], message: str) -> None:
+def test_a_setting_that_makes_no_sense_is_refused(
+    options: list[str], message: str
+) -> None:
     assert_refused(run("ask", "world", "Marie Curie", "spouse", *options), message)

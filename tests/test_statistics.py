@@ -60,7 +60,9 @@ class Expected:
         for entity in sorted(oracle.entities(self.facts)):
             walks = oracle.walks_by_type(self.facts, entity, n)
             self.walks[entity] = walks
-            self.paths[entity] = {kind: without_loops(found) for kind, found in walks.items()}
+            self.paths[entity] = {
+                kind: without_loops(found) for kind, found in walks.items()
+            }
 
     def everyone(self, relation: oracle.Name, support: int) -> Numbers:
         """Hits, and for the path types in use reached and right, of all ends and of open slots."""
@@ -99,7 +101,9 @@ class Expected:
                 tries[path_type] += len(found)
                 paths = self.paths[entity][path_type]
                 hits[path_type] += sum(path[-1] in goals for path in paths)
-        return {path_type: (hit, tries[path_type]) for path_type, hit in hits.items() if hit}
+        return {
+            path_type: (hit, tries[path_type]) for path_type, hit in hits.items() if hit
+        }
 
     def having(self, relation: oracle.Name) -> set[str]:
         """The entities that have the relation."""
@@ -178,7 +182,9 @@ def test_all_counts_are_the_oracles_on_random_graphs(
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_loop_free_ends_are_found_behind_every_knot_of_paths_of_five_steps(seed: int) -> None:
+def test_loop_free_ends_are_found_behind_every_knot_of_paths_of_five_steps(
+    seed: int,
+) -> None:
     """One relation, many ways round:
     the ends depend on which of many paths to the same entity are remembered.
     """
@@ -197,7 +203,8 @@ def test_all_counts_are_the_oracles(
     added: list[Fact], n: int, support: int, clustering: Clustering
 ) -> None:
     assert_counts_agree(
-        added, Settings(max_length=n, support=support, clustering=clustering, threshold=0.5)
+        added,
+        Settings(max_length=n, support=support, clustering=clustering, threshold=0.5),
     )
 
 
@@ -210,7 +217,9 @@ def test_every_question_is_answered_by_the_definitions_of_the_paper(
     graph, statistics = counted(added, settings)
     facts = oracle.both_ways(added)
     clusters = clusters_in_names(graph, settings)
-    for (cluster, members), relation in product(clusters.items(), range(graph.directions)):
+    for (cluster, members), relation in product(
+        clusters.items(), range(graph.directions)
+    ):
         label = relation_in_oracle(graph, relation)
         for number in statistics.everyone(relation).types.tolist():
             # Often a path type that never led to an answer.
@@ -222,11 +231,15 @@ def test_every_question_is_answered_by_the_definitions_of_the_paper(
             assert statistics.hits(cluster, relation, backwards) == hits
             assert statistics.tries(cluster, relation, backwards) == tries
             assert found.prior == oracle.prior(facts, members, label, path_type, n)
-            assert found.precision == oracle.precision(facts, members, label, path_type, n)
+            assert found.precision == oracle.precision(
+                facts, members, label, path_type, n
+            )
 
 
 @given(fact_lists(least=1, most=10), st.integers(1, 4))
-def test_the_walks_by_type_are_the_walks_of_the_paper(added: list[Fact], n: int) -> None:
+def test_the_walks_by_type_are_the_walks_of_the_paper(
+    added: list[Fact], n: int
+) -> None:
     facts = oracle.both_ways(added)
     for path_type, found in oracle.walks_by_type(facts, "e0", n).items():
         assert sorted(found) == sorted(oracle.walks(facts, "e0", path_type))
@@ -244,7 +257,9 @@ def test_the_path_types_of_each_entity_are_the_closed_paths_of_the_oracle(
         for entity, name in enumerate(graph.entities.names):
             rows = counts.of(entity)
             found = by_type(graph, n, counts.types[rows], counts.hits[rows])
-            closed = oracle.closed_paths(facts, name, relation_in_oracle(graph, relation), n)
+            closed = oracle.closed_paths(
+                facts, name, relation_in_oracle(graph, relation), n
+            )
             assert found == {path_type: (hits,) for path_type, hits in closed.items()}
 
 
@@ -260,7 +275,9 @@ def test_what_is_counted_for_all_relations_at_once_is_what_is_counted_for_each(
         assert_same(at_once, one_by_one, relation)
 
 
-def assert_same(statistics: PathStatistics, others: PathStatistics, relation: int) -> None:
+def assert_same(
+    statistics: PathStatistics, others: PathStatistics, relation: int
+) -> None:
     one = statistics.everyone(relation)
     other = others.everyone(relation)
     for column in ("types", "hits", *REACH):
@@ -275,12 +292,16 @@ def assert_same(statistics: PathStatistics, others: PathStatistics, relation: in
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_the_number_of_threads_does_not_matter(n: int) -> None:
-    added = random_facts(Random(n), entities=90, relations=4, facts=4_000)[: 220 if n < 4 else 130]
+    added = random_facts(Random(n), entities=90, relations=4, facts=4_000)[
+        : 220 if n < 4 else 130
+    ]
     made = []
     for threads in ("1", "2", "3"):
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("CASEGRAPH_THREADS", threads)
-            graph, priors = counted(added, Settings(max_length=n, clustering="hac", weight="prior"))
+            graph, priors = counted(
+                added, Settings(max_length=n, clustering="hac", weight="prior")
+            )
             _, rights = counted(added, Settings(max_length=n))
             priors.prepare(range(graph.directions))
             rights.prepare(range(graph.directions))
@@ -307,11 +328,15 @@ def walks(graph: kernels.Graph, clusters: list[int], *, asked: int, steps: int) 
     """How many walks of so many steps the entities of the cluster that is asked for have."""
     number = np.array([packed([0] * steps, 5)])
     counters = np.zeros(2, dtype=np.int64)
-    found = kernels.walks(graph, ids([asked]), ids([0]), number, ids(clusters), 5, 1, counters)
+    found = kernels.walks(
+        graph, ids([asked]), ids([0]), number, ids(clusters), 5, 1, counters
+    )
     return int(found[0])
 
 
-def test_a_number_of_walks_that_does_not_fit_is_too_many_and_never_a_wrong_number() -> None:
+def test_a_number_of_walks_that_does_not_fit_is_too_many_and_never_a_wrong_number() -> (
+    None
+):
     graph = knot(entities=1, loops=2**13)
     found = [walks(graph, [0], asked=0, steps=steps) for steps in (1, 2, 3, 4, 5)]
     assert found == [2**13, 2**26, 2**39, 2**52, TOO_MANY]
@@ -363,7 +388,9 @@ def test_the_ends_of_paths_and_of_walks_are_found_or_too_many(
         walks = ends_of(graph, entity, path_type, loop_free=False, budget=1_000)
         assert paths is not None
         assert walks is not None
-        assert {graph.entities[end] for end in paths} == oracle.ends(facts, name, in_oracle)
+        assert {graph.entities[end] for end in paths} == oracle.ends(
+            facts, name, in_oracle
+        )
         expected = {walk[-1] for walk in oracle.walks(facts, name, in_oracle)}
         assert {graph.entities[end] for end in walks} == expected
         if len(graph.answers(entity, path_type[0])):

@@ -11,7 +11,13 @@ from tests import oracle
 from tests.strategies import random_facts
 
 from casegraph import kernels
-from casegraph.answering.query import Found, Standings, answers, relation_query, standings
+from casegraph.answering.query import (
+    Found,
+    Standings,
+    answers,
+    relation_query,
+    standings,
+)
 from casegraph.casebase import CaseBase
 from casegraph.graph.arrays import ids
 from casegraph.settings import KindWeights, Settings
@@ -37,7 +43,7 @@ VARIANTS: list[dict[str, Any]] = [
 MANY = 32  # targets: with more, nobody stops
 
 
-def random_cases(random: Random, **changes: Any) -> CaseBase:  # noqa: ANN401  (settings of any type)
+def random_cases(random: Random, **changes: Any) -> CaseBase:
     cases = CaseBase(Settings(**changes))
     cases.update(add=random_facts(random, entities=40, relations=4, facts=160))
     return cases
@@ -52,7 +58,9 @@ def followed(cases: CaseBase, relation: int, entities: list[int], top: int) -> i
     return edges
 
 
-def standing(cases: CaseBase, relation: int, entity: int, targets: list[int]) -> Standings:
+def standing(
+    cases: CaseBase, relation: int, entity: int, targets: list[int]
+) -> Standings:
     query = relation, ids([entity])
     asked_for = np.array([0, len(targets)]), ids(targets)
     none_known = np.zeros(2, dtype=np.int64), ids()
@@ -74,7 +82,9 @@ def assert_stand_alike(few: Standings, whole: Standings, first: int) -> None:
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
-def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict[str, Any]) -> None:
+def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(
+    changes: dict[str, Any],
+) -> None:
     random = Random(str(changes))
     all_work = 0
     work = 0
@@ -93,7 +103,9 @@ def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(changes: dict
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
-def test_new_answers_are_all_answers_without_those_that_are_known(changes: dict[str, Any]) -> None:
+def test_new_answers_are_all_answers_without_those_that_are_known(
+    changes: dict[str, Any],
+) -> None:
     cases = random_cases(Random(str(changes)), **changes)
     graph = cases.graph
     everyone = ids(range(len(graph.entities)))
@@ -102,9 +114,16 @@ def test_new_answers_are_all_answers_without_those_that_are_known(changes: dict[
         known = [graph.answers(entity, relation) for entity in everyone.tolist()]
         hidden = ids(its_known[0] if len(its_known) else -1 for its_known in known)
         for nothing_or_one in (None, hidden):
-            whole = answers(cases.state, relation, everyone, top=-1, hidden=nothing_or_one)
+            whole = answers(
+                cases.state, relation, everyone, top=-1, hidden=nothing_or_one
+            )
             few = answers(
-                cases.state, relation, everyone, top=3, new_only=True, hidden=nothing_or_one
+                cases.state,
+                relation,
+                everyone,
+                top=3,
+                new_only=True,
+                hidden=nothing_or_one,
             )
             for entity, found, new in zip(everyone.tolist(), whole, few, strict=True):
                 left_out = known[entity]
@@ -159,7 +178,9 @@ def test_a_target_stands_where_the_answers_say(changes: dict[str, Any]) -> None:
             for target in everyone:
                 score = score_of.get(target, 0.0)
                 assert whole.score[target] == score
-                assert whole.better[target] == sum(other > score for other in score_of.values())
+                assert whole.better[target] == sum(
+                    other > score for other in score_of.values()
+                )
                 if score > 0:
                     as_much = sum(other == score for other in score_of.values())
                     assert whole.equal[target] == as_much - 1
@@ -228,12 +249,16 @@ def test_an_answer_that_only_the_last_fact_speaks_for_is_not_missed(
     facts = [("asker", "skill", skill) for skill in skills]
     for number in range(120):
         person = f"person {number}"
-        facts += [(person, "skill", skill) for skill in skills if random.random() < 0.25]
+        facts += [
+            (person, "skill", skill) for skill in skills if random.random() < 0.25
+        ]
         facts += [(person, "job", job) for job in jobs if random.random() < 0.4]
     facts.append(("asker", "guild", "guild"))
     facts += [(f"member {number}", "guild", "guild") for number in range(50)]
     facts += [(f"member {number}", "job", "rare job") for number in range(givers)]
-    if is_mentioned:  # by a fact that few share: then it is a candidate before the guild is asked
+    if (
+        is_mentioned
+    ):  # by a fact that few share: then it is a candidate before the guild is asked
         facts += [(f"member {number}", "hobby", "chess") for number in range(45, 50)]
         facts += [("member 0", "hobby", "chess"), ("member 1", "hobby", "chess")]
         facts.append(("asker", "hobby", "chess"))
@@ -242,8 +267,14 @@ def test_an_answer_that_only_the_last_fact_speaks_for_is_not_missed(
     cases = CaseBase(Settings(max_length=1, kinds=kinds))
     cases.update(add=facts)
     for top in (1, 3):
-        best = [(answer.entity, answer.score) for answer in cases.ask("asker", "job", top=top)]
-        whole = [(answer.entity, answer.score) for answer in cases.ask("asker", "job", top=-1)]
+        best = [
+            (answer.entity, answer.score)
+            for answer in cases.ask("asker", "job", top=top)
+        ]
+        whole = [
+            (answer.entity, answer.score)
+            for answer in cases.ask("asker", "job", top=-1)
+        ]
         assert best == whole[:top]
     places = [entity for entity, _ in whole]
     assert places.index("rare job") == 0 or givers < 45
@@ -257,7 +288,11 @@ def test_facts_that_are_looked_up_say_what_their_sharers_say() -> None:
     for person, relation, tail in facts:
         sharers.setdefault((relation, tail), set()).add(person)
     for person in ("p0", "p7", "p119"):
-        shared = {fact: people - {person} for fact, people in sharers.items() if person in people}
+        shared = {
+            fact: people - {person}
+            for fact, people in sharers.items()
+            if person in people
+        }
         for answer in cases.ask(person, "job", top=2):
             fact_of_answer = ("job", answer.entity)
             others = sharers[fact_of_answer] - {person}
@@ -274,7 +309,9 @@ def test_facts_that_are_looked_up_say_what_their_sharers_say() -> None:
 
 
 @pytest.mark.parametrize("budget", [1, 30, 100, 300])
-def test_what_a_small_budget_leaves_out_does_not_depend_on_what_is_asked_for(budget: int) -> None:
+def test_what_a_small_budget_leaves_out_does_not_depend_on_what_is_asked_for(
+    budget: int,
+) -> None:
     cases = random_cases(Random(300), budget=budget)
     everyone = ids(range(len(cases.graph.entities)))
     exact = []
@@ -291,9 +328,14 @@ def test_what_a_small_budget_leaves_out_does_not_depend_on_what_is_asked_for(bud
 def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
     """What is found for facts that many share is kept for the next query of the batch."""
     random = Random(5)
-    shared = [(f"e{number}", f"r{number % 2}", f"hub{number % 3 // 2}") for number in range(60)]
+    shared = [
+        (f"e{number}", f"r{number % 2}", f"hub{number % 3 // 2}")
+        for number in range(60)
+    ]
     cases = CaseBase()
-    cases.update(add=[*random_facts(random, entities=60, relations=4, facts=240), *shared])
+    cases.update(
+        add=[*random_facts(random, entities=60, relations=4, facts=240), *shared]
+    )
     everyone = range(len(cases.graph.entities))
     for relation in range(cases.graph.directions):
         together = answers(cases.state, relation, ids(everyone), top=-1)
@@ -302,7 +344,9 @@ def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
             assert_first_of(alone, found, len(found.entities))
 
 
-def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version() -> None:
+def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version() -> (
+    None
+):
     """Each of 300 people has one of three sets of professions.
     No path type but the relation itself leads anywhere.
     """
@@ -313,16 +357,27 @@ def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version(
     ]
     facts = []
     for number in range(300):
-        facts += [(profession, "people", f"p{number}") for profession in sets[number % 3]]
+        facts += [
+            (profession, "people", f"p{number}") for profession in sets[number % 3]
+        ]
     facts.remove(("actor", "people", "p0"))
     kinds = KindWeights(answers_fact=0, near_answers=0, neighbours=0)
     settings = Settings(max_length=1, kinds=kinds)
     cases = CaseBase(settings)
     cases.update(add=facts)
     pieces = oracle.precedents(
-        oracle.both_ways(facts), "actor", "people", 2, 5.0, 0.1, reflexive=False, likeness=False
+        oracle.both_ways(facts),
+        "actor",
+        "people",
+        2,
+        5.0,
+        0.1,
+        reflexive=False,
+        likeness=False,
     )
     expected = {name: oracle.combined(said, settings) for name, said in pieces.items()}
-    found = {answer.entity: answer.score for answer in cases.ask("actor", "people", top=-1)}
+    found = {
+        answer.entity: answer.score for answer in cases.ask("actor", "people", top=-1)
+    }
     assert found == pytest.approx(expected, rel=1e-12)
     assert len(found) == 300

@@ -24,7 +24,14 @@ from hypothesis import given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 from tests.saying import facts_of, stored_facts
-from tests.strategies import Fact, Step, histories, random_facts, some_settings, surviving
+from tests.strategies import (
+    Fact,
+    Step,
+    histories,
+    random_facts,
+    some_settings,
+    surviving,
+)
 from tests.test_store_faults import named_counts
 
 from casegraph.answering.state import Update
@@ -87,7 +94,9 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_store_opens_whose_only_fact_of_a_relation_came_and_went(tmp_path: Path) -> None:
+def test_a_store_opens_whose_only_fact_of_a_relation_came_and_went(
+    tmp_path: Path,
+) -> None:
     with CaseStore.open(tmp_path / "store") as made:
         made.update(add=[("a", "r", "b")])
         made.update(retract=[("a", "r", "b")])
@@ -197,26 +206,41 @@ def test_the_history_says_at_which_update_every_fact_came_and_went(
 def test_an_update_that_changes_nothing_has_no_number(folder: Path) -> None:
     with CaseStore.open(folder) as opened:
         assert opened.sequence == 3
-        assert opened.update(add=FACTS[20:21], retract=[("no", "such", "fact")]).repeated == 1
+        assert (
+            opened.update(add=FACTS[20:21], retract=[("no", "such", "fact")]).repeated
+            == 1
+        )
         assert opened.update() == Update()
         assert opened.sequence == 3
 
 
-def test_a_note_is_kept_with_its_update_and_changes_nothing_else(tmp_path: Path) -> None:
+def test_a_note_is_kept_with_its_update_and_changes_nothing_else(
+    tmp_path: Path,
+) -> None:
     fact = ("Einstein", "born in", "Ulm")
 
     def what_happened(store: CaseStore) -> list[tuple[int, str, Fact]]:
         return [(event.sequence, event.sign, event.fact) for event in store.history()]
 
-    with CaseStore.open(tmp_path / "noted") as noted, CaseStore.open(tmp_path / "plain") as plain:
+    with (
+        CaseStore.open(tmp_path / "noted") as noted,
+        CaseStore.open(tmp_path / "plain") as plain,
+    ):
         for store in (noted, plain):
-            store.update(add=[fact], describe=[Description("Einstein", "Albert", ("Person",))])
-        noted.update(retract=[fact], note=lambda done: f"{done.retracted} went".encode())
+            store.update(
+                add=[fact], describe=[Description("Einstein", "Albert", ("Person",))]
+            )
+        noted.update(
+            retract=[fact], note=lambda done: f"{done.retracted} went".encode()
+        )
         plain.update(retract=[fact])
         noted.update(retract=[fact], note=lambda _: b"changes nothing")
         noted.update(add=[fact], note=lambda done: b"\0" * done.added)
         plain.update(add=[fact])
-    with CaseStore.open(tmp_path / "noted") as noted, CaseStore.open(tmp_path / "plain") as plain:
+    with (
+        CaseStore.open(tmp_path / "noted") as noted,
+        CaseStore.open(tmp_path / "plain") as plain,
+    ):
         noted.compact()
         assert list(noted.notes()) == [(2, b"1 went"), (3, b"\0")]
         assert list(plain.notes()) == []
@@ -225,7 +249,11 @@ def test_a_note_is_kept_with_its_update_and_changes_nothing_else(tmp_path: Path)
 
 
 def test_odd_names_are_kept(tmp_path: Path) -> None:
-    odd = [("\x85.", "ä⁻¹", "\x0b\0"), ("𝔸", " r ", "\u202e"), ("\ud800", "ä⁻¹", "x" * 100_000)]
+    odd = [
+        ("\x85.", "ä⁻¹", "\x0b\0"),
+        ("𝔸", " r ", "\u202e"),
+        ("\ud800", "ä⁻¹", "x" * 100_000),
+    ]
     for number, fact in enumerate(odd):
         with CaseStore.open(tmp_path / "store") as opened:
             opened.update(add=[fact])
@@ -241,13 +269,18 @@ def test_a_second_writer_is_refused_and_told_who_writes(folder: Path) -> None:
             [sys.executable, "-c", program], check=False, capture_output=True, text=True
         )
         message = refused.stderr.splitlines()[-1]
-        assert f"StoreInUse: {folder}: is being written by process {os.getpid()} (" in message
+        assert (
+            f"StoreInUse: {folder}: is being written by process {os.getpid()} ("
+            in message
+        )
         assert message.endswith("); wait for it or stop it")
         opened.update(add=[("still", "can", "write")])
     CaseStore.open(folder).close()
 
 
-def test_a_process_that_already_writes_is_not_told_to_wait_for_itself(folder: Path) -> None:
+def test_a_process_that_already_writes_is_not_told_to_wait_for_itself(
+    folder: Path,
+) -> None:
     with CaseStore.open(folder):
         for place in (folder, folder.parent / "." / folder.name):
             with pytest.raises(StoreInUse) as raised:
@@ -262,7 +295,9 @@ def test_the_lock_of_a_process_that_was_killed_is_free(folder: Path) -> None:
         "import os; from casegraph import CaseStore; "
         f"store = CaseStore.open({str(folder)!r}); os.abort()"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True
+    )
     assert done.returncode != 0
     CaseStore.open(folder).close()
 
@@ -290,7 +325,9 @@ def test_a_reader_finds_a_whole_state_at_any_time(folder: Path) -> None:
                 if number % 10 == 5:
                     store.compact(forget_history=number % 20 == 5)
     """
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as writer:
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE
+    ) as writer:
         assert writer.stdout is not None
         writer.stdout.readline()
         seen = []
@@ -325,7 +362,8 @@ def test_a_store_that_is_open_for_reading_cannot_be_changed(folder: Path) -> Non
     reader = CaseStore.open(folder, read_only=True)
     for change in (lambda: reader.update(add=[("a", "new", "b")]), reader.compact):
         with pytest.raises(
-            ReadOnlyStore, match="was opened for reading only; open it again for writing"
+            ReadOnlyStore,
+            match="was opened for reading only; open it again for writing",
         ):
             change()
     assert "a" not in reader.graph.entities
@@ -387,7 +425,9 @@ def test_a_process_can_open_again_what_it_closed_while_a_process_that_it_forked_
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )
     assert ("from", "the", "parent") in CaseStore.open(folder, read_only=True).graph
-    assert done.stdout == "StoreInUse\n", "the forked process has let go of the lock of the other"
+    assert done.stdout == "StoreInUse\n", (
+        "the forked process has let go of the lock of the other"
+    )
 
 
 def test_a_copy_that_does_not_know_the_last_update_writes_nothing(folder: Path) -> None:
@@ -422,7 +462,9 @@ def test_nothing_is_acknowledged_by_a_store_whose_folder_is_not_there_any_more(
         rmtree(elsewhere)
     elif happened == "replaced":
         copytree(elsewhere, folder)
-    with pytest.raises(ReadOnlyStore, match="its log, which was moved or removed; open it again"):
+    with pytest.raises(
+        ReadOnlyStore, match="its log, which was moved or removed; open it again"
+    ):
         store.update(add=[("kept", "by", "nobody")])
     with pytest.raises(ReadOnlyStore, match="open it again"):
         store.compact()
@@ -466,7 +508,9 @@ def test_what_shows_progress_or_brings_facts_cannot_change_the_store(
     assert stored_facts(folder) == expected | {("a", "later", "fact")}
 
 
-def test_settings_are_kept_and_those_given_hold_while_the_store_is_open(tmp_path: Path) -> None:
+def test_settings_are_kept_and_those_given_hold_while_the_store_is_open(
+    tmp_path: Path,
+) -> None:
     with CaseStore.open(tmp_path / "store", PAPER) as opened:
         opened.update(add=FACTS)
         opened.compact()
@@ -519,7 +563,9 @@ def test_an_unfinished_update_is_cut_off_and_reported(
     whole = log.read_bytes()
     log.write_bytes(whole + whole[600:700])
     assert CaseStore.open(folder, read_only=True).torn == 100
-    assert "100 bytes of an unfinished update, which the next writer cuts off" in str(check(folder))
+    assert "100 bytes of an unfinished update, which the next writer cuts off" in str(
+        check(folder)
+    )
     assert ("bytes of an unfinished update", "", 100) in described(
         CaseStore.open(folder, read_only=True)
     )
@@ -527,7 +573,9 @@ def test_an_unfinished_update_is_cut_off_and_reported(
     assert caplog.messages == []
     with CaseStore.open(folder) as opened:
         assert opened.torn == 100
-    assert caplog.messages == [f"{folder}: cut off 100 bytes of an update that was not finished"]
+    assert caplog.messages == [
+        f"{folder}: cut off 100 bytes of an update that was not finished"
+    ]
     assert log.read_bytes() == whole
 
 
@@ -538,7 +586,9 @@ def test_a_log_that_ends_before_what_was_acknowledged_is_refused(folder: Path) -
         with pytest.raises(DamagedStore) as raised:
             CaseStore.open(folder, read_only=read_only)
         assert raised.value.file == str(log)
-        problem = "update 3 cannot be read, and 3 were acknowledged; run 'casegraph check'"
+        problem = (
+            "update 3 cannot be read, and 3 were acknowledged; run 'casegraph check'"
+        )
         assert problem in str(raised.value)
     assert [finding.damaged for finding in check(folder)] == [False, True, False]
     facts, lost, _ = salvage(folder)
@@ -563,7 +613,10 @@ def test_what_follows_a_damaged_update_is_saved_where_its_names_are_known(
     ) as raised:
         CaseStore.open(folder)
     assert raised.value.offset < in_the_first_update
-    assert salvage(folder)[:2] == ([("x", "s", "y")], ["update 1", "the names of 20 facts"])
+    assert salvage(folder)[:2] == (
+        [("x", "s", "y")],
+        ["update 1", "the names of 20 facts"],
+    )
 
 
 def test_an_update_of_another_history_is_not_taken_for_the_next(
@@ -589,8 +642,12 @@ def test_an_update_of_another_history_is_not_taken_for_the_next(
 def test_a_log_of_another_store_is_refused(folder: Path, tmp_path: Path) -> None:
     with CaseStore.open(tmp_path / "other") as other:
         other.update(add=FACTS)
-    (folder / "log-000000").write_bytes((tmp_path / "other" / "log-000000").read_bytes())
-    with pytest.raises(DamagedStore, match="it is of another store than 'acknowledged' beside it"):
+    (folder / "log-000000").write_bytes(
+        (tmp_path / "other" / "log-000000").read_bytes()
+    )
+    with pytest.raises(
+        DamagedStore, match="it is of another store than 'acknowledged' beside it"
+    ):
         CaseStore.open(folder)
 
 
@@ -605,7 +662,9 @@ def test_a_file_that_is_missing_is_named(name: str, folder: Path) -> None:
     assert any(finding.damaged for finding in check(folder))
     left = FACTS[2:] if name == "acknowledged" else FACTS[:10]
     assert set(salvage(folder).facts) == set(left)
-    assert contents(folder).keys() - {folder / "lock"} == before.keys() - {folder / "lock"}
+    assert contents(folder).keys() - {folder / "lock"} == before.keys() - {
+        folder / "lock"
+    }
 
 
 NO_ENTITIES = NewNames.of(9, [])
@@ -614,11 +673,19 @@ NO_TAIL = np.array([[0, 0, 9]])
 NO_HEAD = np.array([[-1, 0, 0]])
 NO_RELATION = np.array([[0, 1, 0]])
 ODD = {
-    "names are missing": Record(4, 0, NewNames.of(99, ["x"]), NO_RELATIONS, NOTHING, NOTHING),
-    "names repeat": Record(4, 0, NewNames.of(9, ["x", "x"]), NO_RELATIONS, NOTHING, NOTHING),
-    "a tail that is not there": Record(4, 0, NO_ENTITIES, NO_RELATIONS, NOTHING, NO_TAIL),
+    "names are missing": Record(
+        4, 0, NewNames.of(99, ["x"]), NO_RELATIONS, NOTHING, NOTHING
+    ),
+    "names repeat": Record(
+        4, 0, NewNames.of(9, ["x", "x"]), NO_RELATIONS, NOTHING, NOTHING
+    ),
+    "a tail that is not there": Record(
+        4, 0, NO_ENTITIES, NO_RELATIONS, NOTHING, NO_TAIL
+    ),
     "a head below zero": Record(4, 0, NO_ENTITIES, NO_RELATIONS, NO_HEAD, NOTHING),
-    "an inverse relation": Record(4, 0, NO_ENTITIES, NO_RELATIONS, NOTHING, NO_RELATION),
+    "an inverse relation": Record(
+        4, 0, NO_ENTITIES, NO_RELATIONS, NOTHING, NO_RELATION
+    ),
 }
 
 
@@ -673,7 +740,8 @@ def test_a_log_of_another_format_is_refused(folder: Path) -> None:
     content[14] = 9
     (folder / "log-000000").write_bytes(content)
     with pytest.raises(
-        IncompatibleFile, match="has format 9, this casegraph reads format 1; update casegraph"
+        IncompatibleFile,
+        match="has format 9, this casegraph reads format 1; update casegraph",
     ):
         CaseStore.open(folder)
 
@@ -685,7 +753,9 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
     ):
         CaseStore.open(tmp_path)
     for place in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(UnreadableFile, match="is not a store; make one with 'casegraph build'"):
+        with pytest.raises(
+            UnreadableFile, match="is not a store; make one with 'casegraph build'"
+        ):
             CaseStore.open(place, read_only=True)
     with pytest.raises(UnreadableFile, match="cannot be written"):
         CaseStore.open(tmp_path / "letter.txt")
@@ -706,11 +776,15 @@ def test_forgetting_history_keeps_the_facts_and_no_other_name(folder: Path) -> N
         opened.update(add=[("later", "r0", "fact")])
     assert not any(b"a secret" in content for content in contents(folder).values())
     assert said(CaseStore.open(folder, as_of=6)) == expected
-    with pytest.raises(InvalidSettings, match="as_of is 5; expected an update from 6 to 7"):
+    with pytest.raises(
+        InvalidSettings, match="as_of is 5; expected an update from 6 to 7"
+    ):
         CaseStore.open(folder, as_of=5)
 
 
-def failing(call: str, number: int, error: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def failing(
+    call: str, number: int, error: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Let a call of the system fail from the n-th time on."""
     real = getattr(os, call)
     calls = 0
@@ -737,13 +811,18 @@ def test_a_write_that_fails_leaves_what_was_acknowledged_and_a_store_to_read(
         with monkeypatch.context() as patched:
             failing(call, number, error, patched)
             with pytest.raises(
-                UnreadableFile, match=r"cannot be written \(.*\); .*, and open the store again"
+                UnreadableFile,
+                match=r"cannot be written \(.*\); .*, and open the store again",
             ):
                 opened.update(add=[("a", "new", "fact")])
         assert said(opened) == before
-        for change in (lambda: opened.update(add=[("b", "new", "fact")]), opened.compact):
+        for change in (
+            lambda: opened.update(add=[("b", "new", "fact")]),
+            opened.compact,
+        ):
             with pytest.raises(
-                ReadOnlyStore, match="is read-only since it could not be written; open it again"
+                ReadOnlyStore,
+                match="is read-only since it could not be written; open it again",
             ):
                 change()
     with CaseStore.open(folder) as again:
@@ -783,7 +862,14 @@ def test_after_a_failed_write_the_same_process_can_open_the_store_again(
 
 @pytest.mark.parametrize(
     ("call", "number"),
-    [("write", 1), ("write", 2), ("fsync", 1), ("fsync", 2), ("mkdir", 1), ("rename", 1)],
+    [
+        ("write", 1),
+        ("write", 2),
+        ("fsync", 1),
+        ("fsync", 2),
+        ("mkdir", 1),
+        ("rename", 1),
+    ],
 )
 def test_a_generation_that_cannot_be_written_changes_nothing(
     call: str, number: int, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -791,7 +877,9 @@ def test_a_generation_that_cannot_be_written_changes_nothing(
     with CaseStore.open(folder) as opened, monkeypatch.context() as patched:
         before = said(opened)
         failing(call, number, errno.ENOSPC, patched)
-        with pytest.raises(UnreadableFile, match=r"generation.new: .*no space left on dev"):
+        with pytest.raises(
+            UnreadableFile, match=r"generation.new: .*no space left on dev"
+        ):
             opened.compact()
         assert not (folder / generations.UNFINISHED).exists()
     with CaseStore.open(folder) as again:
@@ -820,7 +908,9 @@ def test_a_generation_with_facts_in_the_place_of_edges_is_read_as_before(
 ) -> None:
     with monkeypatch.context() as before:
         before.setattr(generations, "FORMAT", generations.WITH_FACTS)
-        before.setattr(generations, "edge_sizes", lambda graph: {"facts": fact_rows(graph)})
+        before.setattr(
+            generations, "edge_sizes", lambda graph: {"facts": fact_rows(graph)}
+        )
         before.setattr(generations, "edge_parts", lambda graph: {})
         with CaseStore.open(folder) as opened:
             opened.compact()
@@ -862,7 +952,8 @@ def test_a_file_missing_from_a_generation_is_told_and_found_by_check(
         caplog.clear()
         assert stored_facts(folder) == set(FACTS[2:])
         assert (
-            f"generation-000001: is damaged ({name} is missing), so it is not used" in caplog.text
+            f"generation-000001: is damaged ({name} is missing), so it is not used"
+            in caplog.text
         )
         assert [finding.damaged for finding in check(folder)] == [False, False, True]
     with CaseStore.open(folder) as opened:
@@ -902,7 +993,11 @@ REMAINS: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize(
     ("kind", "lock"),
     # Without either, an empty folder is left, which is not known to have been a store.
-    [pair for pair in product(REMAINS, ["lock", "no lock"]) if pair != ("no log", "no lock")],
+    [
+        pair
+        for pair in product(REMAINS, ["lock", "no lock"])
+        if pair != ("no log", "no lock")
+    ],
 )
 def test_a_store_that_has_lost_what_was_acknowledged_is_never_made_anew(
     kind: str, lock: str, tmp_path: Path
@@ -916,7 +1011,9 @@ def test_a_store_that_has_lost_what_was_acknowledged_is_never_made_anew(
         (store / "lock").unlink()
     before = contents(store)
     for read_only in (False, True):
-        with pytest.raises(DamagedStore, match="acknowledged: is damaged at byte 0: it is missing"):
+        with pytest.raises(
+            DamagedStore, match="acknowledged: is damaged at byte 0: it is missing"
+        ):
             CaseStore.open(store, read_only=read_only)
     assert any(finding.damaged for finding in check(store))
     assert contents(store) == before
@@ -957,8 +1054,12 @@ class Interrupts:
         self.at = at
         self.steps = 0
 
-    def __call__(self, frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401
-        if Path(frame.f_code.co_filename).name not in ("log.py", "disk.py", "contextlib.py"):
+    def __call__(self, frame: FrameType, event: str, _: object) -> Any:
+        if Path(frame.f_code.co_filename).name not in (
+            "log.py",
+            "disk.py",
+            "contextlib.py",
+        ):
             return self
         frame.f_trace_opcodes = True
         if event == "opcode":
@@ -1001,7 +1102,9 @@ def test_an_interrupt_at_any_step_of_writing_never_lets_a_later_write_go_over_it
             assert after.startswith(before)
             try:
                 writer.check()
-                assert (len(after) > len(before)) == (writer.position.sequence == number)
+                assert (len(after) > len(before)) == (
+                    writer.position.sequence == number
+                )
             except ReadOnlyStore as error:
                 refused += 1
                 advice = "was interrupted while it was being written; open it again"
@@ -1028,7 +1131,9 @@ def test_after_a_flush_that_failed_nothing_is_tried_again_on_the_same_file(
         flushed = list[int]()
         with CaseStore.open(folder) as opened, monkeypatch.context() as patched:
 
-            def fail(file: int, number: int = number, flushed: list[int] = flushed) -> None:
+            def fail(
+                file: int, number: int = number, flushed: list[int] = flushed
+            ) -> None:
                 flushed.append(file)
                 if len(flushed) >= number:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -1036,7 +1141,10 @@ def test_after_a_flush_that_failed_nothing_is_tried_again_on_the_same_file(
             patched.setattr(os, "fsync", fail)
             with pytest.raises(UnreadableFile):
                 update_twice(opened, number)
-            for change in (lambda: opened.update(add=[("b", "new", "fact")]), opened.compact):
+            for change in (
+                lambda: opened.update(add=[("b", "new", "fact")]),
+                opened.compact,
+            ):
                 with pytest.raises(ReadOnlyStore):
                     change()
             assert len(flushed) == number
@@ -1077,7 +1185,8 @@ EXHAUSTED = """if True:
 @pytest.mark.parametrize("doing", ["open", "load", "update", "compact", "save"])
 def test_without_memory_nothing_on_disk_is_lost(doing: str, tmp_path: Path) -> None:
     facts = [
-        (f"e{number % 5000}", f"r{number % 7}", f"e{number * 7 % 5003}") for number in range(20_000)
+        (f"e{number % 5000}", f"r{number % 7}", f"e{number * 7 % 5003}")
+        for number in range(20_000)
     ]
     with CaseStore.open(tmp_path / "store", Settings(max_length=1)) as opened:
         opened.update(add=facts)
@@ -1104,7 +1213,12 @@ def _outcome(command: list[str]) -> str:
     environment = {**os.environ, "CASEGRAPH_THREADS": "1"}
     try:
         done = subprocess.run(
-            command, check=False, capture_output=True, text=True, env=environment, timeout=60
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=60,
         )
     except subprocess.TimeoutExpired:
         return "crashed"

@@ -31,14 +31,25 @@ from casegraph.storage.case_files import COLUMNS
 from casegraph.storage.store.checking import check, salvage
 from casegraph.storage.store.store import CaseStore
 
-PARTS = range(8 if DEEP else 1)  # of which each test is made, so that they run beside each other
+PARTS = range(
+    8 if DEEP else 1
+)  # of which each test is made, so that they run beside each other
 ROOT = Path(__file__).parents[1]
 FACTS = random_facts(Random(51), entities=8, relations=3, facts=24)
 # How often the work makes each call of the system, at least.
-SYSTEM_CALLS = {"fsync": 110, "write": 110, "unlink": 25, "mkdir": 4, "rename": 4, "rmdir": 2}
+SYSTEM_CALLS = {
+    "fsync": 110,
+    "write": 110,
+    "unlink": 25,
+    "mkdir": 4,
+    "rename": 4,
+    "rmdir": 2,
+}
 
 in_parts = pytest.mark.parametrize("part", PARTS)
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+needs_fork = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="no fork on this system"
+)
 needs_strace = pytest.mark.skipif(
     shutil.which("strace") is None, reason="no strace on this machine"
 )
@@ -104,7 +115,9 @@ def assert_survived(caplog: pytest.LogCaptureFixture) -> Survival:
 def run_killed(folder: Path, points: list[str]) -> dict[str, int]:
     """How many updates were acknowledged to a process that was killed at each point."""
     command = [sys.executable, "-m", "tests.crashing", str(folder), *points]
-    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "CASEGRAPH_THREADS": "1"})
+    subprocess.run(
+        command, check=True, cwd=ROOT, env={**os.environ, "CASEGRAPH_THREADS": "1"}
+    )
     acknowledged = {}
     for point in points:
         numbers = (folder / f"{point}.acknowledged").read_bytes()
@@ -138,7 +151,9 @@ def points_to_kill_at(work: Recorder) -> list[int]:
     if DEEP:
         return list(every_call)
     acknowledged_after = {
-        event.of: event.given[0] for event in work.events if event.doing == "acknowledge"
+        event.of: event.given[0]
+        for event in work.events
+        if event.doing == "acknowledge"
     }
     forgetting = acknowledged_after[FORGOTTEN]
     return sorted({*every_call[::15], *range(forgetting, forgetting + 15, 3)})
@@ -156,7 +171,11 @@ def assert_all_survived(
 @needs_fork
 @in_parts
 def test_a_process_killed_at_any_call_loses_nothing(
-    part: int, recording: Recording, memory_folder: Path, assert_survived: Survival, tally: Tally
+    part: int,
+    recording: Recording,
+    memory_folder: Path,
+    assert_survived: Survival,
+    tally: Tally,
 ) -> None:
     points = [str(point) for point in points_to_kill_at(recording.work)]
     acknowledged = run_killed(memory_folder, points[part :: len(PARTS)])
@@ -168,11 +187,17 @@ def test_a_process_killed_at_any_call_loses_nothing(
 @needs_fork
 @in_parts
 def test_a_process_killed_again_while_it_recovers_loses_nothing(
-    part: int, recording: Recording, memory_folder: Path, assert_survived: Survival, tally: Tally
+    part: int,
+    recording: Recording,
+    memory_folder: Path,
+    assert_survived: Survival,
+    tally: Tally,
 ) -> None:
     at_work = range(3, recording.work.calls + 1, 18 if DEEP else 64)
     while_recovering = range(1, 12) if DEEP else (3, 6, 9)
-    twice = [f"{first}:{second}" for first, second in product(at_work, while_recovering)]
+    twice = [
+        f"{first}:{second}" for first, second in product(at_work, while_recovering)
+    ]
     acknowledged = run_killed(memory_folder, twice[part :: len(PARTS)])
     assert_all_survived(memory_folder, acknowledged, assert_survived)
     tally("kills while recovering from a kill", len(acknowledged))
@@ -194,16 +219,26 @@ def test_a_process_killed_in_any_call_of_the_system_loses_nothing(
     tally("kills in a call of the system (strace)", killed)
 
 
-def run_killed_by_strace(folder: Path, call: str, point: int) -> subprocess.CompletedProcess[bytes]:
+def run_killed_by_strace(
+    folder: Path, call: str, point: int
+) -> subprocess.CompletedProcess[bytes]:
     """The work, killed at the n-th call of the system of this name;
     it prints the numbers of the updates that were acknowledged.
     """
     strace = ["strace", "-f", "-qq", "-o", "/dev/null"]
     inject = ["-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={point}"]
     work = [sys.executable, "-m", "tests.crashing", str(folder)]
-    environment = {**os.environ, "CASEGRAPH_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "CASEGRAPH_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     return subprocess.run(
-        [*strace, *inject, *work], check=False, cwd=ROOT, env=environment, capture_output=True
+        [*strace, *inject, *work],
+        check=False,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
     )
 
 
@@ -235,7 +270,9 @@ def killed_at_random(folder: str, times: int) -> int:
     for trial in range(times):
         tell(number)
         moment = partial(wait, trial % 2, random.uniform(0, 0.03))
-        crashing.killed_after(moment, partial(crashing.update_for_ever, place, number, tell))
+        crashing.killed_after(
+            moment, partial(crashing.update_for_ever, place, number, tell)
+        )
         least = acknowledged()
         with CaseStore.open(place) as store:
             facts = set(store.graph.facts())
@@ -256,10 +293,16 @@ def test_a_process_killed_at_random_moments_loses_nothing(
     tally("kills at random moments", times)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows flushes the names in folders by itself")
+@pytest.mark.skipif(
+    os.name == "nt", reason="Windows flushes the names in folders by itself"
+)
 @in_parts
 def test_a_machine_that_loses_power_loses_nothing(
-    part: int, recording: Recording, memory_folder: Path, assert_survived: Survival, tally: Tally
+    part: int,
+    recording: Recording,
+    memory_folder: Path,
+    assert_survived: Survival,
+    tally: Tally,
 ) -> None:
     random = Random(3 + part)
     moments = range(1 + part, len(recording.work.events) + 1, len(PARTS))
@@ -284,14 +327,16 @@ class Stopping:
         self.recorder = recorder
         self.at_next_flush = False
 
-    def __call__(self, name: str, real: Callable[..., Any], *given: Any) -> object:  # noqa: ANN401
+    def __call__(self, name: str, real: Callable[..., Any], *given: Any) -> object:
         if name == "fsync" and self.at_next_flush:
             self.at_next_flush = False
             raise KeyboardInterrupt
         return self.recorder(name, real, *given)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows flushes the names in folders by itself")
+@pytest.mark.skipif(
+    os.name == "nt", reason="Windows flushes the names in folders by itself"
+)
 def test_what_recovery_acknowledges_is_there_after_the_power_fails(
     memory_folder: Path, assert_survived: Survival
 ) -> None:
@@ -336,7 +381,9 @@ def work_on(folder: Path, disk: Failing, first: int) -> int:
     while the store was compacted.
     """
     went_on = False
-    for number, (added, retracted) in enumerate(crashing.batches()[first - 1 :], start=first):
+    for number, (added, retracted) in enumerate(
+        crashing.batches()[first - 1 :], start=first
+    ):
         try:
             with CaseStore.open(folder) as store:
                 try:
@@ -355,7 +402,12 @@ def work_on(folder: Path, disk: Failing, first: int) -> int:
     return BATCHES
 
 
-FAILURES = [(errno.ENOSPC, False), (errno.EIO, True), (errno.ENOSPC, True), (errno.EIO, False)]
+FAILURES = [
+    (errno.ENOSPC, False),
+    (errno.EIO, True),
+    (errno.ENOSPC, True),
+    (errno.EIO, False),
+]
 failing = pytest.mark.parametrize(
     "failure", range(len(FAILURES)), ids=["full once", "broken", "full", "broken once"]
 )
@@ -383,7 +435,11 @@ def test_a_disk_that_fails_at_any_call_loses_nothing_and_is_not_written_again(
 
 @failing
 def test_a_disk_that_fails_while_a_store_recovers_loses_nothing(
-    failure: int, recording: Recording, memory_folder: Path, assert_survived: Survival, tally: Tally
+    failure: int,
+    recording: Recording,
+    memory_folder: Path,
+    assert_survived: Survival,
+    tally: Tally,
 ) -> None:
     error, sticky = FAILURES[failure]
     random = Random(43 + failure)
@@ -409,7 +465,9 @@ def store(tmp_path: Path) -> Path:
     """A store with a generation and updates after it."""
     with CaseStore.open(tmp_path / "store") as store:
         for start in range(0, 20, 5):
-            store.update(add=FACTS[start : start + 5], retract=FACTS[start - 3 : start - 1])
+            store.update(
+                add=FACTS[start : start + 5], retract=FACTS[start - 3 : start - 1]
+            )
         store.compact()
         store.update(add=FACTS[20:])
         store.update(retract=FACTS[2:4])
@@ -420,10 +478,16 @@ def said(store: CaseStore) -> list[Any]:
     """The number of the last update, every fact, and every answer to every question."""
     heads = sorted({head for head, _, _ in FACTS})
     questions = list(product(heads, ("r0", "r1", "r2")))
-    return [store.sequence, sorted(store.graph.facts()), store.ask_many(questions, top=-1)]
+    return [
+        store.sequence,
+        sorted(store.graph.facts()),
+        store.ask_many(questions, top=-1),
+    ]
 
 
-def damages(folder: Path, flips: int, cuts: int, seed: int) -> Iterator[tuple[Path, bytes]]:
+def damages(
+    folder: Path, flips: int, cuts: int, seed: int
+) -> Iterator[tuple[Path, bytes]]:
     """A file and what it holds after one bit of it flipped, or its end was cut off.
 
     Small files as often as large.
@@ -456,7 +520,9 @@ def test_damage_is_noticed_or_harmless(
         for read_only in (True, False):
             try:
                 with CaseStore.open(folder, read_only=read_only) as opened:
-                    assert said(opened) == expected, f"{path.name} was damaged, and nobody noticed"
+                    assert said(opened) == expected, (
+                        f"{path.name} was damaged, and nobody noticed"
+                    )
                 harmless += 1
             except CasegraphError:
                 noticed += 1

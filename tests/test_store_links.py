@@ -94,7 +94,9 @@ def socket_(place: Path, outside: Path) -> None:
 
 def device(place: Path, outside: Path) -> None:
     try:
-        os.mknod(place, stat.S_IFCHR | 0o666, os.makedev(1, 5))  # /dev/zero, which has no end
+        os.mknod(
+            place, stat.S_IFCHR | 0o666, os.makedev(1, 5)
+        )  # /dev/zero, which has no end
     except PermissionError:
         pytest.skip("only a superuser makes devices")
 
@@ -173,7 +175,10 @@ def replaced(
     outside.mkdir()
     original = store / name
     is_folder = name.startswith("generation") and "/" not in name
-    copytree(original if original.is_dir() else made / "generation-000001", outside / "folder")
+    copytree(
+        original if original.is_dir() else made / "generation-000001",
+        outside / "folder",
+    )
     (outside / "folder" / "precious").write_bytes(b"precious")
     # A lock that is written again may say the same.
     is_whole = original.is_file() and name != "lock"
@@ -207,7 +212,9 @@ def test_nothing_outside_a_store_is_read_written_or_waited_for(
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in KINDS if kind is not hard_link], ids=lambda kind: kind.__name__
+    "kind",
+    [kind for kind in KINDS if kind is not hard_link],
+    ids=lambda kind: kind.__name__,
 )
 @pytest.mark.parametrize("name", ["acknowledged", "log-000000"])
 def test_a_store_whose_truth_is_no_file_does_not_open_and_says_why(
@@ -241,14 +248,19 @@ def test_a_file_with_a_second_name_is_read_but_not_written(
     store, _ = replaced(made, tmp_path, name, hard_link)
     assert stored_facts(store) == set(FACTS[2:])
     with pytest.raises(
-        UnreadableFile, match=r"has another name too \(a hard link\); put a copy in its place"
+        UnreadableFile,
+        match=r"has another name too \(a hard link\); put a copy in its place",
     ):
         CaseStore.open(store)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("generation")])
 @pytest.mark.parametrize(
-    "kind", [kind for kind in KINDS if kind is not hard_link], ids=lambda kind: kind.__name__
+    "name", [name for name in NAMES if name.startswith("generation")]
+)
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in KINDS if kind is not hard_link],
+    ids=lambda kind: kind.__name__,
 )
 def test_a_generation_of_anything_but_files_is_replaced_by_the_next(
     name: str,
@@ -279,11 +291,15 @@ def test_the_folder_of_a_store_may_be_a_link_since_its_user_chose_it(
     (tmp_path / "link").symlink_to(tmp_path / "store")
     update(tmp_path / "link")
     compact(tmp_path / "link")
-    assert ("a", "new", "fact") in CaseStore.open(tmp_path / "store", read_only=True).graph
+    assert ("a", "new", "fact") in CaseStore.open(
+        tmp_path / "store", read_only=True
+    ).graph
     assert (tmp_path / "link").is_symlink()
 
 
-def test_a_manifest_names_only_files_of_its_own_folder(made: Path, tmp_path: Path) -> None:
+def test_a_manifest_names_only_files_of_its_own_folder(
+    made: Path, tmp_path: Path
+) -> None:
     copytree(made, tmp_path / "store")
     generation = tmp_path / "store" / "generation-000001"
     outside = tmp_path / "edge_tails.npy"
@@ -291,7 +307,9 @@ def test_a_manifest_names_only_files_of_its_own_folder(made: Path, tmp_path: Pat
     content, _, _ = (generation / "manifest").read_bytes().rpartition(b"\n")
     changed = content.replace(b'"edge_tails"', b'"../../edge_tails"')
     assert changed != content
-    (generation / "manifest").write_bytes(changed + b"\n" + digest(changed).hex().encode())
+    (generation / "manifest").write_bytes(
+        changed + b"\n" + digest(changed).hex().encode()
+    )
     assert "names a file that no generation has" in str(check(tmp_path / "store"))
 
 

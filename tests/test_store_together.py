@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from tests.strategies import Fact, fact_lists
 
 from casegraph import CaseStore
-from casegraph.errors import CasegraphError, MalformedFact, ReadOnlyStore, UnreadableFile
+from casegraph.errors import (
+    CasegraphError,
+    MalformedFact,
+    ReadOnlyStore,
+    UnreadableFile,
+)
 from casegraph.storage import disk
 from casegraph.storage.store.checking import check
 from casegraph.storage.store.store import Wanted
@@ -25,7 +30,9 @@ if TYPE_CHECKING:
     from casegraph.answering.state import State
 
 MALFORMED = Wanted(add=[("a", "b", "line\nend")])
-wanted_updates = st.builds(Wanted, add=fact_lists(), retract=fact_lists()) | st.just(MALFORMED)
+wanted_updates = st.builds(Wanted, add=fact_lists(), retract=fact_lists()) | st.just(
+    MALFORMED
+)
 
 
 def three(name: str) -> list[Wanted]:

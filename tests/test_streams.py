@@ -30,7 +30,12 @@ def store(tmp_path: Path) -> Path:
 
 
 changes = st.lists(
-    st.tuples(st.sampled_from("+-"), st.sampled_from("ab"), st.just("r"), st.sampled_from("ab"))
+    st.tuples(
+        st.sampled_from("+-"),
+        st.sampled_from("ab"),
+        st.just("r"),
+        st.sampled_from("ab"),
+    )
 )
 
 
@@ -67,14 +72,19 @@ def test_what_came_before_a_bad_line_is_kept(store: Path) -> None:
     assert done.exit_code == 1
     assert "-:2: expected head<TAB>relation<TAB>tail" in done.stderr
     assert stored_facts(store) == {FACT, ("x", "r", "y")}
-    skipped = run("add", store, "-", "--every", "10", "--on-error", "skip", given="bad\nx\tr\tq\n")
+    skipped = run(
+        "add", store, "-", "--every", "10", "--on-error", "skip", given="bad\nx\tr\tq\n"
+    )
     assert skipped.exit_code == 0
     assert ("x", "r", "q") in stored_facts(store)
 
 
 def test_a_line_does_not_wait_for_others_longer_than_it_should() -> None:
     reading, writing = os.pipe()
-    with os.fdopen(reading, "rb") as stream, os.fdopen(writing, "wb", buffering=0) as lines:
+    with (
+        os.fdopen(reading, "rb") as stream,
+        os.fdopen(writing, "wb", buffering=0) as lines,
+    ):
         found = batches_of(stream, Reading("stream"), None, 0.05)
         lines.write(b"a\tr\tb\n")
         assert next(found).added == [FACT]
@@ -139,7 +149,9 @@ def test_a_reader_follows_when_it_is_refreshed(store: Path) -> None:
     assert FACT in then.graph
 
 
-def test_what_is_watched_can_be_given_to_another_store(store: Path, tmp_path: Path) -> None:
+def test_what_is_watched_can_be_given_to_another_store(
+    store: Path, tmp_path: Path
+) -> None:
     with CaseStore.open(store) as writer:
         writer.update(add=[("c", "r", "b")], retract=[FACT])
     watched = run("watch", store, "--since", "0", "--for", "0")
@@ -166,7 +178,16 @@ def test_changes_are_seen_as_they_come(store: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="interrupts are sent as signals of POSIX")
 def test_an_interrupt_loses_nothing_that_was_acknowledged(store: Path) -> None:
-    command = [sys.executable, "-m", "casegraph", "add", str(store), "-", "--every", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "casegraph",
+        "add",
+        str(store),
+        "-",
+        "--every",
+        "1",
+    ]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

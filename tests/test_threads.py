@@ -20,7 +20,16 @@ from typing import Any
 import pytest
 from tests.apart import apart
 from tests.conftest import Tally
-from tests.saying import DEEP, SETTINGS, facts_of, held, questions_about, rebuilt, reply, said
+from tests.saying import (
+    DEEP,
+    SETTINGS,
+    facts_of,
+    held,
+    questions_about,
+    rebuilt,
+    reply,
+    said,
+)
 from tests.strategies import Fact, random_facts
 
 from casegraph import CaseBase, CasegraphError, CaseStore, Settings
@@ -55,7 +64,9 @@ def states() -> list[set[Fact]]:
 
 
 def opened(kind: str, folder: str, settings: Settings | None = None) -> CaseBase:
-    return CaseBase(settings) if kind == "CaseBase" else CaseStore.open(folder, settings)
+    return (
+        CaseBase(settings) if kind == "CaseBase" else CaseStore.open(folder, settings)
+    )
 
 
 def at_once(*works: Callable[[], Any]) -> list[Any]:
@@ -90,7 +101,8 @@ class Timeline:
 def fresh(number: int) -> set[Fact]:
     """Facts about entities that only one state has."""
     return {
-        (f"new {number} {place}", "is new", f"new {number} {place + 1}") for place in range(FRESH)
+        (f"new {number} {place}", "is new", f"new {number} {place + 1}")
+        for place in range(FRESH)
     }
 
 
@@ -105,11 +117,20 @@ def asking_while_updating(
     every = rebuilt(set().union(*states()), settings)
     questions = questions_about(every, ENTITIES, RELATIONS, GUESTS)
     # As often as the others.
-    questions += 5 * [*(("complete", relation) for relation in RELATIONS), ("save", "new ")]
+    questions += 5 * [
+        *(("complete", relation) for relation in RELATIONS),
+        ("save", "new "),
+    ]
     # How rare a fact is depends on how many entities there are: always as many are new.
-    expected = [said(rebuilt(facts | fresh(0), settings), questions) for facts in states()]
+    expected = [
+        said(rebuilt(facts | fresh(0), settings), questions) for facts in states()
+    ]
     replies_by_question = zip(*expected, strict=True)
-    telling = [place for place, replies in enumerate(replies_by_question) if len(set(replies)) > 3]
+    telling = [
+        place
+        for place, replies in enumerate(replies_by_question)
+        if len(set(replies)) > 3
+    ]
     assert len(telling) > 60, "questions that tell states apart"
     cases = opened(kind, folder, settings)
     timeline = Timeline()
@@ -129,7 +150,8 @@ def asking_while_updating(
             gone = sorted(fresh(number - 1))
             timeline.begun = number
             cases.update(
-                add=[*sorted(after - before), *come], retract=[*sorted(before - after), *gone]
+                add=[*sorted(after - before), *come],
+                retract=[*sorted(before - after), *gone],
             )
             timeline.ended = number
         done.set()
@@ -145,7 +167,9 @@ def asking_while_updating(
             except BaseException:
                 done.set()
                 raise
-            possible = {expected[number % STATES][place] for number in timeline.possible(ended)}
+            possible = {
+                expected[number % STATES][place] for number in timeline.possible(ended)
+            }
             if found not in possible:
                 done.set()
                 raise AssertionError(
@@ -173,7 +197,9 @@ def asking_together(chosen: str, threads: int, times: int) -> int:
         parts = [order[thread::threads] for thread in range(threads)]
         asked = [[questions[place] for place in part] for part in parts]
         found = at_once(*(partial(said, cases, part) for part in asked))
-        assert found == [[expected[place] for place in part] for part in parts], f"time {seed}"
+        assert found == [[expected[place] for place in part] for part in parts], (
+            f"time {seed}"
+        )
     return times * len(questions)
 
 
@@ -197,8 +223,12 @@ def updating_together(kind: str, folder: str, threads: int, each: int) -> list[A
     kept_by_each = at_once(*(partial(update, thread) for thread in range(threads)))
     kept = set().union(*kept_by_each)
     missing = kept - facts_of(cases)
-    assert facts_of(cases) == kept, f"{len(missing)} of {len(kept)} acknowledged facts are missing"
-    questions = questions_about(rebuilt(kept), ["e0", "e1", "e0 0", "e1 1"], ["r0", "r1", "r2"])
+    assert facts_of(cases) == kept, (
+        f"{len(missing)} of {len(kept)} acknowledged facts are missing"
+    )
+    questions = questions_about(
+        rebuilt(kept), ["e0", "e1", "e0 0", "e1 1"], ["r0", "r1", "r2"]
+    )
     assert said(cases, questions) == said(rebuilt(kept), questions)
     if isinstance(cases, CaseStore):
         updates = threads * (each + each // 3)
@@ -206,7 +236,9 @@ def updating_together(kind: str, folder: str, threads: int, each: int) -> list[A
         cases.close()
         with CaseStore.open(folder) as again:
             assert facts_of(again) == kept
-            assert [event.sequence for event in again.history()] == list(range(1, updates + 1))
+            assert [event.sequence for event in again.history()] == list(
+                range(1, updates + 1)
+            )
     return sorted(kept)
 
 
@@ -319,13 +351,17 @@ def holding_a_state(kind: str, chosen: str, folder: str, names: int) -> None:
     expected = said(asked, questions)
     graph = asked.graph
     sizes = len(graph), len(graph.entities), len(graph.relations)
-    more = [(f"new {number}", f"r{number % 5}", f"e{number % 9}") for number in range(names)]
+    more = [
+        (f"new {number}", f"r{number % 5}", f"e{number % 9}") for number in range(names)
+    ]
     cases.update(add=more)
     cases.update(retract=["e1", "e2"])
     assert ("new 0", "r0", "e0") in cases.graph
     assert ("new 0", "r0", "e0") not in graph
     assert "new 0" not in graph.entities
-    assert reply(fresh, ("ask", ("new 0", "r0"))) == reply(asked, ("ask", ("nobody", "r0")))
+    assert reply(fresh, ("ask", ("new 0", "r0"))) == reply(
+        asked, ("ask", ("nobody", "r0"))
+    )
     assert (len(graph), len(graph.entities), len(graph.relations)) == sizes
     assert said(fresh, questions) == expected
     assert said(asked, questions) == expected
@@ -339,7 +375,13 @@ def test_threads_that_ask_while_one_updates_are_told_what_some_state_between_say
     lasting = 60 if chosen == "default" else 15
     threads, updates, seconds = (8, sys.maxsize, lasting) if DEEP else (3, 12, 0)
     asked = apart(
-        asking_while_updating, kind, chosen, str(memory_folder), threads, updates, seconds
+        asking_while_updating,
+        kind,
+        chosen,
+        str(memory_folder),
+        threads,
+        updates,
+        seconds,
     )
     assert asked > 20
     tally("questions asked while others updated", asked)
@@ -380,7 +422,9 @@ def test_asking_waits_for_no_update_and_a_second_update_waits_for_the_first(
     apart(asking_beside_an_update_that_waits, kind, str(memory_folder))
 
 
-def test_a_store_is_closed_after_the_update_that_another_thread_makes(memory_folder: Path) -> None:
+def test_a_store_is_closed_after_the_update_that_another_thread_makes(
+    memory_folder: Path,
+) -> None:
     apart(closing_beside_an_update_that_waits, str(memory_folder))
 
 
@@ -389,4 +433,10 @@ def test_a_store_is_closed_after_the_update_that_another_thread_makes(memory_fol
 def test_who_holds_a_state_keeps_it_as_it_was_however_many_names_come(
     kind: str, chosen: str, memory_folder: Path
 ) -> None:
-    apart(holding_a_state, kind, chosen, str(memory_folder), 1_000_000 if DEEP else 100_000)
+    apart(
+        holding_a_state,
+        kind,
+        chosen,
+        str(memory_folder),
+        1_000_000 if DEEP else 100_000,
+    )

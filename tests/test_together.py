@@ -30,14 +30,20 @@ def every_type(directions: int, n: int = 3) -> Counts:
     return np.array(types)
 
 
-def together(graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3) -> Reach:
+def together(
+    graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3
+) -> Reach:
     """What path types reach, counted from many entities at once; labels are their relations."""
     counters = np.zeros(2, dtype=np.int64)
-    columns = kernels.reach_together(graph.kernel, entities, labels, types, n, 2, counters)
+    columns = kernels.reach_together(
+        graph.kernel, entities, labels, types, n, 2, counters
+    )
     return Reach(*columns)
 
 
-def one_by_one(graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3) -> Reach:
+def one_by_one(
+    graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3
+) -> Reach:
     """The same; a single entity is never counted together with others."""
     counting = Counting(graph, Settings(max_length=n))
     total = Reach.nowhere(types)
@@ -67,13 +73,17 @@ def test_all_path_types_reach_what_they_reach_from_one_entity_after_the_other(
 
 
 @given(fact_lists(least=1, most=10), st.integers(0, 40))
-def test_what_is_reached_is_what_the_definition_says(facts: list[Fact], first: int) -> None:
+def test_what_is_reached_is_what_the_definition_says(
+    facts: list[Fact], first: int
+) -> None:
     graph = Graph.of(facts)
     both_ways = oracle.both_ways(facts)
     names: list[oracle.Name] = []
     for name in graph.relations.names:
         names += [name, oracle.inverse(name)]
-    types = every_type(graph.directions)[first::41]  # a part of them: the definition is slow
+    types = every_type(graph.directions)[
+        first::41
+    ]  # a part of them: the definition is slow
     for relation in range(graph.directions):
         labels = np.full(len(types), relation, dtype=np.int32)
         found = together(graph, labels, types, everyone(graph))
@@ -91,7 +101,10 @@ def test_what_is_reached_is_what_the_definition_says(facts: list[Fact], first: i
 def crowd(seed: int, entities: int, facts: int) -> list[Fact]:
     """Dense relations of more entities than fit into a batch, and one that few have."""
     random = Random(seed)
-    dense = [random_fact(random, heads=entities, relations=2, tails=entities) for _ in range(facts)]
+    dense = [
+        random_fact(random, heads=entities, relations=2, tails=entities)
+        for _ in range(facts)
+    ]
     rare = [(f"e{k}", "rare", f"e{k * k % 7}") for k in range(0, entities, 9)]
     return dense + rare
 
@@ -128,7 +141,9 @@ def complete(entities: int, relations: int) -> list[Fact]:
     return facts
 
 
-def test_a_dense_graph_is_counted_whole_within_a_budget_that_paths_one_by_one_exceed() -> None:
+def test_a_dense_graph_is_counted_whole_within_a_budget_that_paths_one_by_one_exceed() -> (
+    None
+):
     graph = Graph.of(complete(entities=60, relations=2))
     hits = cycles_of(graph)
     relation = 0
@@ -160,7 +175,9 @@ def test_long_path_types_are_counted_one_by_one() -> None:
     graph = Graph.of(complete(entities=5, relations=1))
     types = np.array([packed([0, 1, 0, 1], 4)])
     assert kernels.cost_together(graph.kernel, 0, types, 4) == TOO_MANY
-    _, cost_together = kernels.reach_estimates(graph.kernel, everyone(graph), types, 4, 1)
+    _, cost_together = kernels.reach_estimates(
+        graph.kernel, everyone(graph), types, 4, 1
+    )
     assert cost_together.tolist() == [np.inf]
     with pytest.raises(ValueError, match="the length of a path type is 4"):
         together(graph, ids([0]), types, everyone(graph), n=4)
@@ -234,7 +251,9 @@ def test_following_the_relations_that_ends_have_is_looking_them_up_in_all_relati
     facts |= {(f"e{k}", "r0", f"e{k}") for k in range(0, 30, 7)}  # loops
     graph = Graph.of(sorted(facts))
     types = np.array(random.sample(every_type(graph.directions).tolist(), 2500))
-    labels = np.array([random.randrange(graph.directions) for _ in types], dtype=np.int32)
+    labels = np.array(
+        [random.randrange(graph.directions) for _ in types], dtype=np.int32
+    )
     found = alone(graph, labels, types)
     assert found.right.any()
     assert_same(found, together(graph, labels, types, everyone(graph)))
@@ -245,12 +264,18 @@ def test_members_of_one_class_share_what_is_known_of_it(classes: int) -> None:
     """A row is long enough here to be counted by its length, and once for all who come by."""
     members = 100 * classes
     facts = [(f"e{k}", "is a", f"class {k % classes}") for k in range(members)]
-    facts += [(f"e{k}", "is a", "class 0") for k in range(1, members, 10)]  # some are of two
+    facts += [
+        (f"e{k}", "is a", "class 0") for k in range(1, members, 10)
+    ]  # some are of two
     facts += [("class 0", "is a", "class 0")]
     facts += [(f"e{k}", "knows", f"e{k * 7 % 50}") for k in range(0, members, 3)]
-    facts += [(f"e{k}", "likes", f"e{(k + classes) % members}") for k in range(0, members, 2)]
+    facts += [
+        (f"e{k}", "likes", f"e{(k + classes) % members}") for k in range(0, members, 2)
+    ]
     graph = Graph.of(sorted(set(facts)))
-    types = np.repeat(every_type(graph.directions)[:42], graph.directions)  # up to two steps
+    types = np.repeat(
+        every_type(graph.directions)[:42], graph.directions
+    )  # up to two steps
     labels = np.tile(np.arange(graph.directions, dtype=np.int32), 42)
     found = alone(graph, labels, types)
     assert found.right_open.any()

@@ -29,10 +29,22 @@ from casegraph.graph.graph import Graph
 from casegraph.settings import Calibration, Combination, Curve, KnownCalibration, Tuning
 from casegraph.storage.store.checking import check
 from casegraph.tuning import grid
-from casegraph.tuning.calibration import Observed, calibrated, chance_to_be_asked_for, isotonic
+from casegraph.tuning.calibration import (
+    Observed,
+    calibrated,
+    chance_to_be_asked_for,
+    isotonic,
+)
 from casegraph.tuning.choice import best_unless_by_chance, better, better_so_far
 from casegraph.tuning.questions import MOST_ALIKE, Questions
-from casegraph.tuning.sample import LEAST, LEAST_GIVEN, MOST, affordable, given_sample, own_sample
+from casegraph.tuning.sample import (
+    LEAST,
+    LEAST_GIVEN,
+    MOST,
+    affordable,
+    given_sample,
+    own_sample,
+)
 from casegraph.tuning.tuning import tuned
 
 if TYPE_CHECKING:
@@ -58,7 +70,11 @@ def case_base(facts: list[Fact], settings: Settings | None = None) -> CaseBase:
 def answers_in_bytes(cases: CaseBase) -> bytes:
     entities = sorted({head for head, _, _ in FACTS})[::4]
     relations = sorted({relation for _, relation, _ in FACTS})
-    said = [cases.ask(head, relation).as_dict() for head in entities for relation in relations]
+    said = [
+        cases.ask(head, relation).as_dict()
+        for head in entities
+        for relation in relations
+    ]
     return json.dumps(said).encode()
 
 
@@ -79,7 +95,9 @@ def test_the_sample_does_not_depend_on_the_order_of_facts(seed: int) -> None:
     other = Graph.of(shuffled(Random(seed), FACTS[:250]))
     assert named(graph, own_sample(graph)) == named(other, own_sample(other))
     given = shuffled(Random(seed), FACTS)
-    assert named(graph, given_sample(graph, FACTS)) == named(other, given_sample(other, given))
+    assert named(graph, given_sample(graph, FACTS)) == named(
+        other, given_sample(other, given)
+    )
 
 
 def test_the_sample_is_a_tenth_of_a_small_graph() -> None:
@@ -109,7 +127,9 @@ def test_a_question_is_asked_a_few_times_only() -> None:
     facts = [(f"person {n}", "lives in", "here") for n in range(20)]
     rows = np.concatenate([Graph.of(facts).rows(0)] * 2)
     questions = Questions.of(rows, in_graph=True)
-    asked = list(zip(questions.directions.tolist(), questions.entities.tolist(), strict=True))
+    asked = list(
+        zip(questions.directions.tolist(), questions.entities.tolist(), strict=True)
+    )
     assert max(asked.count(question) for question in asked) == MOST_ALIKE
     assert len(set(asked)) == 21
 
@@ -135,7 +155,11 @@ def test_the_more_comparisons_the_more_must_speak_for_a_way() -> None:
 
 def test_only_who_is_better_so_far_stays_in_the_race() -> None:
     usual = np.array([1.0, 0.5])
-    others = {"worse": np.array([1.0, 0.2]), "better": np.array([0.9, 1.0]), "same": usual}
+    others = {
+        "worse": np.array([1.0, 0.2]),
+        "better": np.array([0.9, 1.0]),
+        "same": usual,
+    }
     assert better_so_far(usual, others) == ["better"]
 
 
@@ -199,7 +223,10 @@ def test_held_out_facts_can_show_that_linked_entities_are_never_the_answer(
     held_out = []
     for person in range(400):
         name, club = f"person {person}", person // 10
-        train += [(name, "member of", f"club {club}"), (name, "saw", f"film {person // 2}")]
+        train += [
+            (name, "member of", f"club {club}"),
+            (name, "saw", f"film {person // 2}"),
+        ]
         likes = (name, "likes", f"film of club {club}")
         if person % 2:
             held_out.append(likes)
@@ -213,7 +240,9 @@ def test_held_out_facts_can_show_that_linked_entities_are_never_the_answer(
     assert not by_held_out_facts.combination.linked
     assert by_own_facts.combination.linked
 
-    usual = Settings().combined  # a fact of the graph is never left out when it is asked for
+    usual = (
+        Settings().combined
+    )  # a fact of the graph is never left out when it is asked for
     assert all(way.linked for way in grid.variants(usual, held_out=False))
 
 
@@ -245,7 +274,7 @@ def test_an_experiment_tunes_on_validation_facts_unless_they_are_asked_for(
     monkeypatch.setattr("casegraph.tuning.tuning.LEAST_GIVEN", 20)
     benchmark = Benchmark.of(train=FACTS[:220], valid=FACTS[220:245], test=FACTS[245:])
 
-    def is_by_validation_facts(**options: Any) -> bool:  # noqa: ANN401  (of any type)
+    def is_by_validation_facts(**options: Any) -> bool:
         tuning = evaluate(benchmark, tune=True, **options).settings.tuning
         assert tuning is not None
         return tuning.held_out
@@ -265,7 +294,9 @@ def test_questions_are_asked_in_tasks_whose_size_changes_nothing(
 # The table
 
 
-def test_the_table_is_plain_json_and_comes_back_as_it_was(tuned_cases: CaseBase) -> None:
+def test_the_table_is_plain_json_and_comes_back_as_it_was(
+    tuned_cases: CaseBase,
+) -> None:
     settings = tuned_cases.settings
     back = Settings(**json.loads(json.dumps(settings.as_dict())))
     assert back == settings
@@ -280,7 +311,9 @@ def test_the_table_is_part_of_the_digest(tuned_cases: CaseBase) -> None:
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
-def test_what_is_chosen_depends_on_the_facts_alone(seed: str, tuned_cases: CaseBase) -> None:
+def test_what_is_chosen_depends_on_the_facts_alone(
+    seed: str, tuned_cases: CaseBase
+) -> None:
     program = (
         "import json, sys; from casegraph import CaseBase; cases = CaseBase();"
         "cases.update(add=map(tuple, json.load(sys.stdin))); cases.tune();"
@@ -361,7 +394,10 @@ def test_isotonic_regression_is_the_largest_of_the_smallest_means(
 
     places = range(len(values))
     expected = [
-        max(min(mean(first, last) for last in places[place:]) for first in places[: place + 1])
+        max(
+            min(mean(first, last) for last in places[place:])
+            for first in places[: place + 1]
+        )
         for place in places
     ]
     assert isotonic(values, weights) == pytest.approx(expected)
@@ -370,7 +406,9 @@ def test_isotonic_regression_is_the_largest_of_the_smallest_means(
 def test_the_chance_to_be_asked_for_is_one_among_those_that_are_missing() -> None:
     others = np.random.default_rng(0).poisson(0.2 * 15, size=100_000)
     expected = np.mean(1 / (1 + others))
-    assert chance_to_be_asked_for(np.array([15]), 0.2)[0] == pytest.approx(expected, abs=0.005)
+    assert chance_to_be_asked_for(np.array([15]), 0.2)[0] == pytest.approx(
+        expected, abs=0.005
+    )
     assert chance_to_be_asked_for(np.array([15]), 0)[0] == pytest.approx(1)
 
 
@@ -433,7 +471,9 @@ def flat_tuning(share: float) -> Tuning:
     )
 
 
-def test_an_answer_is_as_probable_as_its_curve_says_and_the_first_at_least_as_much() -> None:
+def test_an_answer_is_as_probable_as_its_curve_says_and_the_first_at_least_as_much() -> (
+    None
+):
     first = Curve(scores=(1.0, 3.0), probabilities=(0.2, 0.6))
     others = Curve(scores=(1.0, 3.0), probabilities=(0.4, 0.5))
     both = Calibration(first=first, others=others)
@@ -456,7 +496,9 @@ def test_probabilities_fall_with_the_score_and_known_answers_have_none(
         assert answers.none == pytest.approx(np.prod([1 - (one or 0) for one in new]))
 
 
-def test_candidates_do_not_change_how_probable_an_answer_is(tuned_cases: CaseBase) -> None:
+def test_candidates_do_not_change_how_probable_an_answer_is(
+    tuned_cases: CaseBase,
+) -> None:
     head, relation, _ = FACTS[0]
     new = tuned_cases.ask(head, relation, known="exclude")
     second = new[1]
@@ -491,7 +533,9 @@ def test_a_case_file_keeps_the_table(tuned_cases: CaseBase, tmp_path: Path) -> N
     assert CaseBase.load(tmp_path / "saved.case").settings == tuned_cases.settings
 
 
-def test_a_store_keeps_the_table_and_opens_without_it_if_it_is_damaged(tmp_path: Path) -> None:
+def test_a_store_keeps_the_table_and_opens_without_it_if_it_is_damaged(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "store"
     with CaseStore.open(folder) as store:
         store.update(add=FACTS)
@@ -522,7 +566,9 @@ def test_build_tunes_and_info_says_to_what(tmp_path: Path) -> None:
         store.update(retract=list(world.facts())[: len(store.graph) * 2 // 3])
     assert "casegraph tune" in run("info", folder).stdout
 
-    assert run("build", "world", "--no-tune", "--into", tmp_path / "other").exit_code == 0
+    assert (
+        run("build", "world", "--no-tune", "--into", tmp_path / "other").exit_code == 0
+    )
     assert "tuned" not in run("info", tmp_path / "other").stdout
 
 
@@ -554,7 +600,9 @@ def test_commands_tune_on_held_out_facts_or_say_that_they_are_too_few(
 
 def test_fewer_questions_are_asked_where_each_is_slow() -> None:
     """Entities of which each shares its facts with a thousand others, and as many that do not."""
-    shared = [(f"gene {n}", "in", f"tissue {t}") for n in range(1_000) for t in range(12)]
+    shared = [
+        (f"gene {n}", "in", f"tissue {t}") for n in range(1_000) for t in range(12)
+    ]
     apart = [(f"gene {n}", "near", f"gene {n + 1}") for n in range(12_000)]
     assert affordable(Graph.of(apart)) == 1
     slow = Graph.of(shared)
@@ -569,4 +617,6 @@ def test_where_questions_are_too_slow_to_choose_by_the_usual_combination_stays(
     monkeypatch.setattr("casegraph.tuning.sample.USUAL_WORK", 1)
     chosen = tuned(case_base(FACTS).state).settings
     assert chosen.tuning is not None  # as probabilities are calibrated
-    assert chosen.tuning.combination == replace(Settings().combined, longest=chosen.max_length)
+    assert chosen.tuning.combination == replace(
+        Settings().combined, longest=chosen.max_length
+    )

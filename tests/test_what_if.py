@@ -12,7 +12,15 @@ from tests import oracle
 from tests.commands import assert_refused, records, run
 from tests.strategies import Fact, crowded_facts, fact_lists, some_settings
 
-from casegraph import Answer, CaseBase, CaseStore, InvalidSettings, MalformedFact, Settings, world
+from casegraph import (
+    Answer,
+    CaseBase,
+    CaseStore,
+    InvalidSettings,
+    MalformedFact,
+    Settings,
+    world,
+)
 from casegraph.answering.support import facts_behind
 from casegraph.graph.directions import backward, forward
 from casegraph.graph.graph import Query
@@ -38,16 +46,29 @@ def all_answers(cases: CaseBase) -> list[object]:
     entities = sorted(oracle.entities(facts))
     relations = sorted({fact.relation for fact in facts})
     for relation, entity in product(relations, entities):
-        for answers in (cases.ask(entity, relation, -1), cases.ask_head(relation, entity, -1)):
+        for answers in (
+            cases.ask(entity, relation, -1),
+            cases.ask_head(relation, entity, -1),
+        ):
             said.append(answers.as_dict())
             said += [explained.as_dict() for explained in cases.explain_all(answers)]
     return said
 
 
 @settings(max_examples=50)
-@given(fact_lists(least=1), fact_lists(most=4), fact_lists(most=4), some_settings(), st.booleans())
+@given(
+    fact_lists(least=1),
+    fact_lists(most=4),
+    fact_lists(most=4),
+    some_settings(),
+    st.booleans(),
+)
 def test_an_imagined_world_is_that_of_its_facts_and_leaves_no_trace(
-    before: list[Fact], added: list[Fact], retracted: list[Fact], chosen: Settings, is_counted: bool
+    before: list[Fact],
+    added: list[Fact],
+    retracted: list[Fact],
+    chosen: Settings,
+    is_counted: bool,
 ) -> None:
     cases = CaseBase(chosen.but(clustering="hac"))
     cases.update(add=before)
@@ -87,14 +108,19 @@ def test_bad_facts_are_refused_as_in_an_update(cases: CaseBase) -> None:
 def test_a_store_is_never_written_by_imagining(tmp_path: Path) -> None:
     with CaseStore.open(tmp_path / "store") as store:
         store.update(add=world.facts()[:200])
-        files = {path: path.read_bytes() for path in store.folder.iterdir() if path.is_file()}
+        files = {
+            path: path.read_bytes() for path in store.folder.iterdir() if path.is_file()
+        }
         imagined = store.what_if(add=[EINSTEIN])
         imagined.update(add=[("Nobody", "born in", "Ulm")])
         assert not isinstance(imagined, CaseStore)
         assert files == {path: path.read_bytes() for path in files}
         assert store.sequence == 1
     with CaseStore.open(tmp_path / "store", read_only=True) as reader:
-        assert "Nobody" in reader.what_if(add=[("Nobody", "born in", "Ulm")]).graph.entities
+        assert (
+            "Nobody"
+            in reader.what_if(add=[("Nobody", "born in", "Ulm")]).graph.entities
+        )
 
 
 def place(cases: CaseBase, answer: Answer, known: set[str]) -> int | None:
@@ -119,7 +145,9 @@ def test_the_smallest_set_is_found_and_no_smaller_one_would_do(
     cases = CaseBase()
     cases.update(add=added)
     head, relation, tail = added[which % len(added)]
-    answers = cases.ask_head(relation, tail, -1) if inverse else cases.ask(head, relation, -1)
+    answers = (
+        cases.ask_head(relation, tail, -1) if inverse else cases.ask(head, relation, -1)
+    )
     assume(len(answers) > 0)
     answer = answers[which % len(answers)]
     known = {one.entity for one in answers if one.known}
@@ -164,12 +192,18 @@ def test_a_budget_that_does_not_suffice_is_said(cases: CaseBase) -> None:
         cases.change_of_mind(answer, most=4)
 
 
-def test_the_answer_that_was_shown_changes_with_the_facts_that_are_named(cases: CaseBase) -> None:
+def test_the_answer_that_was_shown_changes_with_the_facts_that_are_named(
+    cases: CaseBase,
+) -> None:
     answer = cases.ask("Albert Einstein", "citizen of", known="exclude")[0]
     found = cases.change_of_mind(answer)
     assert found.facts
     then = cases.what_if(retract=found.facts)
-    known = {one.entity for one in cases.ask("Albert Einstein", "citizen of", -1) if one.known}
+    known = {
+        one.entity
+        for one in cases.ask("Albert Einstein", "citizen of", -1)
+        if one.known
+    }
     first = [one.entity for one in then.ask("Albert Einstein", "citizen of", -1)]
     new = [name for name in first if name not in known]
     assert new[0] == found.instead
@@ -177,18 +211,39 @@ def test_the_answer_that_was_shown_changes_with_the_facts_that_are_named(cases: 
 
 
 def test_ask_goes_with_and_without_facts() -> None:
-    question = ["ask", "world", "Lise Meitner", "citizen of", "--known", "exclude", "--top", "1"]
+    question = [
+        "ask",
+        "world",
+        "Lise Meitner",
+        "citizen of",
+        "--known",
+        "exclude",
+        "--top",
+        "1",
+    ]
     died_in = ["Lise Meitner", "died in", "Cambridge"]
     without = ["--without", *died_in]
     assert records(*question)[0]["entity"] == "United Kingdom"
     assert records(*question, *without)[0]["entity"] == "Germany"
-    assert records(*question, *without, "--with", *died_in)[0]["entity"] == "United Kingdom"
+    assert (
+        records(*question, *without, "--with", *died_in)[0]["entity"]
+        == "United Kingdom"
+    )
     never = ["--without", "Albert Einstein", "born in", "Bonn"]
-    assert_refused(run(*question, *never), "(Albert Einstein, born in, Bonn) is no fact here")
+    assert_refused(
+        run(*question, *never), "(Albert Einstein, born in, Bonn) is no fact here"
+    )
 
 
 def test_explain_says_what_would_change_its_mind() -> None:
-    explain = ["explain", "world", "Albert Einstein", "citizen of", "Germany", "--change-mind"]
+    explain = [
+        "explain",
+        "world",
+        "Albert Einstein",
+        "citizen of",
+        "Germany",
+        "--change-mind",
+    ]
     done = run(*explain)
     assert done.exit_code == 0
     assert done.stdout.startswith("without (")

@@ -125,7 +125,9 @@ def test_everything_of_a_kind_has_one_of_these(kind: str, relation: str) -> None
         ("scientist", "field"),
     ],
 )
-def test_everything_of_a_kind_has_at_least_one_of_these(kind: str, relation: str) -> None:
+def test_everything_of_a_kind_has_at_least_one_of_these(
+    kind: str, relation: str
+) -> None:
     times = times_as_head(relation)
     assert [name for name in of_kind(kind) if times[name] < 1] == []
 
@@ -137,7 +139,9 @@ def test_every_capital_lies_in_its_country() -> None:
 
 
 @pytest.mark.parametrize("relation", ["borders", "spouse"])
-def test_borders_and_marriages_run_both_ways_and_never_to_oneself(relation: str) -> None:
+def test_borders_and_marriages_run_both_ways_and_never_to_oneself(
+    relation: str,
+) -> None:
     related = pairs(relation)
     assert related == {(other, one) for one, other in related}
     assert [one for one, other in related if one == other] == []
@@ -191,4 +195,6 @@ def test_where_von_neumann_died_is_a_question() -> None:
 
 
 def test_ada_lovelace_is_not_in_the_graph() -> None:
-    assert "Ada Lovelace" not in {name for head, _, tail in EVERYTHING for name in (head, tail)}
+    assert "Ada Lovelace" not in {
+        name for head, _, tail in EVERYTHING for name in (head, tail)
+    }

@@ -47,7 +47,9 @@ CHARACTER = 7.25  # width of a monospaced character at 12 pixels
 LETTER = 6.9  # mean width of a letter of the text, generously
 
 SANS = 'ui-sans-serif, system-ui, "Segoe UI", Helvetica, Arial, sans-serif'
-MONOSPACE = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
+MONOSPACE = (
+    'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
+)
 STYLE = """
   .paper { fill: #ffffff; }
   .box { fill: #f4f7fb; stroke: #b7c6d9; stroke-width: 1.2; }
@@ -179,7 +181,10 @@ def drawing(found: Mapping[str, Module]) -> str:
         f'<rect class="paper" width="{WIDTH}" height="{height:g}" rx="10"/>',
     ]
     for package, below in sorted(arrows.items()):
-        parts += [_arrow(boxes[package], boxes[other], boxes.values()) for other in sorted(below)]
+        parts += [
+            _arrow(boxes[package], boxes[other], boxes.values())
+            for other in sorted(below)
+        ]
     parts += [_drawn(box) for box in [*boxes.values(), *foot]]
     parts.append(
         f'<text class="text" x="{MARGIN}" y="{y - 10:g}">'
@@ -188,17 +193,22 @@ def drawing(found: Mapping[str, Module]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _row(found: Mapping[str, Module], packages: Sequence[str], y: float, style: str) -> list[Box]:
+def _row(
+    found: Mapping[str, Module], packages: Sequence[str], y: float, style: str
+) -> list[Box]:
     """The boxes of packages beside each other, in the middle of the page and equally tall."""
     gaps = BESIDE * (len(packages) - 1)
     width = min(WIDEST, (WIDTH - 2 * MARGIN - gaps) / len(packages))
     left = (WIDTH - width * len(packages) - gaps) / 2
     contents = [
-        (_text(found[package], width), _chips(found, package, width)) for package in packages
+        (_text(found[package], width), _chips(found, package, width))
+        for package in packages
     ]
     height = max(_height(text, chips) for text, chips in contents)
     boxes = []
-    for place, (package, (text, chips)) in enumerate(zip(packages, contents, strict=True)):
+    for place, (package, (text, chips)) in enumerate(
+        zip(packages, contents, strict=True)
+    ):
         x = left + place * (width + BESIDE)
         boxes.append(Box(package, text, chips, style, x, y, width, height))
     return boxes
@@ -211,7 +221,9 @@ def _text(module: Module, width: float) -> tuple[str, ...]:
     return tuple(wrap(said[0].upper() + said[1:], int((width - 2 * PAD) / LETTER)))
 
 
-def _chips(found: Mapping[str, Module], package: str, width: float) -> tuple[tuple[str, ...], ...]:
+def _chips(
+    found: Mapping[str, Module], package: str, width: float
+) -> tuple[tuple[str, ...], ...]:
     """The names of the modules and folders of a package, in lines."""
     lines: list[tuple[str, ...]] = []
     line: list[str] = []
@@ -234,7 +246,9 @@ def _names_in(found: Mapping[str, Module], package: str) -> list[str]:
     names = []
     for module in found.values():
         if package_of(module.name) == package and module.name != package:
-            name, _, inside_folder = module.name.removeprefix(f"{package}.").partition(".")
+            name, _, inside_folder = module.name.removeprefix(f"{package}.").partition(
+                "."
+            )
             if not inside_folder:
                 names.append(f"{name}/" if module.is_package else name)
     return names
@@ -246,7 +260,11 @@ def _chip_width(name: str) -> float:
 
 def _height(text: tuple[str, ...], chips: tuple[tuple[str, ...], ...]) -> float:
     return (
-        PAD + TITLE_LINE + TEXT_LINE * len(text) + (CHIP_HEIGHT + CHIP_GAP) * len(chips) + PAD / 2
+        PAD
+        + TITLE_LINE
+        + TEXT_LINE * len(text)
+        + (CHIP_HEIGHT + CHIP_GAP) * len(chips)
+        + PAD / 2
     )
 
 
@@ -283,7 +301,11 @@ def _lane(between: list[Box], wanted: float) -> float:
     for box in between:
         lanes += [box.x - BESIDE / 2, box.x + box.width + BESIDE / 2]
     lanes.append(wanted)
-    free = [x for x in lanes if all(not box.x - 8 < x < box.x + box.width + 8 for box in between)]
+    free = [
+        x
+        for x in lanes
+        if all(not box.x - 8 < x < box.x + box.width + 8 for box in between)
+    ]
     return min(free, key=lambda x: (abs(x - wanted), x), default=wanted)
 
 
@@ -297,7 +319,9 @@ def _drawn(box: Box) -> str:
     ]
     y += TITLE_LINE
     for line in box.text:
-        parts.append(f'<text class="text" x="{left:g}" y="{y - 2:g}">{escape(line)}</text>')
+        parts.append(
+            f'<text class="text" x="{left:g}" y="{y - 2:g}">{escape(line)}</text>'
+        )
         y += TEXT_LINE
     y -= 10
     for names in box.chips:
@@ -309,7 +333,9 @@ def _drawn(box: Box) -> str:
                 f'<rect class="{chip}" x="{x:g}" y="{y:g}" '
                 f'width="{width:g}" height="{CHIP_HEIGHT}" rx="5"/>'
             )
-            parts.append(f'<text class="name" x="{x + 7:g}" y="{y + 15:g}">{escape(name)}</text>')
+            parts.append(
+                f'<text class="name" x="{x + 7:g}" y="{y + 15:g}">{escape(name)}</text>'
+            )
             x += width + CHIP_GAP
         y += CHIP_HEIGHT + CHIP_GAP
     return "\n".join(parts)
@@ -328,7 +354,9 @@ def module_table(found: Mapping[str, Module]) -> str:
 
 def with_table(page: str, found: Mapping[str, Module]) -> str:
     """The page with the table between its markers brought up to date."""
-    between = re.compile(f"{re.escape(TABLE_BEGIN)}.*?{re.escape(TABLE_END)}", re.DOTALL)
+    between = re.compile(
+        f"{re.escape(TABLE_BEGIN)}.*?{re.escape(TABLE_END)}", re.DOTALL
+    )
     table = f"{TABLE_BEGIN}\n{module_table(found)}\n{TABLE_END}"
     return between.sub(lambda _: table, page)
 

@@ -46,7 +46,8 @@ def _as_table(paragraph: str) -> str:
         else:
             return ""
     lines = [
-        f"| {_code(names)} | {meaning.replace('|', chr(92) + '|')} |" for names, meaning in rows
+        f"| {_code(names)} | {meaning.replace('|', chr(92) + '|')} |"
+        for names, meaning in rows
     ]
     return "\n".join(["| | |", "|---|---|", *lines])
 

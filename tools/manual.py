@@ -24,7 +24,10 @@ PAGE = ROOT / "docs" / "casegraph.1"
 KEPT = "\b"  # click's sign for a paragraph whose lines are kept as they are
 PROGRAM = "casegraph"
 FILES = [
-    ("casegraph.toml", "Options to use where none is given, in the folder of the command."),
+    (
+        "casegraph.toml",
+        "Options to use where none is given, in the folder of the command.",
+    ),
     ("~/.config/casegraph/config.toml", "The same of the user."),
     ("~/.cache/casegraph", "Data that were fetched, and what was counted of files."),
 ]
@@ -32,7 +35,10 @@ ENVIRONMENT = [
     ("CASEGRAPH_CONFIG", "The only file of options to read; none if it is empty."),
     ("CASEGRAPH_THREADS", "How many threads to use."),
     ("CASEGRAPH_DATA", "Where published data sets are looked for."),
-    ("CASEGRAPH_CACHE", "Where to keep what was counted of files; nowhere if it is empty."),
+    (
+        "CASEGRAPH_CACHE",
+        "Where to keep what was counted of files; nowhere if it is empty.",
+    ),
     ("CASEGRAPH_COMMAND_OPTION", "Any option of a command, such as CASEGRAPH_ASK_TOP."),
 ]
 EXITS = [
@@ -67,7 +73,11 @@ def manual() -> str:
     for name, command in _commands(cli, PROGRAM):
         lines += [f'.SS "{_text(_usage(command, name))}"', *_description(command)]
         lines += _options(command, name)
-    for title, entries in (("FILES", FILES), ("ENVIRONMENT", ENVIRONMENT), ("EXIT STATUS", EXITS)):
+    for title, entries in (
+        ("FILES", FILES),
+        ("ENVIRONMENT", ENVIRONMENT),
+        ("EXIT STATUS", EXITS),
+    ):
         lines.append(f".SH {title}")
         for term, meaning in entries:
             lines += [".TP", f".B {_text(term)}", _text(meaning)]

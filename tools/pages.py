@@ -37,7 +37,9 @@ DOCUMENTS = {
 SOURCE = "src/casegraph/"
 PICTURES = (".svg", ".webp")
 FENCED = re.compile(r"^(\s*```.*?^\s*```)$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"(?P<text>!?\[(?P<label>[^\]]*)\])\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
+LINK = re.compile(
+    r"(?P<text>!?\[(?P<label>[^\]]*)\])\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)"
+)
 DOTTED_NAME = re.compile(r"`(?P<name>[\w.]+)`")
 
 
@@ -98,7 +100,8 @@ def with_links_of_the_site(
     """
     here = PurePosixPath(documents[document]).parent
     reference_of = {
-        module.path.relative_to(ROOT).as_posix(): module.name for module in found.values()
+        module.path.relative_to(ROOT).as_posix(): module.name
+        for module in found.values()
     }
 
     def linked(link: re.Match[str]) -> str:

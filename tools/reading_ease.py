@@ -87,7 +87,11 @@ class Density:
     @property
     def figures(self) -> tuple[str, str, str]:
         """Tokens a code line, wide lines and parallel assignments, in print."""
-        parallel = _percent(self.parallel_assignments, self.assignments) if self.assignments else ""
+        parallel = (
+            _percent(self.parallel_assignments, self.assignments)
+            if self.assignments
+            else ""
+        )
         return (
             f"{self.tokens / max(1, self.code_lines):.1f}",
             _percent(self.wide_lines, self.lines),
@@ -102,7 +106,9 @@ def main() -> None:
     rows = [("", "tokens a code line", f"over {WIDE} columns", "parallel assignments")]
     rows += [(title, *figures) for title, figures in MODELS.items()]
     places = {place: Path(place) for place in sys.argv[1:]} or FOLDERS
-    rows += [(title, *total(files_of(place)).figures) for title, place in places.items()]
+    rows += [
+        (title, *total(files_of(place)).figures) for title, place in places.items()
+    ]
     width = max(len(row[0]) for row in rows)
     for title, tokens, wide, parallel in rows:
         print(f"{title:{width}}  {tokens:>18}  {wide:>16}  {parallel:>20}".rstrip())
@@ -112,7 +118,9 @@ def files_of(place: Path) -> list[Path]:
     """A file itself, or all files of code in a folder."""
     if place.is_file():
         return [place]
-    return sorted(file for file in place.rglob("*") if file.suffix in {".py", *CPP_SUFFIXES})
+    return sorted(
+        file for file in place.rglob("*") if file.suffix in {".py", *CPP_SUFFIXES}
+    )
 
 
 def total(files: Iterable[Path]) -> Density:
@@ -150,7 +158,9 @@ def python_density(text: str) -> Density:
 def cpp_density(text: str) -> Density:
     """The figures of a file of C++."""
     without_comments = CPP_STRING_OR_COMMENT.sub(_without_comment, text)
-    tokens_by_line = [len(CPP_TOKEN.findall(line)) for line in without_comments.splitlines()]
+    tokens_by_line = [
+        len(CPP_TOKEN.findall(line)) for line in without_comments.splitlines()
+    ]
     return Density(
         tokens=sum(tokens_by_line),
         code_lines=sum(count > 0 for count in tokens_by_line),
@@ -178,7 +188,9 @@ def _docstring_lines(tree: ast.Module) -> set[int]:
 
 
 def _is_parallel(assignment: ast.Assign) -> bool:
-    has_tuple_target = any(isinstance(target, ast.Tuple) for target in assignment.targets)
+    has_tuple_target = any(
+        isinstance(target, ast.Tuple) for target in assignment.targets
+    )
     return has_tuple_target and isinstance(assignment.value, ast.Tuple)
 
 

@@ -71,7 +71,9 @@ def _narrow(browser: Browser, address: str) -> None:
 def _take(opened: Window, name: str) -> None:
     opened.page.locator(".light.on").wait_for()
     session = opened.page.context.new_cdp_session(opened.page)
-    taken = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+    taken = session.send(
+        "Page.captureScreenshot", {"format": "webp", "quality": QUALITY}
+    )
     (DOCS / f"{name}.webp").write_bytes(b64decode(taken["data"]))
 
 

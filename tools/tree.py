@@ -67,8 +67,14 @@ def _imports(tree: ast.Module, known: set[str]) -> frozenset[str]:
             imported += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
             imported += [alias.name for alias in node.names]
-    ours = [name.removeprefix("casegraph.") for name in imported if name.startswith("casegraph.")]
-    return frozenset(module for module in (_longest_known(name, known) for name in ours) if module)
+    ours = [
+        name.removeprefix("casegraph.")
+        for name in imported
+        if name.startswith("casegraph.")
+    ]
+    return frozenset(
+        module for module in (_longest_known(name, known) for name in ours) if module
+    )
 
 
 def _longest_known(name: str, known: set[str]) -> str:

@@ -65,7 +65,8 @@ class Answerer {
     const bool may_stop = query_.may_stop_early && record_ == nullptr && allows_stopping(goal);
     leaders_.clear();
     const bool is_decided = may_stop && gather_until_decided(list, goal);
-    if (!is_decided) gather_in_full(list);
+    if (!is_decided)
+      gather_in_full(list);
     if (is_decided && goal.top > 0 && !leaders_.empty())
       candidates_.combine(leaders_);
     else
@@ -119,7 +120,8 @@ class Answerer {
   void gather_in_full(Id list) {
     Walk walk = start(list);
     precedents_.start_in_full();
-    for (; walk.at < walk.end && !is_enough(walk); ++walk.at) walk.led_somewhere += follow(walk);
+    for (; walk.at < walk.end && !is_enough(walk); ++walk.at)
+      walk.led_somewhere += follow(walk);
     precedents_.add_in_full();
   }
 
@@ -128,14 +130,17 @@ class Answerer {
   bool gather_until_decided(Id list, const Goal& goal) {
     Walk walk = start(list);
     const Count cost = precedents_.cost();
-    if (cost > options_.budget) return false;
+    if (cost > options_.budget)
+      return false;
     precedents_.start_early();
-    for (Id target : goal.targets) precedents_.candidate(target);
+    for (Id target : goal.targets)
+      precedents_.candidate(target);
     precedents_.add_early();
     budget.leave(options_.budget - cost);
 
     Leaders leaders(candidates_, goal);
-    for (Id target : goal.targets) precedents_.look_up_all(candidates_.place_of(target));
+    for (Id target : goal.targets)
+      precedents_.look_up_all(candidates_.place_of(target));
 
     // Looking facts up for leaders who may fall behind later is in vain, so a check does some of
     // it.
@@ -156,7 +161,8 @@ class Answerer {
       }
       walk.led_somewhere += follow(walk);
     }
-    if (precedents_.are_deferred()) finish_looking_up(leaders);
+    if (precedents_.are_deferred())
+      finish_looking_up(leaders);
     return budget.exact;
   }
 
@@ -179,7 +185,8 @@ class Answerer {
     double unseen = 0;
     for (const Habit::Given& given : habit_.list()) {
       steps.take();
-      if (candidates_.has(given.answer) || at_hand.is_left_out(given.answer)) continue;
+      if (candidates_.has(given.answer) || at_hand.is_left_out(given.answer))
+        continue;
       habit = Worth(habit_.worth(given.count, at_hand.others()));
       unseen = precedents_.most_deferred(given.count);
       break;
@@ -190,25 +197,30 @@ class Answerer {
   // Add what the rest of the path types says about the leaders, and about nobody else. Returns
   // whether the budget would have been enough for everything.
   bool finish_leaders(Walk walk, std::vector<std::size_t> leaders) {
-    for (std::size_t place : leaders) precedents_.look_up_all(place);
+    for (std::size_t place : leaders)
+      precedents_.look_up_all(place);
     Count spared = 0;  // an upper bound of the edges that are not looked at now
     for (; walk.at < walk.end && !is_enough(walk); ++walk.at) {
       steps.take();
       const Count left = budget.left() - spared;
-      if (left < 0) return false;
+      if (left < 0)
+        return false;
       const Trie::Node& last = query_.trie.nodes[node_of(walk)];
       if (last.length == 1) {  // nothing to spare
         walk.led_somewhere += follow(walk);
         continue;
       }
-      if (walker_.is_known_to_lead_nowhere(last.parent)) continue;
+      if (walker_.is_known_to_lead_nowhere(last.parent))
+        continue;
       steps.take(std::ssize(leaders));
       std::erase_if(leaders, [&](std::size_t place) {
         return candidates_.is_final(place, query_.strengths[walk.at]);
       });
-      if (leaders.empty() && query_.cost_from[walk.at] <= left) break;
+      if (leaders.empty() && query_.cost_from[walk.at] <= left)
+        break;
       Frontier* from = walker_.frontier(last.parent);
-      if (from == nullptr) continue;
+      if (from == nullptr)
+        continue;
       const Count cost = walker_.most_cost(graph_.edges(last.relation), *from);
       walk.led_somewhere += cost > 0 && follow_to(walk, last, *from, leaders);
       spared += cost;
@@ -225,7 +237,8 @@ class Answerer {
     weigh([&] { return leads_to(edges, back, from, at_hand.hidden, steps); });
     for (std::size_t place : leaders) {
       const Id leader = candidates_.list()[place].entity;
-      if (leader == at_hand.entity || !leads_to(edges, back, from, leader, steps)) continue;
+      if (leader == at_hand.entity || !leads_to(edges, back, from, leader, steps))
+        continue;
       arrive(walk, leader);
       anywhere = true;
     }
@@ -257,18 +270,21 @@ class Answerer {
 
   // The current path type leads to this end.
   void arrive(const Walk& walk, Id end) {
-    if (at_hand.is_left_out(end)) return;
+    if (at_hand.is_left_out(end))
+      return;
     const std::size_t place = precedents_.candidate(end);
     const auto found_by = static_cast<std::int32_t>(walk.at - walk.first);
     const Worth& worth = (*worths_)[walk.at][candidates_[place].is_taken];
     if (candidates_[place].found_by == INT32_MAX) {
       candidates_[place].found_by = found_by;
-      if (!options_.loop_free) candidates_[place].paths = workspace_.walks[end];
+      if (!options_.loop_free)
+        candidates_[place].paths = workspace_.walks[end];
     }
     candidates_.add(place, Kind::path, worth);
     if (record_ != nullptr)
       record_->add(end, {Kind::path, -1, -1, found_by, candidates_[place].is_taken, 0, worth});
-    if (candidates_.is_final(place, query_.strengths[walk.at])) candidates_.mark_final(end);
+    if (candidates_.is_final(place, query_.strengths[walk.at]))
+      candidates_.mark_final(end);
   }
 
   // Add the evidence of the current path type. Returns whether it leads anywhere.
@@ -280,12 +296,15 @@ class Answerer {
       return follow_last_step(walk, last);
 
     const Frontier* reached = walker_.frontier(node);
-    if (reached == nullptr) return false;
-    if (!options_.loop_free) walker_.count_walks(query_.lists.types[query_.lists.walked[walk.at]]);
+    if (reached == nullptr)
+      return false;
+    if (!options_.loop_free)
+      walker_.count_walks(query_.lists.types[query_.lists.walked[walk.at]]);
     steps.take(std::ssize(reached->ends));
     weigh([&] { return std::ranges::find(reached->ends, at_hand.hidden) != reached->ends.end(); });
     for (Id end : reached->ends)
-      if (record_ != nullptr || !candidates_.is_marked_final(end)) arrive(walk, end);
+      if (record_ != nullptr || !candidates_.is_marked_final(end))
+        arrive(walk, end);
     return true;
   }
 
@@ -294,7 +313,8 @@ class Answerer {
   bool follow_last_step(const Walk& walk, const Trie::Node& last) {
     const Edges& edges = graph_.edges(last.relation);
     Frontier* from = walker_.frontier(last.parent);
-    if (from == nullptr || !walker_.is_within_budget(edges, *from)) return false;
+    if (from == nullptr || !walker_.is_within_budget(edges, *from))
+      return false;
     weigh([&] {
       return leads_to(edges, graph_.edges(inverse(last.relation)), *from, at_hand.hidden, steps);
     });
@@ -308,7 +328,8 @@ class Answerer {
   void finish_looking_up(Leaders& leaders) {
     leaders.look(0);
     precedents_.look_up_for_leaders(leaders, 0, INT64_MAX);
-    if (!others_score_less(leaders.least_score(), 0)) precedents_.look_up_for_all_answers();
+    if (!others_score_less(leaders.least_score(), 0))
+      precedents_.look_up_for_all_answers();
   }
 
   const RelationQuery& query_;

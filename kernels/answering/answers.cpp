@@ -29,9 +29,11 @@ void for_each_query(const RelationQuery& relation_query, const Queries& queries,
     answerers.emplace_back(relation_query, queries, similarity, *taken.back(), progress);
   }
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
-    for (std::size_t query = begin; query < end; ++query) use(answerers[thread], query);
+    for (std::size_t query = begin; query < end; ++query)
+      use(answerers[thread], query);
   });
-  for (auto& workspace : taken) workspaces.give_back(std::move(workspace));
+  for (auto& workspace : taken)
+    workspaces.give_back(std::move(workspace));
 }
 
 struct Scored {
@@ -46,12 +48,15 @@ std::vector<Scored> scored(const Answerer& answerer, const Habit& habit,
   std::vector<Scored> all;
   all.reserve(candidates.size());
   for (const Candidate& candidate : candidates)
-    if (candidate.score > 0) all.push_back({candidate.entity, candidate.score});
+    if (candidate.score > 0)
+      all.push_back({candidate.entity, candidate.score});
   const Count others = answerer.at_hand.others();
   for (const Habit::Given& given : habit.list()) {
-    if (top == 0) break;
+    if (top == 0)
+      break;
     const bool is_candidate = answerer.find(given.answer) != nullptr;
-    if (is_candidate || !answerer.at_hand.may_answer(given.answer)) continue;
+    if (is_candidate || !answerer.at_hand.may_answer(given.answer))
+      continue;
     all.push_back({given.answer, habit.score(given.count, others)});
     --top;
   }
@@ -136,7 +141,8 @@ std::vector<Neighbour> nearest_entities(const RelationQuery& relation_query, Id 
   neighbours.start(entity);
   const auto add = [&](Id relation, Id tail, Ids sharers) {
     const bool is_hidden = relation == relation_query.relation && tail == hidden;
-    if (!is_hidden) neighbours.add_fact(sharers);
+    if (!is_hidden)
+      neighbours.add_fact(sharers);
   };
   FactSimilarity::each_fact(relation_query.graph, entity, steps, add);
   std::vector<Neighbour> nearest = neighbours.nearest();

@@ -75,7 +75,8 @@ class Candidates {
   std::size_t make(Id entity, Count given, bool is_taken, double unseen) {
     places_.set(entity, list_.size());
     list_.push_back({entity, INT32_MAX, 0, given, 0, 0, unseen, is_taken});
-    if (!options_->sum) strengths_.resize(strengths_.size() + width_);
+    if (!options_->sum)
+      strengths_.resize(strengths_.size() + width_);
     return list_.size() - 1;
   }
 
@@ -90,8 +91,10 @@ class Candidates {
     // Insertion sort, in place of the weakest piece.
     double* const strengths = strengths_of(place, kind);
     std::size_t at = room(kind) - 1;
-    if (strength <= strengths[at]) return;
-    for (; at > 0 && strengths[at - 1] < strength; --at) strengths[at] = strengths[at - 1];
+    if (strength <= strengths[at])
+      return;
+    for (; at > 0 && strengths[at - 1] < strength; --at)
+      strengths[at] = strengths[at - 1];
     strengths[at] = strength;
   }
 
@@ -121,7 +124,8 @@ class Candidates {
   void set_looked_up(std::size_t place, std::size_t looked_up, double unseen) {
     list_[place].looked_up = looked_up;
     list_[place].unseen = unseen;
-    if (place < others_.size()) others_[place] = others_of(place);
+    if (place < others_.size())
+      others_[place] = others_of(place);
   }
 
   // An upper bound for an entity that is no candidate and may have the habit, if path types to come
@@ -139,7 +143,8 @@ class Candidates {
   // nothing more, or every piece it has room for may be as good as `next`. From now on, kinds other
   // than paths say nothing more about it, but for facts that are looked up.
   Bounds bounds(std::size_t place, double next) {
-    while (others_.size() <= place) others_.push_back(others_of(others_.size()));
+    while (others_.size() <= place)
+      others_.push_back(others_of(others_.size()));
     const auto& [others, most_of_others] = others_[place];
     const double* const strengths = strengths_of(place, Kind::path);
     double lower = 0;
@@ -153,13 +158,16 @@ class Candidates {
 
   // Compute all scores from the pieces.
   void combine() {
-    if (options_->sum) return;
-    for (std::size_t place = 0; place < list_.size(); ++place) list_[place].score = score(place);
+    if (options_->sum)
+      return;
+    for (std::size_t place = 0; place < list_.size(); ++place)
+      list_[place].score = score(place);
   }
 
   // The same for some candidates.
   void combine(std::span<const std::size_t> places) {
-    for (std::size_t place : places) list_[place].score = score(place);
+    for (std::size_t place : places)
+      list_[place].score = score(place);
   }
 
  private:
@@ -199,7 +207,8 @@ class Candidates {
     double weight = 1;
     for (std::size_t at = 0; at < room(kind); ++at) {
       const double next = std::max(strengths[at], least);
-      if (next <= 0) break;
+      if (next <= 0)
+        break;
       strength += weight * next;
       weight *= discount_within(kind);
     }
@@ -238,7 +247,8 @@ class Candidates {
     ByKind strength = strength_by_kind(place);
     const Others known = sorted_others(strength);
     const double unseen = list_[place].unseen;
-    if (unseen <= 0) return {known, known};
+    if (unseen <= 0)
+      return {known, known};
     strength[Kind::shared_fact] = strength_of(place, Kind::shared_fact, unseen);
     return {known, sorted_others(strength)};
   }
@@ -246,7 +256,8 @@ class Candidates {
   static Others sorted_others(const ByKind& strength) {
     Others others{};
     for (std::size_t kind = 0; kind < Kind::count; ++kind) {
-      if (kind == Kind::path || strength[kind] <= 0) continue;
+      if (kind == Kind::path || strength[kind] <= 0)
+        continue;
       int at = others.count++;
       for (; at > 0 && others.strength[at - 1] < strength[kind]; --at)
         others.strength[at] = others.strength[at - 1];

@@ -42,9 +42,11 @@ class Leaders {
 
   // Look again, when all path types to come have no more than the strength `next`.
   void look(double next) {
-    for (; seen_ < candidates_.list().size(); ++seen_) places_.push_back(seen_);
+    for (; seen_ < candidates_.list().size(); ++seen_)
+      places_.push_back(seen_);
     bounds_.clear();
-    for (std::size_t place : places_) bounds_.push_back(candidates_.bounds(place, next));
+    for (std::size_t place : places_)
+      bounds_.push_back(candidates_.bounds(place, next));
     if (goal_.top >= 0)
       find_best(static_cast<std::size_t>(goal_.top));
     else
@@ -60,7 +62,8 @@ class Leaders {
 
   // Whether the goal may depend on a candidate with these bounds.
   bool may_decide(const Bounds& bounds) const {
-    if (is_less(bounds.upper, least_score_)) return false;
+    if (is_less(bounds.upper, least_score_))
+      return false;
     const auto overlaps = [&](const Bounds& target) {
       return !is_less(bounds.upper, target.lower) && !is_less(target.upper, bounds.lower);
     };
@@ -69,9 +72,11 @@ class Leaders {
 
   // The lower bound of a leader has risen since they were looked at.
   void raise(std::size_t place, double before, double now) {
-    if (goal_.top < 0 || best_.empty() || now <= least_score_) return;
+    if (goal_.top < 0 || best_.empty() || now <= least_score_)
+      return;
     auto at = std::ranges::find(best_, std::pair(before, place));
-    if (at == best_.end()) at = std::ranges::min_element(best_);
+    if (at == best_.end())
+      at = std::ranges::min_element(best_);
     *at = {now, place};
     least_score_ = std::ranges::min(best_).first;
   }
@@ -86,7 +91,8 @@ class Leaders {
 
   // All whose upper bound reaches the `top` best lower bound.
   void find_best(std::size_t top) {
-    if (bounds_.size() < top) return;
+    if (bounds_.size() < top)
+      return;
     best_.clear();
     for (std::size_t at = 0; at < places_.size(); ++at)
       best_.emplace_back(bounds_[at].lower, places_[at]);
@@ -106,7 +112,8 @@ class Leaders {
       of_targets_.push_back(candidates_.bounds(places_of_targets.back(), next));
     }
     least_score_ = INFINITY;
-    for (const Bounds& target : of_targets_) least_score_ = std::min(least_score_, target.lower);
+    for (const Bounds& target : of_targets_)
+      least_score_ = std::min(least_score_, target.lower);
     const auto is_target = [&](std::size_t place) {
       return std::ranges::find(places_of_targets, place) != places_of_targets.end();
     };

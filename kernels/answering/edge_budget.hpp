@@ -33,7 +33,8 @@ class EdgeBudget {
 
   // Whether so much is left; if not, it will not be spent, and the query is not exact.
   bool allows(Count cost) {
-    if (cost > left()) exact = false;
+    if (cost > left())
+      exact = false;
     return cost <= left();
   }
 

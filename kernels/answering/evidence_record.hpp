@@ -13,7 +13,8 @@ class EvidenceRecord {
   // answers   in the graph; an answer may be asked for several times
   // entities  how many the graph has
   EvidenceRecord(Ids answers, std::size_t entities) : answers_(answers), is_wanted_(entities) {
-    for (Id answer : answers) is_wanted_.insert(static_cast<std::size_t>(answer));
+    for (Id answer : answers)
+      is_wanted_.insert(static_cast<std::size_t>(answer));
   }
 
   Ids answers() const { return answers_; }
@@ -24,11 +25,13 @@ class EvidenceRecord {
     std::vector<Id> distinct(answers_.begin(), answers_.end());
     std::sort(distinct.begin(), distinct.end());
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    for (Id answer : distinct) use(answer);
+    for (Id answer : distinct)
+      use(answer);
   }
 
   void add(Id answer, const Piece& piece) {
-    if (is_wanted_.has(static_cast<std::size_t>(answer))) pieces_[answer].push_back(piece);
+    if (is_wanted_.has(static_cast<std::size_t>(answer)))
+      pieces_[answer].push_back(piece);
   }
 
   // The pieces of each answer, in the order they were added.

@@ -80,7 +80,8 @@ class FactSimilarity {
   static constexpr Count few_sharers = 4096;
 
   Count compute_weight(Count sharers) const {
-    if (sharers < 2 || sharers >= living_) return 0;
+    if (sharers < 2 || sharers >= living_)
+      return 0;
     const double weight = std::log(static_cast<double>(living_) / static_cast<double>(sharers));
     return static_cast<Count>(std::llround(weight * weight * weight_unit));
   }

@@ -23,13 +23,15 @@ class Habit {
   // rank  (graph.entities)  the order of answers that are equally frequent
   Habit(const Graph& graph, Id relation, const QueryOptions& options, Ids rank, Progress& progress)
       : options_(options), rank_(rank) {
-    if (!options.precedents) return;
+    if (!options.precedents)
+      return;
     const Edges& given = graph.edges(inverse(relation));
     for (std::size_t row = 0; row < given.heads.size() && !is_reflexive_; ++row) {
       const Ids givers = given.row(row);
       is_reflexive_ = std::binary_search(givers.begin(), givers.end(), given.heads[row]);
     }
-    if (options.habit == 0) return;
+    if (options.habit == 0)
+      return;
     entities_ = static_cast<Count>(graph.edges(relation).heads.size());
 
     list_.reserve(given.heads.size());

@@ -68,7 +68,8 @@ inline std::array<std::size_t, Kind::count> strongest_first(const ByKind& streng
   std::array<std::size_t, Kind::count> order;
   for (std::size_t kind = 0; kind < Kind::count; ++kind) {
     std::size_t at = kind;
-    for (; at > 0 && strength[order[at - 1]] < strength[kind]; --at) order[at] = order[at - 1];
+    for (; at > 0 && strength[order[at - 1]] < strength[kind]; --at)
+      order[at] = order[at - 1];
     order[at] = kind;
   }
   return order;

@@ -56,18 +56,21 @@ class KnownAnswers {
     is_answer_.renew();
     answers_.clear();
     for (Id answer : answers) {
-      if (answer == hidden || answer == entity) continue;
+      if (answer == hidden || answer == entity)
+        continue;
       is_answer_.set(answer);
       answers_.push_back(answer);
     }
     groups_.clear();
     cost_ = 0;
-    if (!uses_facts_ && !uses_nearness_) return;
+    if (!uses_facts_ && !uses_nearness_)
+      return;
     if (has_many_facts())
       group_all_facts();
     else
       group_facts();
-    for (const Group& group : groups_) cost_ += std::ssize(group.sharers);
+    for (const Group& group : groups_)
+      cost_ += std::ssize(group.sharers);
   }
 
   bool has(Id entity) const { return is_answer_.has(entity); }
@@ -83,15 +86,21 @@ class KnownAnswers {
   void look_at_sharers() {
     worths_.clear();
     likeness_.renew();
-    if (uses_facts_) mark_standings();
-    if (uses_nearness_) mark_norms();
+    if (uses_facts_)
+      mark_standings();
+    if (uses_nearness_)
+      mark_norms();
     for (std::size_t at = 0; at < groups_.size(); ++at) {
-      if (at + lists_ahead < groups_.size()) fetch(groups_[at + lists_ahead].sharers);
+      if (at + lists_ahead < groups_.size())
+        fetch(groups_[at + lists_ahead].sharers);
       const Group& group = groups_[at];
-      if (uses_nearness_) add_likeness(group);
-      if (uses_facts_ && group.answers >= query_.options.support) weigh(group);
+      if (uses_nearness_)
+        add_likeness(group);
+      if (uses_facts_ && group.answers >= query_.options.support)
+        weigh(group);
     }
-    if (uses_nearness_) unmark_norms();
+    if (uses_nearness_)
+      unmark_norms();
   }
 
   // Call `use(relation, tail, candidate, worth, answers with the fact, entities with the fact)` for
@@ -101,7 +110,8 @@ class KnownAnswers {
     steps_.take(std::ssize(worths_));
     const auto most = [](const FactWorth& fact) { return std::ranges::max(fact.worth); };
     std::ranges::stable_sort(worths_, std::greater<>(), most);
-    for (const FactWorth& fact : worths_) use_fact(fact, use);
+    for (const FactWorth& fact : worths_)
+      use_fact(fact, use);
     unmark_standings();
   }
 
@@ -123,7 +133,8 @@ class KnownAnswers {
     excluded_.clear();
     exclude(entity_);
     for (std::size_t at = 0; at < worths_.size(); ++at) {
-      if (at + lists_ahead < worths_.size()) fetch(worths_[at + lists_ahead].sharers);
+      if (at + lists_ahead < worths_.size())
+        fetch(worths_[at + lists_ahead].sharers);
       const FactWorth& fact = worths_[at];
       steps_.take(std::ssize(fact.sharers) / 2);
       for (Id sharer : sifted(fact)) {
@@ -141,15 +152,18 @@ class KnownAnswers {
         least_worths_[sharer] = best.back();
       }
     }
-    for (Id candidate : found_) least_worths_[candidate] = 0;
-    for (Id entity : excluded_) least_worths_[entity] = 0;
+    for (Id candidate : found_)
+      least_worths_[candidate] = 0;
+    for (Id entity : excluded_)
+      least_worths_[entity] = 0;
     unmark_standings();
 
     steps_.take(std::ssize(found_));
     for (std::size_t slot = 0; slot < found_.size(); ++slot) {
       const std::span best(&best_[slot * most], most);
       const auto used = std::ranges::find(best, 0.0) - best.begin();
-      if (used > 0) use(found_[slot], best.first(static_cast<std::size_t>(used)));
+      if (used > 0)
+        use(found_[slot], best.first(static_cast<std::size_t>(used)));
     }
   }
 
@@ -160,16 +174,19 @@ class KnownAnswers {
     double nearest = 0;
     for (Id candidate : likeness_.touched()) {
       steps_.take();
-      if (candidate == entity_) continue;
+      if (candidate == entity_)
+        continue;
       const auto shared = static_cast<double>(likeness_.of(candidate));
       const double similarity = shared / similarity_.norm(query_.graph, candidate, steps_);
-      if (!is_answer_.has(candidate)) nearest = std::max(nearest, similarity);
+      if (!is_answer_.has(candidate))
+        nearest = std::max(nearest, similarity);
       near_.push_back({candidate, similarity});
     }
     for (const auto& [candidate, similarity] : near_) {
       const double relative = nearest == 0 ? 1 : std::min(1.0, similarity / nearest);
       const double worth = most_worth * relative * relative;
-      if (worth >= least_worth) use(candidate, worth);
+      if (worth >= least_worth)
+        use(candidate, worth);
     }
   }
 
@@ -228,9 +245,11 @@ class KnownAnswers {
   bool has_many_facts() {
     constexpr Count edges_per_fact = 8;  // that are looked at while one fact is gathered
     const Adjacency* all = answers_.empty() ? nullptr : query_.graph.adjacency_if_it_pays(steps_);
-    if (all == nullptr) return false;
+    if (all == nullptr)
+      return false;
     Count facts = 0;
-    for (Id answer : answers_) facts += all->offsets[answer + 1] - all->offsets[answer];
+    for (Id answer : answers_)
+      facts += all->offsets[answer + 1] - all->offsets[answer];
     return facts * edges_per_fact > std::ssize(all->tails);
   }
 
@@ -243,14 +262,16 @@ class KnownAnswers {
       for (std::size_t row = 0; row < edges.heads.size(); ++row) {
         const Ids sharers = edges.row(row);
         steps_.take();
-        if (!is_used(relation, edges.heads[row], sharers)) continue;
+        if (!is_used(relation, edges.heads[row], sharers))
+          continue;
         steps_.take(std::ssize(sharers) / 4);
         Group group{relation, edges.heads[row], sharers};
         for (Id sharer : sharers) {
           group.answers += is_answer_.has(sharer);
           group.reciprocal_norms += reciprocal_norms_[sharer];
         }
-        if (group.answers > 0) groups_.push_back(group);
+        if (group.answers > 0)
+          groups_.push_back(group);
       }
     }
     unmark_norms();
@@ -269,9 +290,11 @@ class KnownAnswers {
     steps_.take(2 * std::ssize(facts_));
     used_relations_.clear();
     for (const FactOfAnswer& fact : facts_)
-      if (facts_of_relation_[fact.relation]++ == 0) used_relations_.push_back(fact.relation);
+      if (facts_of_relation_[fact.relation]++ == 0)
+        used_relations_.push_back(fact.relation);
     std::int32_t next = 0;
-    for (Id relation : used_relations_) next += std::exchange(facts_of_relation_[relation], next);
+    for (Id relation : used_relations_)
+      next += std::exchange(facts_of_relation_[relation], next);
     tails_.resize(facts_.size());
     for (const FactOfAnswer& fact : facts_)
       tails_[facts_of_relation_[fact.relation]++] = {fact.tail, fact.reciprocal_norm};
@@ -280,7 +303,8 @@ class KnownAnswers {
     for (Id relation : used_relations_) {
       const std::int32_t end = std::exchange(facts_of_relation_[relation], 0);
       slots_.renew();
-      for (; begin < end; ++begin) add_to_group(relation, tails_[begin]);
+      for (; begin < end; ++begin)
+        add_to_group(relation, tails_[begin]);
     }
   }
 
@@ -291,10 +315,12 @@ class KnownAnswers {
       const Ids sharers = query_.graph.tails(tail, inverse(relation));
       const bool uses_it = is_used(relation, tail, sharers);
       slots_.set(tail, uses_it ? groups_.size() : none);
-      if (uses_it) groups_.push_back({relation, tail, sharers});
+      if (uses_it)
+        groups_.push_back({relation, tail, sharers});
     }
     const std::size_t place = slots_.slot(tail);
-    if (place == none) return;
+    if (place == none)
+      return;
     ++groups_[place].answers;
     groups_[place].reciprocal_norms += fact.reciprocal_norm;
   }
@@ -314,14 +340,19 @@ class KnownAnswers {
     const bool pays = std::ssize(by_answer_.heads) < marks_per_sharer * cost();
     marked_ = pays ? by_answer_.heads : Ids{};
     steps_.take(std::ssize(marked_) / 4);
-    if (marked_.empty()) return;
-    for (Id entity : marked_) standings_[entity] = taken;
-    for (Id answer : answers_) standings_[answer] = known | (has_other_asker(answer) ? taken : 0);
-    if (hidden_ >= 0) standings_[hidden_] = has_other_asker(hidden_) ? taken : 0;
+    if (marked_.empty())
+      return;
+    for (Id entity : marked_)
+      standings_[entity] = taken;
+    for (Id answer : answers_)
+      standings_[answer] = known | (has_other_asker(answer) ? taken : 0);
+    if (hidden_ >= 0)
+      standings_[hidden_] = has_other_asker(hidden_) ? taken : 0;
   }
 
   void unmark_standings() {
-    for (Id entity : marked_) standings_[entity] = 0;
+    for (Id entity : marked_)
+      standings_[entity] = 0;
   }
 
   // Whether an answer of the query entity is an answer of another one, too.
@@ -341,7 +372,8 @@ class KnownAnswers {
   // Add to how alike entities are to the known answers what they share by a fact.
   void add_likeness(const Group& group) {
     const Count weight = similarity_.weight(std::ssize(group.sharers));
-    if (weight == 0) return;
+    if (weight == 0)
+      return;
     steps_.take(std::ssize(group.sharers) / 2);
     // What a known answer shares with itself does not count.
     for (Id sharer : group.sharers)
@@ -351,7 +383,8 @@ class KnownAnswers {
   // Find what a fact is worth.
   void weigh(const Group& group) {
     const FactWorth fact = weighed(group);
-    if (std::ranges::max(fact.worth) > 0) worths_.push_back(fact);
+    if (std::ranges::max(fact.worth) > 0)
+      worths_.push_back(fact);
   }
 
   // A counting sort by worth, in steps of about one in a hundred: an exact one would take longer.
@@ -389,14 +422,16 @@ class KnownAnswers {
     slots[1] = {taken_answers, all_taken - taken_answers};
     slots[0].answers = group.answers - taken_answers;
     slots[0].others = std::ssize(group.sharers) - all_taken - slots[0].answers;
-    if (fact.is_own) --slots[standing_of(entity_) & taken].others;
+    if (fact.is_own)
+      --slots[standing_of(entity_) & taken].others;
     fact.worth = {worth_in(slots, 0), worth_in(slots, 1)};
     if (group.answers > query_.options.support) {
       fact.worth[2] = worth_of_answer(slots, 0);
       fact.worth[3] = worth_of_answer(slots, 1);
     }
     for (double& worth : fact.worth)
-      if (worth < least_worth) worth = 0;
+      if (worth < least_worth)
+        worth = 0;
     return fact;
   }
 
@@ -408,7 +443,8 @@ class KnownAnswers {
 
   // The sharers for whom a fact is worth more than the least of their best.
   Ids sifted(const FactWorth& fact) {
-    if (sifted_.size() < fact.sharers.size()) sifted_.resize(fact.sharers.size());
+    if (sifted_.size() < fact.sharers.size())
+      sifted_.resize(fact.sharers.size());
     std::size_t count = 0;
     for (Id sharer : fact.sharers) {
       sifted_[count] = sharer;
@@ -434,9 +470,11 @@ class KnownAnswers {
     for (std::size_t standing = 0; standing < worths.size(); ++standing)
       worths[standing] = Worth(fact.worth[standing]);
     for (Id sharer : group.sharers) {
-      if (sharer == entity_) continue;
+      if (sharer == entity_)
+        continue;
       const Worth& worth = worths[standing_of(sharer)];
-      if (worth.value == 0) continue;
+      if (worth.value == 0)
+        continue;
       const Count answers = group.answers - is_answer_.has(sharer);
       use(group.relation, group.tail, sharer, worth, answers, all);
     }
@@ -444,7 +482,8 @@ class KnownAnswers {
 
   // What a fact is worth for a known answer, as if that were not known: never more than for others.
   double worth_of_answer(std::array<Tally, 2> slots, std::size_t slot) const {
-    if (slots[slot].answers == 0) return 0;  // there is none
+    if (slots[slot].answers == 0)
+      return 0;  // there is none
     --slots[slot].answers;
     ++slots[slot].others;
     return worth_in(slots, slot);
@@ -464,10 +503,12 @@ class KnownAnswers {
   }
 
   void mark_norms() {
-    for (Id answer : answers_) reciprocal_norms_[answer] = reciprocal_norm(answer);
+    for (Id answer : answers_)
+      reciprocal_norms_[answer] = reciprocal_norm(answer);
   }
   void unmark_norms() {
-    for (Id answer : answers_) reciprocal_norms_[answer] = 0;
+    for (Id answer : answers_)
+      reciprocal_norms_[answer] = 0;
   }
 
   std::uint32_t reciprocal_norm(Id entity) const {

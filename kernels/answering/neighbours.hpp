@@ -37,9 +37,11 @@ class Neighbours {
   void add_fact(Ids sharers) {
     const Count weight = similarity_.weight(std::ssize(sharers));
     own_weight_ += weight;
-    if (weight == 0 || std::ssize(sharers) > query_.options.most_sharers) return;
+    if (weight == 0 || std::ssize(sharers) > query_.options.most_sharers)
+      return;
     steps_.take(std::ssize(sharers) / 2);
-    for (Id sharer : sharers) likeness_.add(sharer, weight);
+    for (Id sharer : sharers)
+      likeness_.add(sharer, weight);
   }
 
   // The nearest entities that have the query relation, nearest first.
@@ -50,13 +52,15 @@ class Neighbours {
     const Edges& answers = query_.graph.edges(query_.relation);
     for (Id other : likeness_.touched()) {
       steps_.take();
-      if (other == entity_ || answers.row_of(other) == answers.heads.size()) continue;
+      if (other == entity_ || answers.row_of(other) == answers.heads.size())
+        continue;
       const double shared = static_cast<double>(likeness_.of(other)) / FactSimilarity::weight_unit;
       const double norm = similarity_.norm(query_.graph, other, steps_);
       found_.push_back({other, shared / (own_norm * norm)});
     }
     const auto is_nearer = [&](const Neighbour& a, const Neighbour& b) {
-      if (a.similarity != b.similarity) return a.similarity > b.similarity;
+      if (a.similarity != b.similarity)
+        return a.similarity > b.similarity;
       return query_.rank[a.entity] < query_.rank[b.entity];
     };
     const auto kept = std::min(found_.size(), static_cast<std::size_t>(query_.options.nearest));

@@ -23,14 +23,17 @@ class PathWalker {
         workspace_(workspace),
         steps_(steps) {
     const std::size_t nodes = query.trie.nodes.size();
-    if (workspace.visits.size() < nodes) workspace.visits.resize(nodes);
-    if (!options_.loop_free) workspace.walks.resize(graph_.entities);
+    if (workspace.visits.size() < nodes)
+      workspace.visits.resize(nodes);
+    if (!options_.loop_free)
+      workspace.walks.resize(graph_.entities);
   }
 
   // Forget what was walked, for the next query.
   void renew() {
     frontiers_in_use_ = 0;
-    if (++workspace_.epoch != 0) return;
+    if (++workspace_.epoch != 0)
+      return;
     std::fill(workspace_.visits.begin(), workspace_.visits.end(), Workspace::Visit{});
     workspace_.epoch = 1;
   }
@@ -39,7 +42,8 @@ class PathWalker {
   bool is_known_to_lead_nowhere(std::int32_t node) const {
     for (; node >= 0; node = query_.trie.nodes[node].parent) {
       const Workspace::Visit& visit = workspace_.visits[node];
-      if (visit.epoch == workspace_.epoch) return visit.frontier < 0;
+      if (visit.epoch == workspace_.epoch)
+        return visit.frontier < 0;
     }
     return false;
   }
@@ -58,13 +62,15 @@ class PathWalker {
     if (!is_root && (from == nullptr || !is_within_budget(graph_.edges(at.relation), *from)))
       return nullptr;
 
-    if (frontiers_in_use_ == workspace_.frontiers.size()) workspace_.frontiers.emplace_back();
+    if (frontiers_in_use_ == workspace_.frontiers.size())
+      workspace_.frontiers.emplace_back();
     Frontier& into = workspace_.frontiers[frontiers_in_use_];
     if (is_root)
       into.start(at_hand_.entity);
     else
       take_step(at, *from, into);
-    if (into.ends.empty()) return nullptr;
+    if (into.ends.empty())
+      return nullptr;
     visit.frontier = static_cast<std::int32_t>(frontiers_in_use_++);
     return &into;
   }
@@ -72,7 +78,8 @@ class PathWalker {
   // Whether a step keeps within the budget. That does not depend on any order of ids.
   bool is_within_budget(const Edges& edges, const Frontier& from) {
     const Count left = budget_.left();
-    if (static_cast<Count>(edges.tails.size()) <= left) return true;  // each edge is looked at once
+    if (static_cast<Count>(edges.tails.size()) <= left)
+      return true;  // each edge is looked at once
     steps_.take(std::ssize(from.ends));
     return budget_.allows(cost_of(edges, from));
   }
@@ -81,7 +88,8 @@ class PathWalker {
   // at each.
   Count most_cost(const Edges& edges, const Frontier& from) const {
     constexpr std::size_t few_ends = 64;
-    if (from.ends.size() > few_ends) return static_cast<Count>(edges.tails.size());
+    if (from.ends.size() > few_ends)
+      return static_cast<Count>(edges.tails.size());
     return cost_of(edges, from);
   }
 
@@ -99,7 +107,8 @@ class PathWalker {
       for (const auto& [end, walks] : now) {
         for (Id tail : graph_.tails(end, relation)) {
           steps_.take();
-          if (at_hand_.hidden >= 0 && at_hand_.is_hidden(end, relation, tail)) continue;
+          if (at_hand_.hidden >= 0 && at_hand_.is_hidden(end, relation, tail))
+            continue;
           if (!stamps.has(tail)) {
             stamps.set(tail, next.size());
             next.emplace_back(tail, 0);
@@ -110,14 +119,16 @@ class PathWalker {
       }
       now.swap(next);
     }
-    for (const auto& [end, walks] : now) workspace_.walks[end] = walks;
+    for (const auto& [end, walks] : now)
+      workspace_.walks[end] = walks;
   }
 
  private:
   // How many edges leave the ends of `from`.
   Count cost_of(const Edges& edges, const Frontier& from) const {
     Count cost = 0;
-    for (Id end : from.ends) cost += static_cast<Count>(edges.of(end).size());
+    for (Id end : from.ends)
+      cost += static_cast<Count>(edges.of(end).size());
     return cost;
   }
 
@@ -136,14 +147,17 @@ class PathWalker {
     // A loop-free path can use the hidden edge as its first step only.
     const bool may_be_hidden =
         at.length == 1 && at.relation == query_.relation && at_hand_.hidden >= 0;
-    if (may_be_hidden) remove_hidden(into);
+    if (may_be_hidden)
+      remove_hidden(into);
   }
 
   void remove_hidden(Frontier& reached) const {
     const auto at = std::find(reached.ends.begin(), reached.ends.end(), at_hand_.hidden);
-    if (at == reached.ends.end()) return;
+    if (at == reached.ends.end())
+      return;
     const auto place = at - reached.ends.begin();
-    if (!reached.paths.empty()) reached.paths.erase(reached.paths.begin() + place);
+    if (!reached.paths.empty())
+      reached.paths.erase(reached.paths.begin() + place);
     reached.ends.erase(at);
   }
 

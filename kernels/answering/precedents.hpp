@@ -42,7 +42,8 @@ class Precedents {
 
   // Find the facts of the query entity and of its known answers.
   void find() {
-    if (!options_.precedents) return;
+    if (!options_.precedents)
+      return;
     const Id entity = at_hand_.entity;
     const auto is_seen = [&](Id relation, Id tail) {
       return !at_hand_.is_hidden(entity, relation, tail);
@@ -65,7 +66,8 @@ class Precedents {
   // Nothing is known about the query entity: only the habit answers.
   void add_only_habit() {
     start_in_full();
-    if (habit_.empty()) return;
+    if (habit_.empty())
+      return;
     known_.find(at_hand_.entity, at_hand_.own, at_hand_.hidden);
     add_habit_to_all();
   }
@@ -80,25 +82,31 @@ class Precedents {
       ask_sharers();
       look_up_for_all_answers();
       budget_.leave(left - cost);
-      if (budget_.allows(known_.cost())) look_at_known_answers();
-      if (budget_.allows(cost_of_neighbours())) ask_neighbours();
+      if (budget_.allows(known_.cost()))
+        look_at_known_answers();
+      if (budget_.allows(cost_of_neighbours()))
+        ask_neighbours();
     }
-    if (!habit_.empty()) add_habit_to_all();
+    if (!habit_.empty())
+      add_habit_to_all();
   }
 
   // With early stopping: every new candidate gets the habit, and a bound for the deferred facts.
   void start_early() {
     habit_at_once_ = !habit_.empty();
     are_deferred_ = false;
-    if (options_.precedents) defer_common_facts();
+    if (options_.precedents)
+      defer_common_facts();
     make_own_candidates();
   }
 
   // With early stopping: add what all precedents say, except for the deferred facts.
   void add_early() {
-    if (!options_.precedents) return;
+    if (!options_.precedents)
+      return;
     ask_sharers();
-    if (!are_deferred_) look_up_for_all_answers();
+    if (!are_deferred_)
+      look_up_for_all_answers();
     look_at_known_answers();
     ask_neighbours();
   }
@@ -111,18 +119,21 @@ class Precedents {
 
   // Look all deferred facts up for a candidate, as far as they can count.
   void look_up_all(std::size_t place) {
-    while (candidates_[place].unseen > 0) look_up_some(place);
+    while (candidates_[place].unseen > 0)
+      look_up_some(place);
   }
 
   // Look shared facts up for the leaders, for whoever may score most first, until all on whom the
   // goal may depend have been looked up, or so many edges were looked at.
   void look_up_for_leaders(Leaders& leaders, double next, Count most_edges) {
-    if (!are_deferred_) return;
+    if (!are_deferred_)
+      return;
     std::vector<std::pair<double, std::size_t>> waiting;  // upper bounds and places, as a heap
     for (std::size_t place : leaders.places())
       if (candidates_[place].unseen > 0)
         waiting.emplace_back(candidates_.bounds(place, next).upper, place);
-    if (waiting.empty()) return;
+    if (waiting.empty())
+      return;
     steps_.take(std::ssize(leaders.places()) + std::ssize(waiting));
     std::make_heap(waiting.begin(), waiting.end());
     const Count before = budget_.followed;
@@ -131,12 +142,15 @@ class Precedents {
       const std::size_t place = waiting.back().second;
       waiting.pop_back();
       const Bounds bounds = candidates_.bounds(place, next);
-      if (Leaders::is_less(bounds.upper, leaders.least_score())) break;
-      if (!leaders.may_decide(bounds)) continue;
+      if (Leaders::is_less(bounds.upper, leaders.least_score()))
+        break;
+      if (!leaders.may_decide(bounds))
+        continue;
       look_up_some(place);
       const Bounds now = candidates_.bounds(place, next);
       leaders.raise(place, bounds.lower, now.lower);
-      if (candidates_[place].unseen <= 0) continue;
+      if (candidates_[place].unseen <= 0)
+        continue;
       waiting.emplace_back(now.upper, place);
       std::push_heap(waiting.begin(), waiting.end());
     }
@@ -145,33 +159,40 @@ class Precedents {
 
   // Look shared facts up for all answers that anybody gives, or for those whose evidence is wanted.
   void look_up_for_all_answers() {
-    if (shared_.looked_up() == 0) return;
-    if (!are_deferred_) budget_.followed += shared_.open_looked_up(at_hand_.entity);
+    if (shared_.looked_up() == 0)
+      return;
+    if (!are_deferred_)
+      budget_.followed += shared_.open_looked_up(at_hand_.entity);
     waiting_.clear();
     if (record_ != nullptr)
       record_->each_wanted([&](Id answer) { look_up_some_for(answer, 0); });
     else
       for (Id answer : shared_.all_answers()) {
-        if (!at_hand_.may_answer(answer)) continue;
+        if (!at_hand_.may_answer(answer))
+          continue;
         const Candidate* known = candidates_.find(answer);
         const bool is_begun = are_deferred_ && known != nullptr;
-        if (is_begun && known->unseen <= 0) continue;
+        if (is_begun && known->unseen <= 0)
+          continue;
         std::size_t next = is_begun ? known->looked_up : 0;
-        while (next < shared_.looked_up()) next = look_up_some_for(answer, next);
+        while (next < shared_.looked_up())
+          next = look_up_some_for(answer, next);
       }
     add_waiting();
   }
 
   // The place of a candidate, which is created if necessary.
   std::size_t candidate(Id answer) {
-    if (candidates_.has(answer)) return candidates_.place_of(answer);
+    if (candidates_.has(answer))
+      return candidates_.place_of(answer);
     const bool is_given_used = options_.slots || !habit_.empty();
     const Count given_by_all = is_given_used ? at_hand_.given(answer) : 0;
     const Count given_by_others = given_by_all > 0 ? given_by_all - at_hand_.is_own(answer) : 0;
     const double unseen = most_deferred(given_by_others);
     const bool has_taken_slot = at_hand_.is_taken(given_by_others);
     const std::size_t place = candidates_.make(answer, given_by_all, has_taken_slot, unseen);
-    if (habit_at_once_) add_habit(place);
+    if (habit_at_once_)
+      add_habit(place);
     return place;
   }
 
@@ -184,7 +205,8 @@ class Precedents {
 
   void add(std::size_t place, const Piece& piece) {
     candidates_.add(place, piece.kind, piece.worth);
-    if (record_ != nullptr) record_->add(candidates_[place].entity, piece);
+    if (record_ != nullptr)
+      record_->add(candidates_[place].entity, piece);
   }
 
   // Add what others say that share a fact.
@@ -200,14 +222,16 @@ class Precedents {
 
   void use_shared_fact(const Piece& piece, Id answer, std::size_t times) {
     steps_.take();
-    if (!at_hand_.may_answer(answer)) return;
+    if (!at_hand_.may_answer(answer))
+      return;
     const std::size_t place = candidate(answer);
     if (options_.sum) {
       waiting_.push_back({place, piece});
       return;
     }
     const auto best = static_cast<std::size_t>(options_.best);
-    for (std::size_t time = std::min(times, best); time > 0; --time) add(place, piece);
+    for (std::size_t time = std::min(times, best); time > 0; --time)
+      add(place, piece);
   }
 
   // Choose the shared facts that are deferred. What answers that are no candidates can get from
@@ -219,7 +243,8 @@ class Precedents {
     }
     shared_.choose_rarest();
     are_deferred_ = shared_.looked_up() > 0;
-    if (are_deferred_) budget_.followed += shared_.open_looked_up(at_hand_.entity);
+    if (are_deferred_)
+      budget_.followed += shared_.open_looked_up(at_hand_.entity);
   }
 
   // Look some more deferred facts up for a candidate.
@@ -247,17 +272,20 @@ class Precedents {
       return a.piece.worth.value > b.piece.worth.value;
     };
     std::stable_sort(waiting_.begin(), waiting_.end(), is_worth_more);
-    for (const Waiting& one : waiting_) add(one.place, one.piece);
+    for (const Waiting& one : waiting_)
+      add(one.place, one.piece);
   }
 
   // Add the answers of the entities that share most with the query entity.
   void ask_neighbours() {
-    if (options_.weights[Kind::neighbours] == 0) return;
+    if (options_.weights[Kind::neighbours] == 0)
+      return;
     budget_.followed += cost_of_neighbours();
     neighbours_.start(at_hand_.entity);
     shared_.each_fact([&](Ids sharers) { neighbours_.add_fact(sharers); });
     neighbours_.each_answer([&](Id answer, double worth, Count count, Count of) {
-      if (!at_hand_.may_answer(answer)) return;
+      if (!at_hand_.may_answer(answer))
+        return;
       add(candidate(answer), {Kind::neighbours, -1, -1, -1, count, of, Worth(worth)});
     });
   }
@@ -266,15 +294,19 @@ class Precedents {
   void look_at_known_answers() {
     const bool uses_facts = options_.weights[Kind::answers_fact] > 0;
     const bool uses_nearness = options_.weights[Kind::near_answers] > 0;
-    if (at_hand_.own.empty() || (!uses_facts && !uses_nearness)) return;
+    if (at_hand_.own.empty() || (!uses_facts && !uses_nearness))
+      return;
     budget_.followed += known_.cost();
     known_.look_at_sharers();
-    if (uses_facts) use_facts_of_answers();
+    if (uses_facts)
+      use_facts_of_answers();
     const auto use_nearness = [&](Id answer, double worth) {
-      if (!at_hand_.may_answer(answer)) return;
+      if (!at_hand_.may_answer(answer))
+        return;
       add(candidate(answer), {Kind::near_answers, -1, -1, -1, 0, known_.size(), Worth(worth)});
     };
-    if (uses_nearness) known_.each_near(use_nearness);
+    if (uses_nearness)
+      known_.each_near(use_nearness);
   }
 
   void use_facts_of_answers() {
@@ -283,7 +315,8 @@ class Precedents {
       const auto best = static_cast<std::size_t>(options_.best);
       known_.each_best(best, can_answer, [&](Id answer, std::span<const double> worths) {
         strengths_.clear();
-        for (double worth : worths) strengths_.push_back(workspace_.worths.of(worth).strength);
+        for (double worth : worths)
+          strengths_.push_back(workspace_.worths.of(worth).strength);
         candidates_.set_strengths(candidate(answer), Kind::answers_fact, strengths_);
       });
       return;
@@ -291,7 +324,8 @@ class Precedents {
     waiting_.clear();
     known_.each_fact(
         [&](Id relation, Id tail, Id answer, const Worth& worth, Count count, Count of) {
-          if (!at_hand_.may_answer(answer)) return;
+          if (!at_hand_.may_answer(answer))
+            return;
           const Piece piece{Kind::answers_fact, relation, tail, -1, count, of, worth};
           const std::size_t place = candidate(answer);
           if (options_.sum)
@@ -306,7 +340,8 @@ class Precedents {
   // less often than the list of the habit says.
   void make_own_candidates() {
     for (Id answer : at_hand_.own)
-      if (!at_hand_.is_left_out(answer)) candidate(answer);
+      if (!at_hand_.is_left_out(answer))
+        candidate(answer);
   }
 
   // Add the habit to all candidates, among which are the answers whose evidence is wanted.
@@ -314,7 +349,8 @@ class Precedents {
     make_own_candidates();
     if (record_ != nullptr)
       for (Id answer : record_->answers())
-        if (at_hand_.may_answer(answer)) candidate(answer);
+        if (at_hand_.may_answer(answer))
+          candidate(answer);
     for (std::size_t place = 0; place < candidates_.list().size(); ++place) {
       steps_.take();
       add_habit(place);
@@ -324,13 +360,15 @@ class Precedents {
   void add_habit(std::size_t place) {
     const Candidate& candidate = candidates_[place];
     const Count count = candidate.given - at_hand_.is_own(candidate.entity);
-    if (count <= 0) return;
+    if (count <= 0)
+      return;
     const Worth& worth = workspace_.worths.of(habit_.worth(count, at_hand_.others()));
     add(place, {Kind::habit, -1, -1, -1, count, at_hand_.others(), worth});
   }
 
   Count cost_of_neighbours() const {
-    if (options_.weights[Kind::neighbours] == 0) return 0;
+    if (options_.weights[Kind::neighbours] == 0)
+      return 0;
     Count cost = 0;
     shared_.each_fact([&](Ids sharers) { cost += neighbours_.cost(sharers); });
     return cost;

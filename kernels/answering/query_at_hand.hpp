@@ -25,7 +25,8 @@ class QueryAtHand {
     hidden = hidden_;
     own = is_known() ? graph_.tails(entity, relation_) : Ids{};
     new_only_ = new_only;
-    if (options_.linked) return;
+    if (options_.linked)
+      return;
     linked_.clear();
     is_linked_.renew();
   }
@@ -33,10 +34,12 @@ class QueryAtHand {
   // Unless linked entities may be answers, find those that a fact links to the query entity. The
   // known answers must have been marked.
   void find_linked(Steps& steps) {
-    if (options_.linked) return;
+    if (options_.linked)
+      return;
     FactSimilarity::each_edge(graph_, entity, steps, [&](Id, Id tail) {
       const bool is_asked_for = tail == hidden || tail == entity || is_own(tail);
-      if (is_linked_.insert(tail) && !is_asked_for) linked_.push_back(tail);
+      if (is_linked_.insert(tail) && !is_asked_for)
+        linked_.push_back(tail);
     });
   }
 
@@ -53,22 +56,26 @@ class QueryAtHand {
   // entity itself.
   bool is_own(Id answer) const {
     const bool is_marked = options_.precedents && answer != hidden && answer != entity;
-    if (is_marked) return known_.has(answer);
+    if (is_marked)
+      return known_.has(answer);
     return std::binary_search(own.begin(), own.end(), answer);
   }
 
   // Whether it is a known answer, and only new ones are wanted; or linked, and that is no answer.
   bool is_left_out(Id answer) const {
     const bool may_be = new_only_ || !options_.linked;
-    if (!may_be || answer == hidden) return false;
-    if (is_own(answer)) return new_only_;
+    if (!may_be || answer == hidden)
+      return false;
+    if (is_own(answer))
+      return new_only_;
     return !options_.linked && is_linked_.has(answer);
   }
 
   // Whether precedents may support an answer. An entity is its own answer only if some entity of
   // the relation is.
   bool may_answer(Id answer) const {
-    if (is_left_out(answer)) return false;
+    if (is_left_out(answer))
+      return false;
     return answer != entity || habit_.some_answer_themselves();
   }
 

@@ -17,7 +17,8 @@ RelationQuery::RelationQuery(const Graph& graph_, Id relation_, const WalkLists&
     worths_if_fewer[slot] = worths_of(lists.fewer[slot].weights, lists.fewer[slot].taken_weights);
   for (const auto& [open, taken] : worths)
     strengths.push_back(std::max(open.strength, taken.strength));
-  if (may_stop_early) find_costs(progress);
+  if (may_stop_early)
+    find_costs(progress);
 }
 
 PathWorths RelationQuery::worths_of(std::span<const double> open,

@@ -55,7 +55,8 @@ class SharedFacts {
     for (Id relation = 0; relation < static_cast<Id>(graph.relations.size()); ++relation) {
       for (Id tail : graph.tails(entity, relation)) {
         steps_.take();
-        if (!is_seen(relation, tail)) continue;
+        if (!is_seen(relation, tail))
+          continue;
         facts_.push_back({relation, tail, graph.tails(tail, inverse(relation))});
       }
     }
@@ -66,7 +67,8 @@ class SharedFacts {
   void each_fact(const Use& use) const {
     constexpr std::size_t ahead = 8;
     for (std::size_t at = 0; at < facts_.size(); ++at) {
-      if (at + ahead < facts_.size()) fetch(facts_[at + ahead].sharers);
+      if (at + ahead < facts_.size())
+        fetch(facts_[at + ahead].sharers);
       use(facts_[at].sharers);
     }
   }
@@ -74,7 +76,8 @@ class SharedFacts {
   // The edges that all facts make one look at, if each sharer has as many answers as is usual.
   Count cost() const {
     Count total = 0;
-    for (const Fact& fact : facts_) total += cost(fact);
+    for (const Fact& fact : facts_)
+      total += cost(fact);
     return total;
   }
 
@@ -87,10 +90,12 @@ class SharedFacts {
   };
   Affordable affordable(Count budget) const {
     std::array<Count, every_class + 1> cost_of_class{};
-    for (const Fact& fact : facts_) cost_of_class[class_of(fact)] += cost(fact);
+    for (const Fact& fact : facts_)
+      cost_of_class[class_of(fact)] += cost(fact);
     Count total = 0;
     for (int next = 0; next <= every_class; ++next) {
-      if (total + cost_of_class[next] > budget) return {next - 1, total};
+      if (total + cost_of_class[next] > budget)
+        return {next - 1, total};
       total += cost_of_class[next];
     }
     return {every_class, total};
@@ -122,7 +127,8 @@ class SharedFacts {
         sort_by_sharers(first, end);
       }
       asked += cost_of_asking(*first);
-      if (asked <= few_edges) first = end_of_group(first);
+      if (asked <= few_edges)
+        first = end_of_group(first);
     }
     look_up_from(first);
     are_sorted_ = true;
@@ -142,14 +148,16 @@ class SharedFacts {
     bits_.assign(looked_up_.size() * words_, 0);
     for (std::size_t at = 0; at < looked_up_.size(); ++at) {
       LookedUp& fact = looked_up_[at];
-      if (at + ahead < looked_up_.size()) fetch(looked_up_[at + ahead].fact.sharers);
+      if (at + ahead < looked_up_.size())
+        fetch(looked_up_[at + ahead].fact.sharers);
       fact.first_word = at * words_;
       const auto bits = bits_of(fact);
       steps_.take(std::ssize(fact.fact.sharers) / 2);
       edges += std::ssize(fact.fact.sharers);
       // First all rows are found, then they are marked: whether a sharer has one is hard to guess,
       // and so no branch depends on it.
-      if (rows_.size() < fact.fact.sharers.size()) rows_.resize(fact.fact.sharers.size());
+      if (rows_.size() < fact.fact.sharers.size())
+        rows_.resize(fact.fact.sharers.size());
       std::size_t count = 0;
       for (Id sharer : fact.fact.sharers) {
         rows_[count] = rows_of_askers_.slot(sharer);
@@ -158,7 +166,8 @@ class SharedFacts {
       for (std::size_t row : std::span(rows_).first(count))
         bits[row >> 6] |= std::uint64_t{1} << (row & 63);
       fact.others = static_cast<Count>(count);
-      if (row_of_entity < by_asker_.heads.size()) forget(fact, row_of_entity);
+      if (row_of_entity < by_asker_.heads.size())
+        forget(fact, row_of_entity);
     }
     std::stable_sort(looked_up_.begin(), looked_up_.end(),
                      [](const LookedUp& a, const LookedUp& b) { return a.others < b.others; });
@@ -172,10 +181,13 @@ class SharedFacts {
   // give. No more of them can share the fact, nor can more than share it give the answer: of n
   // sharers at most min(n, given) / (n + doubt), which rises up to n = given, and falls from there.
   double most_strength(Count given) {
-    if (given >= few_given) return most_strength_from(0, given);
+    if (given >= few_given)
+      return most_strength_from(0, given);
     const auto place = static_cast<std::size_t>(given);
-    if (most_strengths_.size() <= place) most_strengths_.resize(place + 1, -1);
-    if (most_strengths_[place] < 0) most_strengths_[place] = most_strength_from(0, given);
+    if (most_strengths_.size() <= place)
+      most_strengths_.resize(place + 1, -1);
+    if (most_strengths_[place] < 0)
+      most_strengths_[place] = most_strength_from(0, given);
     return most_strengths_[place];
   }
 
@@ -188,8 +200,10 @@ class SharedFacts {
     const auto rest = std::span<const LookedUp>(looked_up_).subspan(first);
     const auto at = std::ranges::lower_bound(rest, given, {}, &LookedUp::others);
     double most = 0;
-    if (at != rest.end()) most = strength(*at);
-    if (at != rest.begin()) most = std::max(most, strength(at[-1]));
+    if (at != rest.end())
+      most = strength(*at);
+    if (at != rest.begin())
+      most = std::max(most, strength(at[-1]));
     return most;
   }
 
@@ -219,17 +233,21 @@ class SharedFacts {
     for (; next < end; ++next) {
       const LookedUp& at = looked_up_[next];
       if (share_of(std::min(askers, at.others), at.others) <= least) {
-        if (at.others < askers) continue;
+        if (at.others < askers)
+          continue;
         next = all;  // a fact that more entities share is worth less even if all askers share it
         break;
       }
       steps_.take(1 + work);
       const Count count =
           is_dense ? count_common_bits(bits_of(at), mask_) : count_rows(bits_of(at));
-      if (count < query_.options.support) continue;
-      if (at.fact.relation == query_.relation && at.fact.tail == answer) continue;
+      if (count < query_.options.support)
+        continue;
+      if (at.fact.relation == query_.relation && at.fact.tail == answer)
+        continue;
       const double worth = share_of(count, at.others);
-      if (worth <= least) continue;
+      if (worth <= least)
+        continue;
       least = keep({worth, count, &at}, best);
     }
     for (const Found& found : found_) {
@@ -252,7 +270,8 @@ class SharedFacts {
   //             are one piece of evidence, reported with how often it occurs
   template <class Use>
   Count ask(Id entity, Ids own, bool one_by_one, const Use& use) {
-    if (!one_by_one && !are_sorted_) sort_by_sharers(chosen_.begin(), chosen_.end());
+    if (!one_by_one && !are_sorted_)
+      sort_by_sharers(chosen_.begin(), chosen_.end());
     Count edges = 0;
     for (auto begin = chosen_.begin(), end = begin; begin != chosen_.end(); begin = end) {
       const Ids sharers = begin->sharers;
@@ -312,7 +331,8 @@ class SharedFacts {
     const auto room = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, most_words / words_));
     first = std::max(first, chosen_.end() - std::min(room, chosen_.end() - chosen_.begin()));
     looked_up_.clear();
-    for (auto fact = first; fact != chosen_.end(); ++fact) looked_up_.push_back({*fact});
+    for (auto fact = first; fact != chosen_.end(); ++fact)
+      looked_up_.push_back({*fact});
     chosen_.erase(first, chosen_.end());
   }
 
@@ -323,7 +343,8 @@ class SharedFacts {
       found_.push_back(found);
       return 0;
     }
-    if (found_.size() == best) found_.pop_back();
+    if (found_.size() == best)
+      found_.pop_back();
     const auto at = std::ranges::upper_bound(found_, found.worth, std::greater<>(), &Found::worth);
     found_.insert(at, found);
     return found_.size() == best ? found_.back().worth : 0;
@@ -332,13 +353,17 @@ class SharedFacts {
   // Find the rows of those who give an answer: they are the same in every query of the relation,
   // and one answer is often asked about several times in a row.
   void find_askers(Id answer) {
-    if (answer == answer_at_hand_) return;
+    if (answer == answer_at_hand_)
+      return;
     answer_at_hand_ = answer;
     rows_.clear();
-    for (Id asker : by_answer_.of(answer)) rows_.push_back(by_asker_.row_of(asker));
-    if (!has_dense_askers()) return;
+    for (Id asker : by_answer_.of(answer))
+      rows_.push_back(by_asker_.row_of(asker));
+    if (!has_dense_askers())
+      return;
     mask_.assign(words_, 0);
-    for (std::size_t row : rows_) mask_[row >> 6] |= std::uint64_t{1} << (row & 63);
+    for (std::size_t row : rows_)
+      mask_[row >> 6] |= std::uint64_t{1} << (row & 63);
   }
 
   // Whether comparing whole bitsets takes less than looking for each asker of the answer at hand.
@@ -358,7 +383,8 @@ class SharedFacts {
 
   Count count_rows(std::span<const std::uint64_t> bits) const {
     Count common = 0;
-    for (std::size_t row : rows_) common += static_cast<Count>(bits[row >> 6] >> (row & 63) & 1);
+    for (std::size_t row : rows_)
+      common += static_cast<Count>(bits[row >> 6] >> (row & 63) & 1);
     return common;
   }
 
@@ -368,18 +394,21 @@ class SharedFacts {
     for (const Fact& fact : facts_) {
       // The query entity is a sharer itself, so there must be one more than the support.
       const bool has_support = static_cast<Count>(fact.sharers.size()) > query_.options.support;
-      if (has_support && class_of(fact) <= largest_class) chosen_.push_back(fact);
+      if (has_support && class_of(fact) <= largest_class)
+        chosen_.push_back(fact);
     }
   }
 
   // Those that fewest share first. Facts with the same sharers come together, in order.
   void sort_by_sharers(std::vector<Fact>::iterator first, std::vector<Fact>::iterator last) {
     std::sort(first, last, [&](const Fact& a, const Fact& b) {
-      if (a.sharers.size() != b.sharers.size()) return a.sharers.size() < b.sharers.size();
+      if (a.sharers.size() != b.sharers.size())
+        return a.sharers.size() < b.sharers.size();
       steps_.take(1 + std::ssize(a.sharers));  // they are compared as far as they agree
       const auto order = std::lexicographical_compare_three_way(a.sharers.begin(), a.sharers.end(),
                                                                 b.sharers.begin(), b.sharers.end());
-      if (order != 0) return order < 0;
+      if (order != 0)
+        return order < 0;
       return std::pair(a.relation, a.tail) < std::pair(b.relation, b.tail);
     });
   }
@@ -400,9 +429,11 @@ class SharedFacts {
     Piece piece{Kind::shared_fact, first.relation, first.tail, -1, 0, others, Worth()};
     for (const auto& [given, answer] : sharing.given) {
       const Count count = given - std::binary_search(own.begin(), own.end(), answer);
-      if (count < query_.options.support) continue;
+      if (count < query_.options.support)
+        continue;
       const std::size_t times = facts.size() - is_among(facts, answer);
-      if (times == 0) continue;
+      if (times == 0)
+        continue;
       piece.count = count;
       piece.worth = worth_of(count, others);
       use(piece, answer, times);
@@ -457,10 +488,12 @@ class SharedFacts {
       for (Id answer : given) {
         std::uint32_t& count = counts_.of[answer];
         count = std::max(count, zero) + 1;
-        if (count == enough) sharing.given.push_back({0, answer});
+        if (count == enough)
+          sharing.given.push_back({0, answer});
       }
     }
-    for (auto& [count, answer] : sharing.given) count = counts_.of[answer] - zero;
+    for (auto& [count, answer] : sharing.given)
+      count = counts_.of[answer] - zero;
   }
 
   static constexpr std::size_t few_sharers = 16;  // counting them again is as fast as a lookup

@@ -26,7 +26,8 @@ class TargetRank {
     } else if (uses_habit_ && answerer.at_hand.is_in_graph(target) &&
                answerer.at_hand.may_answer(target)) {
       const auto [count, others] = answerer.habit_of(target);
-      if (count <= 0) return;
+      if (count <= 0)
+        return;
       score = habit.score(count, others);
       found_ = found_by_habit(target);
     }
@@ -34,16 +35,19 @@ class TargetRank {
 
   // Compare with all candidates and the whole habit, except for the known answers.
   void compare(const std::vector<Candidate>& candidates, Ids known) {
-    if (uses_habit_) add_habit();
+    if (uses_habit_)
+      add_habit();
     for (const Candidate& other : candidates) {
       add(other, 1);
-      if (uses_habit_) add_by_habit(other.entity, other.given, -1);
+      if (uses_habit_)
+        add_by_habit(other.entity, other.given, -1);
     }
     subtract_query_entity();
     if (uses_habit_)
       for (Id entity : answerer_.at_hand.linked())
         add_by_habit(entity, answerer_.at_hand.given(entity), -1);
-    for (Id entity : known) subtract_known(entity);
+    for (Id entity : known)
+      subtract_known(entity);
   }
 
   double score = 0;
@@ -62,9 +66,11 @@ class TargetRank {
 
   // The query entity is in the list of the habit, but may not be an answer.
   void subtract_query_entity() {
-    if (!uses_habit_ || !answerer_.at_hand.is_known()) return;
+    if (!uses_habit_ || !answerer_.at_hand.is_known())
+      return;
     const Id entity = answerer_.at_hand.entity;
-    if (answerer_.find(entity) != nullptr || answerer_.at_hand.may_answer(entity)) return;
+    if (answerer_.find(entity) != nullptr || answerer_.at_hand.may_answer(entity))
+      return;
     add_by_habit(entity, answerer_.at_hand.given(entity), -1);
   }
 
@@ -78,25 +84,29 @@ class TargetRank {
 
   // Count a candidate by its score; with sign -1, take it back.
   void add(const Candidate& other, Count sign) {
-    if (other.score <= 0 || other.entity == target_ || other.score < score) return;
+    if (other.score <= 0 || other.entity == target_ || other.score < score)
+      return;
     if (other.score > score) {
       better += sign;
     } else {
       equal += sign;
-      if (score > 0 && found(other) < found_) earlier += sign;
+      if (score > 0 && found(other) < found_)
+        earlier += sign;
     }
   }
 
   // The same for an entity as if it had only the habit, and as often as the list says.
   void add_by_habit(Id other, Count given, Count sign) {
-    if (other != target_) add_given(other, given, sign);
+    if (other != target_)
+      add_given(other, given, sign);
   }
   void add_given(Id answer, Count given, Count sign) {
     if (given >= better_from_) {
       better += sign;
     } else if (given >= equal_from_) {
       equal += sign;
-      if (score > 0 && found_by_habit(answer) < found_) earlier += sign;
+      if (score > 0 && found_by_habit(answer) < found_)
+        earlier += sign;
     }
   }
 
@@ -113,18 +123,22 @@ class TargetRank {
         habit_.before([&](const Habit::Given& given) { return score_of(given) < score; });
     const Count at_least_and_earlier = habit_.before([&](const Habit::Given& given) {
       const double others_score = score_of(given);
-      if (others_score != score) return others_score < score;
+      if (others_score != score)
+        return others_score < score;
       return !(found_by_habit(given.answer) < found_);
     });
 
     const auto count_at = [&](Count place) {
       return habit_.list()[static_cast<std::size_t>(place)].count;
     };
-    if (higher > 0) better_from_ = count_at(higher - 1);
-    if (at_least > 0) equal_from_ = count_at(at_least - 1);
+    if (higher > 0)
+      better_from_ = count_at(higher - 1);
+    if (at_least > 0)
+      equal_from_ = count_at(at_least - 1);
     better += higher;
     equal += at_least - higher;
-    if (score > 0) earlier += at_least_and_earlier - higher;
+    if (score > 0)
+      earlier += at_least_and_earlier - higher;
     if (answerer_.at_hand.is_in_graph(target_))
       add_given(target_, answerer_.at_hand.given(target_), -1);
   }

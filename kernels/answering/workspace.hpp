@@ -40,13 +40,15 @@ class Sums {
 
   // Make all sums zero.
   void renew() {
-    for (Id entity : touched_) sums_[entity] = 0;
+    for (Id entity : touched_)
+      sums_[entity] = 0;
     touched_.clear();
   }
   // count  not negative
   void add(Id entity, Count count) {
     Count& sum = sums_[entity];
-    if (sum == 0 && count > 0) touched_.push_back(entity);
+    if (sum == 0 && count > 0)
+      touched_.push_back(entity);
     sum += count;
   }
   Count of(Id entity) const { return sums_[entity]; }
@@ -65,7 +67,8 @@ class KnownWorths {
     const auto hash = std::bit_cast<std::uint64_t>(worth) * 0x9E3779B97F4A7C15u >> (64 - bits);
     static_assert(1 << bits == size);
     Worth& known = worths_[hash];
-    if (known.value != worth) known = Worth(worth);
+    if (known.value != worth)
+      known = Worth(worth);
     return known;
   }
 

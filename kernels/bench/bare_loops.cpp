@@ -15,7 +15,8 @@ Count sum_over(std::size_t items, int threads, Progress& progress, const Each& e
   const Chunks chunks(items, 8);
   std::vector<Count> sums(chunks.workers(threads));
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
-    for (std::size_t item = begin; item < end; ++item) sums[thread] += each(thread, item);
+    for (std::size_t item = begin; item < end; ++item)
+      sums[thread] += each(thread, item);
   });
   return std::accumulate(sums.begin(), sums.end(), Count{0});
 }
@@ -25,7 +26,8 @@ Count walk_below(const DegreeOrder& order, Id top, Id at, int length, Steps& ste
   std::int64_t edge = order.offsets[at];
   Count edges = 0;
   for (; edge < order.offsets[at + 1] && order.tails[edge] < top; ++edge)
-    if (length > 1) edges += walk_below(order, top, order.tails[edge], length - 1, steps);
+    if (length > 1)
+      edges += walk_below(order, top, order.tails[edge], length - 1, steps);
   return edges + edge - order.offsets[at] + 1;
 }
 
@@ -41,7 +43,8 @@ class BareWalker {
   Count walk(Id entity) {
     signature_ = {};
     for (Id relation = 0; relation < static_cast<Id>(graph_.relations.size()); ++relation)
-      if (!graph_.tails(entity, relation).empty()) add_to(signature_, relation);
+      if (!graph_.tails(entity, relation).empty())
+        add_to(signature_, relation);
     frontiers_[0].ends.assign(1, entity);
     return walk_below(0);
   }
@@ -51,7 +54,8 @@ class BareWalker {
     const auto& nodes = plan_.trie.nodes;
     Count edges = 0;
     for (std::int32_t node = parent + 1; node < nodes[parent].after; node = nodes[node].after)
-      if (have_common_bits(plan_.below[node], signature_)) edges += walk_to(node);
+      if (have_common_bits(plan_.below[node], signature_))
+        edges += walk_to(node);
     return edges;
   }
 
@@ -71,16 +75,19 @@ class BareWalker {
       const Ids tails = along.row(row);
       edges += static_cast<Count>(tails.size());
       if (is_last) {
-        for (Id tail : tails) stamps.set(tail);
+        for (Id tail : tails)
+          stamps.set(tail);
         return;
       }
       for (Id tail : tails) {
-        if (stamps.has(tail)) continue;
+        if (stamps.has(tail))
+          continue;
         stamps.set(tail, into.ends.size());
         into.ends.push_back(tail);
       }
     });
-    if (!is_last && !into.ends.empty()) edges += walk_below(node);
+    if (!is_last && !into.ends.empty())
+      edges += walk_below(node);
     return edges;
   }
 
@@ -122,7 +129,8 @@ class BareBatchWalker {
   Count step(Id relation, const StartSets& from, StartSets& into) {
     const Edges& along = graph_.edges(relation);
     std::size_t width = 0;
-    for (Id entity : from.entities) width += along.of(entity).size();
+    for (Id entity : from.entities)
+      width += along.of(entity).size();
     steps_.take(std::ssize(from.entities));
     return 2 * width < along.tails.size() ? follow(along, from, into)
                                           : gather(graph_.edges(inverse(relation)), from, into);
@@ -134,7 +142,8 @@ class BareBatchWalker {
       const Ids tails = along.of(entity);
       steps_.take(std::ssize(tails));
       edges += std::ssize(tails);
-      for (Id tail : tails) into.add(tail, from.of[entity]);
+      for (Id tail : tails)
+        into.add(tail, from.of[entity]);
     }
     return edges;
   }
@@ -147,7 +156,8 @@ class BareBatchWalker {
       std::size_t at = 0;
       while (at < sources.size()) {
         joined |= from.of[sources[at]];
-        if ((++at & 7) == 0 && joined == from.all) break;
+        if ((++at & 7) == 0 && joined == from.all)
+          break;
       }
       steps_.take(1 + static_cast<Count>(at) / 4);
       edges += static_cast<Count>(at);

@@ -26,7 +26,8 @@ using FewerArrays = std::array<std::tuple<In<double>, In<double>>, 2>;
 WalkLists lists_of(const WalkArrays& given, const std::optional<FewerArrays>& fewer) {
   const auto& [types, offsets, walked, weights, taken_weights] = given;
   WalkLists lists{span(types), span(offsets), span(walked), span(weights), span(taken_weights)};
-  if (!fewer) return lists;
+  if (!fewer)
+    return lists;
   for (std::size_t slot = 0; slot < 2; ++slot) {
     const auto& [open, taken] = (*fewer)[slot];
     lists.fewer[slot] = {span(open), span(taken)};
@@ -104,7 +105,8 @@ nb::tuple nearest_entities_(const OwnedRelationQuery& with, Id entity, Id hidden
 
 nb::tuple columns_of(const std::vector<Piece>& pieces) {
   std::vector<Worth> worths;
-  for (const Piece& piece : pieces) worths.push_back(piece.worth);
+  for (const Piece& piece : pieces)
+    worths.push_back(piece.worth);
   return nb::make_tuple(column<Id>(pieces, &Piece::kind), column<Id>(pieces, &Piece::relation),
                         column<Id>(pieces, &Piece::tail), column<Id>(pieces, &Piece::place),
                         column<Count>(pieces, &Piece::count), column<Count>(pieces, &Piece::of),

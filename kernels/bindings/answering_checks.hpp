@@ -48,7 +48,8 @@ inline void walk_lists(const WalkLists& lists, int max_length, const Graph& grap
     for (double weight : weights)
       require(weight >= 0 && weight <= 1, "a weight is not from 0 to 1");
   for (const auto& fewer : lists.fewer) {
-    if (fewer.weights.empty() && fewer.taken_weights.empty()) continue;
+    if (fewer.weights.empty() && fewer.taken_weights.empty())
+      continue;
     no_larger(fewer.weights, lists.weights);
     no_larger(fewer.taken_weights, lists.taken_weights);
   }

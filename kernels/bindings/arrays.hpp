@@ -44,7 +44,8 @@ template <class T, class Row, class Field>
 Out<T> column(const std::vector<Row>& rows, Field Row::* field) {
   std::vector<T> values;
   values.reserve(rows.size());
-  for (const Row& row : rows) values.push_back(static_cast<T>(row.*field));
+  for (const Row& row : rows)
+    values.push_back(static_cast<T>(row.*field));
   return array(std::move(values));
 }
 
@@ -79,7 +80,8 @@ auto run(std::int64_t* counters, const Kernel& kernel) {
     progress.check();
     return kernel(progress);
   } catch (const Stopped&) {
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    if (PyErr_Occurred() != nullptr)
+      throw nb::python_error();
     throw std::runtime_error("interrupted");  // by another thread
   }
 }

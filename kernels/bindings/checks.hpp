@@ -21,12 +21,14 @@ constexpr int longest_path = 5;  // a path type of five steps leaves twelve bits
 constexpr int threads_for_a_processor = 4;  // with more, threads only wait, and each takes memory
 
 inline void require(bool holds, std::string_view sentence) {
-  if (!holds) throw std::invalid_argument(std::string(sentence));
+  if (!holds)
+    throw std::invalid_argument(std::string(sentence));
 }
 
 template <class Number>
 void in_range(std::string_view name, Number number, std::int64_t least, std::int64_t most) {
-  if (number >= least && number <= most) return;
+  if (number >= least && number <= most)
+    return;
   throw std::invalid_argument(std::string(name) + " is " + std::to_string(number) +
                               "; expected from " + std::to_string(least) + " to " +
                               std::to_string(most));
@@ -36,12 +38,14 @@ void in_range(std::string_view name, Number number, std::int64_t least, std::int
 inline void ids(std::string_view name, Ids ids, Id least,
                 std::int64_t end = std::int64_t{INT32_MAX} + 1) {
   for (Id id : ids)
-    if (id < least || id >= end) in_range(name, id, least, end - 1);
+    if (id < least || id >= end)
+      in_range(name, id, least, end - 1);
 }
 
 inline void lengths(std::string_view name, std::size_t length, std::string_view other,
                     std::size_t expected) {
-  if (length == expected) return;
+  if (length == expected)
+    return;
   throw std::invalid_argument(std::string(name) + " has " + std::to_string(length) +
                               " entries; expected " + std::to_string(expected) + ", to go with " +
                               std::string(other));
@@ -80,7 +84,8 @@ inline void relations(std::string_view name, Ids some, const Graph& graph) {
 inline void max_length(int max_length, const Graph& graph) {
   in_range("max_length", max_length, 1, longest_path);
   const Packing packing(max_length);
-  if (packing.has_room(graph.relations.size())) return;
+  if (packing.has_room(graph.relations.size()))
+    return;
   throw std::invalid_argument("path types of " + std::to_string(max_length) +
                               " steps have no room for so many relations");
 }
@@ -89,7 +94,8 @@ inline void path_types(std::span<const PathType> types, int longest, const Graph
   max_length(longest, graph);
   const Packing packing(longest);
   for (PathType type : types) {
-    if (packing.is_path_type(type, longest, graph.relations.size())) continue;
+    if (packing.is_path_type(type, longest, graph.relations.size()))
+      continue;
     throw std::invalid_argument(std::to_string(type) + " is no path type of these relations");
   }
 }

@@ -15,7 +15,8 @@ inline void sets(std::span<const std::int64_t> offsets_, Ids relations,
   const bool has_empty_set = std::adjacent_find(offsets_.begin(), offsets_.end()) != offsets_.end();
   require(!has_empty_set, "a set has no relations");
   ids("relations", relations, 0, most_relations);
-  for (Count count : members) require(count >= 1, "a set has no members");
+  for (Count count : members)
+    require(count >= 1, "a set has no members");
 }
 
 inline void finished(const ClusterTree& tree) {

@@ -94,8 +94,10 @@ nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathT
   Reach sums = run(progress.data(), [&](Progress& running) {
     const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
     checks::ids("entities", span(entities), 0);  // one that came after this graph reaches nothing
-    if (widest.shape(0) != 0) checks::lengths("widest", widest.shape(0), "types", types.shape(0));
-    for (Count most : span(widest)) checks::in_range("widest", most, 0, INT64_MAX);
+    if (widest.shape(0) != 0)
+      checks::lengths("widest", widest.shape(0), "types", types.shape(0));
+    for (Count most : span(widest))
+      checks::in_range("widest", most, 0, INT64_MAX);
     return reach(graph, span(entities), pairs, span(widest), max_length, checks::threads(threads),
                  running);
   });

@@ -22,7 +22,8 @@ inline void relation_path_types(const Graph& graph, Ids relations_, std::span<co
 // Path types that have no more than so many steps.
 inline void steps_at_most(std::span<const PathType> types, int max_length, int most) {
   const Packing packing(max_length);
-  for (PathType type : types) in_range("the length of a path type", packing.length(type), 1, most);
+  for (PathType type : types)
+    in_range("the length of a path type", packing.length(type), 1, most);
 }
 
 }  // namespace casegraph::checks

@@ -21,7 +21,8 @@ std::shared_ptr<const Edges> edges_of(In<Id> heads, In<Id> offsets, In<Id> tails
   };
   // Most updates touch few edges. Getting the interpreter back could take longer than this.
   constexpr std::size_t few = 1 << 15;
-  if (tails.shape(0) < few) return make();
+  if (tails.shape(0) < few)
+    return make();
   return run(nullptr, [&](Progress&) { return make(); });
 }
 
@@ -32,7 +33,8 @@ void make_graph(Graph* into, Id entities, const Relations& relations) {
 
 std::size_t index_bytes(const Graph& graph) {
   std::size_t bytes = 0;
-  for (const auto& edges : graph.relations) bytes += edges->index_bytes();
+  for (const auto& edges : graph.relations)
+    bytes += edges->index_bytes();
   return bytes;
 }
 
@@ -46,7 +48,8 @@ nb::tuple profiles_(const Graph& graph, In<Id> entities) {
 
 void check_walks(const Graph& graph, const In<Count>& walks) {
   checks::lengths("walks", walks.size(), "entities", static_cast<std::size_t>(graph.entities));
-  for (Count count : span(walks)) checks::require(count >= 0, "walks has a negative number");
+  for (Count count : span(walks))
+    checks::require(count >= 0, "walks has a negative number");
 }
 
 void gather_edges_(const Graph& graph, int threads) {
@@ -79,7 +82,9 @@ Out<Count> walks_one_step_longer_from_(const Graph& graph, In<Id> entities, In<C
   }));
 }
 
-std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+std::string_view view(const nb::bytes& bytes) {
+  return {bytes.c_str(), bytes.size()};
+}
 
 nb::bytes texts_from(const Interner& interner, Id first) {
   checks::in_range("first", first, 0, interner.size());
@@ -94,7 +99,8 @@ nb::tuple interned_lines_(const nb::bytes& block, const nb::bytes& separator,
   checks::require(brackets.size() == 0 || brackets.size() == 2, "brackets are none or a pair");
   constexpr int widest = 1 << 16;
   checks::in_range("width", width, 3, widest);
-  for (int place : places) checks::in_range("places", place, 0, width - 1);
+  for (int place : places)
+    checks::in_range("places", place, 0, width - 1);
   const bool are_different =
       places[0] != places[1] && places[1] != places[2] && places[0] != places[2];
   checks::require(are_different, "two places are the same");

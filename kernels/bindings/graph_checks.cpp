@@ -8,7 +8,8 @@ void edges(Ids heads, Ids offsets_, Ids tails) {
   require(heads.empty() || heads.front() >= 0, "a head is below 0");
 
   std::uint32_t signs = 0;  // the highest bit is set if any tail is negative
-  for (Id tail : tails) signs |= static_cast<std::uint32_t>(tail);
+  for (Id tail : tails)
+    signs |= static_cast<std::uint32_t>(tail);
   require(signs <= INT32_MAX, "a tail is below 0");
 
   bool heads_rise = true, each_has_tails = true;
@@ -22,7 +23,8 @@ void edges(Ids heads, Ids offsets_, Ids tails) {
   // Tails may fall from one head to the next, and nowhere else. Two counts without branches are
   // faster than looking where each fall is.
   std::size_t falls = 0, falls_between_heads = 0;
-  for (std::size_t at = 1; at < tails.size(); ++at) falls += tails[at - 1] > tails[at];
+  for (std::size_t at = 1; at < tails.size(); ++at)
+    falls += tails[at - 1] > tails[at];
   for (std::size_t row = 1; row < heads.size(); ++row)
     falls_between_heads += tails[offsets_[row] - 1] > tails[offsets_[row]];
   require(falls == falls_between_heads, "the tails of a head fall somewhere");

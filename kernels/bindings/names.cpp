@@ -21,7 +21,8 @@ class Utf8 {
  public:
   explicit Utf8(const nb::list& strings) {
     views_.reserve(strings.size());
-    for (nb::handle string : strings) add(string);
+    for (nb::handle string : strings)
+      add(string);
   }
   explicit Utf8(const nb::str& string) { add(string); }
 
@@ -29,13 +30,15 @@ class Utf8 {
 
  private:
   void add(nb::handle string) {
-    if (!PyUnicode_Check(string.ptr())) throw nb::type_error("a name is not a string");
+    if (!PyUnicode_Check(string.ptr()))
+      throw nb::type_error("a name is not a string");
     Py_ssize_t size = 0;
     const char* text = PyUnicode_AsUTF8AndSize(string.ptr(), &size);
     if (text == nullptr) {
       PyErr_Clear();
       PyObject* encoded = PyUnicode_AsEncodedString(string.ptr(), "utf-8", lenient);
-      if (encoded == nullptr) throw nb::python_error();
+      if (encoded == nullptr)
+        throw nb::python_error();
       encoded_.push_back(nb::steal<nb::bytes>(encoded));
       text = encoded_.back().c_str();
       size = static_cast<Py_ssize_t>(encoded_.back().size());
@@ -50,7 +53,8 @@ class Utf8 {
 nb::object string_of(std::string_view name) {
   const auto size = static_cast<Py_ssize_t>(name.size());
   PyObject* string = PyUnicode_DecodeUTF8(name.data(), size, lenient);
-  if (string == nullptr) throw nb::python_error();
+  if (string == nullptr)
+    throw nb::python_error();
   return nb::steal(string);
 }
 
@@ -82,7 +86,8 @@ std::vector<std::string_view> views_of(const NameTable& table, Id first, Id end)
 
 nb::list names_of(const NameTable& table, Id first, Id end) {
   nb::list strings;
-  for (std::string_view name : views_of(table, first, end)) strings.append(string_of(name));
+  for (std::string_view name : views_of(table, first, end))
+    strings.append(string_of(name));
   return strings;
 }
 
@@ -94,7 +99,8 @@ nb::tuple encoded(const NameTable& table, Id first, Id end) {
     offsets.push_back(offsets.back() + static_cast<std::int64_t>(name.size()));
   std::vector<std::uint8_t> content;
   content.reserve(static_cast<std::size_t>(offsets.back()));
-  for (std::string_view name : names) content.insert(content.end(), name.begin(), name.end());
+  for (std::string_view name : names)
+    content.insert(content.end(), name.begin(), name.end());
   return nb::make_tuple(array(std::move(content)), array(std::move(offsets)));
 }
 

@@ -12,7 +12,8 @@ class Sums {
  public:
   explicit Sums(std::size_t clusters) : sums_(clusters * (clusters - 1) / 2) {}
   double& operator()(std::size_t a, std::size_t b) {
-    if (a < b) std::swap(a, b);
+    if (a < b)
+      std::swap(a, b);
     return sums_[a * (a - 1) / 2 + b];
   }
 
@@ -66,7 +67,8 @@ class Chain {
   Tree grow() {
     const std::size_t leaves = size_.size();
     while (active_.size() > 1) {
-      if (chain_.empty()) chain_.push_back(active_.front());
+      if (chain_.empty())
+        chain_.push_back(active_.front());
       steps_.take(2 * std::ssize(active_));
       const std::size_t nearest = nearest_to(chain_.back());
       const bool are_mutual = chain_.size() > 1 && nearest == chain_[chain_.size() - 2];
@@ -92,7 +94,8 @@ class Chain {
     std::size_t best = chain_.size() > 1 ? chain_[chain_.size() - 2] : cluster;
     std::int64_t most = best == cluster ? -1 : rounded(cluster, best);
     for (std::size_t other : active_) {
-      if (other == cluster) continue;
+      if (other == cluster)
+        continue;
       const std::int64_t similarity = rounded(cluster, other);
       if (similarity > most) {
         most = similarity;
@@ -107,7 +110,8 @@ class Chain {
     tree_.right.push_back(node_[gone]);
     active_.erase(std::lower_bound(active_.begin(), active_.end(), gone));
     for (std::size_t other : active_)
-      if (other != kept) sums_(kept, other) += sums_(gone, other);
+      if (other != kept)
+        sums_(kept, other) += sums_(gone, other);
     size_[kept] += size_[gone];
     node_[kept] = node;
   }
@@ -124,7 +128,8 @@ class Chain {
 
 Tree average_linkage(std::span<const std::int64_t> offsets, Ids relations,
                      std::span<const Count> members, Progress& progress) {
-  if (members.size() < 2) return {};
+  if (members.size() < 2)
+    return {};
   Steps steps(progress);
   return Chain(similarities(offsets, relations, members, steps), members, steps).grow();
 }

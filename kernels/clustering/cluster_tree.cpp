@@ -34,7 +34,8 @@ double product(const Sum& one, const Sum& two) {
   std::size_t a = 0, b = 0;
   while (a < one.relations.size() && b < two.relations.size()) {
     const Id left = one.relations[a], right = two.relations[b];
-    if (left == right) total += one.values[a] * two.values[b];
+    if (left == right)
+      total += one.values[a] * two.values[b];
     a += left <= right;
     b += right <= left;
   }
@@ -59,7 +60,8 @@ double ClusterTree::linkage(Id one, Id two) const {
 }
 
 bool ClusterTree::is_above(Id node, Id other) const {
-  while (other != nothing && other != node) other = nodes_[other].parent;
+  while (other != nothing && other != node)
+    other = nodes_[other].parent;
   return other == node;
 }
 
@@ -80,7 +82,8 @@ std::vector<Id> ClusterTree::leaves(Id node) const {
 
 std::vector<Id> ClusterTree::shape() const {
   std::vector<Id> reversed, stack;
-  if (root_ != nothing) stack.push_back(root_);
+  if (root_ != nothing)
+    stack.push_back(root_);
   while (!stack.empty()) {
     const Node& node = nodes_[stack.back()];
     stack.pop_back();
@@ -96,12 +99,14 @@ std::vector<Id> ClusterTree::shape() const {
 
 std::pair<std::vector<Id>, std::vector<Id>> ClusterTree::cut(double threshold) const {
   std::vector<Id> profiles, clusters, frontier;
-  if (root_ != nothing) frontier.push_back(root_);
+  if (root_ != nothing)
+    frontier.push_back(root_);
   while (!frontier.empty()) {
     const Id node = frontier.back();
     frontier.pop_back();
     if (nodes_[node].profile != nothing || nodes_[node].linkage > threshold) {
-      for (Id leaf : leaves(node)) profiles.push_back(nodes_[leaf].profile);
+      for (Id leaf : leaves(node))
+        profiles.push_back(nodes_[leaf].profile);
       clusters.resize(profiles.size(), node);
     } else {
       frontier.push_back(nodes_[node].left);
@@ -116,7 +121,8 @@ Id ClusterTree::leaf(Id profile, Ids relations, Count members) {
   const auto sum = sum_of({relations.begin(), relations.end()}, members, unit);
   const Id node = made({nothing, nothing, nothing, profile, members, 1, unit, sum});
   ++leaves_;
-  if (profile >= std::ssize(leaf_)) leaf_.resize(profile + 1, nothing);
+  if (profile >= std::ssize(leaf_))
+    leaf_.resize(profile + 1, nothing);
   leaf_[profile] = node;
   for (Id relation : relations) {
     if (relation >= std::ssize(having_))
@@ -125,7 +131,8 @@ Id ClusterTree::leaf(Id profile, Ids relations, Count members) {
     leaves->push_back(node);
     having_[relation] = std::move(leaves);
   }
-  if (root_ == nothing) root_ = node;
+  if (root_ == nothing)
+    root_ = node;
   return node;
 }
 

@@ -17,7 +17,8 @@ double greatest(std::span<const double> values, std::span<const double> others) 
   for (; at + 4 <= values.size(); at += 4)
     for (std::size_t part = 0; part < 4; ++part)
       most[part] = std::max(most[part], values[at + part] * others[at + part]);
-  for (; at < values.size(); ++at) most[0] = std::max(most[0], values[at] * others[at]);
+  for (; at < values.size(); ++at)
+    most[0] = std::max(most[0], values[at] * others[at]);
   return *std::max_element(most.begin(), most.end());
 }
 
@@ -39,7 +40,8 @@ class Insertion {
       beside = tree_.parent(beside);
     Id node = tree_.attach(leaf, beside);
     hold(beside);
-    while (node != tree_.root()) node = grafted(node);
+    while (node != tree_.root())
+      node = grafted(node);
   }
 
  private:
@@ -58,7 +60,8 @@ class Insertion {
     for (std::size_t place = 0; place < sum.relations.size(); ++place) {
       const std::vector<Id>& leaves = tree_.having(sum.relations[place]);
       steps_.take(std::ssize(leaves));
-      for (Id leaf : leaves) products_[leaf] += sum.values[place];
+      for (Id leaf : leaves)
+        products_[leaf] += sum.values[place];
     }
     for (Id leaf : tree_.leaves(node)) {
       steps_.take();
@@ -82,13 +85,16 @@ class Insertion {
     const auto rounded = [&](double product) { return std::llround(product / size * 1e12); };
     Id best = ClusterTree::nothing;
     for (std::size_t part = 0; part < greatest_.size(); ++part) {
-      if (greatest_[part] < almost) continue;
+      if (greatest_[part] < almost)
+        continue;
       const std::size_t end = std::min((part + 1) * block, products_.size());
       for (std::size_t at = part * block; at < end; ++at) {
         const double product = products_[at] * units_[at];
-        if (product < almost || rounded(product) != rounded(most)) continue;
+        if (product < almost || rounded(product) != rounded(most))
+          continue;
         const auto leaf = static_cast<Id>(at);
-        if (best == ClusterTree::nothing || comes_before(leaf, best)) best = leaf;
+        if (best == ClusterTree::nothing || comes_before(leaf, best))
+          best = leaf;
       }
     }
     return best;
@@ -120,11 +126,14 @@ class Insertion {
         restructure(left_behind, common_ancestor(left_behind, moving));
         break;
       }
-      if (found <= others) other = tree_.parent(other);
-      if (found <= own) moving = tree_.parent(moving);
+      if (found <= others)
+        other = tree_.parent(other);
+      if (found <= own)
+        moving = tree_.parent(moving);
     }
     const Id next = moving == node ? tree_.parent(node) : moving;
-    for (; node != next; node = tree_.parent(node)) hold(tree_.sibling(node));
+    for (; node != next; node = tree_.parent(node))
+      hold(tree_.sibling(node));
     return next;
   }
 
@@ -142,14 +151,16 @@ class Insertion {
           best = tree_.sibling(above);
         }
       }
-      if (best != sibling) tree_.swap(sibling, best);
+      if (best != sibling)
+        tree_.swap(sibling, best);
     }
   }
 
   // The lowest node that is or has above it both.
   Id common_ancestor(Id one, Id two) {
     std::vector<Id> path;
-    for (; one != ClusterTree::nothing; one = tree_.parent(one)) path.push_back(one);
+    for (; one != ClusterTree::nothing; one = tree_.parent(one))
+      path.push_back(one);
     while (std::find(path.begin(), path.end(), two) == path.end()) {
       steps_.take(std::ssize(path));
       two = tree_.parent(two);
@@ -171,7 +182,8 @@ void insert(ClusterTree& tree, Id profile, Ids relations, Count members, Ids ran
             Progress& progress) {
   tree.is_finished = false;
   const Id leaf = tree.leaf(profile, relations, members);
-  if (leaf != tree.root()) Insertion(tree, ranks, progress).place(leaf);
+  if (leaf != tree.root())
+    Insertion(tree, ranks, progress).place(leaf);
   tree.is_finished = true;
 }
 

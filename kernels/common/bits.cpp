@@ -26,7 +26,8 @@ const bool has_eight_words = __builtin_cpu_supports("avx512vpopcntdq");
 Count count_common_bits_of_many_words(std::span<const std::uint64_t> one,
                                       std::span<const std::uint64_t> other) {
 #ifdef CASEGRAPH_COUNTS_EIGHT_WORDS
-  if (has_eight_words) return count_eight_words_at_once(one.data(), other.data(), one.size());
+  if (has_eight_words)
+    return count_eight_words_at_once(one.data(), other.data(), one.size());
 #endif
   Count common = 0;
   for (std::size_t word = 0; word < one.size(); ++word)

@@ -18,7 +18,8 @@ Count count_common_bits_of_many_words(std::span<const std::uint64_t> one,
 inline Count count_common_bits(std::span<const std::uint64_t> one,
                                std::span<const std::uint64_t> other) {
   constexpr std::size_t few_words = 16;
-  if (one.size() >= few_words) return count_common_bits_of_many_words(one, other);
+  if (one.size() >= few_words)
+    return count_common_bits_of_many_words(one, other);
   Count common = 0;
   for (std::size_t word = 0; word < one.size(); ++word)
     common += std::popcount(one[word] & other[word]);

@@ -11,6 +11,8 @@ using Count = std::int64_t;       // how many of something
 using Ids = std::span<const Id>;  // a view of ids that somebody else owns
 
 // Relation k of the facts has two ids: 2k leads from head to tail, 2k + 1 leads back.
-inline Id inverse(Id relation) { return relation ^ 1; }
+inline Id inverse(Id relation) {
+  return relation ^ 1;
+}
 
 }  // namespace casegraph

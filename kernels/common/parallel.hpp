@@ -33,7 +33,8 @@ void parallel(int threads, std::size_t tasks, Progress& progress, const Body& bo
 
   const auto fail = [&] {
     const std::lock_guard lock(guard);
-    if (!failure) failure = std::current_exception();
+    if (!failure)
+      failure = std::current_exception();
     progress.stop();
   };
   const auto work = [&](int thread) {
@@ -84,8 +85,10 @@ void parallel(int threads, std::size_t tasks, Progress& progress, const Body& bo
     }
     lock.lock();
   }
-  for (std::thread& thread : pool) thread.join();
-  if (failure) std::rethrow_exception(failure);
+  for (std::thread& thread : pool)
+    thread.join();
+  if (failure)
+    std::rethrow_exception(failure);
 }
 
 // A parallel loop over items that are too small to be a task each: chunks of them are.

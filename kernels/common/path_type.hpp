@@ -33,7 +33,8 @@ class Packing {
   }
   int length(PathType type) const {
     int steps = 0;
-    for (; type != 0; type >>= bits_) ++steps;
+    for (; type != 0; type >>= bits_)
+      ++steps;
     return steps;
   }
 
@@ -47,7 +48,8 @@ class Packing {
     int steps = 0;
     for (; type > 0 && steps < longest; type >>= bits_, ++steps) {
       const auto step = static_cast<std::size_t>(type & mask());
-      if (step == 0 || step > relations) return false;
+      if (step == 0 || step > relations)
+        return false;
     }
     return steps > 0 && type == 0;
   }

@@ -44,7 +44,8 @@ class Progress {
 
   // Report that so many more pieces of work are done.
   void done(std::int64_t more) {
-    if (counters_ == nullptr) return;
+    if (counters_ == nullptr)
+      return;
     std::atomic_ref(counters_[0]).fetch_add(more, std::memory_order_relaxed);
   }
 
@@ -53,8 +54,10 @@ class Progress {
 
   // Throw `Stopped` if the kernel must stop.
   void check() {
-    if (std::this_thread::get_id() == caller_ && must_stop()) stop();
-    if (is_stopped_.load(std::memory_order_relaxed)) throw Stopped{};
+    if (std::this_thread::get_id() == caller_ && must_stop())
+      stop();
+    if (is_stopped_.load(std::memory_order_relaxed))
+      throw Stopped{};
   }
 
   // How often to ask the caller. The question takes a microsecond, but up to five milliseconds
@@ -65,9 +68,11 @@ class Progress {
   bool must_stop() {
     const bool is_told =
         counters_ != nullptr && std::atomic_ref(counters_[1]).load(std::memory_order_relaxed) != 0;
-    if (is_told || (flag_ != nullptr && flag_->is_set())) return true;
+    if (is_told || (flag_ != nullptr && flag_->is_set()))
+      return true;
 
-    if (!is_interrupted_ || std::chrono::steady_clock::now() < next_question_) return false;
+    if (!is_interrupted_ || std::chrono::steady_clock::now() < next_question_)
+      return false;
     const bool is_interrupted = is_interrupted_();
     next_question_ = std::chrono::steady_clock::now() + patience;
     return is_interrupted;
@@ -93,7 +98,8 @@ class Steps {
   explicit Steps(Progress& progress) : progress_(&progress) {}
 
   void take(std::int64_t steps = 1) {
-    if ((left_ -= steps) < 0) check();
+    if ((left_ -= steps) < 0)
+      check();
   }
 
   void check() {

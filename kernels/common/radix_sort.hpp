@@ -44,8 +44,10 @@ void sort_by(std::vector<Row>& rows, std::vector<Row>& buffer, Steps& steps, con
     const auto digit = [&](const Row& row) { return key(row) >> low & digit_mask; };
     std::array<std::size_t, (1 << most_bits) + 1> next;
     std::fill_n(next.begin(), digit_mask + 2, 0);
-    for (const Row& row : rows) ++next[digit(row) + 1];
-    for (std::size_t value = 1; value <= digit_mask; ++value) next[value] += next[value - 1];
+    for (const Row& row : rows)
+      ++next[digit(row) + 1];
+    for (std::size_t value = 1; value <= digit_mask; ++value)
+      next[value] += next[value - 1];
     for (const Row& row : rows) {
       steps.take();
       buffer[next[digit(row)]++] = row;

@@ -19,7 +19,8 @@ class Marks {
 
   // Clear all marks.
   void renew() {
-    if (++now_ != 0) return;
+    if (++now_ != 0)
+      return;
     std::fill(epoch_.begin(), epoch_.end(), 0);  // after 2^32 epochs old stamps would count again
     now_ = 1;
   }

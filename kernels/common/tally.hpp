@@ -17,7 +17,8 @@ class Tally {
 
   // The count of a path type; 0 if it is new.
   Count& operator[](PathType type) {
-    if (entries_.size() < 2 * (used_ + 1)) grow();
+    if (entries_.size() < 2 * (used_ + 1))
+      grow();
     std::size_t place = first_place(type);
     while (entries_[place].type != type && entries_[place].type != 0)
       place = (place + 1) & (entries_.size() - 1);
@@ -33,7 +34,8 @@ class Tally {
   template <class Visit>
   void drain(const Visit& visit) {
     for (const Entry& entry : entries_)
-      if (entry.type != 0) visit(entry.type, entry.count);
+      if (entry.type != 0)
+        visit(entry.type, entry.count);
     std::vector<Entry>().swap(entries_);
     used_ = 0;
   }
@@ -57,7 +59,8 @@ class Tally {
     entries.swap(entries_);
     used_ = 0;
     for (const Entry& entry : entries)
-      if (entry.type != 0) add(entry.type, entry.count);
+      if (entry.type != 0)
+        add(entry.type, entry.count);
   }
 
   std::vector<Entry> entries_;

@@ -40,7 +40,8 @@ class Cutter {
   void cut(PathType type, std::int32_t place) {
     const int length = packing_.length(type);
     for (int at = 0; at < length; ++at) {
-      if (heads_[packing_.relation(type, at)].empty()) continue;
+      if (heads_[packing_.relation(type, at)].empty())
+        continue;
       if (start_is_nearer(type, length, at))
         to_starts.push_back({part_to_start(type, at), place});
       else
@@ -56,8 +57,10 @@ class Cutter {
   // edges leave the changed edges that way.
   bool start_is_nearer(PathType type, int length, int at) const {
     const int after = length - 1 - at;
-    if (at != after) return at < after;
-    if (at == 0) return true;
+    if (at != after)
+      return at < after;
+    if (at == 0)
+      return true;
     const Id changed = packing_.relation(type, at);
     const Id back = inverse(packing_.relation(type, at - 1));
     const Id on = packing_.relation(type, at + 1);
@@ -67,7 +70,8 @@ class Cutter {
   Count edges_leaving(Id changed, Id next) const {
     Count sum = 0;
     steps_.take(std::ssize(heads_[changed]));
-    for (Id head : heads_[changed]) sum += static_cast<Count>(graph_.tails(head, next).size());
+    for (Id head : heads_[changed])
+      sum += static_cast<Count>(graph_.tails(head, next).size());
     return sum;
   }
 
@@ -97,7 +101,8 @@ std::vector<Endpoint> ends_of(const Graph& graph, const Heads& heads,
                               const std::vector<Part>& parts, int max_length, Steps& steps,
                               const Counts& counts) {
   std::vector<PathType> types;
-  for (const Part& part : parts) types.push_back(part.type);
+  for (const Part& part : parts)
+    types.push_back(part.type);
   const Trie trie(types, max_length);
   std::vector<std::vector<std::int32_t>> places_at(trie.nodes.size());
   for (std::size_t at = 0; at < parts.size(); ++at)
@@ -118,8 +123,10 @@ std::vector<Endpoint> ends_of(const Graph& graph, const Heads& heads,
     }
     steps.take(1 + std::ssize(into.ends) * (1 + std::ssize(places_at[node])));
     for (Id end : into.ends) {
-      if (!counts(end)) continue;
-      for (std::int32_t place : places_at[node]) found.push_back({end, place});
+      if (!counts(end))
+        continue;
+      for (std::int32_t place : places_at[node])
+        found.push_back({end, place});
     }
   }
 

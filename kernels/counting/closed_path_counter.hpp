@@ -54,7 +54,8 @@ class LookedUpEdges {
     const auto relations = static_cast<Id>(graph_.relations.size());
     steps.take(relations);
     for (Id relation = 0; relation < relations; ++relation)
-      for (Id tail : graph_.tails(entity, relation)) visit(relation, tail);
+      for (Id tail : graph_.tails(entity, relation))
+        visit(relation, tail);
   }
 
  private:
@@ -70,7 +71,8 @@ class NoteEntities {
   explicit NoteEntities(std::size_t size) : is_noted_(size) {}
 
   void operator()(Id entity) {
-    if (entity < 0 || is_noted_[entity]) return;
+    if (entity < 0 || is_noted_[entity])
+      return;
     is_noted_[entity] = true;
     entities.push_back(entity);
   }
@@ -120,7 +122,8 @@ class ClosedPathCounter {
   }
 
   void leave() {
-    for (auto& halves : halves_) halves.clear();
+    for (auto& halves : halves_)
+      halves.clear();
   }
 
   // How many path types were counted for a relation.
@@ -128,10 +131,12 @@ class ClosedPathCounter {
 
   // Count the paths from an entity to all of its answers.
   void count(Id entity, Id cluster) {
-    if (cluster != cluster_) flush();
+    if (cluster != cluster_)
+      flush();
     cluster_ = cluster;
     entity_ = entity;
-    if (!find_answers()) return;
+    if (!find_answers())
+      return;
     walk_forward();
     for (std::size_t begin = 0, end; begin < answers_.size(); begin = end) {
       const Id answer = answers_[begin].first;
@@ -146,7 +151,8 @@ class ClosedPathCounter {
   // Move the counts of the cluster at hand to `rows`.
   void flush() {
     for (std::size_t relation = 0; relation < tallies_.size(); ++relation) {
-      if (tallies_[relation].empty()) continue;
+      if (tallies_[relation].empty())
+        continue;
       tallies_[relation].drain([&](PathType type, Count hits) {
         rows.push_back({cluster_, static_cast<Id>(relation), type, hits});
       });
@@ -171,7 +177,8 @@ class ClosedPathCounter {
     answers_.clear();
     neighbours_.each(entity_, steps_, [&](Id relation, Id tail) {
       const bool is_wanted = wanted_.empty() || wanted_[relation];
-      if (tail != entity_ && is_wanted) answers_.emplace_back(tail, relation);
+      if (tail != entity_ && is_wanted)
+        answers_.emplace_back(tail, relation);
     });
     std::sort(answers_.begin(), answers_.end());
     return !answers_.empty();
@@ -179,23 +186,28 @@ class ClosedPathCounter {
 
   // Store all first halves, by length and end.
   void walk_forward() {
-    for (auto& found : found_) found.clear();
+    for (auto& found : found_)
+      found.clear();
     walk_on(entity_, Half{0, {-1, -1}}, 0);
     for (std::size_t length = 0; length < halves_.size(); ++length) {
       steps_.take(2 * std::ssize(found_[length]));
-      for (const auto& [end, half] : found_[length]) halves_[length].expect(end, 1);
+      for (const auto& [end, half] : found_[length])
+        halves_[length].expect(end, 1);
       halves_[length].arrange();
-      for (const auto& [end, half] : found_[length]) halves_[length].add(end, half);
+      for (const auto& [end, half] : found_[length])
+        halves_[length].add(end, half);
     }
   }
 
   void walk_on(Id at, const Half& half, int length) {
     neighbours_.each(at, steps_, [&](Id relation, Id next) {
-      if (next == at || next == entity_ || passes(half, next)) return;
+      if (next == at || next == entity_ || passes(half, next))
+        return;
       Half longer{half.type | packing_.step(relation, length), half.inner};
       found_[length].emplace_back(next, longer);
       const bool is_longest = length + 1 == static_cast<int>(halves_.size()) || length == 2;
-      if (is_longest) return;
+      if (is_longest)
+        return;
       longer.inner[length] = next;
       walk_on(next, longer, length + 1);
     });
@@ -206,18 +218,24 @@ class ClosedPathCounter {
     const Id answer = questions_.front().first;
     // First halves are as long as what comes back, or one step longer.
     for (int ahead = std::max(back.length, 1); ahead <= back.length + 1; ++ahead) {
-      if (ahead + back.length > longest_) break;
+      if (ahead + back.length > longest_)
+        break;
       for (const Half& half : halves_[ahead - 1].at(back.at)) {
-        if (back.length > 0 && passes(half, answer)) continue;
-        if (back.length > 1 && passes(half, back.between)) continue;
+        if (back.length > 0 && passes(half, answer))
+          continue;
+        if (back.length > 1 && passes(half, back.between))
+          continue;
         add_path(half, ahead, back);
       }
     }
-    if (2 * (back.length + 1) > longest_) return;
+    if (2 * (back.length + 1) > longest_)
+      return;
     const bool is_last = 2 * (back.length + 2) > longest_;
     neighbours_.each(back.at, steps_, [&](Id relation, Id next) {
-      if (next == entity_ || next == answer || next == back.at) return;
-      if (is_last && !meets_a_half(next, back.length + 1)) return;
+      if (next == entity_ || next == answer || next == back.at)
+        return;
+      if (is_last && !meets_a_half(next, back.length + 1))
+        return;
       const PathType first = packing_.step(inverse(relation), 0);
       const PathType type = first | packing_.shift(back.type, 1);
       walk_back({next, back.at, type, back.length + 1});
@@ -227,7 +245,8 @@ class ClosedPathCounter {
   // Whether a first half ends where a number of steps back stand. Most of them meet none.
   bool meets_a_half(Id at, int steps_back) const {
     for (int ahead = steps_back; ahead <= steps_back + 1 && ahead + steps_back <= longest_; ++ahead)
-      if (!halves_[ahead - 1].at(at).empty()) return true;
+      if (!halves_[ahead - 1].at(at).empty())
+        return true;
     return false;
   }
 
@@ -237,9 +256,12 @@ class ClosedPathCounter {
     const PathType type = half.type | packing_.shift(back.type, ahead);
     note_passed(half.inner[0]);
     note_passed(half.inner[1]);
-    if (back.length > 0) note_passed(back.at);
-    if (back.length > 1) note_passed(back.between);
-    for (const auto& [tail, relation] : questions_) tallies_[relation].add(type, 1);
+    if (back.length > 0)
+      note_passed(back.at);
+    if (back.length > 1)
+      note_passed(back.between);
+    for (const auto& [tail, relation] : questions_)
+      tallies_[relation].add(type, 1);
   }
 
   Steps steps_;

@@ -10,7 +10,8 @@ using namespace meeting;
 std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters,
                                const std::vector<bool>& wanted, int max_length, int longest,
                                int threads, Progress& progress) {
-  if (longest == 0) return {};
+  if (longest == 0)
+    return {};
   Steps steps(progress);
   std::vector<Id> order(entities.begin(), entities.end());
   std::sort(order.begin(), order.end(), [&](Id a, Id b) {
@@ -40,7 +41,8 @@ std::vector<Hits> closed_paths(const Graph& graph, Ids entities, Ids clusters,
 CyclesThrough cycles_through(const Graph& graph, const Edge& edge, int max_length, int longest,
                              Progress& progress) {
   const auto& [head, relation, tail] = edge;
-  if (head == tail || longest == 0) return {};
+  if (head == tail || longest == 0)
+    return {};
   const std::vector<bool> all_relations;
   ClosedPathCounter<LookedUpEdges, NoteEntities> counter(graph, all_relations, max_length, longest,
                                                          NoteEntities(graph.entities), progress);

@@ -64,13 +64,16 @@ class Budget {
   explicit Budget(const Limit& limit) : limit_(limit) {}
 
   void add_work(Count more) {
-    if ((work_ += more) > limit_.work) is_exceeded_ = true;
+    if ((work_ += more) > limit_.work)
+      is_exceeded_ = true;
   }
   void check_kinds(Count kinds) {
-    if (kinds > limit_.kinds) is_exceeded_ = true;
+    if (kinds > limit_.kinds)
+      is_exceeded_ = true;
   }
   void check_kept(Count kept) {
-    if (kept > most_kept) is_exceeded_ = true;
+    if (kept > most_kept)
+      is_exceeded_ = true;
   }
   bool is_exceeded() const { return is_exceeded_.load(std::memory_order_relaxed); }
   Count work() const { return work_; }
@@ -99,7 +102,8 @@ class CycleFinder {
   // Count the cycles with this top that are paths of one length and an edge.
   void count(Id top, int length) {
     const bool has_edges_below = order_.offsets[top] < order_.below[top];
-    if (!has_edges_below || budget_.is_exceeded()) return;
+    if (!has_edges_below || budget_.is_exceeded())
+      return;
     top_ = top;
     if (length == 1)
       count_parallel_edges();
@@ -134,7 +138,8 @@ class CycleFinder {
     std::int64_t edge = begin;
     steps_.take();
     for (; edge < end && order_.tails[edge] < limit; ++edge)
-      if (order_.tails[edge] != entity) visit(order_.relations[edge], order_.tails[edge]);
+      if (order_.tails[edge] != entity)
+        visit(order_.relations[edge], order_.tails[edge]);
     return edge - begin;
   }
 
@@ -149,8 +154,10 @@ class CycleFinder {
     while (first < end && order_.tails[first] < top_) {
       const Id neighbour = order_.tails[first];
       std::int64_t last = first + 1;
-      while (last < end && order_.tails[last] == neighbour) ++last;
-      if (neighbour != entity) visit(neighbour, first, last);
+      while (last < end && order_.tails[last] == neighbour)
+        ++last;
+      if (neighbour != entity)
+        visit(neighbour, first, last);
       first = last;
     }
     return first - begin;
@@ -160,9 +167,11 @@ class CycleFinder {
   void count_parallel_edges() {
     const Count edges = each_neighbour(top_, [&](Id, std::int64_t first, std::int64_t last) {
       const Count pairs = (last - first) * (last - first - 1) / 2;
-      if (pairs == 0) return;
+      if (pairs == 0)
+        return;
       add_work(counting_a_pair * pairs);
-      if (budget_.is_exceeded()) return;
+      if (budget_.is_exceeded())
+        return;
       for (std::int64_t one = first + 1; one < last; ++one) {
         steps_.take(one - first);
         for (std::int64_t other = first; other < one; ++other)
@@ -182,7 +191,8 @@ class CycleFinder {
       first_edge_[order_.tails[edge]] = static_cast<std::uint32_t>(edge - begin);
     }
     each_neighbour(top_, [&](Id larger, std::int64_t first, std::int64_t last) {
-      if (!budget_.is_exceeded()) find_triangles(larger, first, last);
+      if (!budget_.is_exceeded())
+        find_triangles(larger, first, last);
     });
     for (std::int64_t edge = begin; edge < end; ++edge)
       is_neighbour_.erase(static_cast<std::size_t>(order_.tails[edge]));
@@ -205,8 +215,10 @@ class CycleFinder {
         across[count] = edge;
         count += is_neighbour_.has(static_cast<std::size_t>(tails[edge]));
       }
-      for (std::size_t at = 0; at < count; ++at) fetch(Ids(&order_.relations[across[at]], 1));
-      for (std::size_t at = 0; at < count; ++at) add_triangles(first, last, across[at]);
+      for (std::size_t at = 0; at < count; ++at)
+        fetch(Ids(&order_.relations[across[at]], 1));
+      for (std::size_t at = 0; at < count; ++at)
+        add_triangles(first, last, across[at]);
     }
   }
 
@@ -216,9 +228,11 @@ class CycleFinder {
     const Id smaller = order_.tails[across];
     const std::int64_t begin = order_.offsets[top_] + first_edge_[smaller];
     std::int64_t end = begin + 1;
-    while (order_.tails[end] == smaller) ++end;  // edges to the larger entity come later
+    while (order_.tails[end] == smaller)
+      ++end;  // edges to the larger entity come later
     add_work(counting_a_pair * (last - first) * (end - begin));
-    if (budget_.is_exceeded()) return;
+    if (budget_.is_exceeded())
+      return;
     const PathType second = packing_.step(order_.relations[across], 1);
     for (std::int64_t back = begin; back < end; ++back) {
       steps_.take(last - first);
@@ -260,7 +274,8 @@ class CycleFinder {
       each_edge_below(top_, middle, [&](Id relation, Id end) {
         bool has_same_middle = end == end_before;  // edges to the same entity stand together
         end_before = end;
-        if (!halves_of_two_.is_kept(end)) return;
+        if (!halves_of_two_.is_kept(end))
+          return;
         steps_.take(last - first);
         const PathType second = packing_.step(relation, 1);
         for (std::int64_t out = first; out < last; ++out) {
@@ -283,8 +298,10 @@ class CycleFinder {
         is_a_middle_shared |= half.has_same_middle();
       }
       add_work(numbering_a_half * std::ssize(halves) + pairs_.finish_set());
-      if (is_a_middle_shared) exclude_equal_middles(halves);
-      if (budget_.is_exceeded()) return;
+      if (is_a_middle_shared)
+        exclude_equal_middles(halves);
+      if (budget_.is_exceeded())
+        return;
       if (pairs_.size() > most_kept / 8) {  // now and then, to bound the memory
         count_pairs();
         pairs_.begin_sets();
@@ -333,7 +350,8 @@ class CycleFinder {
       else
         join_across_edges(steps);
     }
-    for (auto& halves : halves_) halves.clear();
+    for (auto& halves : halves_)
+      halves.clear();
   }
 
   // Halves of one step.
@@ -361,7 +379,8 @@ class CycleFinder {
     }
     add_work(making_a_half * made);
     budget_.check_kept(made);
-    if (budget_.is_exceeded()) return longer.clear();
+    if (budget_.is_exceeded())
+      return longer.clear();
 
     longer.arrange(must_meet ? 2 : 1);
     for (Id at : shorter.ends) {
@@ -369,7 +388,8 @@ class CycleFinder {
       each_edge_below(top_, at, [&](Id relation, Id end) {
         steps_.take(std::ssize(halves));
         for (const Half& half : halves) {
-          if (passes(half, end)) continue;
+          if (passes(half, end))
+            continue;
           Half extended{half.out | packing_.step(relation, steps - 1), half.inner};
           extended.inner[steps - 2] = at;
           longer.add(end, extended);
@@ -381,7 +401,8 @@ class CycleFinder {
   // Reports to the other threads only after much work: an atomic addition takes longer than a step.
   void add_work(Count more) {
     constexpr Count much = 1 << 16;
-    if ((unreported_ += more) < much) return;
+    if ((unreported_ += more) < much)
+      return;
     budget_.add_work(unreported_);
     unreported_ = 0;
   }
@@ -392,12 +413,14 @@ class CycleFinder {
       const std::span<const Half> halves = halves_[steps - 1].at(end);
       const Count pairs = std::ssize(halves) * (std::ssize(halves) - 1) / 2;
       add_work(counting_a_pair * pairs);
-      if (budget_.is_exceeded()) return;
+      if (budget_.is_exceeded())
+        return;
       for (std::size_t one = 1; one < halves.size(); ++one) {
         const WayBack back(*this, halves[one].out, steps, steps);
         steps_.take(static_cast<Count>(one));
         for (std::size_t other = 0; other < one; ++other)
-          if (are_disjoint(halves[one], halves[other])) back.count(halves[other].out, 1);
+          if (are_disjoint(halves[one], halves[other]))
+            back.count(halves[other].out, 1);
       }
     }
   }
@@ -410,7 +433,8 @@ class CycleFinder {
       const Count edges = each_edge_below(end, end, [&](Id relation, Id next) {
         const std::span<const Half> those = all.at(next);
         add_work(counting_a_pair * std::ssize(these) * std::ssize(those));
-        if (budget_.is_exceeded()) return;
+        if (budget_.is_exceeded())
+          return;
         const PathType across = packing_.step(relation, steps);
         for (const Half& one : those) {
           steps_.take(std::ssize(these));
@@ -418,12 +442,14 @@ class CycleFinder {
           for (const Half& other : these) {
             const bool is_loop_free =
                 are_disjoint(one, other) && !passes(one, end) && !passes(other, next);
-            if (is_loop_free) back.count(other.out | across, 1);
+            if (is_loop_free)
+              back.count(other.out | across, 1);
           }
         }
       });
       add_work(edges);
-      if (budget_.is_exceeded()) return;
+      if (budget_.is_exceeded())
+        return;
     }
   }
 
@@ -457,7 +483,8 @@ class CycleFinder {
     Tally& tally = tallies_[closing];
     const std::size_t before = tally.size();
     tally.add(type, cycles);
-    if (tally.size() != before) budget_.check_kinds(++kinds_);
+    if (tally.size() != before)
+      budget_.check_kinds(++kinds_);
   }
 
   const DegreeOrder& order_;
@@ -490,7 +517,8 @@ class Tops {
  public:
   Tops(Ids tops, const DegreeOrder& order, Steps& steps) {
     numbers_.reserve(tops.size());
-    for (Id top : tops) numbers_.push_back(order.number[top]);
+    for (Id top : tops)
+      numbers_.push_back(order.number[top]);
     std::vector<Id> buffer;
     const auto from_the_largest = [](Id number) { return static_cast<std::uint64_t>(~number); };
     sort_by(numbers_, buffer, steps, from_the_largest);
@@ -532,7 +560,8 @@ void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector
   }
   for (std::size_t at = 0; at < edges.size(); ++at) {
     const auto relation = static_cast<Id>(at);
-    if (edges[at] > 0) rows.push_back({-1, relation, packing.step(relation, 0), edges[at]});
+    if (edges[at] > 0)
+      rows.push_back({-1, relation, packing.step(relation, 0), edges[at]});
   }
 }
 
@@ -598,16 +627,19 @@ CountedCycles cycles(const Graph& graph, Ids tops, Ids rank, int max_length, con
   for (int length = 1; length <= max_length; ++length) {
     parallel(workers, sorted.tasks(), progress, [&](int thread, std::size_t task) {
       const Ids numbers = sorted.of(task);
-      for (Id top : numbers) finders[thread].count(top, length);
+      for (Id top : numbers)
+        finders[thread].count(top, length);
       // All lengths together report each top once.
       const std::int64_t all = std::ssize(numbers);
       progress.done(all * length / max_length - all * (length - 1) / max_length);
     });
     std::vector<Hits> kinds = kinds_of(finders);
     const bool may_be_too_many = static_cast<Count>(kinds.size()) > limit.kinds;
-    if (may_be_too_many) kinds = merged(std::move(kinds), steps);  // threads find the same kinds
+    if (may_be_too_many)
+      kinds = merged(std::move(kinds), steps);  // threads find the same kinds
     budget.check_kinds(static_cast<Count>(kinds.size()));
-    if (budget.is_exceeded()) break;
+    if (budget.is_exceeded())
+      break;
 
     counted.work[static_cast<std::size_t>(length) - 1] = budget.work();
     add_readings(std::move(kinds), length, packing, counted.rows, steps);

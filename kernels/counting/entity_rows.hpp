@@ -24,9 +24,11 @@ class EntityRows {
   EntityRows(const Graph& graph, Steps& steps) : offsets_(graph.entities + std::size_t{1}) {
     for (const auto& edges : graph.relations) {
       steps.take(std::ssize(edges->heads));
-      for (Id head : edges->heads) ++offsets_[head + std::size_t{1}];
+      for (Id head : edges->heads)
+        ++offsets_[head + std::size_t{1}];
     }
-    for (std::size_t at = 1; at < offsets_.size(); ++at) offsets_[at] += offsets_[at - 1];
+    for (std::size_t at = 1; at < offsets_.size(); ++at)
+      offsets_[at] += offsets_[at - 1];
 
     // Fill the lists by moving each beginning to its end, which is where the next list begins.
     rows_.resize(static_cast<std::size_t>(offsets_.back()));
@@ -37,7 +39,8 @@ class EntityRows {
         rows_[static_cast<std::size_t>(offsets_[heads[row]]++)] = {static_cast<Id>(relation),
                                                                    static_cast<Id>(row)};
     }
-    for (std::size_t at = offsets_.size() - 1; at > 0; --at) offsets_[at] = offsets_[at - 1];
+    for (std::size_t at = offsets_.size() - 1; at > 0; --at)
+      offsets_[at] = offsets_[at - 1];
     offsets_[0] = 0;
   }
 

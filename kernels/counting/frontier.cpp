@@ -16,13 +16,18 @@ bool can_be_blocked(const Frontier& frontier, const Path* path, const Inner& inn
     return std::any_of(blocked.begin(), blocked.end(),
                        [&](Id entity) { return entity >= 0 && passes(kept.inner, entity); });
   };
-  while (path != nullptr && is_met(*path)) path = frontier.after(*path);
-  if (path == nullptr) return true;
-  if (ahead == 0) return false;
+  while (path != nullptr && is_met(*path))
+    path = frontier.after(*path);
+  if (path == nullptr)
+    return true;
+  if (ahead == 0)
+    return false;
   for (Id entity : path->inner) {
-    if (entity < 0 || passes(inner, entity)) continue;
+    if (entity < 0 || passes(inner, entity))
+      continue;
     blocked[ahead - 1] = entity;
-    if (can_be_blocked(frontier, frontier.after(*path), inner, ahead - 1, blocked)) return true;
+    if (can_be_blocked(frontier, frontier.after(*path), inner, ahead - 1, blocked))
+      return true;
     blocked[ahead - 1] = -1;
   }
   return false;
@@ -32,11 +37,13 @@ bool can_be_blocked(const Frontier& frontier, const Path* path, const Inner& inn
 void keep(Frontier& into, std::size_t slot, const Inner& inner, int ahead) {
   if (ahead <= 1) {  // what all paths have in common is enough
     for (Id& entity : into.paths[slot].inner)
-      if (!passes(inner, entity)) entity = -1;
+      if (!passes(inner, entity))
+        entity = -1;
     return;
   }
   std::array<Id, 3> blocked{-1, -1, -1};
-  if (!can_be_blocked(into, &into.paths[slot], inner, ahead, blocked)) return;
+  if (!can_be_blocked(into, &into.paths[slot], inner, ahead, blocked))
+    return;
   into.more.push_back({inner, into.paths[slot].next});
   into.paths[slot].next = static_cast<std::int32_t>(into.more.size()) - 1;
 }
@@ -47,7 +54,8 @@ void Frontier::make_table() {
   table.assign(std::bit_ceil(2 * ends.size() + 1), -1);  // at most half full
   for (std::size_t end = 0; end < ends.size(); ++end) {
     std::size_t at = slot(ends[end]);
-    while (table[at] >= 0) at = (at + 1) & (table.size() - 1);
+    while (table[at] >= 0)
+      at = (at + 1) & (table.size() - 1);
     table[at] = static_cast<std::int32_t>(end);
   }
 }
@@ -59,7 +67,8 @@ bool leads_to(const Edges& edges, const Edges& back, Frontier& from, Id tail, St
   if (from.ends.size() < heads.size()) {  // fewer ends: look for the edge from each
     for (std::size_t end = 0; end < from.ends.size(); ++end) {
       const bool has_edge = from.ends[end] != tail && edges.holds(from.ends[end], tail);
-      if (has_edge && from.some_path_avoids(static_cast<std::int32_t>(end), tail)) return true;
+      if (has_edge && from.some_path_avoids(static_cast<std::int32_t>(end), tail))
+        return true;
     }
     return false;
   }
@@ -73,8 +82,10 @@ bool leads_on(const Edges& edges, Id start, const Frontier& from, Steps& steps) 
   for (std::size_t end = 0; end < from.ends.size(); ++end) {
     steps.take();
     for (Id tail : edges.of(from.ends[end])) {
-      if (tail == start || tail == from.ends[end]) continue;
-      if (from.some_path_avoids(static_cast<std::int32_t>(end), tail)) return true;
+      if (tail == start || tail == from.ends[end])
+        continue;
+      if (from.some_path_avoids(static_cast<std::int32_t>(end), tail))
+        return true;
     }
   }
   return false;
@@ -94,12 +105,16 @@ Count step(const Edges& edges, Id start, const Frontier& from, const KnownEnds& 
     followed += static_cast<Count>(tails.size());
     const Id self = from.ends[end];
     for (Id tail : tails) {
-      if (tail == start || tail == self) continue;
+      if (tail == start || tail == self)
+        continue;
       for (const Path* path = &from.paths[end]; path != nullptr; path = from.after(*path)) {
-        if (passes(path->inner, tail)) continue;
-        if (path->next >= 0) steps.take();  // many paths can lead to one tail
+        if (passes(path->inner, tail))
+          continue;
+        if (path->next >= 0)
+          steps.take();  // many paths can lead to one tail
         Inner inner = path->inner;
-        if (length > 0) inner[length - 1] = self;
+        if (length > 0)
+          inner[length - 1] = self;
         if (stamps.has(tail)) {
           keep(into, stamps.slot(tail), inner, ahead);
         } else {

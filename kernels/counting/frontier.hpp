@@ -64,9 +64,11 @@ struct Frontier {
 
   // The place of an end, or -1.
   std::int32_t place(Id entity) {
-    if (table.empty()) make_table();
+    if (table.empty())
+      make_table();
     for (std::size_t at = slot(entity);; at = (at + 1) & (table.size() - 1))
-      if (table[at] < 0 || ends[static_cast<std::size_t>(table[at])] == entity) return table[at];
+      if (table[at] < 0 || ends[static_cast<std::size_t>(table[at])] == entity)
+        return table[at];
   }
 
   bool some_path_avoids(std::int32_t place, Id entity) const {
@@ -77,7 +79,8 @@ struct Frontier {
   // Whether a kept path after the first one avoids an entity.
   bool other_path_avoids(const Path& first, Id entity) const {
     for (const Path* path = after(first); path != nullptr; path = after(*path))
-      if (!passes(path->inner, entity)) return true;
+      if (!passes(path->inner, entity))
+        return true;
     return false;
   }
 
@@ -128,7 +131,8 @@ void each_end(const Edges& edges, const Frontier& from, const KnownEnds& known, 
   const auto visit_row = [&](std::size_t end, std::size_t row) {
     visit(end, row);
     edges_seen += std::ssize(edges.row(row));
-    if (edges_seen < Steps::between_checks) return;
+    if (edges_seen < Steps::between_checks)
+      return;
     steps.take(edges_seen);
     edges_seen = 0;
   };
@@ -143,11 +147,13 @@ void each_end(const Edges& edges, const Frontier& from, const KnownEnds& known, 
   steps.take(static_cast<Count>(std::min(edges.heads.size(), from.ends.size())));
   if (where != nullptr && edges.heads.size() < from.ends.size()) {
     for (std::size_t row = 0; row < edges.heads.size(); ++row)
-      if (where->has(edges.heads[row])) visit_row(where->slot(edges.heads[row]), row);
+      if (where->has(edges.heads[row]))
+        visit_row(where->slot(edges.heads[row]), row);
   } else {
     for (std::size_t end = 0; end < from.ends.size(); ++end) {
       const std::size_t row = edges.row_of(from.ends[end]);
-      if (row != edges.heads.size()) visit_row(end, row);
+      if (row != edges.heads.size())
+        visit_row(end, row);
     }
   }
 }
@@ -171,7 +177,8 @@ Count step_walks(const Edges& edges, const Frontier& from, Stamps& stamps, Front
     const Ids tails = edges.row(row);
     followed += static_cast<Count>(tails.size());
     for (Id tail : tails) {
-      if (stamps.has(tail) || !allowed(from.ends[end], tail)) continue;
+      if (stamps.has(tail) || !allowed(from.ends[end], tail))
+        continue;
       stamps.set(tail);
       into.ends.push_back(tail);
     }
@@ -194,8 +201,10 @@ Count last_step(const Edges& edges, Id start, const Frontier& from, const KnownE
     const Id self = from.ends[end];
     const Frontier::Path& path = from.paths[end];
     for (Id tail : tails) {
-      if (seen.has(tail) || tail == start || tail == self) continue;
-      if (passes(path.inner, tail) && !from.other_path_avoids(path, tail)) continue;
+      if (seen.has(tail) || tail == start || tail == self)
+        continue;
+      if (passes(path.inner, tail) && !from.other_path_avoids(path, tail))
+        continue;
       seen.set(tail);
       arrive(tail);
     }

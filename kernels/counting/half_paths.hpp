@@ -19,7 +19,8 @@ class HalfPaths {
   // There will be `count` more halves that end here.
   void expect(Id end, std::size_t count) {
     Room& room = rooms_[end];
-    if (room.end == 0) ends.push_back(end);
+    if (room.end == 0)
+      ends.push_back(end);
     room.end += static_cast<std::uint32_t>(count);
   }
 
@@ -48,11 +49,13 @@ class HalfPaths {
 
   void add(Id end, const Half& half) {
     Room& room = rooms_[end];
-    if (room.begin != nowhere) halves_[room.end++] = half;
+    if (room.begin != nowhere)
+      halves_[room.end++] = half;
   }
 
   std::span<const Half> at(Id end) const {
-    if (!is_end_.has(static_cast<std::size_t>(end))) return {};
+    if (!is_end_.has(static_cast<std::size_t>(end)))
+      return {};
     const Room& room = rooms_[end];
     return {halves_.data() + room.begin, room.end - room.begin};
   }

@@ -7,7 +7,9 @@
 namespace casegraph {
 namespace {
 
-auto key_of(const Hits& row) { return std::tie(row.cluster, row.relation, row.type); }
+auto key_of(const Hits& row) {
+  return std::tie(row.cluster, row.relation, row.type);
+}
 
 void sort(std::vector<Hits>& rows, Steps& steps) {
   if (rows.size() < few_rows) {

@@ -51,7 +51,8 @@ class LastStepCounter {
     each_end(edges, from, known, steps_, [&](std::size_t end, std::size_t row) {
       const Ids tails = edges.row(row);
       const bool is_widest = !visits_.empty() && tails.size() > visits_[widest_].tails.size();
-      if (is_widest) widest_ = visits_.size();
+      if (is_widest)
+        widest_ = visits_.size();
       visits_.push_back({end, row, tails});
       width_ += tails.size();
     });
@@ -64,7 +65,8 @@ class LastStepCounter {
     marked_.clear();
     bitsets_ = nullptr;
     aside_ = nullptr;
-    if (visits_.empty()) return;
+    if (visits_.empty())
+      return;
     if (leaving_one_aside_pays())
       aside_ = &visits_[widest_];
     else if (bitsets_pay())
@@ -87,7 +89,8 @@ class LastStepCounter {
         found = reached_.count_common(tails_among(others, relation));
       return found - (is_head(others, start_) && bitsets_->number(start_) != bitsets_->size());
     }
-    for (Id end : marked_) found += is_head(others, end);
+    for (Id end : marked_)
+      found += is_head(others, end);
     if (aside_ != nullptr) {
       found += tails_of_row_among(*aside_, others, relation);
       each_barred(*aside_, [&](Id tail) { found -= is_head(others, tail); });
@@ -97,14 +100,17 @@ class LastStepCounter {
 
   // What that takes, compared with looking up each of the heads among the ends.
   Count cost_of_among() const {
-    if (bitsets_ == nullptr) return std::ssize(marked_) + (aside_ == nullptr ? 0 : finding_a_row);
-    if (looks_at_each_end()) return ends_ + static_cast<Count>(bitsets_->size() / 64);
+    if (bitsets_ == nullptr)
+      return std::ssize(marked_) + (aside_ == nullptr ? 0 : finding_a_row);
+    if (looks_at_each_end())
+      return ends_ + static_cast<Count>(bitsets_->size() / 64);
     return static_cast<Count>(bitsets_->size() / 256);  // some four words of 64 at a time
   }
 
   // Whether an entity is one of the ends that were counted, with the same stamps.
   bool reaches(Id entity, const Stamps& stamps) const {
-    if (entity == start_) return false;
+    if (entity == start_)
+      return false;
     if (bitsets_ == nullptr)
       return stamps.has(entity) || (aside_ != nullptr && leads(*aside_, entity));
     const std::size_t number = bitsets_->number(entity);
@@ -133,9 +139,11 @@ class LastStepCounter {
   // numbering the tails looks at every edge of the relation, so it waits until as many edges have
   // been followed.
   bool bitsets_pay() {
-    if (all_bitsets_ == nullptr) return false;
+    if (all_bitsets_ == nullptr)
+      return false;
     const std::size_t tails = graph_.edges(inverse(relation_)).heads.size();
-    if (8 * 64 * width_ < tails) return false;
+    if (8 * 64 * width_ < tails)
+      return false;
     followed_[relation_] += width_;
     return followed_[relation_] > graph_.edges(relation_).tails.size();
   }
@@ -150,9 +158,11 @@ class LastStepCounter {
   Count count_bits() {
     reached_.reset(bitsets_->size() + 1);
     reached_.insert(bitsets_->number(start_));  // so that it never counts; bit `size()` is free
-    for (const Visit& visit : visits_) fetch(bitsets_->numbers(visit.tails));
+    for (const Visit& visit : visits_)
+      fetch(bitsets_->numbers(visit.tails));
     Count ends = 0;
-    for (const Visit& visit : visits_) ends += insert_bits(visit);
+    for (const Visit& visit : visits_)
+      ends += insert_bits(visit);
     return ends;
   }
 
@@ -174,20 +184,24 @@ class LastStepCounter {
     std::array<std::size_t, 4> barred;
     std::size_t barred_count = 0;
     for (Id entity : {self, inner[0], inner[1], inner[2]}) {
-      if (entity < 0 || is_allowed(visit, entity)) continue;
+      if (entity < 0 || is_allowed(visit, entity))
+        continue;
       const std::size_t number = bitsets_->number(entity);
       const bool is_tail = number != bitsets_->size();
-      if (is_tail && !reached_.has(number)) barred[barred_count++] = number;
+      if (is_tail && !reached_.has(number))
+        barred[barred_count++] = number;
     }
 
     const auto bitset = bitsets_->bitset(visit.row, visit.tails.size());
     if (!bitset.empty())
       ends += reached_.insert(bitset);
     else
-      for (Id number : numbers) ends += reached_.insert(static_cast<std::size_t>(number));
+      for (Id number : numbers)
+        ends += reached_.insert(static_cast<std::size_t>(number));
 
     for (std::size_t at = 0; at < barred_count; ++at) {
-      if (!reached_.has(barred[at])) continue;
+      if (!reached_.has(barred[at]))
+        continue;
       reached_.erase(barred[at]);
       --ends;
     }
@@ -197,10 +211,12 @@ class LastStepCounter {
   Count count_marks(Stamps& stamps) {
     stamps.renew();
     stamps.set(start_);  // so that it never counts
-    for (const Visit& visit : visits_) fetch(visit.tails);
+    for (const Visit& visit : visits_)
+      fetch(visit.tails);
     Count ends = aside_ == nullptr ? 0 : ends_of_row(*aside_);
     for (const Visit& visit : visits_)
-      if (&visit != aside_) ends += insert_marks(visit, stamps);
+      if (&visit != aside_)
+        ends += insert_marks(visit, stamps);
     return ends;
   }
 
@@ -219,8 +235,10 @@ class LastStepCounter {
       marked_.resize(next);
     } else {
       for (Id tail : visit.tails) {
-        if (!is_allowed(visit, tail) || !stamps.insert(tail)) continue;
-        if (aside_ == nullptr || !leads(*aside_, tail)) marked_.push_back(tail);
+        if (!is_allowed(visit, tail) || !stamps.insert(tail))
+          continue;
+        if (aside_ == nullptr || !leads(*aside_, tail))
+          marked_.push_back(tail);
       }
     }
     return static_cast<Count>(marked_.size() - before);
@@ -234,7 +252,8 @@ class LastStepCounter {
   // Whether a tail of the row is the end itself or an inner entity of its first path.
   bool meets_its_paths(const Visit& visit) const {
     const auto is_tail = [&](Id entity) { return entity >= 0 && is_among(visit.tails, entity); };
-    if (may_loop_ && is_tail(from_->ends[visit.end])) return true;
+    if (may_loop_ && is_tail(from_->ends[visit.end]))
+      return true;
     const Inner& inner = from_->paths[visit.end].inner;
     return std::any_of(inner.begin(), inner.end(), is_tail);
   }
@@ -254,8 +273,10 @@ class LastStepCounter {
     std::sort(passed.begin(), passed.end());
     for (std::size_t at = 0; at < passed.size(); ++at) {
       const bool is_repeated = at > 0 && passed[at] == passed[at - 1];
-      if (passed[at] < 0 || is_repeated) continue;
-      if (is_among(visit.tails, passed[at]) && !is_allowed(visit, passed[at])) use(passed[at]);
+      if (passed[at] < 0 || is_repeated)
+        continue;
+      if (is_among(visit.tails, passed[at]) && !is_allowed(visit, passed[at]))
+        use(passed[at]);
     }
   }
 
@@ -264,7 +285,8 @@ class LastStepCounter {
   Count tails_of_row_among(const Visit& visit, const Edges& others, Id relation) {
     const RowQuestion question{relation_, relation, visit.row};
     const auto [known, is_new] = tails_of_row_among_.try_emplace(question, 0);
-    if (!is_new) return known->second;
+    if (!is_new)
+      return known->second;
     const Ids heads = others.heads;
     const std::size_t fewer = std::min(visit.tails.size(), heads.size());
     steps_.take(static_cast<Count>(fewer));
@@ -276,7 +298,8 @@ class LastStepCounter {
 
   // Whether a loop-free path may go on from the visited end to a tail.
   bool is_allowed(const Visit& visit, Id tail) const {
-    if (tail == start_ || tail == from_->ends[visit.end]) return false;
+    if (tail == start_ || tail == from_->ends[visit.end])
+      return false;
     const Frontier::Path& path = from_->paths[visit.end];
     return !passes(path.inner, tail) || from_->other_path_avoids(path, tail);
   }
@@ -289,7 +312,8 @@ class LastStepCounter {
   // are, since finding them needs a lock.
   std::span<const std::uint64_t> tails_among(const Edges& others, Id relation) {
     auto& known = tails_among_[relation_];
-    if (known.empty()) known.resize(graph_.relations.size());
+    if (known.empty())
+      known.resize(graph_.relations.size());
     if (known[relation].empty())
       known[relation] = all_bitsets_->tails_among(relation_, relation, others, steps_);
     return known[relation];

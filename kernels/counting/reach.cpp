@@ -62,10 +62,13 @@ class ReachCounter {
         last_step_(graph, shared.bitsets ? &*shared.bitsets : nullptr, progress),
         steps_(progress),
         sums_(plan.pairs.size()) {
-    while (std::ssize(stamps_) <= max_length) stamps_.emplace_back(graph.entities);
-    if (backwards_ == nullptr) return;
+    while (std::ssize(stamps_) <= max_length)
+      stamps_.emplace_back(graph.entities);
+    if (backwards_ == nullptr)
+      return;
     is_start_.resize(graph.entities, IsStart::no);
-    for (Id head : graph.edges(backwards_->relation).heads) is_start_[head] = IsStart::yes;
+    for (Id head : graph.edges(backwards_->relation).heads)
+      is_start_[head] = IsStart::yes;
     for (const Endpoint& endpoint : backwards_->excluded)
       if (endpoint.entity < graph.entities && is_start_[endpoint.entity] == IsStart::yes)
         is_start_[endpoint.entity] = IsStart::unless_excluded;
@@ -138,18 +141,22 @@ class ReachCounter {
   };
 
   void count(Id entity) {
-    if (entity >= graph_.entities) return;  // it came after this state of the graph
+    if (entity >= graph_.entities)
+      return;  // it came after this state of the graph
     entity_ = entity;
-    if (backwards_ == nullptr) find_answers();
+    if (backwards_ == nullptr)
+      find_answers();
     frontiers_[0].start(entity);
     walk_below(0);
-    if (backwards_ == nullptr) forget_answers();
+    if (backwards_ == nullptr)
+      forget_answers();
   }
 
   void find_answers() {
     if (rows_ == nullptr) {
       steps_.take(std::ssize(asked_));
-      for (Id relation : asked_) add_answers(relation, graph_.tails(entity_, relation));
+      for (Id relation : asked_)
+        add_answers(relation, graph_.tails(entity_, relation));
       return;
     }
     const auto rows = rows_->of(entity_);
@@ -159,7 +166,8 @@ class ReachCounter {
   }
 
   void add_answers(Id relation, Ids tails) {
-    if (tails.empty()) return;
+    if (tails.empty())
+      return;
     answers_[relation] = tails;
     answered_.push_back(relation);
     add_to(signature_, relation);
@@ -167,7 +175,8 @@ class ReachCounter {
   }
 
   void forget_answers() {
-    for (Id relation : answered_) answers_[relation] = {};
+    for (Id relation : answered_)
+      answers_[relation] = {};
     answered_.clear();
     signature_ = {};
     most_answers_ = 0;
@@ -190,13 +199,16 @@ class ReachCounter {
 
   // Take the steps to all children of a node, and to everything below them.
   void walk_below(std::int32_t parent) {
-    if (rows_ != nullptr && parent == 0) return walk_from_start();
-    if (rows_ != nullptr && finding_children_pays(parent)) return walk_to_found_children(parent);
+    if (rows_ != nullptr && parent == 0)
+      return walk_from_start();
+    if (rows_ != nullptr && finding_children_pays(parent))
+      return walk_to_found_children(parent);
     const int length = plan_.trie.nodes[parent].length;
     const KnownEnds known(length == 0 ? nullptr : &stamps_[length]);
     each_child(parent, [&](std::int32_t node) {
       steps_.take();
-      if (is_of_use(node)) walk_to(node, known);
+      if (is_of_use(node))
+        walk_to(node, known);
     });
   }
 
@@ -211,7 +223,8 @@ class ReachCounter {
   void walk_from_start() {
     for (const auto [relation, row] : rows_->of(entity_)) {
       const std::int32_t node = plan_.first_step(relation);
-      if (node < 0 || !is_of_use(node)) continue;
+      if (node < 0 || !is_of_use(node))
+        continue;
       const EndRow only{0, row};
       walk_to(node, KnownEnds(std::span(&only, 1)));
     }
@@ -223,7 +236,8 @@ class ReachCounter {
   bool finding_children_pays(std::int32_t parent) {
     constexpr std::size_t few_children = 4;
     const auto children = static_cast<std::size_t>(plan_.children[parent]);
-    if (children <= few_children) return false;
+    if (children <= few_children)
+      return false;
     const Frontier& from = frontiers_[plan_.trie.nodes[parent].length];
     std::size_t lookups = 0;
     each_child(parent, [&](std::int32_t node) {
@@ -233,7 +247,8 @@ class ReachCounter {
     std::size_t rows = children;
     for (Id end : from.ends) {
       rows += rows_->of(end).size();
-      if (rows > lookups) return false;
+      if (rows > lookups)
+        return false;
     }
     return true;
   }
@@ -245,7 +260,8 @@ class ReachCounter {
     Departures& found = departures_[length];
     found.clear();
     each_child(parent, [&](std::int32_t node) {
-      if (!is_of_use(node)) return;
+      if (!is_of_use(node))
+        return;
       child_of_relation_[plan_.trie.nodes[node].relation] = found.add_child(node);
     });
     const std::vector<Id>& ends = frontiers_[length].ends;
@@ -254,21 +270,25 @@ class ReachCounter {
       steps_.take(1 + std::ssize(rows) / 4);
       for (const auto [relation, row] : rows) {
         const std::int32_t child = child_of_relation_[relation];
-        if (child >= 0) found.add(child, {static_cast<std::int32_t>(end), row});
+        if (child >= 0)
+          found.add(child, {static_cast<std::int32_t>(end), row});
       }
     }
-    for (std::int32_t node : found.nodes) child_of_relation_[plan_.trie.nodes[node].relation] = -1;
+    for (std::int32_t node : found.nodes)
+      child_of_relation_[plan_.trie.nodes[node].relation] = -1;
 
     found.group();
     for (std::size_t child = 0; child < found.nodes.size(); ++child) {
       const auto rows = found.rows_of(child);
       steps_.take();
-      if (!rows.empty()) walk_to(found.nodes[child], KnownEnds(rows));
+      if (!rows.empty())
+        walk_to(found.nodes[child], KnownEnds(rows));
     }
   }
 
   bool is_of_use(std::int32_t node) const {
-    if (has_selection_) return leads_to_selected_[node] == epoch_;
+    if (has_selection_)
+      return leads_to_selected_[node] == epoch_;
     return have_common_bits(plan_.below[node], signature_);
   }
 
@@ -278,7 +298,8 @@ class ReachCounter {
     const int before = at.length - 1;
     const Frontier& from = frontiers_[before];
     const Edges& edges = graph_.edges(at.relation);
-    if (plan_.has_widths() && !check_width(node, edges, from, known)) return;
+    if (plan_.has_widths() && !check_width(node, edges, from, known))
+      return;
 
     // If the step is too wide for every pair that goes on from here, it is a last step.
     const bool is_too_wide_to_go_on =
@@ -290,7 +311,8 @@ class ReachCounter {
     if (ahead > 0 || backwards_ != nullptr || has_far_fewer_ends(at.relation, from, known)) {
       step(edges, entity_, from, known, before, ahead, stamps, into, steps_);
       add(node, ListedEnds{into.ends, stamps, entity_});
-      if (ahead > 0 && !into.ends.empty()) walk_below(node);
+      if (ahead > 0 && !into.ends.empty())
+        walk_below(node);
     } else {
       last_step_.count(stamps);
       add(node, CountedEnds{last_step_, stamps});
@@ -314,14 +336,16 @@ class ReachCounter {
     });
     width_[length] = width;
     widest_so_far_[length] = std::max(widest_so_far_[length - 1], width);
-    if (width <= plan_.least_allowed[node]) return true;
+    if (width <= plan_.least_allowed[node])
+      return true;
 
     const auto pairs = plan_.pairs_at_or_below(node);
     steps_.take(std::ssize(pairs));
     for (const auto [pair, relation] : pairs) {
       const bool is_wide_enough = plan_.allowed_width(pair, node) >= width;
       const bool was_skipped_before = plan_.widest[pair] < widest_so_far_[length - 1];
-      if (!counts(pair, relation) || is_wide_enough || was_skipped_before) continue;
+      if (!counts(pair, relation) || is_wide_enough || was_skipped_before)
+        continue;
       sums_.reached[pair] += width;
       ++sums_.skipped[pair];
     }
@@ -337,7 +361,8 @@ class ReachCounter {
 
   // Whether the entity has the relation of the pair, and the pair is selected for it.
   bool counts(std::int32_t pair, Id relation) const {
-    if (answers_[relation].empty()) return false;
+    if (answers_[relation].empty())
+      return false;
     return !has_selection_ || is_selected_[pair] == epoch_;
   }
 
@@ -351,7 +376,8 @@ class ReachCounter {
     bool has(Id entity) const { return entity != start && stamps.has(entity); }
     Count among(const Edges& others, Id) const {
       Count found = 0;
-      for (Id end : ends) found += others.row_of(end) != others.heads.size();
+      for (Id end : ends)
+        found += others.row_of(end) != others.heads.size();
       return found;
     }
     Count cost_of_among() const { return count(); }
@@ -373,9 +399,11 @@ class ReachCounter {
   // Add what was found at a node to every pair that ends there.
   template <class Ends>
   void add(std::int32_t node, const Ends& ends) {
-    if (ends.count() == 0) return;
+    if (ends.count() == 0)
+      return;
     if constexpr (std::is_same_v<Ends, ListedEnds>)
-      if (backwards_ != nullptr) return add_starts(node, ends.ends);
+      if (backwards_ != nullptr)
+        return add_starts(node, ends.ends);
     for (const auto [pair, relation] : plan_.pairs_at(node)) {
       if (!counts(pair, relation) || (plan_.has_widths() && !is_narrow_enough(pair, node)))
         continue;
@@ -403,12 +431,14 @@ class ReachCounter {
     if constexpr (std::is_same_v<Ends, ListedEnds>) {
       if (ends.ends.size() < answers.size()) {
         for (Id end : ends.ends)
-          if (std::binary_search(answers.begin(), answers.end(), end)) add_right(end);
+          if (std::binary_search(answers.begin(), answers.end(), end))
+            add_right(end);
         return {right, right_open};
       }
     }
     for (Id answer : answers)
-      if (ends.has(answer)) add_right(answer);
+      if (ends.has(answer))
+        add_right(answer);
     return {right, right_open};
   }
 
@@ -422,7 +452,8 @@ class ReachCounter {
     }
     steps_.take(std::ssize(askers.heads) / ends_per_step);
     Count found = 0;
-    for (Id answer : askers.heads) found += ends.has(answer);
+    for (Id answer : askers.heads)
+      found += ends.has(answer);
     return found;
   }
 
@@ -431,10 +462,12 @@ class ReachCounter {
     const Ids askers = graph_.tails(entity_, inverse(backwards_->relation));
     const auto excluded = backwards_->excluded;
     for (const auto [pair, relation] : plan_.pairs_at(node)) {
-      if (is_selected_[pair] != epoch_) continue;
+      if (is_selected_[pair] != epoch_)
+        continue;
       steps_.take(std::ssize(starts));
       for (Id start : starts) {
-        if (is_start_[start] == IsStart::no) continue;
+        if (is_start_[start] == IsStart::no)
+          continue;
         if (is_start_[start] == IsStart::unless_excluded &&
             std::binary_search(excluded.begin(), excluded.end(), Endpoint{start, pair}))
           continue;
@@ -490,7 +523,8 @@ class ReachCounter {
 // The relations of the pairs, each once.
 std::vector<Id> asked_relations(const ReachPlan& plan) {
   std::vector<Id> asked;
-  for (const RelationPathType& pair : plan.pairs) asked.push_back(pair.relation);
+  for (const RelationPathType& pair : plan.pairs)
+    asked.push_back(pair.relation);
   std::sort(asked.begin(), asked.end());
   asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
   return asked;
@@ -500,9 +534,11 @@ std::vector<Id> asked_relations(const ReachPlan& plan) {
 // few relations.
 bool gathering_pays(const Graph& graph, Ids entities, const ReachPlan& plan, Ids asked) {
   constexpr std::size_t few_relations = 8;  // looked up in the time of reading all rows
-  if (asked.size() <= few_relations) return false;
+  if (asked.size() <= few_relations)
+    return false;
   std::size_t edges = 0;
-  for (const auto& of_relation : graph.relations) edges += of_relation->tails.size();
+  for (const auto& of_relation : graph.relations)
+    edges += of_relation->tails.size();
   return plan.pairs.size() * entities.size() >= edges;
 }
 
@@ -524,10 +560,13 @@ Shared shared_by_counters(const Graph& graph, Ids entities, const ReachPlan& pla
                           Progress& progress) {
   Shared shared;
   shared.asked = asked_relations(plan);
-  if (!counts_all) return shared;
+  if (!counts_all)
+    return shared;
   Steps steps(progress);
-  if (gathering_pays(graph, entities, plan, shared.asked)) shared.rows.emplace(graph, steps);
-  if (entities.size() >= many_entities) shared.bitsets.emplace(graph, questions_of(plan));
+  if (gathering_pays(graph, entities, plan, shared.asked))
+    shared.rows.emplace(graph, steps);
+  if (entities.size() >= many_entities)
+    shared.bitsets.emplace(graph, questions_of(plan));
   return shared;
 }
 
@@ -557,7 +596,8 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
   });
 
   Reach total = counters[0].result();
-  for (std::size_t other = 1; other < counters.size(); ++other) total.add(counters[other].result());
+  for (std::size_t other = 1; other < counters.size(); ++other)
+    total.add(counters[other].result());
   return total;
 }
 
@@ -586,7 +626,8 @@ std::array<Part, 2> parts_of(std::span<const RelationPathType> pairs, std::span<
     Part& part = parts[is_together[pair]];
     part.places.push_back(pair);
     part.pairs.push_back(pairs[pair]);
-    if (!widest.empty()) part.widest.push_back(widest[pair]);
+    if (!widest.empty())
+      part.widest.push_back(widest[pair]);
   }
   return parts;
 }
@@ -629,7 +670,8 @@ Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> 
     together.put(reach_together(graph, entities, together.pairs, max_length, reported_together,
                                 threads, progress),
                  total);
-  if (alone.pairs.empty()) return total;
+  if (alone.pairs.empty())
+    return total;
   const ReachPlan plan(alone.pairs, alone.widest, max_length);
   alone.put(sums_over(graph, entities, plan, nullptr, nullptr, max_length,
                       reported - reported_together, threads, progress),
@@ -644,7 +686,8 @@ Reach reach_around(const Graph& graph, Id relation, std::span<const PathType> ty
   const Packing packing(max_length);
   if (!starts.empty()) {
     std::vector<RelationPathType> pairs;
-    for (PathType type : types) pairs.push_back({relation, type});
+    for (PathType type : types)
+      pairs.push_back({relation, type});
     const ByEntity from(starts);
     const ReachPlan plan(pairs, {}, max_length);
     const Selection selected = from.selection();
@@ -653,7 +696,8 @@ Reach reach_around(const Graph& graph, Id relation, std::span<const PathType> ty
   }
   if (!ends.empty()) {
     std::vector<RelationPathType> pairs;
-    for (PathType type : types) pairs.push_back({relation, backwards(type, packing)});
+    for (PathType type : types)
+      pairs.push_back({relation, backwards(type, packing)});
     const ByEntity to(ends);
     const ReachPlan plan(pairs, {}, max_length);
     const Backwards from_ends{relation, starts};

@@ -49,7 +49,8 @@ struct Reach {
 
  private:
   static void add_up(std::vector<Count>& total, const std::vector<Count>& more) {
-    for (std::size_t pair = 0; pair < total.size(); ++pair) total[pair] += more[pair];
+    for (std::size_t pair = 0; pair < total.size(); ++pair)
+      total[pair] += more[pair];
   }
 };
 

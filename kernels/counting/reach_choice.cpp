@@ -95,12 +95,14 @@ class Estimator {
     const Count starts = starts_of(child, edges);
     starts_ = static_cast<double>(starts);
     batches_ = static_cast<double>(batches_of(starts));
-    if (starts == 0) return;
+    if (starts == 0)
+      return;
 
     const double share = starts_ / static_cast<double>(edges.heads.size());
     for (std::size_t row = 0; row < back.heads.size(); ++row)
       after_first_[back.heads[row]] = share * static_cast<double>(back.row(row).size());
-    if (single_row_ == SingleRow::known_length) find_single(edges, share);
+    if (single_row_ == SingleRow::known_length)
+      find_single(edges, share);
     each_child(trie_, child, [&](std::int32_t second) { estimate_below(second); });
     for (Id tail : back.heads) {
       after_first_[tail] = 0;
@@ -111,7 +113,8 @@ class Estimator {
  private:
   // How many entities paths are followed from that begin with a child of the root.
   Count starts_of(std::int32_t child, const Edges& edges) {
-    if (plan_ == nullptr) return starts_among(entities_, edges);
+    if (plan_ == nullptr)
+      return starts_among(entities_, edges);
     const std::vector<char> asks = plan_->asks_below(graph_, child);
     return std::ranges::count_if(entities_,
                                  [&](Id entity) { return asks[entity] && edges.has(entity); });
@@ -122,7 +125,8 @@ class Estimator {
     steps_.take(std::ssize(edges.heads));
     for (std::size_t row = 0; row < edges.heads.size(); ++row) {
       const Ids tails = edges.row(row);
-      if (tails.size() == 1) single_[tails[0]] += share;
+      if (tails.size() == 1)
+        single_[tails[0]] += share;
     }
   }
 
@@ -139,7 +143,8 @@ class Estimator {
       costs_.together[third] = batches_ * static_cast<double>(cost_of_step(graph_, last));
       costs_.alone_last[third] = cost_alone(last, walks, costs_.together[third]);
     });
-    for (Id tail : graph_.edges(inverse(relation)).heads) after_second_[tail] = 0;
+    for (Id tail : graph_.edges(inverse(relation)).heads)
+      after_second_[tail] = 0;
   }
 
   // The second step: how many walks stand at each entity after it. Returns how many there are.
@@ -150,10 +155,12 @@ class Estimator {
     for (std::size_t row = 0; row < edges.heads.size(); ++row) {
       const double here = after_first_[edges.heads[row]];
       steps_.take();
-      if (here == 0) continue;
+      if (here == 0)
+        continue;
       const Ids tails = edges.row(row);
       steps_.take(std::ssize(tails) / 4);
-      for (Id tail : tails) after_second_[tail] += here;
+      for (Id tail : tails)
+        after_second_[tail] += here;
       walks += here * static_cast<double>(tails.size());
       const Count not_followed = std::ssize(tails) - counting_a_row;
       if (not_followed > 0)
@@ -170,7 +177,8 @@ class Estimator {
     const double ends_before = walks_before / walks_for_each_look;
     const double looking = looking_up * std::min(ends_before, starts_ * heads);
     const double most = looking + all_edges(relation) / edges_that_end;
-    if (most < together) return most;
+    if (most < together)
+      return most;
     double walks = 0;
     steps_.take(std::ssize(edges.heads) / 4);
     for (std::size_t row = 0; row < edges.heads.size(); ++row)
@@ -204,7 +212,8 @@ StepCosts step_costs(const Graph& graph, Ids entities, const Trie& trie, const R
                      SingleRow single_row, int threads, Progress& progress) {
   std::vector<Id> known;  // not those that came after this state of the graph
   for (Id entity : entities)
-    if (entity < graph.entities) known.push_back(entity);
+    if (entity < graph.entities)
+      known.push_back(entity);
   StepCosts costs(trie.nodes.size());
   const std::vector<std::int32_t> children = children_of_root(trie);
   const auto workers = static_cast<std::size_t>(useful_threads(threads, children.size()));
@@ -222,7 +231,8 @@ std::vector<char> chosen_nodes(const Trie& trie, const StepCosts& costs) {
   std::vector<char> is_chosen(trie.nodes.size());
   std::vector<std::int32_t> chosen;
   for (std::int32_t second = 0; second < std::ssize(trie.nodes); ++second) {
-    if (trie.nodes[second].length != 2) continue;
+    if (trie.nodes[second].length != 2)
+      continue;
     double gain = -costs.together[second];
     bool are_all_chosen = true;
     chosen.clear();
@@ -237,8 +247,10 @@ std::vector<char> chosen_nodes(const Trie& trie, const StepCosts& costs) {
     });
     if (are_all_chosen)
       gain += chosen.empty() ? costs.alone_last[second] : costs.alone_onwards[second];
-    if (gain <= 0) continue;
-    for (std::int32_t third : chosen) is_chosen[third] = true;
+    if (gain <= 0)
+      continue;
+    for (std::int32_t third : chosen)
+      is_chosen[third] = true;
     is_chosen[second] = are_all_chosen;
   }
   return is_chosen;
@@ -256,11 +268,13 @@ std::vector<char> better_together(const Graph& graph, Ids entities,
   std::vector<RelationPathType> eligible_pairs;
   for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
     const bool is_limited = !widest.empty() && widest[pair] != INT64_MAX;
-    if (is_limited || packing.length(pairs[pair].type) > longest_together) continue;
+    if (is_limited || packing.length(pairs[pair].type) > longest_together)
+      continue;
     eligible.push_back(pair);
     eligible_pairs.push_back(pairs[pair]);
   }
-  if (graph.entities > most_entities || eligible.empty()) return is_together;
+  if (graph.entities > most_entities || eligible.empty())
+    return is_together;
 
   const ReachPlan plan(eligible_pairs, {}, max_length);
   const StepCosts costs =
@@ -296,8 +310,10 @@ Count cost_together(const Graph& graph, Id relation, std::span<const PathType> t
                     int max_length) {
   const Packing packing(max_length);
   for (PathType type : types)
-    if (packing.length(type) > longest_together) return INT64_MAX;
-  if (graph.entities > most_entities) return INT64_MAX;
+    if (packing.length(type) > longest_together)
+      return INT64_MAX;
+  if (graph.entities > most_entities)
+    return INT64_MAX;
 
   const Trie trie(types, max_length);
   const Ids heads = graph.edges(relation).heads;

@@ -10,9 +10,13 @@ namespace {
 // sum of 2^24 such numbers still fits into 64 bits.
 constexpr Count most_walks = Count{1} << 38;
 
-Count capped(Count walks) { return std::min(walks, most_walks); }
+Count capped(Count walks) {
+  return std::min(walks, most_walks);
+}
 
-Count capped_product(Count a, Count b) { return b != 0 && a > most_walks / b ? most_walks : a * b; }
+Count capped_product(Count a, Count b) {
+  return b != 0 && a > most_walks / b ? most_walks : a * b;
+}
 
 // Walks one branch of the trie after the other, from all entities that have the relation.
 class WalkCounter {
@@ -47,12 +51,15 @@ class WalkCounter {
 
     Count after = goes_on ? step(edges, at.length) : count_last_step(edges, at.length);
     if (turns_back(node)) {
-      if (after < most_walks) after -= before;  // each walk could go back where it came from
-      if (goes_on) subtract_walks_back(node);
+      if (after < most_walks)
+        after -= before;  // each walk could go back where it came from
+      if (goes_on)
+        subtract_walks_back(node);
     }
     note_cost(node, before, after);
 
-    if (!goes_on || after == 0) return;
+    if (!goes_on || after == 0)
+      return;
     for (std::int32_t child = node + 1; child < at.after; child = trie_.nodes[child].after)
       walk_to(child, after);
   }
@@ -127,11 +134,13 @@ class WalkCounter {
     for (std::size_t end = 0; end < from.ends.size(); ++end) {
       steps_.take();
       const Id entity = from.ends[end];
-      if (!stamps.has(entity)) continue;
+      if (!stamps.has(entity))
+        continue;
       const Count ways_back = std::ssize(edges.of(entity)) - barred;
       const Count back = capped_product(walks_[before.length - 1][end], ways_back);
       Count& walks = walks_[at.length][stamps.slot(entity)];
-      if (walks < most_walks) walks = std::max(Count{0}, walks - back);
+      if (walks < most_walks)
+        walks = std::max(Count{0}, walks - back);
     }
     taken += std::ssize(from.ends);
   }
@@ -164,7 +173,8 @@ std::vector<Count> along_types(const Trie& trie, const std::vector<Count>& of_no
   for (std::size_t node = 1; node < trie.nodes.size(); ++node)  // parents come first
     combined[node] = combine(combined[trie.nodes[node].parent], of_node[node]);
   std::vector<Count> of_types;
-  for (std::int32_t node : trie.node_of_type) of_types.push_back(combined[node]);
+  for (std::int32_t node : trie.node_of_type)
+    of_types.push_back(combined[node]);
   return of_types;
 }
 
@@ -188,12 +198,14 @@ ReachCost reach_cost(const Graph& graph, Id relation, std::span<const PathType> 
       WalkCounter(graph, std::ssize(heads), trie, max_length, cost, progress));
   std::atomic<Count> taken{0};
   parallel(threads, children.size(), progress, [&](int thread, std::size_t at) {
-    if (taken > most) return;
+    if (taken > most)
+      return;
     const Count before = counters[thread].taken;
     counters[thread].walk(heads, children[at]);
     taken += counters[thread].taken - before;
   });
-  if (taken > most) return {};
+  if (taken > most)
+    return {};
 
   const auto larger = [](Count a, Count b) { return std::max(a, b); };
   const auto sum = [](Count a, Count b) { return capped(a + b); };

@@ -27,7 +27,8 @@ inline void add_to(Signature& signature, Id relation) {
 
 inline bool have_common_bits(const Signature& a, const Signature& b) {
   std::uint64_t common = 0;
-  for (std::size_t word = 0; word < a.size(); ++word) common |= a[word] & b[word];
+  for (std::size_t word = 0; word < a.size(); ++word)
+    common |= a[word] & b[word];
   return common != 0;
 }
 
@@ -40,7 +41,8 @@ class ReachPlan {
     group_pairs();
     find_children();
     make_signatures();
-    if (has_widths()) find_widths();
+    if (has_widths())
+      find_widths();
   }
 
   bool has_widths() const { return !widest.empty(); }
@@ -71,9 +73,11 @@ class ReachPlan {
     std::vector<char> asks(graph.entities);
     std::vector<char> is_done(graph.relations.size());
     for (const auto [pair, relation] : pairs_at_or_below(node)) {
-      if (is_done[relation]) continue;
+      if (is_done[relation])
+        continue;
       is_done[relation] = true;
-      for (Id head : graph.edges(relation).heads) asks[head] = true;
+      for (Id head : graph.edges(relation).heads)
+        asks[head] = true;
     }
     return asks;
   }
@@ -81,7 +85,8 @@ class ReachPlan {
   // How many edges the step that leads to a node may follow for a pair at or below it.
   Count allowed_width(std::int32_t pair, std::int32_t node) const {
     const bool is_last_step = trie.node_of_type[pair] == node;
-    if (!is_last_step) return widest[pair];
+    if (!is_last_step)
+      return widest[pair];
     return widest[pair] > INT64_MAX / last_is_wider ? INT64_MAX : last_is_wider * widest[pair];
   }
 
@@ -99,7 +104,8 @@ class ReachPlan {
  private:
   static std::vector<PathType> types_of(std::span<const RelationPathType> pairs) {
     std::vector<PathType> types;
-    for (const RelationPathType& pair : pairs) types.push_back(pair.type);
+    for (const RelationPathType& pair : pairs)
+      types.push_back(pair.type);
     return types;
   }
 
@@ -111,7 +117,8 @@ class ReachPlan {
   // its own.
   void group_pairs() {
     first_pair_.assign(trie.nodes.size() + 1, 0);
-    for (std::int32_t node : trie.node_of_type) ++first_pair_[node + 1];
+    for (std::int32_t node : trie.node_of_type)
+      ++first_pair_[node + 1];
     std::partial_sum(first_pair_.begin(), first_pair_.end(), first_pair_.begin());
     by_node_.resize(pairs.size());
     std::vector<std::int32_t> next(first_pair_.begin(), first_pair_.end() - 1);
@@ -125,8 +132,10 @@ class ReachPlan {
     for (std::size_t node = 1; node < trie.nodes.size(); ++node) {
       const auto& [relation, parent, after, length, ahead] = trie.nodes[node];
       ++children[parent];
-      if (parent != 0) continue;
-      if (relation >= std::ssize(first_steps_)) first_steps_.resize(relation + std::size_t{1}, -1);
+      if (parent != 0)
+        continue;
+      if (relation >= std::ssize(first_steps_))
+        first_steps_.resize(relation + std::size_t{1}, -1);
       first_steps_[relation] = static_cast<std::int32_t>(node);
     }
   }
@@ -137,7 +146,8 @@ class ReachPlan {
       add_to(below[trie.node_of_type[pair]], pairs[pair].relation);
     for (std::size_t node = trie.nodes.size() - 1; node > 0; --node) {
       Signature& parent = below[trie.nodes[node].parent];
-      for (std::size_t word = 0; word < parent.size(); ++word) parent[word] |= below[node][word];
+      for (std::size_t word = 0; word < parent.size(); ++word)
+        parent[word] |= below[node][word];
     }
   }
 

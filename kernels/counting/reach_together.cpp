@@ -16,10 +16,12 @@ bool share_an_edge(const Edges& one, const Edges& other, Steps& steps) {
     const Id head = one.heads[row];
     const Ids these = one.row(row);
     const Ids those = other.of(head);
-    if (those.empty()) continue;
+    if (those.empty())
+      continue;
     steps.take(std::ssize(these) + std::ssize(those));
     for (auto a = these.begin(), b = those.begin(); a != these.end() && b != those.end();) {
-      if (*a == *b && *a != head) return true;
+      if (*a == *b && *a != head)
+        return true;
       if (*a <= *b)
         ++a;
       else
@@ -33,7 +35,8 @@ bool has_loops(const Edges& edges, Steps& steps) {
   steps.take(std::ssize(edges.heads));
   for (std::size_t row = 0; row < edges.heads.size(); ++row) {
     const Ids tails = edges.row(row);
-    if (std::binary_search(tails.begin(), tails.end(), edges.heads[row])) return true;
+    if (std::binary_search(tails.begin(), tails.end(), edges.heads[row]))
+      return true;
   }
   return false;
 }
@@ -48,7 +51,8 @@ struct Slots {
 Slots slots_of(const Edges& back, const Edges& askers, Steps& steps) {
   std::array<std::vector<Id>, 2> tails;
   steps.take(std::ssize(back.heads));
-  for (Id tail : back.heads) tails[askers.row_of(tail) != askers.heads.size()].push_back(tail);
+  for (Id tail : back.heads)
+    tails[askers.row_of(tail) != askers.heads.size()].push_back(tail);
   const bool are_taken = tails[1].size() < tails[0].size();
   return {are_taken, std::move(tails[are_taken])};
 }
@@ -98,7 +102,8 @@ class TogetherPlan {
     };
     std::vector<RelationPair> all;
     for (const Trie::Node& node : nodes)
-      if (node.length == longest_together) all.push_back(steps_of(node));
+      if (node.length == longest_together)
+        all.push_back(steps_of(node));
     const std::vector<RelationPair> each = distinct(std::move(all));
 
     std::vector<Returns> found(each.size());
@@ -114,9 +119,11 @@ class TogetherPlan {
     });
 
     for (std::size_t node = 0; node < nodes.size(); ++node) {
-      if (nodes[node].length != longest_together) continue;
+      if (nodes[node].length != longest_together)
+        continue;
       returns[node] = found[place(each, steps_of(nodes[node]))];
-      if (returns[node] != Returns::never) may_return[nodes[node].parent] = true;
+      if (returns[node] != Returns::never)
+        may_return[nodes[node].parent] = true;
     }
   }
 
@@ -126,7 +133,8 @@ class TogetherPlan {
       return RelationPair{paths.trie.nodes[node].relation, paths.pairs[pair].relation};
     };
     std::vector<RelationPair> all;
-    for (std::size_t pair = 0; pair < paths.pairs.size(); ++pair) all.push_back(relations_of(pair));
+    for (std::size_t pair = 0; pair < paths.pairs.size(); ++pair)
+      all.push_back(relations_of(pair));
     const std::vector<RelationPair> each = distinct(std::move(all));
 
     slots.resize(each.size());
@@ -157,7 +165,8 @@ class BatchCounter {
 
   void count(const Batch& batch) {
     starts_ = batch.starts;
-    for (RelationOfBatch& relation : relations_) relation.is_known = false;
+    for (RelationOfBatch& relation : relations_)
+      relation.is_known = false;
     first_step(batch.child);
     add(batch.child, first_);
     each_child(batch.child, [&](std::int32_t second) {
@@ -169,7 +178,8 @@ class BatchCounter {
         third_.clear();
       });
       if (plan_.may_return[second])
-        for (Id entity : second_.entities) twice_[entity] = {};
+        for (Id entity : second_.entities)
+          twice_[entity] = {};
       second_.clear();
     });
     first_.clear();
@@ -204,7 +214,8 @@ class BatchCounter {
       StartSet only;
       only.insert(start);
       for (Id tail : tails)
-        if (tail != starts_[start]) first_.add(tail, only);
+        if (tail != starts_[start])
+          first_.add(tail, only);
     }
   }
 
@@ -216,7 +227,8 @@ class BatchCounter {
     steps_.take(std::ssize(from.entities));
     for (Id entity : from.entities) {
       width += edges.of(entity).size();
-      if (following * width >= edges.tails.size()) return false;
+      if (following * width >= edges.tails.size())
+        return false;
     }
     return true;
   }
@@ -231,12 +243,14 @@ class BatchCounter {
       may_return ? gather_twice(graph_.edges(inverse(relation)))
                  : gather(relation, first_, second_);
     erase_starts(second_.of);
-    if (may_return) erase_starts(twice_);
+    if (may_return)
+      erase_starts(twice_);
   }
 
   // No path leads back to where it began.
   void erase_starts(std::vector<StartSet>& sets) const {
-    for (std::size_t start = 0; start < starts_.size(); ++start) sets[starts_[start]].erase(start);
+    for (std::size_t start = 0; start < starts_.size(); ++start)
+      sets[starts_[start]].erase(start);
   }
 
   // A step along a relation, from where paths stand.
@@ -246,7 +260,8 @@ class BatchCounter {
       steps_.take(1 + std::ssize(tails));
       const StartSet starts = from.of[source];
       for (Id tail : tails)
-        if (tail != source) into.add(tail, starts);
+        if (tail != source)
+          into.add(tail, starts);
     }
   }
 
@@ -256,7 +271,8 @@ class BatchCounter {
       const StartSet& starts = first_.of[from];
       steps_.take(1 + std::ssize(tails));
       for (Id tail : tails) {
-        if (tail == from) continue;
+        if (tail == from)
+          continue;
         twice_[tail] |= second_.of[tail] & starts;
         second_.add(tail, starts);
       }
@@ -270,11 +286,13 @@ class BatchCounter {
       take_steps(sources);
       StartSet once, twice;
       for (std::size_t at = 0; at < sources.size(); ++at) {
-        if (sources[at] == tail) continue;
+        if (sources[at] == tail)
+          continue;
         const StartSet& starts = first_.of[sources[at]];
         twice |= once & starts;
         once |= starts;
-        if (is_time_to_look(at) && twice == first_.all) break;
+        if (is_time_to_look(at) && twice == first_.all)
+          break;
       }
       second_.add(tail, once);
       twice_[tail] = twice;
@@ -291,9 +309,11 @@ class BatchCounter {
       take_steps(sources);
       StartSet joined;
       for (std::size_t at = 0; at < sources.size(); ++at) {
-        if (may_loop && sources[at] == tail) continue;
+        if (may_loop && sources[at] == tail)
+          continue;
         joined |= from.of[sources[at]];
-        if (is_time_to_look(at) && joined == from.all) break;
+        if (is_time_to_look(at) && joined == from.all)
+          break;
       }
       into.add(tail, joined);
     }
@@ -322,7 +342,8 @@ class BatchCounter {
       const Ids tails = edges.of(from);
       steps_.take(1 + std::ssize(tails));
       for (Id tail : tails) {
-        if (tail == from) continue;
+        if (tail == from)
+          continue;
         const bool leads_back =
             returns == Returns::always ||
             (returns == Returns::somewhere && !first_.of[tail].empty() && second.holds(tail, from));
@@ -342,14 +363,17 @@ class BatchCounter {
       StartSet joined;
       for (std::size_t at = 0; at < sources.size(); ++at) {
         const Id source = sources[at];
-        if (source == tail) continue;
+        if (source == tail)
+          continue;
         bool leads_back = is_first_step;
         if (is_first_step && returns == Returns::somewhere) {
-          while (next != leads_to.end() && *next < source) ++next;
+          while (next != leads_to.end() && *next < source)
+            ++next;
           leads_back = next != leads_to.end() && *next == source;
         }
         joined |= leads_back ? returning(source, tail) : second_.of[source];
-        if (is_time_to_look(at) && joined == second_.all) break;
+        if (is_time_to_look(at) && joined == second_.all)
+          break;
       }
       third_.add(tail, joined);
     }
@@ -369,13 +393,16 @@ class BatchCounter {
     bool are_tallied = false;
     for (const auto [pair, query] : plan_.paths.pairs_at(node)) {
       const RelationOfBatch& relation = relation_of_batch(query);
-      if (relation.having.empty()) continue;
-      if (!are_tallied) tally(ends);
+      if (relation.having.empty())
+        continue;
+      if (!are_tallied)
+        tally(ends);
       are_tallied = true;
 
       Count reached = 0;
       relation.having.each([&](std::size_t start) { reached += tallies_[start]; });
-      if (reached == 0) continue;
+      if (reached == 0)
+        continue;
       Count right = 0;
       Count right_open = 0;
       steps_.take(std::ssize(relation.answers) / 2);
@@ -403,13 +430,15 @@ class BatchCounter {
     const Slots& slots = plan_.slots[plan_.slots_of_pair[pair]];
     steps_.take(std::ssize(slots.tails) / 2);
     Count listed = 0;
-    for (Id tail : slots.tails) listed += ends.of[tail].count_common(having);
+    for (Id tail : slots.tails)
+      listed += ends.of[tail].count_common(having);
     return slots.are_taken ? listed : reached - listed;
   }
 
   const RelationOfBatch& relation_of_batch(Id relation) {
     RelationOfBatch& known = relations_[relation];
-    if (!known.is_known) find_answers(relation, known);
+    if (!known.is_known)
+      find_answers(relation, known);
     return known;
   }
 
@@ -421,11 +450,13 @@ class BatchCounter {
     for (std::size_t start = 0; start < starts_.size(); ++start) {
       const Ids tails = answers.of(starts_[start]);
       steps_.take(1 + std::ssize(tails));
-      if (tails.empty()) continue;
+      if (tails.empty())
+        continue;
       found.having.insert(start);
       StartSet only;
       only.insert(start);
-      for (Id tail : tails) askers_.add(tail, only);
+      for (Id tail : tails)
+        askers_.add(tail, only);
     }
     const Edges& askers = graph_.edges(inverse(relation));
     for (Id answer : askers_.entities)
@@ -467,7 +498,8 @@ Reach reach_together(const Graph& graph, Ids entities, std::span<const RelationP
     progress.done(share(at + 1) - share(at));
   });
   Reach total = counters[0].result();
-  for (std::size_t other = 1; other < counters.size(); ++other) total.add(counters[other].result());
+  for (std::size_t other = 1; other < counters.size(); ++other)
+    total.add(counters[other].result());
   return total;
 }
 

@@ -30,7 +30,8 @@ class PathBudget {
   void report(Count more_paths, std::size_t kinds) {
     const bool has_too_many_paths = (paths_ += more_paths) > limit_.paths;
     const bool has_too_many_kinds = static_cast<Count>(kinds) > limit_.kinds;
-    if (has_too_many_paths || has_too_many_kinds) is_exceeded_ = true;
+    if (has_too_many_paths || has_too_many_kinds)
+      is_exceeded_ = true;
   }
 
  private:
@@ -52,17 +53,22 @@ class OwnEdges {
     bool has_started = false;
     Count reported = counter.paths;
     for (Id tail : edges_.row(row)) {
-      if (!belongs_to(head, tail)) continue;
-      if (budget.is_exceeded()) break;
-      if (!has_started) counter.start_from(head);
+      if (!belongs_to(head, tail))
+        continue;
+      if (budget.is_exceeded())
+        break;
+      if (!has_started)
+        counter.start_from(head);
       has_started = true;
       counter.count_answer(direction_, tail);
       constexpr Count many = 1 << 12;
-      if (counter.paths - reported < many) continue;
+      if (counter.paths - reported < many)
+        continue;
       budget.report(counter.paths - reported, counter.kinds(direction_));
       reported = counter.paths;
     }
-    if (has_started) counter.leave();
+    if (has_started)
+      counter.leave();
     budget.report(counter.paths - reported, counter.kinds(direction_));
   }
 
@@ -81,7 +87,8 @@ class OwnEdges {
 RelationHits relation_hits(const Graph& graph, Id relation, std::span<const Count> weights,
                            int max_length, int longest, const PathLimit& limit, int threads,
                            Progress& progress) {
-  if (longest == 0) return {};
+  if (longest == 0)
+    return {};
   const OwnEdges out(graph, relation, weights);
   const OwnEdges back(graph, inverse(relation), weights);
   const Chunks chunks(out.rows() + back.rows(), 16);
@@ -114,7 +121,8 @@ RelationHits relation_hits(const Graph& graph, Id relation, std::span<const Coun
   counted.rows = merged(std::move(counted.rows), steps);
   counted.is_exceeded =
       budget.is_exceeded() || static_cast<Count>(counted.rows.size()) > limit.kinds;
-  if (counted.is_exceeded) counted.rows.clear();
+  if (counted.is_exceeded)
+    counted.rows.clear();
   return counted;
 }
 

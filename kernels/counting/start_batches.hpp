@@ -42,14 +42,18 @@ class StartBatches {
                                    const std::vector<char>& asks) {
     std::vector<std::pair<std::size_t, Id>> found;
     for (Id entity : entities) {
-      if (entity >= std::ssize(asks)) continue;  // it came after this state of the graph
-      if (!asks[entity]) continue;
+      if (entity >= std::ssize(asks))
+        continue;  // it came after this state of the graph
+      if (!asks[entity])
+        continue;
       const std::size_t row = edges.row_of(entity);
-      if (row != edges.heads.size()) found.emplace_back(edges.row(row).size(), entity);
+      if (row != edges.heads.size())
+        found.emplace_back(edges.row(row).size(), entity);
     }
     std::sort(found.begin(), found.end(), std::greater<>());
     std::vector<Id> starts;
-    for (const auto& start : found) starts.push_back(start.second);
+    for (const auto& start : found)
+      starts.push_back(start.second);
     return starts;
   }
 

@@ -29,16 +29,19 @@ struct alignas(32) StartSet {
   bool empty() const { return (bits[0] | bits[1] | bits[2] | bits[3]) == 0; }
   bool operator==(const StartSet& other) const {
     std::uint64_t differing = 0;
-    for (std::size_t word = 0; word < words; ++word) differing |= bits[word] ^ other.bits[word];
+    for (std::size_t word = 0; word < words; ++word)
+      differing |= bits[word] ^ other.bits[word];
     return differing == 0;
   }
 
   StartSet& operator|=(const StartSet& other) {
-    for (std::size_t word = 0; word < words; ++word) bits[word] |= other.bits[word];
+    for (std::size_t word = 0; word < words; ++word)
+      bits[word] |= other.bits[word];
     return *this;
   }
   StartSet& operator^=(const StartSet& other) {
-    for (std::size_t word = 0; word < words; ++word) bits[word] ^= other.bits[word];
+    for (std::size_t word = 0; word < words; ++word)
+      bits[word] ^= other.bits[word];
     return *this;
   }
   friend StartSet operator|(const StartSet& one, const StartSet& other) {
@@ -85,15 +88,18 @@ struct StartSets {
   explicit StartSets(std::size_t graph_entities) : of(graph_entities) {}
 
   void clear() {
-    for (Id entity : entities) of[entity] = {};
+    for (Id entity : entities)
+      of[entity] = {};
     entities.clear();
     all = {};
   }
 
   // A path from each of these starts leads to an entity.
   void add(Id entity, const StartSet& starts) {
-    if (starts.empty()) return;
-    if (of[entity].empty()) entities.push_back(entity);
+    if (starts.empty())
+      return;
+    if (of[entity].empty())
+      entities.push_back(entity);
     of[entity] |= starts;
     all |= starts;
   }
@@ -115,8 +121,10 @@ class StartTallies {
     digits_ = {};
     std::size_t at = 0;
     const Ids entities(sets.entities);
-    for (; at + 8 <= entities.size(); at += 8) add_eight(sets, entities.data() + at);
-    for (; at < entities.size(); ++at) add(sets.of[entities[at]], 0);
+    for (; at + 8 <= entities.size(); at += 8)
+      add_eight(sets, entities.data() + at);
+    for (; at < entities.size(); ++at)
+      add(sets.of[entities[at]], 0);
 
     times_.fill(0);
     for (std::size_t digit = 0; digit < digits_.size(); ++digit)

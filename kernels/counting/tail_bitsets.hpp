@@ -61,7 +61,8 @@ class TailBitsets {
   //
   // tails  how many the row has: for a short one, nothing needs to be fetched from memory
   std::span<const std::uint64_t> bitset(std::size_t row, std::size_t tails) const {
-    if (!has_bitset(tails)) return {};
+    if (!has_bitset(tails))
+      return {};
     return std::span(bitsets_).subspan(static_cast<std::size_t>(bitset_of_row_[row]), words_);
   }
 
@@ -70,7 +71,8 @@ class TailBitsets {
     steps.take(std::ssize(edges_.heads));
     for (std::size_t row = 0; row < edges_.heads.size(); ++row) {
       const Ids tails = edges_.row(row);
-      if (std::binary_search(tails.begin(), tails.end(), edges_.heads[row])) return true;
+      if (std::binary_search(tails.begin(), tails.end(), edges_.heads[row]))
+        return true;
     }
     return false;
   }
@@ -89,7 +91,8 @@ class TailBitsets {
   void make_bitsets(Steps& steps) {
     for (std::size_t row = 0; row < edges_.heads.size(); ++row) {
       const Ids tails = edges_.row(row);
-      if (!has_bitset(tails.size())) continue;
+      if (!has_bitset(tails.size()))
+        continue;
       steps.take(static_cast<Count>(tails.size()));
       const std::size_t begin = bitsets_.size();
       bitset_of_row_[row] = static_cast<std::int64_t>(begin);
@@ -134,9 +137,11 @@ class AllTailBitsets {
     const TailBitsets& tails = this->of(relation, steps);
     Made& made = made_[relation];
     const std::lock_guard lock(made.guard);
-    if (made.among.empty()) made.among.resize(graph_.relations.size());
+    if (made.among.empty())
+      made.among.resize(graph_.relations.size());
     std::vector<std::uint64_t>& found = made.among[of];
-    if (found.empty()) found = tails.tails_among(others, steps);
+    if (found.empty())
+      found = tails.tails_among(others, steps);
     return found;
   }
 
@@ -148,7 +153,8 @@ class AllTailBitsets {
 
   const TailBitsets& of(Id relation, Steps& steps) {
     Made& made = made_[relation];
-    if (const TailBitsets* ready = made.ready.load(std::memory_order_acquire)) return *ready;
+    if (const TailBitsets* ready = made.ready.load(std::memory_order_acquire))
+      return *ready;
     const std::lock_guard lock(made.guard);
     if (made.owner == nullptr) {
       const Edges& back = graph_.edges(inverse(relation));

@@ -38,7 +38,8 @@ Trie::Trie(std::span<const PathType> types, int max_length) : node_of_type(types
 
   for (const auto& [key, which] : order) {
     const PathType type = types[which];
-    while (packing.prefix(type, nodes[at].length) != path) leave();
+    while (packing.prefix(type, nodes[at].length) != path)
+      leave();
     for (std::int32_t length = nodes[at].length; length < packing.length(type); ++length) {
       nodes.push_back({packing.relation(type, length), at, 0, length + 1, 0});
       at = static_cast<std::int32_t>(nodes.size()) - 1;
@@ -46,7 +47,8 @@ Trie::Trie(std::span<const PathType> types, int max_length) : node_of_type(types
     }
     node_of_type[which] = at;
   }
-  while (at >= 0) leave();
+  while (at >= 0)
+    leave();
 }
 
 }  // namespace casegraph

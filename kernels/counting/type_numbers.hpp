@@ -24,11 +24,14 @@ class TypeNumbers {
   std::uint32_t operator[](PathType type) {
     for (std::size_t place = first_place(type);; place = (place + 1) & (in_use_ - 1)) {
       Entry& entry = entries_[place];
-      if (entry.type == type) return entry.number;
-      if (entry.type != 0) continue;
+      if (entry.type == type)
+        return entry.number;
+      if (entry.type != 0)
+        continue;
       entry = {type, static_cast<std::uint32_t>(types_.size())};
       types_.push_back(type);
-      if (in_use_ < 2 * types_.size()) grow();
+      if (in_use_ < 2 * types_.size())
+        grow();
       return static_cast<std::uint32_t>(types_.size()) - 1;
     }
   }
@@ -60,10 +63,12 @@ class TypeNumbers {
   void grow() {
     empty_entries();
     in_use_ *= 2;
-    if (entries_.size() < in_use_) entries_.resize(in_use_);
+    if (entries_.size() < in_use_)
+      entries_.resize(in_use_);
     for (std::uint32_t number = 0; number < types_.size(); ++number) {
       std::size_t place = first_place(types_[number]);
-      while (entries_[place].type != 0) place = (place + 1) & (in_use_ - 1);
+      while (entries_[place].type != 0)
+        place = (place + 1) & (in_use_ - 1);
       entries_[place] = {types_[number], number};
     }
   }

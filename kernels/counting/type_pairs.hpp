@@ -33,12 +33,14 @@ class TypePairs {
     members_.clear();
     set_ends_.assign(1, 0);
     excluded_.clear();
-    if (times_.size() < types_.size()) times_.resize(types_.size());
+    if (times_.size() < types_.size())
+      times_.resize(types_.size());
   }
 
   // Add a member to the set at hand. A type can be added several times.
   void add(std::uint32_t number) {
-    if (times_[number]++ == 0) members_.push_back({number, 0});
+    if (times_[number]++ == 0)
+      members_.push_back({number, 0});
   }
 
   // The set at hand is complete; begin the next. Returns how many pairs of types it has.
@@ -67,17 +69,20 @@ class TypePairs {
     gather_places();
     gather_excluded();
     sorted_ends_.assign(set_ends_.begin(), set_ends_.end());
-    if (sums_.size() < types_.size()) sums_.resize(types_.size());
+    if (sums_.size() < types_.size())
+      sums_.resize(types_.size());
     for (std::uint32_t one = 0; one < types_.size(); ++one) {
       partners_.clear();
       add_partners(one, steps);
-      if (partners_.empty()) continue;
+      if (partners_.empty())
+        continue;
       subtract_excluded(one, steps);
       steps.take(std::ssize(partners_));
       pairs += std::ssize(partners_);
       const auto use = start(types_.type(one));
       for (std::uint32_t other : partners_) {
-        if (sums_[other] != 0) use(types_.type(other), sums_[other]);
+        if (sums_[other] != 0)
+          use(types_.type(other), sums_[other]);
         sums_[other] = 0;
       }
     }
@@ -101,10 +106,12 @@ class TypePairs {
   // A counting sort: for each type, the sets that it is in.
   void gather_places() {
     first_place_.assign(types_.size() + 2, 0);
-    for (const Member& member : members_) ++first_place_[member.number + 2];
+    for (const Member& member : members_)
+      ++first_place_[member.number + 2];
     for (std::size_t type = 2; type < first_place_.size(); ++type)
       first_place_[type] += first_place_[type - 1];
-    if (places_.size() < members_.size()) places_.resize(members_.size());
+    if (places_.size() < members_.size())
+      places_.resize(members_.size());
     for (std::uint32_t set = 0; set + 1 < set_ends_.size(); ++set)
       for (std::uint32_t at = set_ends_[set]; at < set_ends_[set + 1]; ++at)
         places_[first_place_[members_[at].number + 1]++] = {set, members_[at].times};
@@ -113,10 +120,12 @@ class TypePairs {
   // The same for excluded pairs: for each larger type, the smaller ones.
   void gather_excluded() {
     first_excluded_.assign(types_.size() + 2, 0);
-    for (const Excluded& pair : excluded_) ++first_excluded_[pair.larger + 2];
+    for (const Excluded& pair : excluded_)
+      ++first_excluded_[pair.larger + 2];
     for (std::size_t type = 2; type < first_excluded_.size(); ++type)
       first_excluded_[type] += first_excluded_[type - 1];
-    if (excluded_with_.size() < excluded_.size()) excluded_with_.resize(excluded_.size());
+    if (excluded_with_.size() < excluded_.size())
+      excluded_with_.resize(excluded_.size());
     for (const Excluded& pair : excluded_)
       excluded_with_[first_excluded_[pair.larger + 1]++] = pair.smaller;
   }
@@ -133,7 +142,8 @@ class TypePairs {
       steps.take(1 + end - set_ends_[set]);
       for (std::uint32_t other = set_ends_[set]; other < end; ++other)
         add_sum(members_[other].number, Count{times} * members_[other].times);
-      if (times > 1) add_sum(one, Count{times} * (times - 1) / 2);
+      if (times > 1)
+        add_sum(one, Count{times} * (times - 1) / 2);
       members_[end] = {one, times};
     }
   }
@@ -145,7 +155,8 @@ class TypePairs {
   }
 
   void add_sum(std::uint32_t other, Count more) {
-    if (sums_[other] == 0) partners_.push_back(other);
+    if (sums_[other] == 0)
+      partners_.push_back(other);
     sums_[other] += more;
   }
 

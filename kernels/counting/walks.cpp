@@ -33,7 +33,8 @@ class Walker {
     while (shared < ending_.size() && shared < static_cast<std::size_t>(length) &&
            ending_[shared] == from_last(shared))
       ++shared;
-    while (ending_.size() > shared) drop_first_step();
+    while (ending_.size() > shared)
+      drop_first_step();
     for (std::size_t step = shared; step < static_cast<std::size_t>(length); ++step)
       prepend(from_last(step));
     return walks_[ending_.size()];
@@ -41,7 +42,8 @@ class Walker {
 
  private:
   void drop_first_step() {
-    for (Id head : graph_.edges(ending_.back()).heads) walks_[ending_.size()][head] = 0;
+    for (Id head : graph_.edges(ending_.back()).heads)
+      walks_[ending_.size()][head] = 0;
     ending_.pop_back();
   }
 
@@ -73,14 +75,16 @@ class ClusterNumbers {
   explicit ClusterNumbers(Ids clusters) : known_(clusters.begin(), clusters.end()) {
     std::sort(known_.begin(), known_.end());
     known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
-    if (!known_.empty() && known_.front() < 0) known_.erase(known_.begin());
+    if (!known_.empty() && known_.front() < 0)
+      known_.erase(known_.begin());
   }
 
   std::size_t size() const { return known_.size() + 1; }
 
   // The number of a cluster; `size()` for a cluster without entities.
   std::size_t operator()(Id cluster) const {
-    if (cluster < 0) return 0;
+    if (cluster < 0)
+      return 0;
     const auto at = std::lower_bound(known_.begin(), known_.end(), cluster);
     const bool is_known = at != known_.end() && *at == cluster;
     return is_known ? static_cast<std::size_t>(at - known_.begin()) + 1 : size();
@@ -115,7 +119,8 @@ struct GroupedQuestions {
       return std::pair(group(a), a) < std::pair(group(b), b);
     });
     for (std::size_t at = 0; at < order.size(); ++at)
-      if (at == 0 || group(order[at]) != group(order[at - 1])) starts.push_back(at);
+      if (at == 0 || group(order[at]) != group(order[at - 1]))
+        starts.push_back(at);
     starts.push_back(order.size());
   }
 
@@ -134,7 +139,8 @@ std::vector<Count> walks(const Graph& graph, std::span<const WalkQuestion> quest
   const ClusterNumbers number_of(clusters);
   std::vector<std::size_t> numbers;  // by entity: the number of its cluster
   numbers.reserve(clusters.size());
-  for (Id cluster : clusters) numbers.push_back(number_of(cluster));
+  for (Id cluster : clusters)
+    numbers.push_back(number_of(cluster));
 
   // Chunks are large: a walker shares endings only with the groups just before in its own chunk.
   const Chunks chunks(grouped.groups(), 256);
@@ -156,14 +162,16 @@ std::vector<Count> walks(const Graph& graph, std::span<const WalkQuestion> quest
       for (Id head : heads) {
         const std::size_t number = numbers[head];
         sums[0] = sum_that_fits(sums[0], walks_from[head]);
-        if (number > 0) sums[number] = sum_that_fits(sums[number], walks_from[head]);
+        if (number > 0)
+          sums[number] = sum_that_fits(sums[number], walks_from[head]);
       }
       for (std::size_t place = first; place < after; ++place) {
         const std::size_t which = grouped.order[place];
         tries[which] = sums[number_of(questions[which].cluster)];
       }
       sums[0] = 0;
-      for (Id head : heads) sums[numbers[head]] = 0;
+      for (Id head : heads)
+        sums[numbers[head]] = 0;
     }
     progress.done(static_cast<std::int64_t>(grouped.starts[end] - grouped.starts[begin]));
   });

@@ -17,13 +17,15 @@ EdgeDigest digest_of(Ids heads, Ids offsets, Ids tails) {
     const auto edges = static_cast<std::uint64_t>(offsets[row + 1] - offsets[row]);
     digest.heads += hashed(heads[row]) * edges;
   }
-  for (Id tail : tails) digest.tails += hashed(tail);
+  for (Id tail : tails)
+    digest.tails += hashed(tail);
   return digest;
 }
 
 Id largest_of(Ids heads, Ids tails) {
   Id largest = heads.empty() ? -1 : heads.back();
-  for (Id tail : tails) largest = tail > largest ? tail : largest;
+  for (Id tail : tails)
+    largest = tail > largest ? tail : largest;
   return largest;
 }
 
@@ -36,7 +38,8 @@ Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> o
       largest(largest_of(heads_, tails_)),
       digest(digest_of(heads_, offsets_, tails_)),
       owner_(std::move(owner)) {
-  if (heads.empty()) return;
+  if (heads.empty())
+    return;
   // A word of the bitset has 16 bytes and serves 64 entities. With more than 32 ids for each row,
   // that would be more than eight bytes a row.
   const bool is_rare = static_cast<std::size_t>(heads.back()) / 32 > heads.size();
@@ -48,10 +51,13 @@ Edges::Edges(Ids heads_, Ids offsets_, Ids tails_, std::shared_ptr<const void> o
 
 void Edges::index_stretches() {
   const auto last = static_cast<std::size_t>(heads.back());
-  while ((last >> shift_) + 1 > 2 * heads.size()) ++shift_;
+  while ((last >> shift_) + 1 > 2 * heads.size())
+    ++shift_;
   stretches_.resize((last >> shift_) + 2);
-  for (Id head : heads) ++stretches_[(static_cast<std::size_t>(head) >> shift_) + 1];
-  for (std::size_t at = 1; at < stretches_.size(); ++at) stretches_[at] += stretches_[at - 1];
+  for (Id head : heads)
+    ++stretches_[(static_cast<std::size_t>(head) >> shift_) + 1];
+  for (std::size_t at = 1; at < stretches_.size(); ++at)
+    stretches_[at] += stretches_[at - 1];
 }
 
 void Edges::index_bits() {

@@ -42,18 +42,22 @@ class Edges {
 
   // The row of an entity, or `heads.size()` if it has none.
   std::size_t row_of(Id entity) const {
-    if (index_.empty()) return row_in_stretch(entity);
+    if (index_.empty())
+      return row_in_stretch(entity);
     const auto word = static_cast<std::size_t>(entity) >> 6;
-    if (word >= index_.size()) return heads.size();
+    if (word >= index_.size())
+      return heads.size();
     const auto bit = std::uint64_t{1} << (entity & 63);
-    if (!(index_[word].bits & bit)) return heads.size();
+    if (!(index_[word].bits & bit))
+      return heads.size();
     const int before_in_word = std::popcount(index_[word].bits & (bit - 1));
     return index_[word].before + static_cast<std::size_t>(before_in_word);
   }
 
   // Whether an entity has edges.
   bool has(Id entity) const {
-    if (index_.empty()) return row_in_stretch(entity) != heads.size();
+    if (index_.empty())
+      return row_in_stretch(entity) != heads.size();
     const auto word = static_cast<std::size_t>(entity) >> 6;
     return word < index_.size() && (index_[word].bits >> (entity & 63) & 1);
   }
@@ -84,7 +88,8 @@ class Edges {
   // Bisection down to a few rows, then one after the other: most stretches have none or one.
   std::size_t row_in_stretch(Id entity) const {
     const auto stretch = static_cast<std::size_t>(entity) >> shift_;
-    if (stretch + 1 >= stretches_.size()) return heads.size();
+    if (stretch + 1 >= stretches_.size())
+      return heads.size();
     auto first = static_cast<std::size_t>(stretches_[stretch]);
     auto last = static_cast<std::size_t>(stretches_[stretch + 1]);
     while (last - first > few_rows) {
@@ -92,7 +97,8 @@ class Edges {
       (heads[middle] <= entity ? first : last) = middle;
     }
     for (; first < last; ++first)
-      if (heads[first] == entity) return first;
+      if (heads[first] == entity)
+        return first;
     return heads.size();
   }
 

@@ -76,7 +76,9 @@ Adjacency all_edges(Id entities, const Relations& relations, int threads, Progre
   return all;
 }
 
-Count sum_that_fits(Count a, Count b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+Count sum_that_fits(Count a, Count b) {
+  return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
 
 // Add the walks that go over an edge to one of these tails.
 void add_walks(std::span<const Count> walks, Ids tails, Count& total) {
@@ -91,7 +93,8 @@ void look_up_relations(const Graph& graph, Id entity, std::vector<Id>& found, St
   steps.take(static_cast<Count>(graph.relations.size()));
   for (std::size_t relation = 0; relation < graph.relations.size(); ++relation) {
     const bool has_edges = !graph.relations[relation]->of(entity).empty();
-    if (has_edges) found.push_back(static_cast<Id>(relation));
+    if (has_edges)
+      found.push_back(static_cast<Id>(relation));
   }
 }
 
@@ -101,16 +104,19 @@ void read_relations(const Adjacency& all, Id entity, std::vector<Id>& found, Ste
   steps.take(end - begin);
   for (std::int64_t edge = begin; edge < end; ++edge) {
     const bool is_new = edge == begin || all.relations[edge] != all.relations[edge - 1];
-    if (is_new) found.push_back(all.relations[edge]);
+    if (is_new)
+      found.push_back(all.relations[edge]);
   }
 }
 
 }  // namespace
 
 const Adjacency& Graph::adjacency(Steps& steps, int threads) const {
-  if (is_made_.load(std::memory_order_acquire)) return adjacency_;
+  if (is_made_.load(std::memory_order_acquire))
+    return adjacency_;
   std::unique_lock lock(guard_, std::defer_lock);
-  while (!lock.try_lock_for(Progress::patience)) steps.check();
+  while (!lock.try_lock_for(Progress::patience))
+    steps.check();
   if (!is_made_.load(std::memory_order_relaxed)) {
     adjacency_ = all_edges(entities, relations, threads, steps.progress());
     is_made_.store(true, std::memory_order_release);
@@ -123,7 +129,8 @@ const Adjacency* Graph::adjacency_if_made() const {
 }
 
 const Adjacency* Graph::adjacency_if_it_pays(Steps& steps) const {
-  if (is_made_.load(std::memory_order_acquire)) return &adjacency_;
+  if (is_made_.load(std::memory_order_acquire))
+    return &adjacency_;
   constexpr Count edges_per_lookup = 4;  // that are gathered in the time of a lookup
   const Count lookups = lookups_.fetch_add(std::ssize(relations), std::memory_order_relaxed);
   return lookups * edges_per_lookup < edges_ ? nullptr : &adjacency(steps);

@@ -29,7 +29,8 @@ class Graph {
  public:
   Graph(Id entities_, std::vector<std::shared_ptr<const Edges>> relations_)
       : entities(entities_), relations(std::move(relations_)) {
-    for (const auto& relation : relations) edges_ += std::ssize(relation->tails);
+    for (const auto& relation : relations)
+      edges_ += std::ssize(relation->tails);
   }
 
   const Edges& edges(Id relation) const { return *relations[relation]; }

@@ -19,7 +19,8 @@ using Fields = std::array<std::string_view, 3>;
 class Cutter {
  public:
   explicit Cutter(const LineShape& shape) : shape_(shape) {
-    for (char byte : {'\t', '\r', '\0'}) is_refused_[place_of(byte)] = true;
+    for (char byte : {'\t', '\r', '\0'})
+      is_refused_[place_of(byte)] = true;
     is_refused_[place_of(shape.separator)] = false;
     place_among_read_.assign(static_cast<std::size_t>(shape.width), -1);
     for (int part = 0; part < 3; ++part) {
@@ -30,7 +31,8 @@ class Cutter {
 
   // The fields of a line that are read; nothing if the line is not plain.
   std::optional<Fields> fields(std::string_view line) const {
-    if (!line.ends_with(shape_.end)) return {};
+    if (!line.ends_with(shape_.end))
+      return {};
     line.remove_suffix(shape_.end.size());
 
     Fields found;
@@ -39,15 +41,19 @@ class Cutter {
     for (std::size_t at = 0; at <= line.size(); ++at) {
       const bool is_end = at == line.size() || line[at] == shape_.separator;
       if (!is_end) {
-        if (is_refused_[place_of(line[at])]) return {};
+        if (is_refused_[place_of(line[at])])
+          return {};
         continue;
       }
-      if (field == place_among_read_.size()) return {};  // one too many
-      if (!take(line.substr(start, at - start), field, found)) return {};
+      if (field == place_among_read_.size())
+        return {};  // one too many
+      if (!take(line.substr(start, at - start), field, found))
+        return {};
       ++field;
       start = at + 1;
     }
-    if (field != place_among_read_.size()) return {};
+    if (field != place_among_read_.size())
+      return {};
     return found;
   }
 
@@ -57,11 +63,13 @@ class Cutter {
   // Put a field in its place if it is one of those that are read; whether it may be there.
   bool take(std::string_view text, std::size_t field, Fields& found) const {
     const int part = place_among_read_[field];
-    if (part < 0) return true;
+    if (part < 0)
+      return true;
     if (!shape_.brackets.empty()) {
       const bool has_brackets = text.size() > 1 && text.front() == shape_.brackets.front() &&
                                 text.back() == shape_.brackets.back();
-      if (!has_brackets) return false;
+      if (!has_brackets)
+        return false;
       text = text.substr(1, text.size() - 2);
     }
     found[static_cast<std::size_t>(part)] = text;
@@ -75,7 +83,8 @@ class Cutter {
 
 }  // namespace
 
-Interner::Interner() : slots_(first_slots, Slot{0, 0, 0, nobody}) {}
+Interner::Interner() : slots_(first_slots, Slot{0, 0, 0, nobody}) {
+}
 
 void Interner::fetch([[maybe_unused]] std::uint32_t hash) const {
 #if defined(__GNUC__)
@@ -100,7 +109,8 @@ Id Interner::intern(std::string_view text, std::uint32_t hash) {
   slots_[place] = {hash, static_cast<std::uint32_t>(text.size()), content_.size(), number};
   content_ += text;
   ends_.push_back(content_.size());
-  if (2 * ends_.size() > slots_.size()) grow();
+  if (2 * ends_.size() > slots_.size())
+    grow();
   return number;
 }
 
@@ -109,7 +119,8 @@ std::string Interner::texts_from(Id first) const {
   auto place = static_cast<std::size_t>(first);
   std::uint64_t start = place == 0 ? 0 : ends_[place - 1];
   for (; place < ends_.size(); ++place) {
-    if (!joined.empty()) joined += '\n';  // no text is empty
+    if (!joined.empty())
+      joined += '\n';  // no text is empty
     joined.append(content_, start, ends_[place] - start);
     start = ends_[place];
   }
@@ -120,9 +131,11 @@ void Interner::grow() {
   std::vector<Slot> larger(2 * slots_.size(), Slot{0, 0, 0, nobody});
   const std::size_t mask = larger.size() - 1;
   for (const Slot& slot : slots_) {
-    if (slot.number == nobody) continue;
+    if (slot.number == nobody)
+      continue;
     std::size_t place = slot.hash & mask;
-    while (larger[place].number != nobody) place = (place + 1) & mask;
+    while (larger[place].number != nobody)
+      place = (place + 1) & mask;
     larger[place] = slot;
   }
   slots_ = std::move(larger);
@@ -143,7 +156,8 @@ InternedLines interned_lines(std::string_view block, const LineShape& shape, Int
     if (!line.empty()) {
       const bool has_end = end < block.size();
       const std::optional<Fields> fields = has_end ? cutter.fields(line) : std::nullopt;
-      if (fields) lines.push_back(*fields);
+      if (fields)
+        lines.push_back(*fields);
       (fields ? found.starts : found.others).push_back(static_cast<Count>(start));
     }
     start = end + 1;

@@ -67,7 +67,8 @@ class NameSorter {
     for (std::size_t begin = 0, end; begin < keyed.size(); begin = end) {
       for (end = begin + 1; end < keyed.size() && keyed[end].key == keyed[begin].key; ++end) {
       }
-      if (end - begin > 1) sort_equal(keyed.subspan(begin, end - begin), depth + key_bytes);
+      if (end - begin > 1)
+        sort_equal(keyed.subspan(begin, end - begin), depth + key_bytes);
     }
   }
 
@@ -78,7 +79,8 @@ class NameSorter {
     const bool all_go_on = std::all_of(keyed.begin(), keyed.end(),
                                        [&](const Keyed& one) { return name(one).size() > depth; });
     constexpr std::size_t few = 16;
-    if (all_go_on && keyed.size() > few) return sort(keyed, depth);
+    if (all_go_on && keyed.size() > few)
+      return sort(keyed, depth);
     std::sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
       steps_.take();
       return name(a) < name(b);
@@ -97,7 +99,8 @@ class Buckets {
     constexpr std::size_t samples_a_bucket = 32;
     const std::size_t distance = keyed.size() / (most * samples_a_bucket) + 1;
     std::vector<Key> samples;
-    for (std::size_t at = 0; at < keyed.size(); at += distance) samples.push_back(keyed[at].key);
+    for (std::size_t at = 0; at < keyed.size(); at += distance)
+      samples.push_back(keyed[at].key);
     std::sort(samples.begin(), samples.end());
     for (std::size_t at = samples_a_bucket; at < samples.size(); at += samples_a_bucket)
       first_keys_.push_back(samples[at]);
@@ -137,15 +140,18 @@ class Buckets {
 
 }  // namespace
 
-NameTable::NameTable() : slots_(first_slots, Slot{0, nobody}) {}
+NameTable::NameTable() : slots_(first_slots, Slot{0, nobody}) {
+}
 
 NameTable::NameTable(std::string_view content, std::span<const std::int64_t> offsets,
                      std::shared_ptr<const void> owner, Progress& progress)
     : owner_(std::move(owner)) {
-  if (!is_utf8(content)) throw std::invalid_argument("a name is not UTF-8");
+  if (!is_utf8(content))
+    throw std::invalid_argument("a name is not UTF-8");
   constexpr std::size_t most = std::numeric_limits<Id>::max();
   const std::size_t count = offsets.size() - 1;
-  if (count > most) throw std::invalid_argument("there are more names than ids");
+  if (count > most)
+    throw std::invalid_argument("there are more names than ids");
   Steps steps(progress);
   names_.reserve(count);
   for (std::size_t id = 0; id < count; ++id) {
@@ -153,7 +159,8 @@ NameTable::NameTable(std::string_view content, std::span<const std::int64_t> off
     const auto start = static_cast<std::size_t>(offsets[id]);
     const auto end = static_cast<std::size_t>(offsets[id + 1]);
     const bool is_amid_sign = start < end && (content[start] & 0xC0) == 0x80;
-    if (is_amid_sign) throw std::invalid_argument("a name is not UTF-8");
+    if (is_amid_sign)
+      throw std::invalid_argument("a name is not UTF-8");
     names_.push_back(content.substr(start, end - start));
   }
   fill_slots(&steps);
@@ -193,19 +200,22 @@ std::vector<Id> NameTable::find(std::span<const std::string_view> names) const {
   const std::lock_guard lock(guard_);
   std::vector<Id> found;
   found.reserve(names.size());
-  for (std::string_view name : names) found.push_back(slots_[place_of(name, hash_(name))].id);
+  for (std::string_view name : names)
+    found.push_back(slots_[place_of(name, hash_(name))].id);
   return found;
 }
 
 void NameTable::append(std::span<const std::string_view> names) {
   const std::lock_guard lock(guard_);
   constexpr std::size_t most = std::numeric_limits<Id>::max();
-  if (names.size() > most - names_.size()) throw std::length_error("more names than ids");
+  if (names.size() > most - names_.size())
+    throw std::length_error("more names than ids");
   make_room(names_.size() + names.size());
   for (std::string_view name : names) {
     const std::uint32_t hash = hash_(name);
     Slot& slot = slots_[place_of(name, hash)];
-    if (slot.id != nobody) throw std::invalid_argument("a name occurs twice");
+    if (slot.id != nobody)
+      throw std::invalid_argument("a name occurs twice");
     names_.push_back(kept(name));
     slot = {hash, static_cast<Id>(names_.size() - 1)};
   }
@@ -214,7 +224,8 @@ void NameTable::append(std::span<const std::string_view> names) {
 std::vector<Id> NameTable::sorted(Id count, int threads, Progress& progress) const {
   const std::vector<std::string_view> all = names(0, count);
   std::vector<Keyed> keyed(all.size());
-  for (std::size_t id = 0; id < keyed.size(); ++id) keyed[id].id = static_cast<Id>(id);
+  for (std::size_t id = 0; id < keyed.size(); ++id)
+    keyed[id].id = static_cast<Id>(id);
   const Chunks chunks(keyed.size(), 1 << 14);
   chunks.each(threads, progress, [&](std::size_t, std::size_t begin, std::size_t end) {
     NameSorter(all, progress).find_keys(std::span(keyed).subspan(begin, end - begin), 0);
@@ -229,18 +240,22 @@ std::vector<Id> NameTable::sorted(Id count, int threads, Progress& progress) con
 
   std::vector<Id> ids;
   ids.reserve(keyed.size());
-  for (const Keyed& one : buckets.sorted) ids.push_back(one.id);
+  for (const Keyed& one : buckets.sorted)
+    ids.push_back(one.id);
   return ids;
 }
 
 void NameTable::make_room(std::size_t names) {
-  if (2 * names <= slots_.size()) return;
+  if (2 * names <= slots_.size())
+    return;
   std::vector<Slot> larger(std::bit_ceil(2 * names), Slot{0, nobody});
   const std::size_t mask = larger.size() - 1;
   for (const Slot& slot : slots_) {
-    if (slot.id == nobody) continue;
+    if (slot.id == nobody)
+      continue;
     std::size_t place = slot.hash & mask;
-    while (larger[place].id != nobody) place = (place + 1) & mask;
+    while (larger[place].id != nobody)
+      place = (place + 1) & mask;
     larger[place] = slot;
   }
   slots_ = std::move(larger);
@@ -252,7 +267,8 @@ std::size_t NameTable::place_of(std::string_view name, std::uint32_t hash) const
   std::size_t place = hash & mask;
   for (; slots_[place].id != nobody; place = (place + 1) & mask) {
     const Slot& slot = slots_[place];
-    if (slot.hash == hash && names_[static_cast<std::size_t>(slot.id)] == name) break;
+    if (slot.hash == hash && names_[static_cast<std::size_t>(slot.id)] == name)
+      break;
   }
   return place;
 }
@@ -261,10 +277,12 @@ std::size_t NameTable::place_of(std::string_view name, std::uint32_t hash) const
 void NameTable::fill_slots(Steps* steps) {
   slots_.assign(std::bit_ceil(std::max(first_slots, 2 * names_.size())), Slot{0, nobody});
   for (std::size_t id = 0; id < names_.size(); ++id) {
-    if (steps != nullptr) steps->take();
+    if (steps != nullptr)
+      steps->take();
     const std::uint32_t hash = hash_(names_[id]);
     Slot& slot = slots_[place_of(names_[id], hash)];
-    if (slot.id != nobody) throw std::invalid_argument("a name occurs twice");
+    if (slot.id != nobody)
+      throw std::invalid_argument("a name occurs twice");
     slot = {hash, static_cast<Id>(id)};
   }
 }
@@ -295,11 +313,14 @@ bool is_utf8(std::string_view text) {
     } else if (*at >= 0xC2 && *at <= 0xDF && goes_on(1)) {
       at += 2;
     } else if ((*at & 0xF0) == 0xE0 && goes_on(1) && goes_on(2)) {
-      if (*at == 0xE0 && at[1] < 0xA0) return false;  // could be shorter
+      if (*at == 0xE0 && at[1] < 0xA0)
+        return false;  // could be shorter
       at += 3;
     } else if (*at >= 0xF0 && *at <= 0xF4 && goes_on(1) && goes_on(2) && goes_on(3)) {
-      if (*at == 0xF0 && at[1] < 0x90) return false;   // could be shorter
-      if (*at == 0xF4 && at[1] >= 0x90) return false;  // above the last code point
+      if (*at == 0xF0 && at[1] < 0x90)
+        return false;  // could be shorter
+      if (*at == 0xF4 && at[1] >= 0x90)
+        return false;  // above the last code point
       at += 4;
     } else {
       return false;

@@ -24,7 +24,8 @@ class TextHash {
       text.remove_prefix(sizeof(word));
     }
     std::uint64_t rest = 0;
-    if (!text.empty()) std::memcpy(&rest, text.data(), text.size());
+    if (!text.empty())
+      std::memcpy(&rest, text.data(), text.size());
     state = mixed(state, rest);
     return static_cast<std::uint32_t>(mixed(state, seed_) >> 32);
   }

@@ -21,7 +21,12 @@ from casegraph.answering.arguments import (
     several_of,
 )
 from casegraph.answering.asking import answers_to_all, scores
-from casegraph.answering.change_of_mind import BUDGET, MOST_FACTS, ChangeOfMind, change_of_mind
+from casegraph.answering.change_of_mind import (
+    BUDGET,
+    MOST_FACTS,
+    ChangeOfMind,
+    change_of_mind,
+)
 from casegraph.answering.explanation import Explanation, Neighbour, explanations
 from casegraph.answering.labels import labelled
 from casegraph.answering.questions import (
@@ -179,7 +184,11 @@ class CaseBase:
             self._check_writable()
             before = self._state
             after = tuned(
-                before, held_out=given, keep_length=keep_length, executor=executor, show=show
+                before,
+                held_out=given,
+                keep_length=keep_length,
+                executor=executor,
+                show=show,
             )
             self._keep_settings(after.settings)
             self._state = after
@@ -191,7 +200,9 @@ class CaseBase:
     def _keep_settings(self, settings: Settings) -> None:
         """Store settings as durably as the facts; nothing to do in memory."""
 
-    def prepare(self, relations: Iterable[str] | None = None, show: Show = quiet) -> None:
+    def prepare(
+        self, relations: Iterable[str] | None = None, show: Show = quiet
+    ) -> None:
         """Count in advance what questions about these relations (by default all) need."""
         state = self._state
         if relations is None:
@@ -290,7 +301,9 @@ class CaseBase:
         state = self._state
         by_query: dict[Query, list[int]] = {}
         entities = []
-        for place, answer in enumerate(several_of("answers", answers, "a list of answers")):
+        for place, answer in enumerate(
+            several_of("answers", answers, "a list of answers")
+        ):
             query, entity = query_of(state, answer)
             by_query.setdefault(query, []).append(place)
             entities.append(entity)
@@ -305,7 +318,9 @@ class CaseBase:
             explained.update(zip(places, found, strict=True))
         return [explained[place] for place in range(len(answers))]
 
-    def similar(self, entity: str, relation: str | None = None, top: int = 10) -> list[Neighbour]:
+    def similar(
+        self, entity: str, relation: str | None = None, top: int = 10
+    ) -> list[Neighbour]:
         """The entities most similar to this one, by the relations they have.
 
         With a relation, only entities that have it.

@@ -61,7 +61,11 @@ class Call(Generic[M]):
 
     def request(self) -> dict[str, Any]:
         """The arguments for httpx; parameters that are None are left to the service."""
-        params = {name: _text(value) for name, value in self.params.items() if value is not None}
+        params = {
+            name: _text(value)
+            for name, value in self.params.items()
+            if value is not None
+        }
         headers = dict(self.headers)
         request = {
             "method": self.method,
@@ -106,7 +110,9 @@ class Client:
 
     def events(self, since: int | None = None) -> Iterator[StreamedEvent]:
         """Changes and jobs as they happen; with `since`, all changes after that update first."""
-        with self._http.stream("GET", "/v1/events", **_stream_options(since)) as response:
+        with self._http.stream(
+            "GET", "/v1/events", **_stream_options(since)
+        ) as response:
             if response.status_code != httpx.codes.OK:
                 response.read()
                 raise _problem(response)
@@ -140,7 +146,9 @@ class AsyncClient:
 
     async def events(self, since: int | None = None) -> AsyncIterator[StreamedEvent]:
         """Changes and jobs as they happen; with `since`, all changes after that update first."""
-        async with self._http.stream("GET", "/v1/events", **_stream_options(since)) as response:
+        async with self._http.stream(
+            "GET", "/v1/events", **_stream_options(since)
+        ) as response:
             if response.status_code != httpx.codes.OK:
                 await response.aread()
                 raise _problem(response)

@@ -62,7 +62,11 @@ class AmbiguousName(CasegraphError):
 
     def __init__(self, kind: str, label: str, names: Sequence[str]) -> None:
         shown = ", ".join(map(quoted, names[:MAX_LISTED_NAMES]))
-        more = f" and {len(names) - MAX_LISTED_NAMES:,} more" if names[MAX_LISTED_NAMES:] else ""
+        more = (
+            f" and {len(names) - MAX_LISTED_NAMES:,} more"
+            if names[MAX_LISTED_NAMES:]
+            else ""
+        )
         count = f"{several(len(names), kind)} are called {quoted(label)}"
         super().__init__(f"{count}: {shown}{more}; ask for one of them by its name")
         self.kind = kind

@@ -7,7 +7,12 @@ from casegraph.graph.arrays import Counts, Ids
 from casegraph.kernels import Graph
 
 def bare_reach(
-    graph: Graph, entities: Ids, relations: Ids, types: Counts, max_length: int, threads: int
+    graph: Graph,
+    entities: Ids,
+    relations: Ids,
+    types: Counts,
+    max_length: int,
+    threads: int,
 ) -> int: ...
 def bare_cycles(
     graph: Graph, rank: Ids, max_length: int, additions: int, kinds: int, threads: int

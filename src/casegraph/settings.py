@@ -32,7 +32,12 @@ PUBLISHED_WALKS = 1000  # random walks from each entity in the authors' publishe
 PAPER = {
     "WN18RR": {"neighbours": 40, "path_types": 60, "max_length": 5, "threshold": 0.75},
     "FB122": {"neighbours": 10, "path_types": 80, "max_length": 3, "threshold": 0.4},
-    "NELL-995": {"neighbours": 15, "path_types": 25, "max_length": 3, "threshold": 0.05},
+    "NELL-995": {
+        "neighbours": 15,
+        "path_types": 25,
+        "max_length": 3,
+        "threshold": 0.05,
+    },
 }
 
 
@@ -122,7 +127,9 @@ class Curve:
         is_increasing = all(low < high for low, high in pairwise(self.scores))
         is_falling = any(low > high for low, high in pairwise(self.probabilities))
         if not has_points or not is_increasing or is_falling:
-            raise InvalidSettings("curve", self.scores, "points of a curve that never falls")
+            raise InvalidSettings(
+                "curve", self.scores, "points of a curve that never falls"
+            )
         for probability in self.probabilities:
             _check("probability", probability, 0, 1)
 
@@ -183,11 +190,15 @@ class Tuning:
     def __post_init__(self) -> None:
         combination = _of_json(Combination, "combination", self.combination)
         object.__setattr__(self, "combination", combination)
-        by_known = [_of_json(KnownCalibration, "calibrations", one) for one in self.calibrations]
+        by_known = [
+            _of_json(KnownCalibration, "calibrations", one) for one in self.calibrations
+        ]
         object.__setattr__(self, "calibrations", tuple(by_known))
         least = [one.least for one in by_known]
         if least[:1] != [0] or any(low >= high for low, high in pairwise(least)):
-            raise InvalidSettings("calibrations", least, "numbers of known answers from 0, rising")
+            raise InvalidSettings(
+                "calibrations", least, "numbers of known answers from 0, rising"
+            )
         _check("missing", self.missing, 0, None)
         check_count("facts", self.facts, 0)
         check_count("sample", self.sample, 0)
@@ -340,18 +351,24 @@ class Settings:
         _choose("combination", self.combination, "noisy-or", "sum")
         _choose("clustering", self.clustering, "hac", "grinch", "entity", "everyone")
         if self.weight == "frequency" and self.neighbours is None:
-            expected = "a number, since frequency is counted among the contextual entities"
+            expected = (
+                "a number, since frequency is counted among the contextual entities"
+            )
             raise InvalidSettings("neighbours", None, expected)
         if self.tuning is not None:
             object.__setattr__(self, "tuning", _of_json(Tuning, "tuning", self.tuning))
             if not self.can_be_tuned:
-                raise InvalidSettings("tuning", "a table", "None, as these settings have none")
+                raise InvalidSettings(
+                    "tuning", "a table", "None, as these settings have none"
+                )
 
     @classmethod
     def paper(cls, dataset: str = "WN18RR") -> Settings:
         """The paper's settings for a data set (A.6): the sum of prior × precision, per cluster."""
         if dataset not in PAPER:
-            raise InvalidSettings("dataset", dataset, f"one of {', '.join(sorted(PAPER))}")
+            raise InvalidSettings(
+                "dataset", dataset, f"one of {', '.join(sorted(PAPER))}"
+            )
         chosen_for_dataset: dict[str, Any] = PAPER[dataset]
         return cls(
             **chosen_for_dataset,
@@ -427,7 +444,9 @@ class Settings:
         return asdict(self)
 
 
-Part = TypeVar("Part", KindWeights, Combination, Curve, Calibration, KnownCalibration, Tuning)
+Part = TypeVar(
+    "Part", KindWeights, Combination, Curve, Calibration, KnownCalibration, Tuning
+)
 
 
 def _of_json(kind: type[Part], name: str, value: Part | dict[str, Any]) -> Part:

@@ -33,13 +33,20 @@ AWKWARD = [
     ("\ud800", "r⁻¹", "a/../b"),
     ("a/../b", "r⁻¹", "=1+1"),
 ]
-QUESTIONS = [("Gus", "aunt of"), ("Fay", "sibling of"), ("Ada", "parent of"), ("a/../b", "r⁻¹")]
+QUESTIONS = [
+    ("Gus", "aunt of"),
+    ("Fay", "sibling of"),
+    ("Ada", "parent of"),
+    ("a/../b", "r⁻¹"),
+]
 
 
 def said(cases: CaseBase) -> dict[str, object]:
     """All facts, and the answers to some questions."""
     answers = {
-        json.dumps(question): [(answer.entity, answer.score) for answer in cases.ask(*question)]
+        json.dumps(question): [
+            (answer.entity, answer.score) for answer in cases.ask(*question)
+        ]
         for question in QUESTIONS
     }
     return {"facts": sorted(cases.graph.facts()), "answers": answers}
@@ -54,7 +61,9 @@ def make(folder: Path) -> None:
         store.compact()
         store.update(add=FAMILY)
         store.update(retract=["𝔸"], add=[("Ida", "parent of", "Eve")])
-        history = [[event.sequence, event.sign, list(event.fact)] for event in store.history()]
+        history = [
+            [event.sequence, event.sign, list(event.fact)] for event in store.history()
+        ]
         in_store = said(store)
     (folder / "store" / "lock").write_text("process 1 (make.py)", encoding="utf-8")
 
@@ -69,7 +78,9 @@ def make(folder: Path) -> None:
     cases.save(folder / "family.case")
 
     expected = {"store": in_store, "history": history, "case file": said(cases)}
-    (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
+    (folder / "expected.json").write_text(
+        json.dumps(expected, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

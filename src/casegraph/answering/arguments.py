@@ -57,5 +57,7 @@ def checked_rows(name: str, rows: Iterable[Any], columns: tuple[str, ...]) -> li
 def checked_answer(value: Answer) -> Answer:
     """An answer from the user."""
     if not isinstance(value, Answer):
-        raise InvalidSettings("answer", value, "one of the answers that a question was given")
+        raise InvalidSettings(
+            "answer", value, "one of the answers that a question was given"
+        )
     return value

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from casegraph.answering.state import State
 
 
-def answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted) -> list[Answers]:
+def answers_to_all(
+    state: State, questions: Sequence[Question], wanted: Wanted
+) -> list[Answers]:
     """The answers to each question; the questions of each relation are answered together."""
     wanted = wanted._replace(is_only_one=len(questions) == 1)
     places: dict[int, list[int]] = {}
@@ -40,7 +42,9 @@ def answers_to_all(state: State, questions: Sequence[Question], wanted: Wanted) 
 def scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
     """The score of each fact while it is hidden; 0 if its tail is unknown."""
     graph = state.graph
-    rows_of: dict[int, list[tuple[int, int, int]]] = {}  # by relation: place, head and tail
+    rows_of: dict[
+        int, list[tuple[int, int, int]]
+    ] = {}  # by relation: place, head and tail
     for place, (head_name, relation_name, tail_name) in enumerate(facts):
         head = graph.entities.find(head_name)
         tail = graph.entities.find(tail_name)
@@ -117,7 +121,9 @@ def _named(
             found = answers(state, question.direction, ids([entity]), top=ALL)[0]
         note = why_nothing(state, question, found, wanted)
     elif not known and wanted.top != 0:
-        note = about_the_unknown(state, question, wanted) or wrong_way_round(state, question)
+        note = about_the_unknown(state, question, wanted) or wrong_way_round(
+            state, question
+        )
     return Answers(
         asked=question.name,
         relation=relation,

@@ -66,7 +66,11 @@ class ChangeOfMind:
             surely = "no" if self.is_smallest else "as far as was tried, no"
             return f"{surely} set of up to {MOST_FACTS} of the facts behind {entity} is decisive"
         facts = " and ".join(f"({', '.join(fact)})" for fact in self.facts)
-        then = f"{self.instead} would come first" if self.instead else "there would be no answer"
+        then = (
+            f"{self.instead} would come first"
+            if self.instead
+            else "there would be no answer"
+        )
         return f"without {facts}, {then} instead of {entity}"
 
     def as_dict(self) -> dict[str, Any]:

@@ -19,7 +19,11 @@ from casegraph.answering.evidence.kinds import KINDS
 from casegraph.answering.evidence.shares import shares
 from casegraph.answering.notebook import explanation_as_html
 from casegraph.answering.query import UNKNOWN
-from casegraph.answering.rendering import ShownNeighbour, ShownReason, explanation_as_text
+from casegraph.answering.rendering import (
+    ShownNeighbour,
+    ShownReason,
+    explanation_as_text,
+)
 from casegraph.answering.results import Answer, shown
 from casegraph.frames import Tabular
 from casegraph.graph.arrays import ids
@@ -53,7 +57,9 @@ class Neighbour:
     answers: tuple[str, ...] = ()
 
     @classmethod
-    def by_facts(cls, state: State, query: Query, other: int, similarity: float) -> Neighbour:
+    def by_facts(
+        cls, state: State, query: Query, other: int, similarity: float
+    ) -> Neighbour:
         """An entity that is like the query entity by the facts they share."""
         graph = state.graph
         return cls(
@@ -64,7 +70,9 @@ class Neighbour:
         )
 
     @classmethod
-    def of(cls, state: State, entity: int, other: int, relation: int | None = None) -> Neighbour:
+    def of(
+        cls, state: State, entity: int, other: int, relation: int | None = None
+    ) -> Neighbour:
         """How `other` is like `entity` by their relations; with a relation, also what it answers.
 
         The similarity is the cosine of two sets of relations (§2.2.1).
@@ -73,7 +81,9 @@ class Neighbour:
         profiles = state.profiles
         own_profile = profiles.of(entity)
         its_profile = profiles.of(other)
-        shared = np.intersect1d(profiles.relations(own_profile), profiles.relations(its_profile))
+        shared = np.intersect1d(
+            profiles.relations(own_profile), profiles.relations(its_profile)
+        )
         shared_names = [graph.relation_name(relation) for relation in shared.tolist()]
         answers = ids() if relation is None else graph.answers(other, relation)
         return cls(
@@ -131,7 +141,11 @@ class Explanation(Tabular):
     def __repr__(self) -> str:
         answer = self.answer
         first = self.reasons[0].sentence(answer) if self.reasons else "no reason"
-        others = f" and {len(self.reasons) - 1:,} more reasons" if len(self.reasons) > 1 else ""
+        others = (
+            f" and {len(self.reasons) - 1:,} more reasons"
+            if len(self.reasons) > 1
+            else ""
+        )
         return f"<Explanation of {answer.entity} for {answer.asked}: {first}{others}>"
 
     def _repr_html_(self) -> str:
@@ -172,7 +186,9 @@ def explanations(
     ]
 
 
-def reasons(state: State, query: Query, found: int, hidden: int = UNKNOWN) -> Iterator[Reason]:
+def reasons(
+    state: State, query: Query, found: int, hidden: int = UNKNOWN
+) -> Iterator[Reason]:
     """The reasons for the entity `found`, the most important first, each made when it is asked for.
 
     hidden  a known answer to be treated as unknown, or -1

@@ -67,12 +67,18 @@ def _labelled_words(reason: Reason, descriptions: Descriptions) -> str:
     return " → ".join(relation_label(relation, descriptions) for relation in relations)
 
 
-def _labelled_path(path: tuple[str, ...], descriptions: Descriptions) -> tuple[str, ...]:
+def _labelled_path(
+    path: tuple[str, ...], descriptions: Descriptions
+) -> tuple[str, ...]:
     """A path with labels; entities and relations alternate."""
     labels = []
     for place, name in enumerate(path):
         is_entity = place % 2 == 0
-        labels.append(descriptions.label(name) if is_entity else relation_label(name, descriptions))
+        labels.append(
+            descriptions.label(name)
+            if is_entity
+            else relation_label(name, descriptions)
+        )
     return tuple(labels)
 
 

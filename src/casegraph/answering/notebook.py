@@ -48,7 +48,9 @@ def answers_as_html(question: str, note: str, answers: Iterable[ShownAnswer]) ->
 
 
 def explanation_as_html(
-    answer: ShownAnswer, reasons: Sequence[ShownReason], neighbours: Sequence[ShownNeighbour]
+    answer: ShownAnswer,
+    reasons: Sequence[ShownReason],
+    neighbours: Sequence[ShownNeighbour],
 ) -> str:
     """An answer, its reasons with their shares as bars, and the precedents by name."""
     known = ", known" if answer.known else ""
@@ -62,11 +64,15 @@ def explanation_as_html(
 
     rows = []
     largest_first = sorted(reasons, key=lambda reason: -reason.share)
-    shown = [reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score]
+    shown = [
+        reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score
+    ]
     for reason in shown:
         bar = _bar(reason.share, answer.score)
         part = f"{reason.share / answer.score:.0%}" if answer.score else ""
-        paths = "".join(f'<br><span class="path">{escape(path)}</span>' for path in reason.paths)
+        paths = "".join(
+            f'<br><span class="path">{escape(path)}</span>' for path in reason.paths
+        )
         rows.append([bar, part, escape(reason.sentence) + paths])
     more = len(reasons) - len(shown)
     if more:
@@ -81,7 +87,9 @@ def explanation_as_html(
         near.append([bar, similarity, name, escape(answers)])
     precedents = ""
     if near:
-        precedents = f"<p>Entities like {escape(answer.asked)}, and what they answer:</p>"
+        precedents = (
+            f"<p>Entities like {escape(answer.asked)}, and what they answer:</p>"
+        )
     return _page(heading + _table(rows) + precedents + _table(near))
 
 

@@ -8,7 +8,13 @@ import numpy as np
 
 from casegraph.answering.questions import names_and_labels
 from casegraph.errors import close_names, quoted, several
-from casegraph.graph.directions import backward, forward, inverse, is_inverse, relation_of
+from casegraph.graph.directions import (
+    backward,
+    forward,
+    inverse,
+    is_inverse,
+    relation_of,
+)
 
 if TYPE_CHECKING:
     from casegraph.answering.query import Found
@@ -17,7 +23,9 @@ if TYPE_CHECKING:
 
 ADD_FACTS = "add facts about it first"
 USUAL_ANSWERS = "the answers are those that most others have"
-MAX_SUGGESTED_FROM = 10_000  # names to search for suggestions, at 4 µs each; an answer takes 1 ms
+MAX_SUGGESTED_FROM = (
+    10_000  # names to search for suggestions, at 4 µs each; an answer takes 1 ms
+)
 
 
 def why_nothing(state: State, question: Question, found: Found, wanted: Wanted) -> str:
@@ -44,9 +52,15 @@ def about_the_unknown(
     entity = state.graph.entities.find(name)
     if entity is None:
         # For many questions, looking for similar names would take too long.
-        has_time = wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
+        has_time = (
+            wanted.is_only_one and len(state.graph.entities) <= MAX_SUGGESTED_FROM
+        )
         suggestions = close_names(name, names_and_labels(state)) if has_time else []
-        meant = f"; did you mean {' or '.join(map(quoted, suggestions))}?" if suggestions else ""
+        meant = (
+            f"; did you mean {' or '.join(map(quoted, suggestions))}?"
+            if suggestions
+            else ""
+        )
         return f"{name!r} has never been seen; {to_do}{meant}"
     if state.is_without_facts(entity):
         label = state.descriptions.label(name)
@@ -67,7 +81,9 @@ def wrong_way_round(state: State, question: Question) -> str:
     if not _leads_one_way(state, relation_of(question.direction)):
         return ""
     name = state.descriptions.label(question.name)
-    relation = state.descriptions.label(graph.relations[relation_of(question.direction)])
+    relation = state.descriptions.label(
+        graph.relations[relation_of(question.direction)]
+    )
     if is_inverse(question.direction):
         return f"{name!r} is never the tail of {relation!r}; ask for its tails (ask)"
     return f"{name!r} is never the head of {relation!r}; ask with --head (ask_head in Python)"
@@ -83,9 +99,8 @@ def _why_none_is_wanted(found: Found, wanted: Wanted) -> str:
     if not candidates.isdisjoint(found.entities.tolist()):
         return f"{were_found}, but of the candidates only facts that are known; {also_known}"
     if wanted.of_type is not None:
-        return (
-            f"{were_found}, but none of type {wanted.of_type!r}; ask for another type, or for all"
-        )
+        advice = "ask for another type, or for all"
+        return f"{were_found}, but none of type {wanted.of_type!r}; {advice}"
     return (
         f"{were_found}, but none among {several(len(candidates), 'candidate')}; "
         "allow more of them, or all"

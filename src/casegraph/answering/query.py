@@ -42,7 +42,9 @@ from casegraph.statistics.counts import ClusterCounts, PathCounts
 from casegraph.statistics.path_types import lengths, name_order, single_step
 from casegraph.statistics.sums import grouped
 
-ALMOST_SURE = 1 - 1e-9  # largest weight of a path type, so that others can still add to it
+ALMOST_SURE = (
+    1 - 1e-9
+)  # largest weight of a path type, so that others can still add to it
 UNKNOWN = -1  # an entity that was never seen, or no entity
 ALL = -1  # number of answers: all of them
 
@@ -81,14 +83,20 @@ def answers(
     if hidden is None and combination is None:
         query_of_part = query_in_part(state, relation, entities)
         if query_of_part is not None:
-            results = _walked(state, query_of_part, entities, top=top, new_only=new_only)
+            results = _walked(
+                state, query_of_part, entities, top=top, new_only=new_only
+            )
             if all(found.exact for found in results):
                 has_all_lengths = state.statistics.has_all_lengths(relation)
                 return [found._replace(exact=has_all_lengths) for found in results]
 
-    query = relation_query(state, relation, entities, combination, hides=hidden is not None)
+    query = relation_query(
+        state, relation, entities, combination, hides=hidden is not None
+    )
     results = _walked(state, query, entities, hidden, top=top, new_only=new_only)
-    counts_are_exact = state.derived(("exact", relation), lambda: state.statistics.exact(relation))
+    counts_are_exact = state.derived(
+        ("exact", relation), lambda: state.statistics.exact(relation)
+    )
     return [found._replace(exact=found.exact and counts_are_exact) for found in results]
 
 
@@ -114,7 +122,9 @@ def _walked(
     )
     return [
         Found(found[start:end], scores[start:end], bool(is_exact))
-        for (start, end), is_exact in zip(pairwise(offsets), exact.tolist(), strict=True)
+        for (start, end), is_exact in zip(
+            pairwise(offsets), exact.tolist(), strict=True
+        )
     ]
 
 
@@ -151,7 +161,9 @@ def standings(
     hidden, combination  as in `answers`
     """
     relation, entities = query
-    prepared = relation_query(state, relation, entities, combination, hides=hidden is not None)
+    prepared = relation_query(
+        state, relation, entities, combination, hides=hidden is not None
+    )
     score, better, equal, earlier = kernels.standings(
         prepared.kernel,
         entities,
@@ -189,7 +201,9 @@ class WalkLists:
         return self.types, self.offsets, self.walked, *self.weights
 
 
-PreparedLists = tuple[WalkLists, kernels.RelationQuery]  # lists, and their form in the kernels
+PreparedLists = tuple[
+    WalkLists, kernels.RelationQuery
+]  # lists, and their form in the kernels
 
 
 class RelationQuery(NamedTuple):
@@ -233,14 +247,18 @@ def relation_query(
     """
     if state.settings.neighbours is not None:
         lists, list_of_each = _lists_of_neighbours(state, relation, entities)
-        kernel = _prepared(state, relation, lists, combination or state.settings.combined)
+        kernel = _prepared(
+            state, relation, lists, combination or state.settings.combined
+        )
         return RelationQuery(lists, kernel, list_of_each)
 
     leave_one_out = hides and leaves_one_out(state.settings)
 
     def prepared() -> PreparedLists:
         chosen = combination or state.settings.combined
-        lists = _shared_list(state, relation, chosen.longest, leave_one_out=leave_one_out)
+        lists = _shared_list(
+            state, relation, chosen.longest, leave_one_out=leave_one_out
+        )
         return lists, _prepared(state, relation, lists, chosen)
 
     if combination is not None:
@@ -283,7 +301,9 @@ def query_in_part(state: State, relation: int, entities: Ids) -> RelationQuery |
         lists = _best_of_all(state, relation, combination.longest, counts, weights)
         return lists, _prepared(state, relation, lists, combination, half_of_budget)
 
-    shared = state.derived_lately(counts, ("relation query in part", relation), prepared)
+    shared = state.derived_lately(
+        counts, ("relation query in part", relation), prepared
+    )
     return RelationQuery.of_one_list(shared, len(entities))
 
 
@@ -367,7 +387,9 @@ def _prepared(
     )
 
 
-def _shared_list(state: State, relation: int, longest: int, *, leave_one_out: bool) -> WalkLists:
+def _shared_list(
+    state: State, relation: int, longest: int, *, leave_one_out: bool
+) -> WalkLists:
     """The list that all queries walk, cached in the state.
 
     longest        the largest number of steps of a path type
@@ -397,7 +419,9 @@ def _list_of_everyone(state: State, relation: int, longest: int) -> WalkLists:
         return _best_of_all(state, relation, longest, counts, weights)
 
     if state.settings.weight == "right":
-        return state.derived_from(counts, ("walk list", relation, longest), by_right_ends)
+        return state.derived_from(
+            counts, ("walk list", relation, longest), by_right_ends
+        )
     cluster_counts = state.statistics.clustered(relation)
     weights = prior_times_precision(cluster_counts, EVERYONE, counts.types)
     return _best_of_all(state, relation, longest, counts, SlotWeights.of_both(weights))
@@ -444,7 +468,9 @@ def _right_weights(counts: PathCounts, settings: Settings) -> SlotWeights:
     return SlotWeights.of_both(in_both)
 
 
-def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> tuple[WalkLists, Ids]:
+def _lists_of_neighbours(
+    state: State, relation: int, entities: Ids
+) -> tuple[WalkLists, Ids]:
     """Lists P_n(E_{c,q}, r) (§2.2.1), and which of them each query walks.
 
     A list holds the path types that lead the contextual entities of a query to their answers.
@@ -462,7 +488,9 @@ def _lists_of_neighbours(state: State, relation: int, entities: Ids) -> tuple[Wa
     lists: list[_WalkList] = []
     list_of_each = []
     for entity, near in zip(entities.tolist(), neighbours, strict=True):
-        cluster = EVERYONE if entity == UNKNOWN else int(state.clusters.entities[entity])
+        cluster = (
+            EVERYONE if entity == UNKNOWN else int(state.clusters.entities[entity])
+        )
         key = (near.tobytes(), cluster)
         if key not in number_of:
             number_of[key] = len(lists)
@@ -480,7 +508,9 @@ class _WalkList(NamedTuple):
     weights: SlotWeights
 
 
-def _best_first(gathered: Counts, weights: SlotWeights, places_by_name: Counts) -> _WalkList:
+def _best_first(
+    gathered: Counts, weights: SlotWeights, places_by_name: Counts
+) -> _WalkList:
     """The path types that are worth anything, best first, ties by name."""
     best = weights.larger
     order = np.lexsort((places_by_name, -best))
@@ -560,7 +590,9 @@ def _weights(
     return SlotWeights.of_both(np.minimum(weights, ALMOST_SURE))
 
 
-def _weights_in_cluster(state: State, relation: int, cluster: int, types: Counts) -> Floats:
+def _weights_in_cluster(
+    state: State, relation: int, cluster: int, types: Counts
+) -> Floats:
     cluster_counts = state.statistics.clustered(relation)
     own = prior_times_precision(cluster_counts, cluster, types)
     if not state.settings.fallback:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from casegraph.answering.arguments import checked_answer, checked_count, checked_text, several_of
+from casegraph.answering.arguments import (
+    checked_answer,
+    checked_count,
+    checked_text,
+    several_of,
+)
 from casegraph.answering.query import UNKNOWN
 from casegraph.errors import CasegraphError, InvalidSettings, UnknownName
 from casegraph.graph.directions import backward, forward
@@ -59,7 +64,9 @@ def wanted_answers(
         raise InvalidSettings("known", known, "'mark' or 'exclude'")
     allowed = None
     if candidates is not None:
-        names = several_of("candidates", candidates, "several names, such as a list of them")
+        names = several_of(
+            "candidates", candidates, "several names, such as a list of them"
+        )
         allowed = set(_ids_of(state, names))
     if of_type is not None:
         its_name = checked_text("of_type", of_type)
@@ -95,7 +102,9 @@ def relation_id(state: State, name: str) -> int:
 
 def names_and_labels(state: State) -> list[str]:
     """All names and labels of entities."""
-    labels = [description.label for description in state.descriptions if description.label]
+    labels = [
+        description.label for description in state.descriptions if description.label
+    ]
     return [*state.graph.entities.names, *labels]
 
 

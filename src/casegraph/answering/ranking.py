@@ -69,7 +69,9 @@ class Targets(NamedTuple):
     among: int
 
 
-def filtered_ranks(state: State, targets: Targets, combination: Combination | None = None) -> Ranks:
+def filtered_ranks(
+    state: State, targets: Targets, combination: Combination | None = None
+) -> Ranks:
     """The rank of each target, in the order asked; other known answers are filtered out.
 
     combination  how to combine evidence; by default, as the settings say

@@ -54,27 +54,35 @@ def sentence(asked: str, relation: str, answer: str, *, inverse: bool) -> str:
 
 
 def explanation_as_text(
-    answer: ShownAnswer, reasons: Sequence[ShownReason], neighbours: Sequence[ShownNeighbour]
+    answer: ShownAnswer,
+    reasons: Sequence[ShownReason],
+    neighbours: Sequence[ShownNeighbour],
 ) -> str:
     """An answer with its reasons and neighbours, for a terminal."""
     known = ", known" if answer.known else ""
     lines = [f"{answer.entity}  (score {answer.score:.3f}{known})"]
 
     largest_first = sorted(reasons, key=lambda reason: -reason.share)
-    shown = [reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score]
+    shown = [
+        reason for reason in largest_first if reason.share >= LEAST_SHOWN * answer.score
+    ]
     for reason in shown:
         part_of_score = reason.share / answer.score
         lines.append(f"  {part_of_score:4.0%}  {reason.sentence}")
         lines += [f"          {path}" for path in reason.paths]
     more = len(reasons) - len(shown)
     if more:
-        lines.append(f"        and {more} more reasons of less than {LEAST_SHOWN:.1%} each")
+        lines.append(
+            f"        and {more} more reasons of less than {LEAST_SHOWN:.1%} each"
+        )
 
     if neighbours:
         lines.append(f"  entities like {answer.asked}, and what they answer:")
     for neighbour in neighbours:
         answers = ", ".join(neighbour.answers)
-        lines.append(f"          {neighbour.entity} ({neighbour.similarity:.2f}): {answers}")
+        lines.append(
+            f"          {neighbour.entity} ({neighbour.similarity:.2f}): {answers}"
+        )
     return "\n".join(lines)
 
 

@@ -117,7 +117,9 @@ class Answers(Tabular, Sequence[Answer]):
         }
 
     def __repr__(self) -> str:
-        best = ", ".join(f"{answer.entity} {answer.score:.3f}" for answer in self.found[:3])
+        best = ", ".join(
+            f"{answer.entity} {answer.score:.3f}" for answer in self.found[:3]
+        )
         more = f" and {len(self) - 3:,} more" if len(self) > 3 else ""
         return f"<Answers to {self.question}: {best or self.note or 'none'}{more}>"
 
@@ -170,7 +172,9 @@ def named_answers(
             continue
         name = names[entity]
         rank = len(answers) + 1
-        answers.append(Answer(asked, relation, inverse, name, score, rank, is_known, probable))
+        answers.append(
+            Answer(asked, relation, inverse, name, score, rank, is_known, probable)
+        )
     return tuple(answers)
 
 

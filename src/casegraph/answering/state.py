@@ -144,7 +144,9 @@ class LazyClusters:
         if self._known is None:
             with self._making:
                 if self._known is None:
-                    self._known = Clusters.of(self._graph, self._profiles(), self._settings)
+                    self._known = Clusters.of(
+                        self._graph, self._profiles(), self._settings
+                    )
         return self._known
 
     def of_each(self) -> Ids:
@@ -270,7 +272,9 @@ class State:
         """The same state under another number."""
         return self.described(self.descriptions, sequence)
 
-    def described(self, descriptions: Descriptions, sequence: int | None = None) -> State:
+    def described(
+        self, descriptions: Descriptions, sequence: int | None = None
+    ) -> State:
         """The same state with other descriptions, and perhaps under another number."""
         if sequence is None:
             sequence = self.sequence
@@ -346,7 +350,9 @@ class State:
         statistics = None
         hits = ChangedHits.unknown(from_scratch=True)
         if len(change) <= MAX_CHANGED_FACTS and has_room_for_relations:
-            statistics, hits = self.statistics.after(change, graph, lazy_clusters.of_each)
+            statistics, hits = self.statistics.after(
+                change, graph, lazy_clusters.of_each
+            )
 
         update = Update(
             added=len(change.added),
@@ -427,11 +433,15 @@ def _with_used_names(
     pending = Change() if statistics is None else statistics.changed_facts()
     new_graph, new_ids = graph.without_unused_names(pending)
     new_profiles = profiles.renumbered(new_ids)
-    new_clusters = None if clusters is None else clusters.renumbered(new_ids, new_profiles)
+    new_clusters = (
+        None if clusters is None else clusters.renumbered(new_ids, new_profiles)
+    )
     lazy_profiles = LazyProfiles(new_graph, new_profiles)
     lazy_clusters = LazyClusters(new_graph, lazy_profiles, settings, new_clusters)
     if statistics is None:
         new_statistics = PathStatistics(new_graph, lazy_clusters.of_each, settings)
     else:
-        new_statistics = statistics.renumbered(new_graph, new_ids, lazy_clusters.of_each)
+        new_statistics = statistics.renumbered(
+            new_graph, new_ids, lazy_clusters.of_each
+        )
     return State(new_statistics, lazy_profiles, lazy_clusters, sequence)

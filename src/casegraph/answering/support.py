@@ -41,19 +41,25 @@ def facts_behind(state: State, query: Query, found: int) -> Iterator[Fact]:
                 yield named_fact(state.graph, row)
 
 
-def facts_of_each(state: State, query: Query, found: int, most: int) -> list[list[Fact]]:
+def facts_of_each(
+    state: State, query: Query, found: int, most: int
+) -> list[list[Fact]]:
     """For each reason for the entity `found`, in their order, up to `most` facts it rests on."""
     evidence = _evidence(state, query, found)
     asked_for = fact_row(query.entity, query.relation, found)
     facts = []
     for piece, _ in shares(evidence):
-        rows = dict.fromkeys(KINDS[piece.kind].facts(evidence.context, piece))  # each once
+        rows = dict.fromkeys(
+            KINDS[piece.kind].facts(evidence.context, piece)
+        )  # each once
         rows.pop(asked_for, None)
         facts.append([named_fact(state.graph, row) for row in islice(rows, most)])
     return facts
 
 
-def failures_of_each(state: State, query: Query, found: int, most: int) -> list[list[str]]:
+def failures_of_each(
+    state: State, query: Query, found: int, most: int
+) -> list[list[str]]:
     """For each reason for the entity `found`, up to `most` entities, by name, that it misleads.
 
     They have the same evidence, but other answers.
@@ -62,7 +68,9 @@ def failures_of_each(state: State, query: Query, found: int, most: int) -> list[
     failures = []
     for piece, _ in shares(evidence):
         misled = KINDS[piece.kind].counterexamples(evidence.context, piece)
-        failures.append([state.graph.entities[entity] for entity in islice(misled, most)])
+        failures.append(
+            [state.graph.entities[entity] for entity in islice(misled, most)]
+        )
     return failures
 
 

@@ -18,7 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from casegraph.answering.probability import probability
-from casegraph.answering.query import Found, Standings, answers, calibration_of, standings
+from casegraph.answering.query import (
+    Found,
+    Standings,
+    answers,
+    calibration_of,
+    standings,
+)
 from casegraph.answering.results import Answer
 from casegraph.answering.state import State
 from casegraph.batch.completion import (
@@ -149,7 +155,9 @@ def _finding(
     entities = state.graph.entities
     others_known = len(known) - 1  # the fact itself is hidden
     right = _probability(state, others_known, score, is_first=score >= other.score)
-    other_right = _probability(state, others_known, other.score, is_first=other.score >= score)
+    other_right = _probability(
+        state, others_known, other.score, is_first=other.score >= score
+    )
     if right is None or other_right is None:
         doubt = other.score - score
     else:
@@ -176,7 +184,9 @@ def _best_other(best: Found, tail: int) -> _Scored:
     return _Scored(None, 0.0)
 
 
-def _probability(state: State, known: int, score: float, *, is_first: bool) -> float | None:
+def _probability(
+    state: State, known: int, score: float, *, is_first: bool
+) -> float | None:
     """The probability of an answer; 0 if it was not found.
 
     known     the number of known answers to the question
@@ -209,7 +219,9 @@ def _standings(state: State, facts: Facts, known: list[Ids]) -> Standings:
     return standings(state, query, targets, filtered, hidden=facts.tails)
 
 
-def _reasons_for(case_base: CaseBase, found: Finding, entity: str, score: float) -> list[str]:
+def _reasons_for(
+    case_base: CaseBase, found: Finding, entity: str, score: float
+) -> list[str]:
     """The first reasons for an answer to the question of a finding, while its fact is hidden."""
     if not score:
         return []

@@ -68,7 +68,9 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_probability <= 1:
-            raise InvalidSettings("min_probability", self.min_probability, "from 0 to 1")
+            raise InvalidSettings(
+                "min_probability", self.min_probability, "from 0 to 1"
+            )
         if self.top < 1:
             raise InvalidSettings("top", self.top, "at least 1")
 
@@ -134,7 +136,9 @@ def proposals(state: State, batch: Batch) -> bytes:
     allowed = _of_type(state, wanted.of_type) if wanted.of_type else None
     candidates = None if allowed is None else set(allowed.tolist())
     top = wanted.top if allowed is None else ALL
-    found_for_each = answers(state, batch.relation, batch.entities, top=top, new_only=True)
+    found_for_each = answers(
+        state, batch.relation, batch.entities, top=top, new_only=True
+    )
 
     lines = []
     for entity, all_found in zip(batch.entities.tolist(), found_for_each, strict=True):
@@ -167,7 +171,9 @@ def _only(found: Found, allowed: Ids, known: set[int]) -> Found:
     is_new = ~np.isin(found.entities, ids(known))
     best_new = np.flatnonzero(is_new)[:1]
     is_kept[best_new] = True
-    return found._replace(entities=found.entities[is_kept], scores=found.scores[is_kept])
+    return found._replace(
+        entities=found.entities[is_kept], scores=found.scores[is_kept]
+    )
 
 
 def uncalibrated_probability(settings: Settings, score: float) -> float | None:
@@ -180,7 +186,9 @@ def uncalibrated_probability(settings: Settings, score: float) -> float | None:
         return None
     decisive_score = -log1p(-settings.decisive) if settings.decisive < 1 else inf
     if score > decisive_score:
-        score = decisive_score + (score - decisive_score) / (1 + kernels.DECISIVE_FACTOR)
+        score = decisive_score + (score - decisive_score) / (
+            1 + kernels.DECISIVE_FACTOR
+        )
     return -expm1(-score)
 
 
@@ -218,7 +226,9 @@ def chosen_directions(
     _check_known("relation", relations, graph.relations)
     chosen = relations_in_use(graph).tolist()
     if relations:
-        chosen = [relation for relation in chosen if graph.relations[relation] in relations]
+        chosen = [
+            relation for relation in chosen if graph.relations[relation] in relations
+        ]
     if heads:
         return list(directions_of(chosen))
     return [forward(relation) for relation in chosen]
@@ -237,9 +247,13 @@ def _new_answers(
     candidates  the entities that may be proposed; all if None
     """
     query = (state.graph.entities[entity], batch.relation)
-    new = named_answers(state, query, found.pairs(), known, exclude=True, candidates=candidates)
+    new = named_answers(
+        state, query, found.pairs(), known, exclude=True, candidates=candidates
+    )
     best = new[: batch.wanted.top]
-    return [answer for answer in best if _is_probable(state.settings, answer, batch.wanted)]
+    return [
+        answer for answer in best if _is_probable(state.settings, answer, batch.wanted)
+    ]
 
 
 def _is_probable(settings: Settings, answer: Answer, wanted: Wanted) -> bool:
@@ -254,7 +268,9 @@ def _probability(settings: Settings, answer: Answer) -> float | None:
     return uncalibrated_probability(settings, answer.score)
 
 
-def _record(state: State, answer: Answer, *, exact: bool, explain: bool) -> dict[str, Any]:
+def _record(
+    state: State, answer: Answer, *, exact: bool, explain: bool
+) -> dict[str, Any]:
     """A proposed fact and its support, for JSON."""
     head = answer.entity if answer.inverse else answer.asked
     tail = answer.asked if answer.inverse else answer.entity
@@ -278,7 +294,9 @@ def _batches(state: State, relations: list[int], wanted: Wanted) -> Iterator[Bat
     names = state.graph.entities
     found = [names.find(name) for name in wanted.entities]
     named = ids(entity for entity in found if entity is not None)
-    without_names = replace(wanted, relations=(), entities=())  # a task does not need them
+    without_names = replace(
+        wanted, relations=(), entities=()
+    )  # a task does not need them
     for relation in relations:
         entities = _worth_asking(state, relation)
         if wanted.entities:

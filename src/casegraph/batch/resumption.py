@@ -59,7 +59,9 @@ class Resumable:
 
     def write(self, content: bytes) -> None:
         """Append the lines of the next batch; they are on disk before the batch is recorded."""
-        with writing_named(self._path, advice="make room, and run the same again to go on"):
+        with writing_named(
+            self._path, advice="make room, and run the same again to go on"
+        ):
             write_all(self._lines.fileno(), content)
             flush(self._lines.fileno())
             self._note(str(self._lines.tell()))

@@ -69,7 +69,9 @@ def _read(file: Path) -> dict[str, Any]:
         raise UnreadableFile(str(file), f"is no TOML: {error}") from error
 
 
-def _options(command: click.Command, table: dict[str, Any], place: str) -> dict[str, Any]:
+def _options(
+    command: click.Command, table: dict[str, Any], place: str
+) -> dict[str, Any]:
     """The options in a table, by click's names of them; an error if one is unknown.
 
     place  the file and the table, for messages
@@ -77,13 +79,19 @@ def _options(command: click.Command, table: dict[str, Any], place: str) -> dict[
     parameters = _parameters(command)
     subcommands = command.commands if isinstance(command, click.Group) else {}
     known = [*parameters, *subcommands]
-    values = {name: value for name, value in table.items() if not isinstance(value, dict)}
-    subtables = {name: value for name, value in table.items() if isinstance(value, dict)}
+    values = {
+        name: value for name, value in table.items() if not isinstance(value, dict)
+    }
+    subtables = {
+        name: value for name, value in table.items() if isinstance(value, dict)
+    }
     options: dict[str, Any] = {}
 
     for name, value in values.items():
         if name in NEVER:
-            raise UnreadableFile(place, f"says {name!r}, which is given with each command only")
+            raise UnreadableFile(
+                place, f"says {name!r}, which is given with each command only"
+            )
         is_known = name in parameters
         if is_known:
             _set(options, parameters[name], value)

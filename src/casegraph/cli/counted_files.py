@@ -89,7 +89,9 @@ def _folder() -> Path | None:
 
 def _files(path: Path) -> Iterator[tuple[str, int, int]]:
     """A file, or all files of a folder, each with its size and time."""
-    files = sorted(path.iterdir()) if path.is_dir() else [path, names_file(path) or path]
+    files = (
+        sorted(path.iterdir()) if path.is_dir() else [path, names_file(path) or path]
+    )
     for file in dict.fromkeys(files):
         if file.is_file():
             status = file.stat()

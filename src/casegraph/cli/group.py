@@ -20,7 +20,9 @@ from casegraph.cli.logs import start_logging
 from casegraph.cli.output import note
 from casegraph.errors import CasegraphError, UnknownName
 
-ONE_SOURCE = "(make one SOURCE of several files with 'casegraph build FILES --into STORE')"
+ONE_SOURCE = (
+    "(make one SOURCE of several files with 'casegraph build FILES --into STORE')"
+)
 HINTS = {  # what finds a name that is not known
     "relation": " ('casegraph relations SOURCE' lists all)",
     "entity": " ('casegraph search SOURCE WORDS' finds names and labels)",
@@ -77,7 +79,9 @@ SUMMARIES = {
 class Commands(click.Group):
     """The group: the one place where an error of ours becomes a line on standard error."""
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         """List the commands by what they are for."""
         del ctx
         width = max(map(len, self.commands))
@@ -99,7 +103,9 @@ class Commands(click.Group):
             command = error.ctx.command if error.ctx else self
             takes_one = any(param.name == "source" for param in command.params)
             if takes_one and "unexpected extra argument" in error.message:
-                raise click.UsageError(f"{error.message} {ONE_SOURCE}", error.ctx) from None
+                raise click.UsageError(
+                    f"{error.message} {ONE_SOURCE}", error.ctx
+                ) from None
             raise
         except KeyboardInterrupt:
             _fail(ctx, "interrupted", 130)
@@ -108,7 +114,11 @@ class Commands(click.Group):
         except OSError as error:
             problem = (error.strerror or "").lower()
             if error.errno == errno.ENOSPC and error.filename is None:
-                _fail(ctx, f"the output cannot be written ({problem}); make room for it", 1)
+                _fail(
+                    ctx,
+                    f"the output cannot be written ({problem}); make room for it",
+                    1,
+                )
             if error.filename is None or error.errno == errno.EPIPE:
                 raise
             _fail(ctx, f"{error.filename}: {problem}", 1)
@@ -143,7 +153,9 @@ def _configure(ctx: click.Context, _: click.Parameter, file: str | None) -> None
     envvar="CASEGRAPH_THREADS",
     help="How many threads to use; by default one per processor.",
 )
-@click.option("--verbose", is_flag=True, help="Log what is being done to standard error.")
+@click.option(
+    "--verbose", is_flag=True, help="Log what is being done to standard error."
+)
 @click.option("--log-json", is_flag=True, help="Log as JSON, one object per line.")
 @click.version_option(__version__)
 def cli(threads: int | None, *, verbose: bool, log_json: bool) -> None:

@@ -7,7 +7,9 @@ import logging
 def start_logging(*, as_json: bool) -> None:
     """Write what casegraph says about its work to standard error, from information on."""
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines() if as_json else logging.Formatter("casegraph: %(message)s"))
+    handler.setFormatter(
+        JsonLines() if as_json else logging.Formatter("casegraph: %(message)s")
+    )
     logger = logging.getLogger("casegraph")
     logger.handlers = [handler]
     logger.propagate = False

@@ -15,9 +15,22 @@ if TYPE_CHECKING:
 
     from casegraph.settings import Settings
 
-FORMAT_NAMES = ("tsv", "csv", "jsonl", "nt", "nq", "ttl", "trig", "rdfxml", "parquet", "arrow")
+FORMAT_NAMES = (
+    "tsv",
+    "csv",
+    "jsonl",
+    "nt",
+    "nq",
+    "ttl",
+    "trig",
+    "rdfxml",
+    "parquet",
+    "arrow",
+)
 FROM = "The format of the files; by default from their ending."
-COLUMNS = "The columns of head, relation and tail, by name or number; =NAME for one relation."
+COLUMNS = (
+    "The columns of head, relation and tail, by name or number; =NAME for one relation."
+)
 ENCODING = "The encoding of the text, such as cp1252; by default UTF-8."
 NAMES = "A file of labels: each line has a name, its label, and optionally types."
 HEADER = "Whether the first line is a header; by default decided by its words."
@@ -74,7 +87,10 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         help="The paper's data set whose settings to use; by default from the folder.",
     )
     @click.option(
-        "--max-length", type=int, metavar="N", help="The length of the longest paths, from 1 to 5."
+        "--max-length",
+        type=int,
+        metavar="N",
+        help="The length of the longest paths, from 1 to 5.",
     )
     @click.option(
         "--set",
@@ -113,7 +129,11 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
     @with_columns
     @wraps(command)
     def reading(
-        read: Read, on_error: str, refused: BinaryIO | None, literals: bool, **options: object
+        read: Read,
+        on_error: str,
+        refused: BinaryIO | None,
+        literals: bool,
+        **options: object,
     ) -> None:
         kept = "keep" if literals else "leave out"
         read.options |= {"on_error": on_error, "refused": refused, "literals": kept}
@@ -149,7 +169,11 @@ def with_columns(command: Callable[..., None]) -> Callable[..., None]:
 def with_executor(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that choose where to work, as an executor."""
 
-    @choice("--executor", ("here", "dask"), "Where to run: in this process, or on a Dask cluster.")
+    @choice(
+        "--executor",
+        ("here", "dask"),
+        "Where to run: in this process, or on a Dask cluster.",
+    )
     @click.option(
         "--scheduler",
         metavar="ADDRESS",
@@ -185,15 +209,24 @@ relations = click.option(
     "--relations", multiple=True, metavar="NAME", help="Only this relation; repeatable."
 )
 top = click.option(
-    "--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many to print."
+    "--top",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How many to print.",
 )
 as_of = click.option(
     "--as-of", type=int, metavar="N", help="For a store: its state after update N."
 )
 of_type = click.option(
-    "--type", "of_type", metavar="TYPE", help="Only answers of this type, such as Disease."
+    "--type",
+    "of_type",
+    metavar="TYPE",
+    help="Only answers of this type, such as Disease.",
 )
-head = click.option("--head", is_flag=True, help="Ask for the head instead: (?, RELATION, ENTITY).")
+head = click.option(
+    "--head", is_flag=True, help="Ask for the head instead: (?, RELATION, ENTITY)."
+)
 
 
 def names_of(file: BinaryIO) -> list[str]:

@@ -40,9 +40,13 @@ ESCAPES = {code: repr(chr(code))[1:-1] for code in CONTROL_CHARACTERS}
 GAP = 2  # characters between two columns of a table
 NARROWEST = 8  # characters of a column that is shortened
 WIDEST_TEXT = 100  # characters of a line: longer lines are hard to read on any terminal
-_speakers: list[Callable[[str], None]] = []  # what prints notes instead; the last one does
+_speakers: list[
+    Callable[[str], None]
+] = []  # what prints notes instead; the last one does
 # The beginning of a line: its style, white space, and perhaps a share of a score.
-_BEGINNING = re.compile(r"(?P<style>(\x1b\[[0-9;]*m)*)(?P<indent>\s*)(?P<share>\d+%  )?")
+_BEGINNING = re.compile(
+    r"(?P<style>(\x1b\[[0-9;]*m)*)(?P<indent>\s*)(?P<share>\d+%  )?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,11 @@ def choice(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """An option whose default is the first choice."""
     return click.option(
-        name, type=click.Choice(choices), default=choices[0], show_default=True, help=text
+        name,
+        type=click.Choice(choices),
+        default=choices[0],
+        show_default=True,
+        help=text,
     )
 
 
@@ -130,7 +138,9 @@ def _format_of_file(file: Path, form: Format) -> str:
         return table_format(file, given)
     if given in (None, "json"):
         return "json"
-    raise InvalidSettings("format", given, f"'json', since the file is called {file.name}")
+    raise InvalidSettings(
+        "format", given, f"'json', since the file is called {file.name}"
+    )
 
 
 def write_result(result: Result, file: Path, form: str) -> None:
@@ -184,7 +194,9 @@ def notes_said_by(speaker: Callable[[str], None]) -> Iterator[None]:
 
 def escaped(text: str, *, kept: str = "") -> str:
     """The text with control characters, other than those kept, written as escapes."""
-    escapes = {code: escape for code, escape in ESCAPES.items() if chr(code) not in kept}
+    escapes = {
+        code: escape for code, escape in ESCAPES.items() if chr(code) not in kept
+    }
     return text.translate(escapes)
 
 

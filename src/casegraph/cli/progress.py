@@ -50,7 +50,9 @@ def progress() -> Iterator[Show]:
         far = f"{done / total:.0%}" if total else f"{done:,}"
         if doing not in tasks:
             for task in bars.tasks:
-                bars.update(task.id, total=task.completed or 1, completed=task.completed or 1)
+                bars.update(
+                    task.id, total=task.completed or 1, completed=task.completed or 1
+                )
             tasks[doing] = bars.add_task(doing, total=total or None, far=far)
         bars.update(tasks[doing], completed=done, total=total or None, far=far)
 

@@ -33,7 +33,12 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
-NAMES_FILES = ("entity_names", "relation_names", "entity2text", "relation2text")  # in benchmarks
+NAMES_FILES = (
+    "entity_names",
+    "relation_names",
+    "entity2text",
+    "relation2text",
+)  # in benchmarks
 TOO_LONG = 3.0  # seconds of counting for a question to a store
 ZIP = b"PK\3\4"  # what a saved case base begins with
 
@@ -60,7 +65,9 @@ def case_base(
         if stored is not None:
             prepared = _prepared(stored, relation, entities, show)
             if monotonic() - started >= TOO_LONG:
-                note(f"{source}: had to count; 'casegraph compact {source}' does so once for all")
+                note(
+                    f"{source}: had to count; 'casegraph compact {source}' does so once for all"
+                )
             return prepared
         is_given_ready = source == "world" or _is_saved(Path(source))
         kept = None if is_given_ready else kept_case(source, settings, read)
@@ -100,7 +107,11 @@ def settings_named(
     """
     if name is None and max_length is None and not changed:
         return None
-    named = Settings() if name in (None, "default") else _of_the_paper(name, dataset, source)
+    named = (
+        Settings()
+        if name in (None, "default")
+        else _of_the_paper(name, dataset, source)
+    )
     values = dict(_setting(text) for text in changed)
     if max_length is not None:
         values["max_length"] = max_length
@@ -132,7 +143,9 @@ def _setting(text: str) -> tuple[str, Any]:
     name, mark, value = text.partition("=")
     known = [field.name for field in fields(Settings)]
     if not mark:
-        raise InvalidSettings("set", text, f"NAME=VALUE, where NAME is one of {', '.join(known)}")
+        raise InvalidSettings(
+            "set", text, f"NAME=VALUE, where NAME is one of {', '.join(known)}"
+        )
     if name not in known:
         raise UnknownName("setting", name, known)
     try:
@@ -185,7 +198,9 @@ def names_in(folder: Path) -> Iterator[Description]:
             yield from read_names(file)
 
 
-def _store(source: str, settings: Settings | None, as_of: int | None) -> CaseStore | None:
+def _store(
+    source: str, settings: Settings | None, as_of: int | None
+) -> CaseStore | None:
     if is_store(Path(source)):
         return CaseStore.open(source, settings, read_only=True, as_of=as_of)
     if as_of is not None:
@@ -195,7 +210,9 @@ def _store(source: str, settings: Settings | None, as_of: int | None) -> CaseSto
     return None
 
 
-def _read(source: str, settings: Settings | None, read: Read | None, show: Show) -> CaseBase:
+def _read(
+    source: str, settings: Settings | None, read: Read | None, show: Show
+) -> CaseBase:
     if source != "world" and _is_saved(Path(source)):
         saved = CaseBase.load(source)
         if settings in (None, saved.settings):

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from casegraph.formats.sources import Place
 
 SIGNS = ("+", "-")
-LINES_AHEAD = 10_000  # at most this many lines wait for the batch before them to be written
+LINES_AHEAD = (
+    10_000  # at most this many lines wait for the batch before them to be written
+)
 
 
 @dataclass
@@ -107,7 +109,9 @@ def _standard_input() -> Place:
         return "-"
 
 
-def _read(source: Place, reading: Reading, arrived: Queue[tuple[str, Fact] | _End]) -> None:
+def _read(
+    source: Place, reading: Reading, arrived: Queue[tuple[str, Fact] | _End]
+) -> None:
     """Read lines in a separate thread, so that a batch can end while no line arrives."""
     separator = "," if name_of(source).lower().endswith(".csv") else TAB
     try:

@@ -150,7 +150,9 @@ def _folder_beside_checkout() -> Path | None:
     """shared/data beside the checkout; None if this package is not part of a checkout."""
     package = _HERE.parent
     checkout = package.parents[1]
-    is_checkout = package.parent.name == "src" and (checkout / "pyproject.toml").is_file()
+    is_checkout = (
+        package.parent.name == "src" and (checkout / "pyproject.toml").is_file()
+    )
     return checkout.parent / "shared" / "data" if is_checkout else None
 
 

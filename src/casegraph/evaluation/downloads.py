@@ -39,7 +39,9 @@ def fetch(dataset: Dataset, folder: Path, show: Show = quiet) -> Path:
     and `IncompatibleFile` if what arrives is not what was published.
     """
     if not dataset.files:
-        raise CasegraphError(f"{dataset.name}: cannot be downloaded; source: {dataset.source}")
+        raise CasegraphError(
+            f"{dataset.name}: cannot be downloaded; source: {dataset.source}"
+        )
     destination = folder / dataset.name
     with _new_folder(destination) as unfinished:
         for file in dataset.files:
@@ -67,7 +69,10 @@ def _download(file: RemoteFile, path: Path, show: Show) -> None:
     """Download a file; `IncompatibleFile` unless it is what the catalogue says."""
     digest = sha256()
     size = 0
-    with os.fdopen(create_file(path), "wb") as written, closing(_chunks(file)) as chunks:
+    with (
+        os.fdopen(create_file(path), "wb") as written,
+        closing(_chunks(file)) as chunks,
+    ):
         for chunk in chunks:
             size += len(chunk)
             if size > file.size:

@@ -101,7 +101,9 @@ def evaluate(  # noqa: PLR0913
             if to_tune_on in (split, source):
                 to_tune_on = None
             facts = None if to_tune_on is None else files.facts(to_tune_on)
-            case_base.tune(show, held_out=facts, keep_length=keep_length, executor=executor)
+            case_base.tune(
+                show, held_out=facts, keep_length=keep_length, executor=executor
+            )
     state = case_base.state
     with _phase(phases, "count"):
         asked = ids_of_relations(state, questions).values()
@@ -219,7 +221,9 @@ class Evaluation(Tabular):
     @cached_property
     def by_relation(self) -> dict[str, dict[str, float]]:
         """The metrics of each relation that was asked about, in the order of names."""
-        return {name: self.of(is_asked) for name, is_asked in self.questions.by_relation()}
+        return {
+            name: self.of(is_asked) for name, is_asked in self.questions.by_relation()
+        }
 
     @property
     def questions_by_relation(self) -> dict[str, int]:
@@ -227,7 +231,9 @@ class Evaluation(Tabular):
         by_relation = self.questions.by_relation()
         return {name: int(np.count_nonzero(is_asked)) for name, is_asked in by_relation}
 
-    def mrr_interval(self, draws: int = 1000, ties: str = "realistic", seed: int = 0) -> Interval:
+    def mrr_interval(
+        self, draws: int = 1000, ties: str = "realistic", seed: int = 0
+    ) -> Interval:
         """The MRR, and the interval in which it lies in 95 % of draws of the questions."""
         ranks = {"realistic": self.ranks.realistic, "original": self.ranks.original}
         if ties not in ranks:
@@ -277,7 +283,9 @@ class Evaluation(Tabular):
 
     def as_dict(self, *, by_relation: bool = False) -> dict[str, Any]:
         """Plain values, for JSON."""
-        metrics_by_relation = {"by_relation": dict(self.by_relation)} if by_relation else {}
+        metrics_by_relation = (
+            {"by_relation": dict(self.by_relation)} if by_relation else {}
+        )
         reliability = self.reliability
         return {
             "benchmark": self.benchmark,
@@ -318,10 +326,14 @@ class Files:
     def facts(self, name: str | Path) -> Iterator[Fact]:
         """The facts of a file by name, sorted."""
         for relation, head, tail in self.rows[name].tolist():
-            yield Fact(self.entities[head], self.relations[relation], self.entities[tail])
+            yield Fact(
+                self.entities[head], self.relations[relation], self.entities[tail]
+            )
 
 
-def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show) -> Files:
+def read_files(
+    benchmark: Benchmark, split: str, source: str | Path, show: Show
+) -> Files:
     """Read all splits of a benchmark, and the file or store to answer from if it is not a split.
 
     The split to ask for and the source are read first, so that errors about missing files name
@@ -330,7 +342,9 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
     names = list(dict.fromkeys([split, source, *benchmark.splits]))
     facts_of: dict[str | Path, Iterable[Fact]] = {}
     for name in names:
-        facts_of[name] = _facts(name) if isinstance(name, Path) else benchmark.facts(name)
+        facts_of[name] = (
+            _facts(name) if isinstance(name, Path) else benchmark.facts(name)
+        )
 
     reader = RowReader(Names(), Names())
     rows_of: dict[str | Path, Ids] = {}
@@ -350,7 +364,9 @@ def read_files(benchmark: Benchmark, split: str, source: str | Path, show: Show)
     return Files(entities, relations, sorted_rows)
 
 
-def questions_of(files: Files, split: str, sides: Sides, limit: int | None) -> Questions:
+def questions_of(
+    files: Files, split: str, sides: Sides, limit: int | None
+) -> Questions:
     """The questions for the facts of a split; if limited, for facts spread evenly over it."""
     facts = files.rows[split]
     kept = min(limit or len(facts), len(facts))
@@ -364,7 +380,11 @@ def directed(facts: Ids, sides: Sides) -> Ids:
     relation, head, tail = facts.T
     for_tails = np.stack([forward(relation), head, tail], axis=1)
     for_heads = np.stack([backward(relation), tail, head], axis=1)
-    of_sides = {"both": [for_tails, for_heads], "head": [for_heads], "tail": [for_tails]}
+    of_sides = {
+        "both": [for_tails, for_heads],
+        "head": [for_heads],
+        "tail": [for_tails],
+    }
     rows = np.concatenate(of_sides[sides])
     return distinct(rows.astype(np.int32))
 
@@ -424,7 +444,11 @@ def _sorted_by_name(rows: Ids, entities: Names, relations: Names) -> Ids:
     place_of_entity = entities.ranks()
     place_of_relation = relations.ranks()
     head, relation, tail = rows.T
-    columns = [place_of_relation[relation], place_of_entity[head], place_of_entity[tail]]
+    columns = [
+        place_of_relation[relation],
+        place_of_entity[head],
+        place_of_entity[tail],
+    ]
     return distinct(np.stack(columns, axis=1))
 
 
@@ -437,7 +461,9 @@ def ids_of_relations(state: State, questions: Questions) -> dict[int, int | None
         if relation is None:
             found[direction] = None
         else:
-            found[direction] = backward(relation) if is_inverse(direction) else forward(relation)
+            found[direction] = (
+                backward(relation) if is_inverse(direction) else forward(relation)
+            )
     return found
 
 

@@ -87,7 +87,9 @@ def reliability_panel(bins: Sequence[Bin], error: float) -> Panel:
             f'fill="{COLOUR}"><title>{title}</title></circle>'
         )
     title = f"{total:,} answers, expected calibration error {error:.3f}"
-    return Panel(title, "probability of the first answer", "how often it is right", parts)
+    return Panel(
+        title, "probability of the first answer", "how often it is right", parts
+    )
 
 
 def ranks_panel(ranks: Floats) -> Panel:
@@ -140,7 +142,8 @@ def _shares_across() -> list[str]:
 
 def _shares_upwards() -> list[str]:
     return [
-        _text(_x(0) - 8, _y(share) + 4, f"{share:.1f}", anchor="end") for share in MARKED_SHARES
+        _text(_x(0) - 8, _y(share) + 4, f"{share:.1f}", anchor="end")
+        for share in MARKED_SHARES
     ]
 
 

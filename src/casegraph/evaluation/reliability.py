@@ -74,7 +74,9 @@ def first_answers(state: State, targets: Targets) -> Reliability:
     about = np.where(is_in_graph, entities, UNKNOWN).astype(np.int32)
     questions, question_of = np.unique(about, return_inverse=True)
     first = answers(state, relation, questions, top=1, new_only=True)
-    known = [len(state.graph.answers(entity, relation)) for entity in questions.tolist()]
+    known = [
+        len(state.graph.answers(entity, relation)) for entity in questions.tolist()
+    ]
     chances = chance_to_be_asked_for(np.array(known) + 1, tuning.missing)
     facts = {(entity, answer) for entity, answer in targets.known.tolist()}
 
@@ -103,7 +105,9 @@ def calibration_error(predicted: Floats, happened: Flags) -> float:
 def bins(predicted: Floats, happened: Flags) -> list[Bin]:
     """Ten bins of equal width by predicted probability; empty bins are left out."""
     bin_of_each = (predicted * BINS).astype(np.int64)
-    bin_of_each = np.minimum(bin_of_each, BINS - 1)  # a probability of 1 is in the last bin
+    bin_of_each = np.minimum(
+        bin_of_each, BINS - 1
+    )  # a probability of 1 is in the last bin
     found = []
     for number in np.unique(bin_of_each).tolist():
         is_in = bin_of_each == number

@@ -87,12 +87,16 @@ class DaskExecutor:
             shards = Shard.all(SHARDS_PER_THREAD * self._threads())
 
             parts = self.each(state, count_hits, shards)
-            shown = _with_progress(parts, "counting paths to answers", len(shards), show)
+            shown = _with_progress(
+                parts, "counting paths to answers", len(shards), show
+            )
             hits = merged(shown)
 
             tasks = [(shard, missing) for shard in shards]
             parts = self.each(with_hits(state, hits), count_reach, tasks)
-            shown = _with_progress(parts, "counting what paths reach", len(shards), show)
+            shown = _with_progress(
+                parts, "counting what paths reach", len(shards), show
+            )
             keep(state, merged(shown))
         state.statistics.prepare(relations, show)
 
@@ -175,7 +179,9 @@ class _Snapshot:
                 self._send()
                 future = self.submit(work, task)
             except KilledWorker as error:
-                problem = f"workers died again and again ({error}); give them more memory"
+                problem = (
+                    f"workers died again and again ({error}); give them more memory"
+                )
                 raise CasegraphError(problem) from error
 
     def _send(self) -> None:
@@ -199,7 +205,9 @@ def _work_on_shared(
     with _loading:
         if path not in _loaded:
             _loaded.clear()
-            _loaded[path] = load(Path(path)) if content is None else _load_bytes(content)
+            _loaded[path] = (
+                load(Path(path)) if content is None else _load_bytes(content)
+            )
         state = _loaded[path]
     return work(state, task)
 
@@ -211,7 +219,9 @@ def _load_bytes(content: bytes) -> State:
         return load(path)
 
 
-def _with_progress(parts: Iterable[Part], doing: str, total: int, show: Show) -> Iterator[Part]:
+def _with_progress(
+    parts: Iterable[Part], doing: str, total: int, show: Show
+) -> Iterator[Part]:
     for done, part in enumerate(parts):
         show(doing, done, total)
         yield part

@@ -59,7 +59,9 @@ def read_part(path: Path) -> Part:
     """Read what `write_part` wrote, unless it is a table."""
     arrays = read_arrays(path, "a file of counts", FORMAT)
     if "reached" in arrays and "reached_open" not in arrays:
-        problem = "is from an earlier casegraph, which did not distinguish slots; count again"
+        problem = (
+            "is from an earlier casegraph, which did not distinguish slots; count again"
+        )
         raise IncompatibleFile(str(path), problem)
     try:
         header = json.loads(arrays["header"].tobytes())
@@ -88,7 +90,9 @@ def _check_header(header: dict[str, Any]) -> None:
     names = header["names"]
     are_text = all(isinstance(name, str) for name in names)
     if not are_text or names != sorted(set(names)):
-        raise ValueError("the names of relations are not text, repeat, or are out of order")
+        raise ValueError(
+            "the names of relations are not text, repeat, or are out of order"
+        )
     if header["max_length"] not in PATH_LENGTHS:
         raise ValueError("it has paths of a length that is not counted")
     if Shard.named(header["shard"]).of > MOST_SHARDS:
@@ -151,8 +155,12 @@ def _write_table(part: Part, path: Path) -> None:
         names += [name, name + INVERSE]
     relations = [names[direction] for direction in part.relation.tolist()]
     directions = [unpacked(number, part.max_length) for number in part.types.tolist()]
-    path_types = [[names[direction] for direction in path_type] for path_type in directions]
+    path_types = [
+        [names[direction] for direction in path_type] for path_type in directions
+    ]
 
-    table = pyarrow.table({"relation": relations, "path_type": path_types, **part.columns})
+    table = pyarrow.table(
+        {"relation": relations, "path_type": path_types, **part.columns}
+    )
     with atomic_write(path) as file:
         pyarrow.parquet.write_table(table, file)

@@ -43,7 +43,9 @@ class Shard:
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.of:
-            raise InvalidSettings("shard", str(self), "i/n with i from 1 to n, such as 2/8")
+            raise InvalidSettings(
+                "shard", str(self), "i/n with i from 1 to n, such as 2/8"
+            )
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
@@ -129,7 +131,9 @@ def with_hits(state: State, hits: Part) -> State:
     return fresh
 
 
-def count_reach(state: State, task: tuple[Shard, list[int]], show: Show = quiet) -> Part:
+def count_reach(
+    state: State, task: tuple[Shard, list[int]], show: Show = quiet
+) -> Part:
     """The second pass: what paths reach from the entities of a shard.
 
     state  from `with_hits`
@@ -185,7 +189,9 @@ def keep(state: State, counts: Part) -> None:
     """Give a state the merged counts of the second pass."""
     rows = _rows_of(counts, state)
     if not counts.has_reach:
-        problem = "the counts are only of hits; count again with --given them, and merge"
+        problem = (
+            "the counts are only of hits; count again with --given them, and merge"
+        )
         raise CasegraphError(problem)
 
     directions = _directions_by_name(state.graph)
@@ -226,13 +232,17 @@ def _rows_of(part: Part, state: State) -> _Rows:
         problem = "the counts are of other facts or settings; count again, with these"
         raise CasegraphError(problem)
     if part.shard.of > 1:
-        problem = f"the counts are only those of shard {part.shard}; merge all shards first"
+        problem = (
+            f"the counts are only those of shard {part.shard}; merge all shards first"
+        )
         raise CasegraphError(problem)
     rows = _Rows(part.relation, part.types, part.columns)
     return rows.renumbered(_directions_by_name(state.graph), part.max_length)
 
 
-def _part(state: State, shard: Shard, counted: list[int], extent: Counts, rows: _Rows) -> Part:
+def _part(
+    state: State, shard: Shard, counted: list[int], extent: Counts, rows: _Rows
+) -> Part:
     """Rows under the ids of a state, as a part."""
     graph = state.graph
     by_name = _directions_by_name(graph)

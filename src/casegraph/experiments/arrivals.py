@@ -19,7 +19,9 @@ from casegraph.errors import InvalidSettings
 from casegraph.evaluation.evaluation import Files
 from casegraph.graph.arrays import Counts, Flags, Ids
 
-MOST_CONNECTED = 0.1  # the share of entities that are in the seed graph because of their many facts
+MOST_CONNECTED = (
+    0.1  # the share of entities that are in the seed graph because of their many facts
+)
 SEED_GRAPH = 0  # the batch number of the seed graph
 
 
@@ -116,7 +118,9 @@ def arrivals(files: Files, source: str, plan: Plan) -> Arrivals:
     batch_of_step = [SEED_GRAPH]
     for batch, arriving in enumerate(newcomers, start=1):
         together = max(len(arriving) - plan.alone, 0)
-        each_alone = [arriving[place : place + 1] for place in range(together, len(arriving))]
+        each_alone = [
+            arriving[place : place + 1] for place in range(together, len(arriving))
+        ]
         steps += [arriving[:together], *each_alone]
         batch_of_step += [batch] * (1 + len(each_alone))
 

@@ -15,7 +15,13 @@ from casegraph.answering.ranking import Ranks
 from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.evaluation.datasets import Benchmark
-from casegraph.evaluation.evaluation import directed, questions_of, ranked, read_files, tasks_of
+from casegraph.evaluation.evaluation import (
+    directed,
+    questions_of,
+    ranked,
+    read_files,
+    tasks_of,
+)
 from casegraph.evaluation.ranking import metrics
 from casegraph.execution.executor import HERE
 from casegraph.experiments.records import MRR, Record

@@ -84,14 +84,20 @@ def embedding_stream(
     records.
     """
     if variant.placed and training.model != "RotatE":
-        raise InvalidSettings("placed", training.model, "RotatE, which alone has rotations")
+        raise InvalidSettings(
+            "placed", training.model, "RotatE, which alone has rotations"
+        )
     files = read_files(benchmark, TEST, benchmark.graph, show)
     arriving = arrivals(files, benchmark.graph, plan)
     name = benchmark.folder.resolve().name
     system = variant.name(training.model)
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{name}.{system}.seed{plan.seed}.jsonl"
-    wanted = {"plan": asdict(plan), "variant": asdict(variant), "training": asdict(training)}
+    wanted = {
+        "plan": asdict(plan),
+        "variant": asdict(variant),
+        "training": asdict(training),
+    }
     seed_model = _kept_model(folder, f"{name}.{training.model}.seed{plan.seed}", wanted)
 
     with Resumable(out, digest_of(files, wanted)) as file:
@@ -122,14 +128,18 @@ def embedding_stream(
     return read_records(out)
 
 
-def offline(benchmark: Benchmark, training: Training, folder: Path, show: Show = quiet) -> Record:
+def offline(
+    benchmark: Benchmark, training: Training, folder: Path, show: Show = quiet
+) -> Record:
     """Train a model on a whole benchmark, and ask for its test facts; the record is kept in a file.
 
     If an earlier call with the same arguments was interrupted, continue from the last evaluation on
     valid.
     """
     files = read_files(benchmark, TEST, benchmark.graph, show)
-    step_of = np.zeros(len(files.entities), dtype=np.int64)  # all arrive in the first step
+    step_of = np.zeros(
+        len(files.entities), dtype=np.int64
+    )  # all arrive in the first step
     arriving = Arrivals(files, step_of, batch_of_step=np.array([SEED_GRAPH]))
     name = benchmark.folder.resolve().name
     folder.mkdir(parents=True, exist_ok=True)
@@ -155,7 +165,12 @@ class _Learner:
     """A model that learns batch after batch; entities are numbered in the order of arrival."""
 
     def __init__(
-        self, arriving: Arrivals, source: str, variant: Variant, training: Training, show: Show
+        self,
+        arriving: Arrivals,
+        source: str,
+        variant: Variant,
+        training: Training,
+        show: Show,
     ) -> None:
         self._arriving = arriving
         self._variant = variant
@@ -221,7 +236,9 @@ class _Learner:
     def _numbered(self, split: str | Path) -> Counts:
         """The facts of a split as rows (head, relation, tail) of numbers."""
         relation, head, tail = self._arriving.files.rows[split].astype(np.int64).T
-        return np.stack([self._number_of[head], relation, self._number_of[tail]], axis=1)
+        return np.stack(
+            [self._number_of[head], relation, self._number_of[tail]], axis=1
+        )
 
     def _between(self, facts: Counts, before: int, now: int) -> Counts:
         """The facts that arrived while the number of entities grew from `before` to `now`."""
@@ -241,6 +258,8 @@ def _kept_model(folder: Path, name: str, wanted: Record) -> Path:
 
 def _existing(model: Path) -> Path:
     if not model.exists():
-        problem = "is gone, without which the stream cannot go on; begin it in another folder"
+        problem = (
+            "is gone, without which the stream cannot go on; begin it in another folder"
+        )
         raise IncompatibleFile(str(model), problem)
     return model

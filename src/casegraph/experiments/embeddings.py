@@ -22,7 +22,12 @@ import numpy as np
 
 from casegraph.answering.ranking import Ranks, distinct
 from casegraph.errors import optional_module
-from casegraph.experiments.embedding_scores import BY_DIRECTION, BY_DISTANCE, Scoring, Theirs
+from casegraph.experiments.embedding_scores import (
+    BY_DIRECTION,
+    BY_DISTANCE,
+    Scoring,
+    Theirs,
+)
 from casegraph.graph.arrays import Counts, Flags, Floats, Ids, rows_with, run_bounds
 from casegraph.graph.directions import backward, direction_count, forward
 from casegraph.running import Show, quiet
@@ -123,7 +128,9 @@ class Embedding:
         self.model.reset_parameters_()
         self._scoring = Scoring(torch, training.model, self.model)
 
-    def train(self, lesson: Lesson, progress: Path | None = None, show: Show = quiet) -> Trained:
+    def train(
+        self, lesson: Lesson, progress: Path | None = None, show: Show = quiet
+    ) -> Trained:
         """Train until facts of valid are no longer answered better.
 
         The model is not evaluated before the first epochs: learning newcomers disturbs what was
@@ -162,7 +169,9 @@ class Embedding:
         equal = np.empty(len(rows))
         known_keys = _keys(known, entities)
         question_bounds = run_bounds(_keys(rows, entities))
-        questions = list(pairwise(question_bounds))  # the first row of each, and its end
+        questions = list(
+            pairwise(question_bounds)
+        )  # the first row of each, and its end
         at_once = max(1, SCORES_AT_ONCE // entities)
         for first in range(0, len(questions), at_once):
             some = questions[first : first + at_once]
@@ -223,7 +232,9 @@ class Embedding:
         """Write the parameters to a file of arrays, and what training took."""
         with atomic_write(path) as file:
             numbers = np.array(trained, dtype=np.float64)
-            np.savez(file, allow_pickle=False, trained=numbers, **_parameters(self.model))
+            np.savez(
+                file, allow_pickle=False, trained=numbers, **_parameters(self.model)
+            )
 
     def load(self, path: Path) -> Trained:
         """Read the parameters from a file that `save` wrote; returns what training took."""
@@ -330,7 +341,9 @@ def asked_for(facts: Counts) -> Ids:
     return distinct(rows.astype(np.int32))
 
 
-def replayed(facts: Counts, near: Flags, share: float, random: np.random.Generator) -> Counts:
+def replayed(
+    facts: Counts, near: Flags, share: float, random: np.random.Generator
+) -> Counts:
     """Some facts that were trained on before; those near newcomers are ten times as likely.
 
     near   (entities,)  whether each entity has a fact in common with a newcomer

@@ -73,7 +73,9 @@ class Snapshots:
                 splits[f"{name}{count}"] = snapshot.splits[name]
             count += 1
         if not count:
-            raise NotABenchmark(str(folder), "expected folders 0, 1, 2 and so on, found none")
+            raise NotABenchmark(
+                str(folder), "expected folders 0, 1, 2 and so on, found none"
+            )
 
         files = read_files(Benchmark(folder, splits), "test0", "train0", show)
         snapshot_of = np.full(len(files.entities), count)
@@ -90,7 +92,11 @@ class Snapshots:
 
 
 def lifelong(
-    folder: Path, settings: Settings, out: Path, limit: int | None = None, show: Show = quiet
+    folder: Path,
+    settings: Settings,
+    out: Path,
+    limit: int | None = None,
+    show: Show = quiet,
 ) -> list[Record]:
     """Add snapshot after snapshot; a record for each test set after each snapshot.
 
@@ -122,7 +128,10 @@ def lifelong(
                     "entities": int(np.count_nonzero(snapshots.snapshot_of <= now)),
                     "questions": len(questions),
                     "seconds": seconds,
-                    **{protocol: mrr_and_hits(ranks[protocol]) for protocol in PROTOCOLS},
+                    **{
+                        protocol: mrr_and_hits(ranks[protocol])
+                        for protocol in PROTOCOLS
+                    },
                 }
                 file.write(json.dumps(record).encode() + b"\n")
         show("test sets of snapshots", file.done, _sets(snapshots.count))
@@ -144,7 +153,10 @@ def summary(records: list[Record]) -> dict[str, dict[str, float]]:
             if record["snapshot"] == record["test_set"] < last:
                 later = at_last[record["test_set"]]["mrr"]
                 gained.append(later - record[protocol]["mrr"])
-        found[protocol] = {**means, "backward_transfer": fmean(gained) if gained else 0.0}
+        found[protocol] = {
+            **means,
+            "backward_transfer": fmean(gained) if gained else 0.0,
+        }
     return found
 
 

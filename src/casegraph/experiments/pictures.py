@@ -18,7 +18,9 @@ from casegraph.experiments.records import Record, mrr_of
 from casegraph.storage.disk import atomic_write
 
 Theirs: TypeAlias = Any  # an object of Matplotlib, which need not be installed
-Value: TypeAlias = Callable[[Record], float | None]  # what to draw for a record, if anything
+Value: TypeAlias = Callable[
+    [Record], float | None
+]  # what to draw for a record, if anything
 
 STYLE = {
     "svg.hashsalt": "casegraph",
@@ -88,7 +90,9 @@ BATCHES_MARKED = 2  # every second batch has a number
 INCHES_OF_LABEL = 3  # the width of an entry of a legend
 
 
-def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Record] = ()) -> None:
+def mrr_over_batches(
+    records: Sequence[Record], path: Path, offline: Sequence[Record] = ()
+) -> None:
     """Figure 3: MRR after each batch, on all test facts so far and on those that are new.
 
     The rows differ in how many older facts the embeddings were trained on again.
@@ -99,7 +103,11 @@ def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Re
     benchmarks = {record["benchmark"] for record in records}
     panels = [panel for panel in PANELS if panel.benchmark in benchmarks] or PANELS
     systems = {record["system"] for record in records}
-    used = [replay for replay in REPLAYS if any(name.endswith(f"-{replay}") for name in systems)]
+    used = [
+        replay
+        for replay in REPLAYS
+        if any(name.endswith(f"-{replay}") for name in systems)
+    ]
     replays = used or REPLAYS[:1]
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(
@@ -120,19 +128,27 @@ def mrr_over_batches(records: Sequence[Record], path: Path, offline: Sequence[Re
         _finish(pyplot, figure, axes, path)
 
 
-def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path: Path) -> None:
+def work_over_batches(
+    records: Sequence[Record], benchmarks: Sequence[str], path: Path
+) -> None:
     """Figure 4: how many entities arrive with each batch, and how many others it changes."""
     pyplot = _pyplot()
     lines: dict[Look, Value] = {
-        Look("all entities so far", "#8d8d8d", "--", ""): lambda record: record["entities"],
+        Look("all entities so far", "#8d8d8d", "--", ""): lambda record: record[
+            "entities"
+        ],
         Look("new entities", "#1f5fa8"): lambda record: record["newcomers"],
         Look("older ones with new relations", "#e09f3e", "-", "s"): reshaped,
         Look("older ones in another cluster", "#c8553d", "-", "^"): moved,
     }
     with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(1, len(benchmarks), figsize=(9, 3.6), squeeze=False)
+        figure, axes = pyplot.subplots(
+            1, len(benchmarks), figsize=(9, 3.6), squeeze=False
+        )
         for axis, benchmark in zip(axes[0], benchmarks, strict=True):
-            some = _of(records, benchmark, "paper-grinch") or _of(records, benchmark, "default")
+            some = _of(records, benchmark, "paper-grinch") or _of(
+                records, benchmark, "default"
+            )
             _logarithmic_panel(axis, some, lines)
             axis.set_title(benchmark)
             axis.yaxis.set_major_formatter("{x:,.0f}")
@@ -140,17 +156,23 @@ def work_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path
         _finish(pyplot, figure, axes, path)
 
 
-def seconds_over_batches(records: Sequence[Record], benchmarks: Sequence[str], path: Path) -> None:
+def seconds_over_batches(
+    records: Sequence[Record], benchmarks: Sequence[str], path: Path
+) -> None:
     """The time of an update beside that of a rebuild: of a whole batch, and of one newcomer."""
     pyplot = _pyplot()
     lines: dict[Look, Value] = {
-        Look("rebuild", "#c8553d", "-", "s"): lambda record: record["rebuild"]["seconds"],
+        Look("rebuild", "#c8553d", "-", "s"): lambda record: record["rebuild"][
+            "seconds"
+        ],
         Look("update by the whole batch", "#e09f3e", "-", "^"): batch_seconds,
         Look("one newcomer and its first answer", "#1f5fa8"): newcomer_seconds,
         Look("one newcomer, the update alone", "#2a9d6f", "-", "x"): _newcomer_update,
     }
     drawn = {record["system"] for record in records}
-    systems = [system for system in ("default", "paper-grinch") if system in drawn] or ["default"]
+    systems = [system for system in ("default", "paper-grinch") if system in drawn] or [
+        "default"
+    ]
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(
             len(systems),
@@ -208,7 +230,9 @@ def _steps(record: Record) -> list[Record]:
     return [record["update"], *record["alone"]]
 
 
-def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: str) -> None:
+def _mrr_panel(
+    axis: Theirs, records: Sequence[Record], panel: Panel, replay: str
+) -> None:
     def mrr(record: Record) -> float | None:
         return mrr_of(record, panel.split, panel.group)
 
@@ -232,7 +256,9 @@ def _mrr_panel(axis: Theirs, records: Sequence[Record], panel: Panel, replay: st
             _line(axis, some, LOOKS[oracle], oracle_mrr)
 
 
-def _logarithmic_panel(axis: Theirs, records: Iterable[Record], lines: dict[Look, Value]) -> None:
+def _logarithmic_panel(
+    axis: Theirs, records: Iterable[Record], lines: dict[Look, Value]
+) -> None:
     """A diagram of the batches after the seed graph, with a logarithmic scale."""
     after_seed_graph = [record for record in records if record["batch"] > 0]
     for look, value in lines.items():
@@ -252,7 +278,12 @@ def _offline_lines(axis: Theirs, panel: Panel, offline: Sequence[Record]) -> Non
 def _level(axis: Theirs, value: float | None, look: Look) -> None:
     if value is not None:
         axis.axhline(
-            value, color=look.colour, linewidth=1, linestyle=look.line, label=look.label, zorder=1
+            value,
+            color=look.colour,
+            linewidth=1,
+            linestyle=look.line,
+            label=look.label,
+            zorder=1,
         )
 
 
@@ -293,7 +324,9 @@ def _line(axis: Theirs, records: Iterable[Record], look: Look, value: Value) -> 
     )
     smallest = [min(values[batch]) for batch in batches]
     largest = [max(values[batch]) for batch in batches]
-    axis.fill_between(batches, smallest, largest, color=look.colour, alpha=0.15, linewidth=0)
+    axis.fill_between(
+        batches, smallest, largest, color=look.colour, alpha=0.15, linewidth=0
+    )
 
 
 def _spoken(seconds: float) -> str:
@@ -327,13 +360,19 @@ def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
     at_most = int(figure.get_figwidth() // INCHES_OF_LABEL)
     rows = max(ceil(len(lines) / at_most), 1)
     columns = max(ceil(len(lines) / rows), 1)
-    figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=columns, fontsize=9)
-    legend_height = 0.02 + 0.2 * rows / figure.get_figheight()  # of the height of the figure
+    figure.legend(
+        lines.values(), lines.keys(), loc="lower center", ncols=columns, fontsize=9
+    )
+    legend_height = (
+        0.02 + 0.2 * rows / figure.get_figheight()
+    )  # of the height of the figure
     figure.tight_layout(rect=(0, legend_height, 1, 1))
 
 
 def _pyplot() -> Theirs:
     """Matplotlib, drawing to files only; an error that says what to install if it is not there."""
-    matplotlib = optional_module("matplotlib", "pictures need Matplotlib", extra="experiments")
+    matplotlib = optional_module(
+        "matplotlib", "pictures need Matplotlib", extra="experiments"
+    )
     matplotlib.use("svg")
     return import_module("matplotlib.pyplot")

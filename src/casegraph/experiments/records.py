@@ -23,7 +23,9 @@ def read_records(path: Path) -> list[Record]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def mrr_of(record: Record, split: str, group: str, which: str = "online") -> float | None:
+def mrr_of(
+    record: Record, split: str, group: str, which: str = "online"
+) -> float | None:
     """The MRR after a batch; None if there were no facts to ask for."""
     groups = record["metrics"].get(which, {}).get(split, {})
     found = groups.get(group, {}).get(MRR)

@@ -39,7 +39,15 @@ from casegraph.running import Show, quiet
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE, depends_on_history
 
-WORK = ("added", "new_entities", "new_relations", "reshaped", "moved", "recounted", "anew")
+WORK = (
+    "added",
+    "new_entities",
+    "new_relations",
+    "reshaped",
+    "moved",
+    "recounted",
+    "anew",
+)
 NO_RANKS = Ranks(np.zeros(0), np.zeros(0), np.zeros(0))
 CLUSTERS_SHOWN = 12
 MEMBERS_SHOWN = 6
@@ -71,7 +79,9 @@ class Wanted:
         return f"{self.name}-{self.settings.clustering}" if has_clusters else self.name
 
 
-def stream(benchmark: Benchmark, wanted: Wanted, folder: Path, show: Show = quiet) -> list[Record]:
+def stream(
+    benchmark: Benchmark, wanted: Wanted, folder: Path, show: Show = quiet
+) -> list[Record]:
     """Let a benchmark arrive; a record for each batch is written to a file in `folder`.
 
     If an earlier call with the same arguments was interrupted, continue its file. Returns all
@@ -105,7 +115,9 @@ def stream(benchmark: Benchmark, wanted: Wanted, folder: Path, show: Show = quie
 class _Growing:
     """A case base to which one batch after the other is added."""
 
-    def __init__(self, arriving: Arrivals, source: str, wanted: Wanted, show: Show) -> None:
+    def __init__(
+        self, arriving: Arrivals, source: str, wanted: Wanted, show: Show
+    ) -> None:
         self._arriving = arriving
         self._source = source
         self._wanted = wanted

@@ -73,7 +73,11 @@ def _are_equal(counts: PathCounts, other: PathCounts) -> bool:
     has_same_hits = np.array_equal(counts.hits, other.hits)
     everywhere = slice(None)
     reach = zip(counts.reach_of(everywhere), other.reach_of(everywhere), strict=True)
-    return has_same_types and has_same_hits and all(np.array_equal(*pair) for pair in reach)
+    return (
+        has_same_types
+        and has_same_hits
+        and all(np.array_equal(*pair) for pair in reach)
+    )
 
 
 def _smallest_members(clusters: Ids) -> Counts:

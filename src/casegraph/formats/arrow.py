@@ -61,7 +61,9 @@ def read_arrow(source: Place, reading: Reading, options: Options) -> Batches:
         file = _file(source)
         try:
             opened = ipc.open_file(file)
-            batches = (opened.get_batch(number) for number in range(opened.num_record_batches))
+            batches = (
+                opened.get_batch(number) for number in range(opened.num_record_batches)
+            )
         except arrow.ArrowInvalid:
             if not isinstance(file, str):
                 file.seek(0)
@@ -77,7 +79,11 @@ def read_table(table: Any, reading: Reading, options: Options) -> Batches:  # no
     with _reported(reading.source):
         batches = arrow.RecordBatchReader.from_stream(table)
         # pandas appends an index that has a name; one without is dropped here.
-        names = [name for name in batches.schema.names if not name.startswith("__index_level_")]
+        names = [
+            name
+            for name in batches.schema.names
+            if not name.startswith("__index_level_")
+        ]
         columns = columns_in(names, reading, options)
         yield from _facts_of(batches, batches.schema.names, columns, reading)
 
@@ -100,7 +106,8 @@ def columns_in(names: Sequence[str], reading: Reading, options: Options) -> Tabl
     if not is_unnamed:
         found = quoted(", ".join(names))
         advice = (
-            "call those to read head, relation and tail, or name them with --columns (columns=)"
+            "call those to read head, relation and tail, "
+            "or name them with --columns (columns=)"
         )
         reading.stop(0, f"found the columns {found}; {advice}")
     return Table(3, Edges(0, 1, 2))
@@ -114,7 +121,9 @@ def write_parquet(facts: Iterable[tuple[str, str, str]], file: Any, name: str) -
     # The names of a graph repeat; with a dictionary each is written once, and facts refer to it.
     schema = arrow.schema([(column, arrow.string()) for column in COLUMNS])
     written = 0
-    with parquet.ParquetWriter(file, schema, use_dictionary=True, compression="zstd") as writer:
+    with parquet.ParquetWriter(
+        file, schema, use_dictionary=True, compression="zstd"
+    ) as writer:
         for rows in parts_of(facts, WRITTEN_AT_ONCE):
             columns = zip(*rows, strict=True)
             arrays = [arrow.array(column, arrow.string()) for column in columns]
@@ -137,12 +146,16 @@ class _reported:  # noqa: N801  (used as a function)
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+    def __exit__(
+        self, kind: object, error: BaseException | None, trace: object
+    ) -> None:
         import pyarrow as arrow
 
         if isinstance(error, arrow.ArrowException | OSError):
             first_line = str(error).partition("\n")[0]
-            raise UnreadableFile(self._source, f"cannot be read ({first_line})") from error
+            raise UnreadableFile(
+                self._source, f"cannot be read ({first_line})"
+            ) from error
 
 
 def _file(source: Place) -> Any:  # noqa: ANN401
@@ -179,7 +192,9 @@ def _facts_of(
             yield from _checked(table, values, row_number, reading)
 
 
-def _plain(table: Table, names: Sequence[str], texts: dict[str, list[Any]]) -> list[Fact]:
+def _plain(
+    table: Table, names: Sequence[str], texts: dict[str, list[Any]]
+) -> list[Fact]:
     edges = table.edges
     if edges is None:
         return []
@@ -189,7 +204,9 @@ def _plain(table: Table, names: Sequence[str], texts: dict[str, list[Any]]) -> l
     return list(map(Fact, heads, relations, tails))
 
 
-def _checked(table: Table, values: list[Any], row: int, reading: Reading) -> Iterator[list[Fact]]:
+def _checked(
+    table: Table, values: list[Any], row: int, reading: Reading
+) -> Iterator[list[Fact]]:
     try:
         found = fact_or_description(table, [_name(value, table) for value in values])
     except ValueError as error:

@@ -35,7 +35,10 @@ _ENDS = [
     ("entity1", "entity2"),
     ("entity_1", "entity_2"),
     ("e1", "e2"),
-    ("x_name", "y_name"),  # PrimeKG, where an x_id is unique only together with its x_type
+    (
+        "x_name",
+        "y_name",
+    ),  # PrimeKG, where an x_id is unique only together with its x_type
 ]
 _RELATIONS = [
     "predicate",
@@ -54,7 +57,16 @@ _LETTERS = [("h", "r", "t"), ("s", "p", "o")]
 _SUFFIXES = ["", "_id", "_iri", "_uri", "_name", "_label", "_type"]
 _IDS = ["id", "curie", "node_id", "entity_id", "entity", "node", "identifier"]
 NAME_KEYS = ["name", "label", "preferred_name", "display_name", "displayname", "title"]
-_TYPES = ["category", "categories", "types", "type", "kind", "node_type", "entity_type", "class"]
+_TYPES = [
+    "category",
+    "categories",
+    "types",
+    "type",
+    "kind",
+    "node_type",
+    "entity_type",
+    "class",
+]
 
 # Words for what tables are often about. A single such word does not make a row a header.
 _NOUNS_TEXT = (
@@ -151,7 +163,9 @@ def chosen_edges(columns: Sequence[str], names: Sequence[str]) -> tuple[Edges, b
     that finds none, as normalised by `plain`.
     """
     head, relation, tail = columns
-    constant = relation[1:] if relation.startswith("=") and relation not in names else ""
+    constant = (
+        relation[1:] if relation.startswith("=") and relation not in names else ""
+    )
     wanted = [head, tail] if constant else [head, relation, tail]
     place_of = {name: _place(name, names) for name in wanted}
     missing = [name for name in wanted if place_of[name] is None]
@@ -159,10 +173,14 @@ def chosen_edges(columns: Sequence[str], names: Sequence[str]) -> tuple[Edges, b
     if by_number:
         places = [int(name) - 1 for name in wanted]
         if min(places) < 0 or max(places) >= len(names):
-            raise ValueError(f"expected column numbers from 1 to {len(names)}, found {wanted}")
+            raise ValueError(
+                f"expected column numbers from 1 to {len(names)}, found {wanted}"
+            )
     elif missing:
         there = ", ".join(map(quoted, names))
-        raise ValueError(f"expected one column called {quoted(missing[0])}, found {there}")
+        raise ValueError(
+            f"expected one column called {quoted(missing[0])}, found {there}"
+        )
     else:
         places = [place for place in place_of.values() if place is not None]
     if constant:
@@ -187,8 +205,14 @@ def in_words(table: Table, names: Sequence[str]) -> str:
         parts += [("head", edges.head), ("relation", relation), ("tail", edges.tail)]
     if table.nodes is not None:
         nodes = table.nodes
-        parts += [("entity", nodes.entity), ("label", nodes.label), ("types", nodes.types)]
-    found = [f"{part} from {names[place]}" for part, place in parts if place is not None]
+        parts += [
+            ("entity", nodes.entity),
+            ("label", nodes.label),
+            ("types", nodes.types),
+        ]
+    found = [
+        f"{part} from {names[place]}" for part, place in parts if place is not None
+    ]
     if edges is not None and edges.constant:
         found.append(f"relation {edges.constant} for all")
     return ", ".join(found)
@@ -204,7 +228,11 @@ def looks_like_header(
     if len(first) != 3:
         return False
     head, relation, tail = map(plain, first)
-    column_words = [head in _HEAD_WORDS, relation in _RELATION_WORDS, tail in _TAIL_WORDS]
+    column_words = [
+        head in _HEAD_WORDS,
+        relation in _RELATION_WORDS,
+        tail in _TAIL_WORDS,
+    ]
     if sum(column_words) >= 2:
         return True
 
@@ -260,7 +288,9 @@ def fact_or_description(table: Table, row: Sequence[str]) -> Fact | Description:
     _check("head", head)
     _check("relation", relation)
     _check("tail", tail)
-    return Fact(in_space(edges.head_space, head), relation, in_space(edges.tail_space, tail))
+    return Fact(
+        in_space(edges.head_space, head), relation, in_space(edges.tail_space, tail)
+    )
 
 
 def _check(part: str, name: str) -> None:

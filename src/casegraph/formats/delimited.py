@@ -23,7 +23,13 @@ from casegraph.formats.layout import Layout, plain_facts
 from casegraph.formats.opening import Opening, header_beside, separator_of
 from casegraph.formats.reading import Batches, Options, Reading
 from casegraph.formats.records import SEPARATORS, TAB, LinesOfCsv, Record, records_of
-from casegraph.formats.sources import BYTE_ORDER_MARK, Place, blocks_of, lines_of, pieces_of
+from casegraph.formats.sources import (
+    BYTE_ORDER_MARK,
+    Place,
+    blocks_of,
+    lines_of,
+    pieces_of,
+)
 from casegraph.graph.batches import Block
 
 
@@ -116,7 +122,8 @@ def _encoded(fact: tuple[str, str, str], name: str, number: int) -> bytes:
     line = text.encode(errors="replace") + b"\n"
     if plain_facts(line) != [tuple(fact)]:
         problem = (
-            "a name that is blank, or has a tab, line end, NUL or lone surrogate, cannot be written"
+            "a name that is blank, or has a tab, line end, NUL or lone surrogate, "
+            "cannot be written"
         )
         raise MalformedFact(name, number, f"{problem}: {quoted(text)}")
     return line

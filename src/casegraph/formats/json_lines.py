@@ -21,7 +21,13 @@ from casegraph.formats.columns import (
     table_of,
 )
 from casegraph.formats.reading import Batches, Options, Reading
-from casegraph.formats.sources import MAX_RECORD_BYTES, Place, blocks_of, lines_of, pieces_of
+from casegraph.formats.sources import (
+    MAX_RECORD_BYTES,
+    Place,
+    blocks_of,
+    lines_of,
+    pieces_of,
+)
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact
 
@@ -90,7 +96,11 @@ def _facts_of(
     try:
         found = _read(line, tables, options)
     except (ValueError, RecursionError) as error:
-        problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        problem = (
+            "it is nested too deeply"
+            if isinstance(error, RecursionError)
+            else str(error)
+        )
         reading.refuse(number, problem, line)
         return
     if isinstance(found, Description):
@@ -109,7 +119,11 @@ def _read(
     except UnicodeDecodeError:
         raise ValueError("expected UTF-8") from None
     except json.JSONDecodeError as error:
-        hint = DOCUMENT if line.strip() in (b"{", b"[") else f"{error.msg} at {error.colno}"
+        hint = (
+            DOCUMENT
+            if line.strip() in (b"{", b"[")
+            else f"{error.msg} at {error.colno}"
+        )
         raise ValueError(f"expected an object of JSON on each line ({hint})") from None
     if not isinstance(parsed, Mapping):
         raise ValueError(f"expected an object of JSON on each line ({DOCUMENT})")
@@ -164,4 +178,6 @@ def _text(parsed: Mapping[str, Any], key: str) -> str:
         return "|".join(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise ValueError(f"expected a name as {key!r}, found {shortened(json.dumps(value))}")
+    raise ValueError(
+        f"expected a name as {key!r}, found {shortened(json.dumps(value))}"
+    )

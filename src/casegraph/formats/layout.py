@@ -32,7 +32,9 @@ CHOOSE = (
     "say which to read with --columns (columns= in Python), by name or number, such as "
     "--columns 1,2,3, or --columns 1,=treats,2 if all rows are of one relation"
 )
-PAIRS = "pairs are read with --columns 1,=treats,2, which gives all of them that relation"
+PAIRS = (
+    "pairs are read with --columns 1,=treats,2, which gives all of them that relation"
+)
 EMPTY_CELL = " (fill in merged cells; 'casegraph build' can leave such rows out, --on-error skip)"
 _NO_NAME_BYTES = b"\t\n\r\0"  # never in a name, with any separator
 _NAME_BYTES = {
@@ -92,7 +94,9 @@ class Layout(LineSource):
         else:
             yield facts
 
-    def facts_of_records(self, lines: Iterator[bytes], first_line: int) -> Iterator[list[Fact]]:
+    def facts_of_records(
+        self, lines: Iterator[bytes], first_line: int
+    ) -> Iterator[list[Fact]]:
         """The facts of lines, record by record; everything else is refused."""
         for record in records_of(lines, first_line, self.separator):
             try:
@@ -131,7 +135,9 @@ class Layout(LineSource):
         try:
             found = fact_or_description(self._table, fields)
         except ValueError as error:
-            advice = EMPTY_CELL if self.separator != TAB and "is empty" in str(error) else ""
+            advice = (
+                EMPTY_CELL if self.separator != TAB and "is empty" in str(error) else ""
+            )
             raise NotAFact(f"{error}{advice}") from None
         if isinstance(found, Description):
             self._reading.described.append(found)
@@ -152,8 +158,12 @@ class Layout(LineSource):
         if looks_like_header(fields, lambda: self._rows_after_first(range(3))):
             self._reading.stop(record.line, self._unknown_header())
         if len(fields) > 3 and self._have_all_rows_width(len(fields)):
-            problem = f"there are {len(fields)} columns and no header that is understood"
-            self._reading.stop(record.line, f"{problem}: {self._shown_rows()}; {CHOOSE}")
+            problem = (
+                f"there are {len(fields)} columns and no header that is understood"
+            )
+            self._reading.stop(
+                record.line, f"{problem}: {self._shown_rows()}; {CHOOSE}"
+            )
         return False
 
     def _read_columns(self, record: Record, columns: Sequence[str]) -> bool:
@@ -178,7 +188,9 @@ class Layout(LineSource):
         chosen = [fields[place] for place in places]
         if looks_like_header(chosen, lambda: self._rows_after_first(places)):
             problem = f"the first line looks like a header: {self._shown_rows()}"
-            advice = "say --header (header=True) if it is one, --no-header if it is a fact"
+            advice = (
+                "say --header (header=True) if it is one, --no-header if it is a fact"
+            )
             self._reading.stop(record.line, f"{problem}; {advice}")
         names = [f"column {number}" for number in range(1, len(fields) + 1)]
         self._reading.columns = in_words(self._table, names)
@@ -195,7 +207,9 @@ class Layout(LineSource):
         """These fields of the rows that follow the first."""
         records = self._opening.first_records(ROWS_AHEAD + 1, self.separator)
         rows = [record.fields for record in records[1:]]
-        return [[row[place] for place in places] for row in rows if len(row) > max(places)]
+        return [
+            [row[place] for place in places] for row in rows if len(row) > max(places)
+        ]
 
     def _have_all_rows_width(self, width: int) -> bool:
         """Whether there are several rows, and all of the first ones have this many fields."""
@@ -212,7 +226,9 @@ class Layout(LineSource):
     def _shown_rows(self) -> str:
         """The first rows, for a message."""
         records = self._opening.first_records(ROWS_AHEAD, self.separator)
-        rows = [self.separator.join(record.fields) for record in records if record.fields]
+        rows = [
+            self.separator.join(record.fields) for record in records if record.fields
+        ]
         first, *following = map(quoted, rows[: 1 + ROWS_SHOWN])
         return f"{first}, followed by {' and '.join(following)}" if following else first
 
@@ -233,7 +249,9 @@ class Layout(LineSource):
         return problem
 
 
-def plain_facts(block: bytes, table: Table = HEADLESS, separator: str = TAB) -> list[Fact] | None:
+def plain_facts(
+    block: bytes, table: Table = HEADLESS, separator: str = TAB
+) -> list[Fact] | None:
     """The facts of a block; None if a line is neither empty nor a plain fact.
 
     The whole block is checked and split with a few calls on bytes, without a loop over lines.
@@ -266,5 +284,7 @@ def plain_facts(block: bytes, table: Table = HEADLESS, separator: str = TAB) -> 
     has_blank_name = any(not all(map(str.strip, column)) for column in columns)
     if has_blank_name:
         return None
-    fact_of_triple = partial(tuple.__new__, Fact)  # unlike `Fact(...)`, runs no Python code
+    fact_of_triple = partial(
+        tuple.__new__, Fact
+    )  # unlike `Fact(...)`, runs no Python code
     return list(map(fact_of_triple, zip(*columns, strict=True)))

@@ -37,8 +37,12 @@ def read_names(source: Place, encoding: str | None = None) -> Iterator[Descripti
             types = 2 if len(fields) > 2 else None
             table = Table(len(fields), nodes=Nodes(0, 1, types))
         if len(fields) != table.width or len(fields) < 2:
-            expected = "a name and its label" if table.width < 3 else f"{table.width} fields"
-            reading_state.refuse(line, f"expected {expected}, found {len(fields)} fields", raw)
+            expected = (
+                "a name and its label" if table.width < 3 else f"{table.width} fields"
+            )
+            reading_state.refuse(
+                line, f"expected {expected}, found {len(fields)} fields", raw
+            )
         try:
             found = fact_or_description(table, fields)
         except ValueError as error:

@@ -51,9 +51,13 @@ def facts_in(given: Any) -> Iterable[Any]:  # noqa: ANN401  (whatever a program 
     """
     if isinstance(given, str | bytes):
         advice = "put names into a list, or read a file of facts with read_facts"
-        raise MalformedFact("facts", 1, f"expected facts, found {quoted(repr(given))}; {advice}")
+        raise MalformedFact(
+            "facts", 1, f"expected facts, found {quoted(repr(given))}; {advice}"
+        )
     if isinstance(given, Mapping):
-        raise MalformedFact("facts", 1, "expected rows of head, relation and tail, found a mapping")
+        raise MalformedFact(
+            "facts", 1, "expected rows of head, relation and tail, found a mapping"
+        )
     if isinstance(given, Facts):
         return given
     if isinstance(given, np.ndarray):
@@ -69,7 +73,9 @@ def facts_in(given: Any) -> Iterable[Any]:  # noqa: ANN401  (whatever a program 
         return Facts(reading, read_table(given, reading, Options()))
     if not isinstance(given, Iterable):
         advice = "; collect it first" if hasattr(given, "collect") else ""
-        raise MalformedFact("facts", 1, f"expected facts, found {quoted(repr(given))}{advice}")
+        raise MalformedFact(
+            "facts", 1, f"expected facts, found {quoted(repr(given))}{advice}"
+        )
     return given
 
 
@@ -97,7 +103,9 @@ def _rows_of_array(array: Any) -> Batches:  # noqa: ANN401
     """The rows of a NumPy array with three columns."""
     if array.ndim != 2 or array.shape[1] != 3:
         shape = " × ".join(map(str, array.shape))
-        raise MalformedFact("ndarray", 1, f"expected rows of three names, found {shape} values")
+        raise MalformedFact(
+            "ndarray", 1, f"expected rows of three names, found {shape} values"
+        )
     is_text = array.dtype.kind == "U"
     for start in range(0, len(array), ROWS_AT_ONCE):
         rows = array[start : start + ROWS_AT_ONCE].tolist()
@@ -105,7 +113,9 @@ def _rows_of_array(array: Any) -> Batches:  # noqa: ANN401
             # NumPy turns a missing value into this text when it makes an array of texts.
             if is_text and "nan" in row:
                 problem = "found 'nan', which NumPy writes for a missing value"
-                raise MalformedFact("ndarray", number, f"{problem}: {quoted(repr(row))}")
+                raise MalformedFact(
+                    "ndarray", number, f"{problem}: {quoted(repr(row))}"
+                )
         yield _checked(rows, "ndarray", start)
 
 
@@ -116,7 +126,10 @@ def _rows_of_factory(factory: Any) -> Batches:  # noqa: ANN401
     triples = factory.mapped_triples
     for start in range(0, len(triples), ROWS_AT_ONCE):
         rows = triples[start : start + ROWS_AT_ONCE].tolist()
-        yield [Fact(entities[head], relations[rel], entities[tail]) for head, rel, tail in rows]
+        yield [
+            Fact(entities[head], relations[rel], entities[tail])
+            for head, rel, tail in rows
+        ]
 
 
 def _rows_of_frame(frame: Any) -> Batches:  # noqa: ANN401
@@ -128,7 +141,9 @@ def _rows_of_frame(frame: Any) -> Batches:  # noqa: ANN401
         edges = Edges(0, 1, 2)
     if edges is None:
         found = quoted(", ".join(names))
-        problem = f"found the columns {found}; call those to read head, relation and tail"
+        problem = (
+            f"found the columns {found}; call those to read head, relation and tail"
+        )
         raise MalformedFact(_kind(frame), 0, problem)
     columns = frame.iloc[:, [edges.head, edges.relation, edges.tail]]
     rows = columns.itertuples(index=False, name=None)
@@ -147,8 +162,12 @@ def _checked(rows: list[Any], kind: str, before: int) -> list[Fact]:
     for number, row in enumerate(rows, start=before + 1):
         for value in row:
             if not isinstance(value, str):
-                problem = f"expected a name, which is text, found {shortened(repr(value))}"
-                raise MalformedFact(kind, number, f"{problem}: {quoted(repr(tuple(row)))}")
+                problem = (
+                    f"expected a name, which is text, found {shortened(repr(value))}"
+                )
+                raise MalformedFact(
+                    kind, number, f"{problem}: {quoted(repr(tuple(row)))}"
+                )
         facts.append(Fact(*map(str, row)))
     return facts
 

@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from casegraph.errors import MalformedFact, optional_module, quoted
-from casegraph.formats.sources import PIECE_BYTES, PieceReader, Place, pieces_of, whole_lines
+from casegraph.formats.sources import (
+    PIECE_BYTES,
+    PieceReader,
+    Place,
+    pieces_of,
+    whole_lines,
+)
 from casegraph.graph.batches import Block, LineSource, Shape
 from casegraph.graph.descriptions import Description
 from casegraph.graph.facts import Fact, fits_utf8, problem_of
@@ -53,7 +59,9 @@ _FORMATS = {
     "trig": "TRIG",
     "rdfxml": "RDF_XML",
 }
-_RANDOM_LABEL = re.compile(r"[0-9a-f]{30,32}")  # pyoxigraph's label of a blank node without one
+_RANDOM_LABEL = re.compile(
+    r"[0-9a-f]{30,32}"
+)  # pyoxigraph's label of a blank node without one
 _BLANK = re.compile(r"_:[A-Za-z0-9_]+([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _SIGNS = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\W\x00-\x9f]|%[0-9A-Fa-f]{2})"
 # Certainly an IRI. Some IRIs do not match; they are written like names that are not IRIs.
@@ -62,12 +70,18 @@ _IRI = re.compile(
     r"(?://[A-Za-z0-9.-]+(?::[0-9]+)?(?=[/?#]|$)|(?!/))"  # a host, or no slash
     rf"{_SIGNS}*(?:\?{_SIGNS}*)?(?:#{_SIGNS}*)?"
 )
-_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
-_PLACE = re.compile(r"^Parser error at line \d+ (column \d+|between columns \d+ and \d+): ?")
+_ESCAPES = str.maketrans(
+    {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
+)
+_PLACE = re.compile(
+    r"^Parser error at line \d+ (column \d+|between columns \d+ and \d+): ?"
+)
 _NOT_A_NAME = ""
 
 
-def read_rdf(format_name: str, source: Place, reading: Reading, options: Options) -> Batches:
+def read_rdf(
+    format_name: str, source: Place, reading: Reading, options: Options
+) -> Batches:
     """The facts of a file of RDF; labels in its literals are kept as descriptions."""
     needs = f"{reading.source}: reading RDF needs pyoxigraph"
     pyoxigraph = optional_module("pyoxigraph", needs, extra="rdf")
@@ -128,23 +142,33 @@ def _plain_name(iri: str, *, is_relation: bool) -> str:
 
 
 def n_triples(
-    facts: Iterable[tuple[str, str, str]], descriptions: Iterable[Description], name: str
+    facts: Iterable[tuple[str, str, str]],
+    descriptions: Iterable[Description],
+    name: str,
 ) -> Iterator[bytes]:
     """Facts and descriptions as N-Triples, which `read_rdf` reads back the same."""
     for number, (head, relation, tail) in enumerate(facts, start=1):
         for part in (head, relation, tail):
             if problem_of(part) or not fits_utf8(part):
-                problem = "a name that is blank, or has a tab, line end or lone surrogate"
-                raise MalformedFact(name, number, f"{problem}, cannot be written: {quoted(part)}")
+                problem = (
+                    "a name that is blank, or has a tab, line end or lone surrogate"
+                )
+                raise MalformedFact(
+                    name, number, f"{problem}, cannot be written: {quoted(part)}"
+                )
         is_label = relation in LABELS or relation == OUR_TYPE
-        predicate = _encoded(relation) if is_label else term(relation, is_predicate=True)
+        predicate = (
+            _encoded(relation) if is_label else term(relation, is_predicate=True)
+        )
         yield f"{term(head)} {predicate} {term(tail)} .\n".encode()
     for described, label, types in descriptions:
         if label:
             text = label.translate(_ESCAPES)
             yield f'{term(described)} <{LABEL}> "{text}" .\n'.encode(errors="replace")
         for its_type in types:
-            yield f"{term(described)} <{OUR_TYPE}> {term(its_type)} .\n".encode(errors="replace")
+            yield f"{term(described)} <{OUR_TYPE}> {term(its_type)} .\n".encode(
+                errors="replace"
+            )
 
 
 def term(name: str, *, is_predicate: bool = False) -> str:
@@ -202,7 +226,9 @@ class _Terms:
 
     def facts_of_all(self, content: bytes, format_name: str) -> list[Fact]:
         """The facts of some bytes; if they are malformed, a `SyntaxError`, and nothing is kept."""
-        quads = list(self._parsed(content, format_name))  # all of them, before any is kept
+        quads = list(
+            self._parsed(content, format_name)
+        )  # all of them, before any is kept
         found = [self.fact(quad) for quad in quads]
         return [fact for fact in found if fact is not None]
 
@@ -265,7 +291,9 @@ class _Terms:
         """
         language = literal.language or ""
         preferred = ["", "en"]
-        language_rank = preferred.index(language) if language in preferred else len(preferred)
+        language_rank = (
+            preferred.index(language) if language in preferred else len(preferred)
+        )
         label = literal.value.strip()
         rank = (predicate, language_rank, language, label)
         if label and (subject not in self._labels or rank < self._labels[subject][0]):

@@ -36,7 +36,9 @@ class Record(NamedTuple):
         return not self.problem and not any(self.fields)
 
 
-def records_of(lines: Iterator[bytes], first_line: int, separator: str) -> Iterator[Record]:
+def records_of(
+    lines: Iterator[bytes], first_line: int, separator: str
+) -> Iterator[Record]:
     """The records of lines, as the `csv` module of the standard library reads them."""
     limit = max(csv.field_size_limit(), MAX_RECORD_BYTES)
     csv.field_size_limit(limit)  # for the whole process

@@ -20,7 +20,9 @@ from casegraph.formats.sources import Place, name_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-FormatName = Literal["tsv", "csv", "jsonl", "nt", "nq", "ttl", "trig", "rdfxml", "parquet", "arrow"]
+FormatName = Literal[
+    "tsv", "csv", "jsonl", "nt", "nq", "ttl", "trig", "rdfxml", "parquet", "arrow"
+]
 FORMAT_NAMES: tuple[str, ...] = get_args(FormatName)
 _SPREADSHEET = "is a spreadsheet, which is neither read nor written; use CSV (.csv)"
 FOREIGN = {
@@ -138,7 +140,9 @@ def names_file(
     return beside
 
 
-def _with_names(batches: Batches, names: Place, reading: Reading, encoding: str | None) -> Batches:
+def _with_names(
+    batches: Batches, names: Place, reading: Reading, encoding: str | None
+) -> Batches:
     """The same facts; after them, the descriptions in a file of names are available too."""
     from casegraph.formats.names import read_names
 
@@ -183,10 +187,16 @@ def _reader(format_name: str) -> Callable[[Place, Reading, Options], Batches]:
 
 
 def _check_columns(columns: Sequence[str], header: bool | None) -> None:
-    are_three = len(columns) == 3 and len(set(columns)) == 3 and not isinstance(columns, str)
-    in_header = [name for name in columns if not name.isdecimal() and not name.startswith("=")]
+    are_three = (
+        len(columns) == 3 and len(set(columns)) == 3 and not isinstance(columns, str)
+    )
+    in_header = [
+        name for name in columns if not name.isdecimal() and not name.startswith("=")
+    ]
     if not are_three or (header is False and in_header):
-        expected = "three different names that are in the header, or three numbers from 1"
+        expected = (
+            "three different names that are in the header, or three numbers from 1"
+        )
         raise InvalidSettings("columns", columns, expected)
 
 

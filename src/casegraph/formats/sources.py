@@ -23,7 +23,9 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 
 from casegraph.errors import UnreadableFile
 
-PIECE_BYTES = 1 << 17  # read at once; larger pieces do not fit the processor's cache and are slower
+PIECE_BYTES = (
+    1 << 17
+)  # read at once; larger pieces do not fit the processor's cache and are slower
 MAX_RECORD_BYTES = 16 << 20  # of a line, or of a record of CSV, including the line end
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8
 
@@ -53,7 +55,9 @@ def opened(place: Place, mode: Literal["rb", "wb"]) -> AbstractContextManager[An
     if not isinstance(place, str | PathLike):
         return nullcontext(place)
     if mode == "wb" and name_of(place).lower().endswith(".gz"):
-        return gzip.GzipFile(place, mode, mtime=0)  # no time: the same facts give the same file
+        return gzip.GzipFile(
+            place, mode, mtime=0
+        )  # no time: the same facts give the same file
     return Path(place).open(mode)
 
 
@@ -74,7 +78,9 @@ def whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield b"".join(held)
 
 
-def blocks_of(pieces: Iterator[bytes], write_refused: Callable[[bytes], None]) -> Iterator[bytes]:
+def blocks_of(
+    pieces: Iterator[bytes], write_refused: Callable[[bytes], None]
+) -> Iterator[bytes]:
     """Pieces joined and cut so that each block ends where a line ends.
 
     A line of more than `MAX_RECORD_BYTES` is cut: its beginning is a block, which is too long to be
@@ -106,7 +112,9 @@ def blocks_of(pieces: Iterator[bytes], write_refused: Callable[[bytes], None]) -
     yield b"".join(held)
 
 
-def pieces_of(source: Place, encoding: str | None = None) -> Generator[bytes, None, None]:
+def pieces_of(
+    source: Place, encoding: str | None = None
+) -> Generator[bytes, None, None]:
     """The bytes of a source, decompressed, as UTF-8 without a byte order mark.
 
     encoding  of the text; None for UTF-8, or for UTF-16 if it begins with its byte order mark
@@ -119,7 +127,9 @@ def pieces_of(source: Place, encoding: str | None = None) -> Generator[bytes, No
         pieces = filter(None, _decompressed(chain([start], pieces), name))
         start = _start_of(pieces)
     elif is_file and name.lower().endswith(".gz"):
-        raise UnreadableFile(name, "is named .gz but is not gzip; rename it, or fetch it again")
+        raise UnreadableFile(
+            name, "is named .gz but is not gzip; rename it, or fetch it again"
+        )
 
     if encoding is None and start.startswith(_UTF_16_MARKS):
         encoding = "utf-16"
@@ -206,10 +216,14 @@ def _read_pieces(source: Place, name: str) -> Iterator[bytes]:
             for piece in iter(partial(read, PIECE_BYTES), b""):
                 if not isinstance(piece, bytes):
                     kind = type(piece).__name__
-                    raise UnreadableFile(name, f"gives {kind}, not bytes; open it in mode 'rb'")
+                    raise UnreadableFile(
+                        name, f"gives {kind}, not bytes; open it in mode 'rb'"
+                    )
                 yield piece
     except IsADirectoryError as error:
-        advice = "is a folder, but neither a store nor a benchmark; name the files in it"
+        advice = (
+            "is a folder, but neither a store nor a benchmark; name the files in it"
+        )
         raise UnreadableFile(name, advice) from error
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or error

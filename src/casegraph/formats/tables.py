@@ -32,9 +32,13 @@ def table_format(path: Path, given: str | None = None) -> str:
     by_name = ENDINGS.get(path.suffix.lower())
     if by_name is None and given is None and path.suffix:
         problem = f"a table cannot be written as {path.suffix}"
-        raise UnreadableFile(str(path), f"{problem}; use .csv, .tsv, .jsonl or .parquet")
+        raise UnreadableFile(
+            str(path), f"{problem}; use .csv, .tsv, .jsonl or .parquet"
+        )
     if given is not None and by_name is not None and given != by_name:
-        raise InvalidSettings("format", given, f"{by_name!r}, since the file is called {path.name}")
+        raise InvalidSettings(
+            "format", given, f"{by_name!r}, since the file is called {path.name}"
+        )
     chosen = given or by_name or "jsonl"
     if chosen not in ENDINGS.values():
         raise InvalidSettings("format", chosen, "csv, tsv, jsonl or parquet")
@@ -100,7 +104,9 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _write_parquet(path: Path, columns: Sequence[str], rows: list[Sequence[Any]]) -> int:
+def _write_parquet(
+    path: Path, columns: Sequence[str], rows: list[Sequence[Any]]
+) -> int:
     arrow = pyarrow(str(path))
     from pyarrow import parquet
 

@@ -42,7 +42,12 @@ WrittenFormat = Literal["tsv", "csv", "jsonl", "nt", "ttl", "parquet", "kgx", "n
 WRITTEN: tuple[str, ...] = get_args(WrittenFormat)
 NAMES_HEADER = ("id", "name", "category")
 # Other formats whose endings the files of a format may have; .txt is allowed for all.
-ALSO_NAMED = {"kgx": ("tsv", "jsonl"), "neo4j": ("csv",), "nt": ("ttl", "nq"), "ttl": ()}
+ALSO_NAMED = {
+    "kgx": ("tsv", "jsonl"),
+    "neo4j": ("csv",),
+    "nt": ("ttl", "nq"),
+    "ttl": (),
+}
 _AMBIGUOUS = "|;"  # separators between two types
 
 
@@ -119,7 +124,9 @@ def _chosen(given: str | None, name: str) -> str:
             return "tsv"
         if by_ending not in WRITTEN or ending == ".json":
             problem = f"facts cannot be written as {ending}; use an ending such as .csv, .jsonl"
-            raise UnreadableFile(name, f"{problem} or .nt, or say which format ({expected})")
+            raise UnreadableFile(
+                name, f"{problem} or .nt, or say which format ({expected})"
+            )
         return by_ending
     if given not in WRITTEN:
         raise InvalidSettings("format", given, expected)
@@ -148,7 +155,9 @@ def _written(destination: Place) -> Iterator[BinaryIO]:
                 yield stream
             return
         path = Path(name)
-        if path.exists() and not path.is_file():  # a pipe, or /dev/stdout: nothing to replace
+        if (
+            path.exists() and not path.is_file()
+        ):  # a pipe, or /dev/stdout: nothing to replace
             with path.open("wb") as stream:
                 yield stream
             return
@@ -190,7 +199,9 @@ def _node_lines(described: Iterable[Description], name: str) -> Lines:
     for number, (entity, label, types) in enumerate(described, start=2):
         cells = (entity, label, _joined(types, "|", name, number))
         if any("\t" in cell or "\n" in cell for cell in cells):
-            raise MalformedFact(name, number, f"a tab or line end in {quoted(repr(cells))}")
+            raise MalformedFact(
+                name, number, f"a tab or line end in {quoted(repr(cells))}"
+            )
         yield "\t".join(cells).encode() + b"\n"
 
 
@@ -198,7 +209,9 @@ def _write_pair(
     facts: Rows, destination: Place, form: str, described: Iterable[Description]
 ) -> None:
     if not isinstance(destination, str | PathLike) or destination == "-":
-        raise InvalidSettings("format", form, "a file to write to: it makes two of them")
+        raise InvalidSettings(
+            "format", form, "a file to write to: it makes two of them"
+        )
     edges, nodes = _pair(Path(destination), form)
     if form == "neo4j":
         known = list(_neo4j_described(described, nodes.name))
@@ -242,13 +255,17 @@ def _neo4j_relationships(facts: Rows, name: str, seen: dict[str, None]) -> Lines
         yield _csv_line([head, tail, relation])
 
 
-def _neo4j_described(described: Iterable[Description], name: str) -> Iterator[tuple[str, str, str]]:
+def _neo4j_described(
+    described: Iterable[Description], name: str
+) -> Iterator[tuple[str, str, str]]:
     """The id, the name and the labels of nodes that are described."""
     for number, (entity, label, types) in enumerate(described, start=2):
         yield entity, label, _joined(types, ";", name, number)
 
 
-def _neo4j_nodes(described: Iterable[tuple[str, str, str]], seen: dict[str, None]) -> Lines:
+def _neo4j_nodes(
+    described: Iterable[tuple[str, str, str]], seen: dict[str, None]
+) -> Lines:
     """A row for every entity of the facts, as the import requires, and for every described one."""
     yield _csv_line([":ID", "name", ":LABEL"])
     for node in described:
@@ -263,7 +280,9 @@ def _joined(types: tuple[str, ...], separator: str, name: str, number: int) -> s
         has_separator = any(sign in type_name for sign in _AMBIGUOUS)
         is_stripped = type_name == type_name.strip()
         if has_separator or type_name.startswith(":") or not is_stripped:
-            problem = f"a type with '|', ';' or ':' cannot be written: {quoted(type_name)}"
+            problem = (
+                f"a type with '|', ';' or ':' cannot be written: {quoted(type_name)}"
+            )
             raise MalformedFact(name, number, problem)
     return separator.join(types)
 
@@ -282,7 +301,10 @@ def _checked(facts: Rows, name: str) -> Iterator[tuple[str, str, str]]:
         yield fact
 
 
-_FACTS_ONLY: dict[str, Callable[[Any, str], Lines]] = {"tsv": tsv_lines, "csv": _csv_lines}
+_FACTS_ONLY: dict[str, Callable[[Any, str], Lines]] = {
+    "tsv": tsv_lines,
+    "csv": _csv_lines,
+}
 _WITH_NAMES: dict[str, Callable[[Any, Iterator[Any], str], Lines]] = {
     "jsonl": _json_lines,
     "nt": _n_triples,

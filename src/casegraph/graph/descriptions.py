@@ -127,7 +127,9 @@ def _names_by(labels: list[str], described: list[Description]) -> dict[str, list
 def _check_description(number: int, description: Description) -> None:
     if not _is_made_of_text(description):
         problem = "expected a Description of a name, a label and several types, all of them text"
-        raise MalformedFact("descriptions", number, f"{problem}: {quoted(repr(description))}")
+        raise MalformedFact(
+            "descriptions", number, f"{problem}: {quoted(repr(description))}"
+        )
 
 
 def _is_made_of_text(description: object) -> bool:
@@ -195,7 +197,9 @@ def folded_all(texts: list[str]) -> list[str]:
 
 def _folded_together(texts: list[str]) -> list[str]:
     together = "\n".join(texts)
-    if together.count("\n") != max(0, len(texts) - 1):  # a text itself contains line ends
+    if together.count("\n") != max(
+        0, len(texts) - 1
+    ):  # a text itself contains line ends
         return [folded(text) for text in texts]
     if together.isascii():
         together = together.lower()

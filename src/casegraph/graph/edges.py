@@ -100,7 +100,10 @@ def edges_by_direction(directions: Ids, keys: Counts) -> Iterator[tuple[int, Edg
         offsets[:-1] = own_row_starts - np.int32(first_edge)
         offsets[-1] = end_edge - first_edge
         own_tails = tails[first_edge:end_edge].copy()
-        yield int(directions[first_edge]), Edges(heads[own_row_starts], offsets, own_tails)
+        yield (
+            int(directions[first_edge]),
+            Edges(heads[own_row_starts], offsets, own_tails),
+        )
 
 
 def sorted_unique(keys: Counts) -> Counts:

@@ -22,7 +22,9 @@ class Fact(NamedTuple):
     tail: str
 
 
-def columns_of(facts: Sequence[tuple[str, str, str]], first: int = 1) -> list[tuple[str, ...]]:
+def columns_of(
+    facts: Sequence[tuple[str, str, str]], first: int = 1
+) -> list[tuple[str, ...]]:
     """The heads, the relations and the tails of facts; `MalformedFact` if one is not three names.
 
     first  the number of the first of these facts, for the message
@@ -35,7 +37,10 @@ def columns_of(facts: Sequence[tuple[str, str, str]], first: int = 1) -> list[tu
         columns = list(zip(*facts, strict=True))
         for column in columns:
             types.update(map(type, column))
-    except (TypeError, ValueError):  # a fact is not iterable, or they have different lengths
+    except (
+        TypeError,
+        ValueError,
+    ):  # a fact is not iterable, or they have different lengths
         columns = []
 
     has_three_names_each = len(columns) == 3 and types == {str}
@@ -43,11 +48,15 @@ def columns_of(facts: Sequence[tuple[str, str, str]], first: int = 1) -> list[tu
     if not has_three_names_each or has_strings_as_facts:
         for number, fact in enumerate(facts, start=first):
             _check_fact(fact, number)
-        columns = [tuple(map(str, column)) for column in columns]  # such as NumPy's strings
+        columns = [
+            tuple(map(str, column)) for column in columns
+        ]  # such as NumPy's strings
     return columns or [(), (), ()]
 
 
-def check_names(new: Iterable[str], facts: Sequence[tuple[str, str, str]], first: int = 1) -> None:
+def check_names(
+    new: Iterable[str], facts: Sequence[tuple[str, str, str]], first: int = 1
+) -> None:
     """Raise `MalformedFact` for the first fact that has a name that is not allowed.
 
     new    the names that these facts introduce; only they need checking
@@ -66,7 +75,9 @@ def check_names(new: Iterable[str], facts: Sequence[tuple[str, str, str]], first
         for part, name in zip(Fact._fields, fact, strict=True):
             if name in refused:
                 problem = f"the {part} {problem_of(name)}"
-                raise MalformedFact("facts", number, f"{problem}: {quoted(repr(tuple(fact)))}")
+                raise MalformedFact(
+                    "facts", number, f"{problem}: {quoted(repr(tuple(fact)))}"
+                )
 
 
 def fits_utf8(name: str) -> bool:

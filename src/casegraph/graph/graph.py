@@ -85,7 +85,9 @@ class Renumbering(NamedTuple):
 class Graph:
     """The names of entities and relations, and the edges of each direction of each relation."""
 
-    def __init__(self, entities: Names | None = None, relations: Names | None = None) -> None:
+    def __init__(
+        self, entities: Names | None = None, relations: Names | None = None
+    ) -> None:
         self.entities = Names() if entities is None else entities
         self.relations = Names() if relations is None else relations
         directions = direction_count(len(self.relations))
@@ -174,7 +176,9 @@ class Graph:
     def answers(self, entity: int, relation: int) -> Ids:
         """The entities that a direction of a relation leads to from `entity`, sorted by id."""
         heads, offsets, tails = self._edges[relation]
-        row = heads.searchsorted(np.int32(entity))  # for an int, NumPy would convert all heads
+        row = heads.searchsorted(
+            np.int32(entity)
+        )  # for an int, NumPy would convert all heads
         if row == len(heads) or heads[row] != entity:
             return tails[:0]
         return tails[offsets[row] : offsets[row + 1]]
@@ -226,7 +230,9 @@ class Graph:
         if is_known or self._have_many_edges(entities):
             return self.walks_from_each(steps)[entities]
         shorter = self.walks_from_each(steps - 1)
-        return kernels.walks_one_step_longer_from(self.kernel, entities, shorter, threads())
+        return kernels.walks_one_step_longer_from(
+            self.kernel, entities, shorter, threads()
+        )
 
     def walks_from_all(self, steps: int) -> float:
         """The number of walks of up to `steps` steps from all entities together.
@@ -238,7 +244,9 @@ class Graph:
         degrees = self.degrees().astype(np.float64)
         total = float(degrees.sum())
         for step in range(1, steps):
-            walks_of_length = self.walks_from_each(step) - self.walks_from_each(step - 1)
+            walks_of_length = self.walks_from_each(step) - self.walks_from_each(
+                step - 1
+            )
             total += float((degrees * walks_of_length).sum())
         return total
 
@@ -287,7 +295,9 @@ class Graph:
             heads = edges.head_of_each()
             tails = edges.tails
             order = np.lexsort((entity_ranks[tails], entity_ranks[heads]))
-            for head, tail in zip(heads[order].tolist(), tails[order].tolist(), strict=True):
+            for head, tail in zip(
+                heads[order].tolist(), tails[order].tolist(), strict=True
+            ):
                 yield Fact(self.entities[head], name, self.entities[tail])
 
     def facts_of(self, name: str) -> list[Fact]:
@@ -296,7 +306,9 @@ class Graph:
         def order(fact: Fact) -> tuple[bool, str, str, str]:
             return fact.head != name, fact.relation, fact.head, fact.tail
 
-        facts = set(self.facts_in(self._rows_around(name)))  # a fact of it with itself once
+        facts = set(
+            self.facts_in(self._rows_around(name))
+        )  # a fact of it with itself once
         return sorted(facts, key=order)
 
     def facts_in(self, rows: Ids) -> Iterator[Fact]:
@@ -433,7 +445,9 @@ class Graph:
             relations=_places(kept_directions, self.directions),
         )
 
-        graph = Graph(self.entities.kept(kept_entities), self.relations.kept(kept_relations))
+        graph = Graph(
+            self.entities.kept(kept_entities), self.relations.kept(kept_relations)
+        )
         for new_direction, direction in enumerate(kept_directions):
             edges = self._edges[direction].renumbered(new_ids.entities)
             graph._put(new_direction, edges)
@@ -471,7 +485,9 @@ class Graph:
                 rows.append(row)
         return np.array(rows, dtype=np.int32).reshape(-1, 3)
 
-    def _find_row(self, head: str, relation: str, tail: str) -> tuple[int, int, int] | None:
+    def _find_row(
+        self, head: str, relation: str, tail: str
+    ) -> tuple[int, int, int] | None:
         """The row of a fact, or None if one of its names has no id."""
         head_id = self.entities.find(head)
         relation_id = self.relations.find(relation)
@@ -520,7 +536,9 @@ class Graph:
 
         for direction, edges in edges_by_direction(directions, keys):
             self._put(direction, edges)
-        for direction, edges in edges_by_direction(inverse(directions), reversed_keys(keys)):
+        for direction, edges in edges_by_direction(
+            inverse(directions), reversed_keys(keys)
+        ):
             self._put(direction, edges)
         return np.stack([heads_of(keys), directions, tails_of(keys)], axis=1)
 
@@ -584,7 +602,9 @@ def _by_direction(rows: Ids) -> Ids:
     is_sorted = (directions[1:] >= directions[:-1]).all()
     if is_sorted:
         return rows
-    if directions.max() <= MOST_IN_16_BITS:  # NumPy sorts 16-bit integers with a fast radix sort
+    if (
+        directions.max() <= MOST_IN_16_BITS
+    ):  # NumPy sorts 16-bit integers with a fast radix sort
         order = np.argsort(directions.astype(np.uint16), kind="stable")
     else:
         order = np.argsort(directions, kind="stable")

@@ -69,7 +69,9 @@ def kinds_in(name: str) -> tuple[str, ...]:
     return (kind,) if mark else ()
 
 
-def entities_of_type(graph: Graph, descriptions: Descriptions, wanted: str) -> list[str]:
+def entities_of_type(
+    graph: Graph, descriptions: Descriptions, wanted: str
+) -> list[str]:
     """The entities of a type; `UnknownName`, which suggests existing types, if there are none."""
     by_type: dict[str, list[str]] = {}
     for name in graph.entities.names:
@@ -77,7 +79,9 @@ def entities_of_type(graph: Graph, descriptions: Descriptions, wanted: str) -> l
             by_type.setdefault(its_type, []).append(name)
     if wanted in by_type:
         return by_type[wanted]
-    alike = [its_type for its_type in sorted(by_type) if folded(its_type) == folded(wanted)]
+    alike = [
+        its_type for its_type in sorted(by_type) if folded(its_type) == folded(wanted)
+    ]
     if not alike:
         raise UnknownName("type", wanted, sorted(by_type))
     return by_type[alike[0]]

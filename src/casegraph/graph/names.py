@@ -142,7 +142,9 @@ class Names:
 
     def with_serials(self, serials: Ids, arrived: int) -> Names:
         """The same names with these serial numbers."""
-        are_the_ids = arrived == len(serials) and np.array_equal(serials, np.arange(arrived))
+        are_the_ids = arrived == len(serials) and np.array_equal(
+            serials, np.arange(arrived)
+        )
         same = self._copy()
         same._serials = ids() if are_the_ids else serials
         same.arrived = arrived
@@ -190,7 +192,9 @@ class Names:
         name = self._table.name
         sorted_so_far = len(order.ranks)
         new_ids = sorted(range(sorted_so_far, self._length), key=name)
-        places = [bisect_left(order.sorted_ids, name(new_id), key=name) for new_id in new_ids]
+        places = [
+            bisect_left(order.sorted_ids, name(new_id), key=name) for new_id in new_ids
+        ]
         sorted_ids = np.insert(order.sorted_ids, places, new_ids)
 
         # A name moves by the number of new names inserted at or before its place.
@@ -228,7 +232,16 @@ NO_ORDER = _Order(ids(), ids())
 class _Table:
     """Names and their ids, shared by several `Names` that each see a first part of the table."""
 
-    __slots__ = ("_appending", "_names", "encoded", "find", "find_all", "name", "names", "sorted")
+    __slots__ = (
+        "_appending",
+        "_names",
+        "encoded",
+        "find",
+        "find_all",
+        "name",
+        "names",
+        "sorted",
+    )
 
     def __init__(self, names: kernels.NameTable) -> None:
         self._names = names

@@ -96,7 +96,9 @@ class RowReader:
         tails = entities[len(batch) :]
         return np.stack([heads, relations, tails], axis=1)
 
-    def _read_block(self, block: Block) -> tuple[Ids, Iterable[Sequence[tuple[str, str, str]]]]:
+    def _read_block(
+        self, block: Block
+    ) -> tuple[Ids, Iterable[Sequence[tuple[str, str, str]]]]:
         """The rows of the plain lines of a block, and the facts of its other lines."""
         content = block.content.replace(b"\r\n", b"\n")
         if not _is_text(content):
@@ -116,14 +118,18 @@ class RowReader:
             return NO_ROWS, block.facts()
         return self._rows_of_texts(numbers[~is_unclear]), [other_facts]
 
-    def _numbered_texts(self, content: bytes, source: LineSource) -> tuple[Ids, Counts, Counts]:
+    def _numbered_texts(
+        self, content: bytes, source: LineSource
+    ) -> tuple[Ids, Counts, Counts]:
         """The texts in the plain lines of a block, as numbers of `_Texts`; and where lines begin.
 
         numbers       (plain lines, 3)  the texts of head, relation and tail of each plain line
         starts        (plain lines,)    where each plain line begins in the content
         other_starts  (other lines,)    where each other line begins
         """
-        if source is not self._source:  # in another source the same text may stand for another name
+        if (
+            source is not self._source
+        ):  # in another source the same text may stand for another name
             self._source = source
             self._entity_texts = _Texts()
             self._relation_texts = _Texts()

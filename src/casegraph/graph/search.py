@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from casegraph.graph.descriptions import Descriptions
     from casegraph.graph.graph import Graph
 
-SAMPLE = 200_000  # the rarest word is found by counting in this many characters of the text
+SAMPLE = (
+    200_000  # the rarest word is found by counting in this many characters of the text
+)
 MOST_LOOKED_AT = 1_000  # at most this many lines with a word are looked at
 
 
@@ -63,7 +65,9 @@ class SearchText:
             return []
 
         names = self._graph.entities
-        rank_of: dict[int, tuple[int, int, str]] = {}  # of each entity found, the best first
+        rank_of: dict[
+            int, tuple[int, int, str]
+        ] = {}  # of each entity found, the best first
         for place in self._lines_to_look_at(wanted, parts):
             line = self._text[self._starts[place] : self._starts[place + 1] - 1]
             if not all(part in line for part in parts):
@@ -83,7 +87,9 @@ class SearchText:
 
         rarest = min(parts, key=frequency)
         places = self._places_of(rarest)
-        if len(places) == MOST_LOOKED_AT:  # there may be more, so look for the best as well
+        if (
+            len(places) == MOST_LOOKED_AT
+        ):  # there may be more, so look for the best as well
             with_prefix = self._places_of(f"\n{wanted}")
             with_phrase = self._places_of(wanted) if len(parts) > 1 else []
             places = [*with_prefix, *with_phrase, *places]

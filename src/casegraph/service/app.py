@@ -18,7 +18,9 @@ from casegraph.service.routes import asking, changing, looking, operating, worki
 
 PAGE = Path(__file__).parent / "page"
 REFUSALS = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 503)
-DESCRIPTION = "Answers by precedent, with reasons. Errors are problems in the form of RFC 9457."
+DESCRIPTION = (
+    "Answers by precedent, with reasons. Errors are problems in the form of RFC 9457."
+)
 
 
 def application(service: Service, hosts: Iterable[str]) -> Guard:
@@ -65,7 +67,9 @@ def _refusals() -> dict[int | str, dict[str, Any]]:
     """What any route may answer instead: a problem."""
     schema = {"$ref": "#/components/schemas/Problem"}
     content = {problems.MEDIA_TYPE: {"schema": schema}}
-    return {status: {"description": "Problem", "content": content} for status in REFUSALS}
+    return {
+        status: {"description": "Problem", "content": content} for status in REFUSALS
+    }
 
 
 def _say_who_may(app: FastAPI) -> None:

@@ -24,7 +24,13 @@ from casegraph.kernels import StopFlag
 from casegraph.running import Stopped, stopped_by
 from casegraph.service import feed
 from casegraph.service.counting import Counts
-from casegraph.service.idempotency import Note, UpdatesByKey, digest_of, kept_in, note_of
+from casegraph.service.idempotency import (
+    Note,
+    UpdatesByKey,
+    digest_of,
+    kept_in,
+    note_of,
+)
 from casegraph.service.jobs import JobRunner
 from casegraph.service.keys import Keys
 from casegraph.service.limits import Limits
@@ -72,7 +78,9 @@ class Service:
         self._turns = Turns()
         self._durations = Durations()
         self._counts = Counts()
-        self._readers = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="casegraph-read")
+        self._readers = ThreadPoolExecutor(
+            self.limits.threads, thread_name_prefix="casegraph-read"
+        )
         self._slow_readers = ThreadPoolExecutor(
             self.limits.slow_threads, thread_name_prefix="casegraph-slow"
         )
@@ -164,7 +172,11 @@ class Service:
                     return work(cases)
 
             is_current = as_of is None or as_of == cases.state.sequence
-            if is_current and direction is not None and self._is_quick(cases, direction):
+            if (
+                is_current
+                and direction is not None
+                and self._is_quick(cases, direction)
+            ):
                 return timed(cases)
         return await self.read_at(as_of, timed, about=[question])
 
@@ -181,7 +193,11 @@ class Service:
             async with asyncio.timeout(seconds):
                 return await work
         except TimeoutError:
-            advice = "ask for less" if self.is_ready else "the service is still counting; try later"
+            advice = (
+                "ask for less"
+                if self.is_ready
+                else "the service is still counting; try later"
+            )
             message = f"this takes longer than {seconds:g} s; {advice}"
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, message) from None
 

@@ -36,7 +36,9 @@ class Message(NamedTuple):
     def line(self) -> bytes:
         """The event as a stream of server-sent events has it."""
         number = "" if self.sequence is None else f"id: {self.sequence}\n"
-        return f"{number}event: {self.name}\ndata: {self.document}\n\n".encode(errors="replace")
+        return f"{number}event: {self.name}\ndata: {self.document}\n\n".encode(
+            errors="replace"
+        )
 
 
 class Feed:
@@ -120,7 +122,9 @@ def hello(sequence: int) -> Message:
 
 def changes_since(store: CaseStore, sequence: int) -> Iterator[Change]:
     """The updates of a store after this one, from its log."""
-    for number, events in groupby(store.history(sequence), key=lambda event: event.sequence):
+    for number, events in groupby(
+        store.history(sequence), key=lambda event: event.sequence
+    ):
         yield change_of(number, events)
 
 

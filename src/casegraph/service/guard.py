@@ -77,7 +77,9 @@ class Guard:
         self._under_way = Counter[str]()
         self._received = 0  # bytes of requests that are not complete yet
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(
+        self, scope: MutableMapping[str, Any], receive: Receive, send: Send
+    ) -> None:
         """Let a request pass, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
@@ -92,10 +94,16 @@ class Guard:
         finally:
             if sender.status:
                 seconds = monotonic() - started
-                self._service.metrics.answered(scope["method"], route, sender.status, seconds)
+                self._service.metrics.answered(
+                    scope["method"], route, sender.status, seconds
+                )
 
     async def _pass(
-        self, scope: MutableMapping[str, Any], receive: Receive, send: "Sender", rule: Rule
+        self,
+        scope: MutableMapping[str, Any],
+        receive: Receive,
+        send: "Sender",
+        rule: Rule,
     ) -> None:
         headers = _headers(scope)
         try:
@@ -112,7 +120,9 @@ class Guard:
         """`Refused` if a request may not be made, before its body is read."""
         host = headers.get("host", "").lower()
         if host not in self._hosts:
-            message = f"this service is not called {host[:80]!r}; allow it with --allow-host"
+            message = (
+                f"this service is not called {host[:80]!r}; allow it with --allow-host"
+            )
             raise Refused(HTTPStatus.MISDIRECTED_REQUEST, message)
         if method not in SAFE and not self._is_from_here(headers, host):
             message = "a page of another site may not use this service"
@@ -121,7 +131,9 @@ class Guard:
             return
         right = self._service.keys.right_of(headers.get("authorization", ""))
         if right == Right.NOTHING:
-            raise Refused(HTTPStatus.UNAUTHORIZED, "a key is needed: 'Authorization: Bearer KEY'")
+            raise Refused(
+                HTTPStatus.UNAUTHORIZED, "a key is needed: 'Authorization: Bearer KEY'"
+            )
         if right < rule.right:
             raise Refused(HTTPStatus.FORBIDDEN, "this key may read, but not write")
 
@@ -189,7 +201,11 @@ class Guard:
             self._received -= len(body)
 
     async def _run(
-        self, scope: MutableMapping[str, Any], body: bytes, receive: Receive, send: "Sender"
+        self,
+        scope: MutableMapping[str, Any],
+        body: bytes,
+        receive: Receive,
+        send: "Sender",
     ) -> None:
         """Run the application, until it is done or the client leaves."""
         has_left = asyncio.Event()
@@ -267,7 +283,13 @@ class Sender:
         for name, value in headers_of(status).items():
             headers.append((name.lower().encode(), value.encode()))
         with suppress(SlowClient):
-            await self({"type": "http.response.start", "status": int(status), "headers": headers})
+            await self(
+                {
+                    "type": "http.response.start",
+                    "status": int(status),
+                    "headers": headers,
+                }
+            )
             await self({"type": "http.response.body", "body": body})
 
 

@@ -51,7 +51,9 @@ class UpdatesByKey:
             raise Refused(HTTPStatus.CONFLICT, ANOTHER_UPDATE)
         return made.updated
 
-    def remember(self, key: str, request: str, updating: asyncio.Future[Updated]) -> None:
+    def remember(
+        self, key: str, request: str, updating: asyncio.Future[Updated]
+    ) -> None:
         """Remember an update that is being made, unless it fails."""
         self._made[key] = Made(request, updating)
         while len(self._made) > REMEMBERED:

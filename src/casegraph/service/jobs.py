@@ -133,7 +133,9 @@ class JobRunner:
         """A job that is done; `Refused` if it is not."""
         work = self.get(job)
         if work.state != "done":
-            raise Refused(HTTPStatus.CONFLICT, f"the job is {work.state}, so it has no result")
+            raise Refused(
+                HTTPStatus.CONFLICT, f"the job is {work.state}, so it has no result"
+            )
         return work
 
     def cancel(self, job: str) -> Job:
@@ -176,7 +178,9 @@ class JobRunner:
         except CasegraphError as error:
             self._end(work, "failed", str(error))
         except Exception:
-            self._end(work, "failed", "something went wrong; the log of the service has it")
+            self._end(
+                work, "failed", "something went wrong; the log of the service has it"
+            )
             raise
         else:
             self._end(work, "done")

@@ -57,7 +57,10 @@ class Keys:
         scheme, _, key = authorization.partition(" ")
         given = sha256(key.strip().encode("latin-1", errors="replace")).digest()
         found = Right.NOTHING
-        for digest, right in self.digests:  # always all of them: the time reveals nothing
+        for (
+            digest,
+            right,
+        ) in self.digests:  # always all of them: the time reveals nothing
             if compare_digest(digest, given):
                 found = max(found, right)
         return found if scheme.lower() == SCHEME else Right.NOTHING
@@ -91,7 +94,9 @@ def _in_file(file: Path) -> Iterator[tuple[bytes, Right]]:
             continue
         word, _, key = line.partition(" ")
         if word not in RIGHTS or not key.strip():
-            raise UnreadableFile(f"{file}:{number}", "expected 'read KEY' or 'write KEY'")
+            raise UnreadableFile(
+                f"{file}:{number}", "expected 'read KEY' or 'write KEY'"
+            )
         yield _digest(f"{file}:{number}", key.strip()), RIGHTS[word]
 
 
@@ -108,8 +113,12 @@ def _digest(where: str, key: str) -> bytes:
         except ValueError:
             digest = b""
         if len(digest) != sha256().digest_size:
-            raise InvalidSettings(where, "a digest", "64 hexadecimal digits after 'sha256:'")
+            raise InvalidSettings(
+                where, "a digest", "64 hexadecimal digits after 'sha256:'"
+            )
         return digest
     if len(key.encode()) < LEAST_BYTES:
-        raise InvalidSettings(where, "a shorter key", f"a key of at least {LEAST_BYTES} bytes")
+        raise InvalidSettings(
+            where, "a shorter key", f"a key of at least {LEAST_BYTES} bytes"
+        )
     return sha256(key.encode()).digest()

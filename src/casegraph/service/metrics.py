@@ -1,6 +1,12 @@
 """Metrics for Prometheus: requests, how long they took, and what the store holds."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -35,6 +41,8 @@ class Metrics:
         for name, value in now.items():
             if name not in self._gauges:
                 help_text = name.replace("_", " ")
-                self._gauges[name] = Gauge(f"casegraph_{name}", help_text, registry=self._registry)
+                self._gauges[name] = Gauge(
+                    f"casegraph_{name}", help_text, registry=self._registry
+                )
             self._gauges[name].set(value)
         return generate_latest(self._registry)

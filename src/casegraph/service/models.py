@@ -16,7 +16,9 @@ MAX_SEQUENCE = 2**53  # beyond it JavaScript cannot count
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
 NewName = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=MAX_NAME, pattern=r"^[^\t\n\r]*[^\s][^\t\n\r]*$"),
+    StringConstraints(
+        min_length=1, max_length=MAX_NAME, pattern=r"^[^\t\n\r]*[^\s][^\t\n\r]*$"
+    ),
 ]
 Fact = tuple[Name, Name, Name]
 NewFact = tuple[NewName, NewName, NewName]
@@ -54,7 +56,8 @@ class AskQuery(BaseModel):
     known: Known = "mark"
     of_type: Name | None = None
     as_of: Annotated[
-        Sequence | None, Field(description="Answer as after this update; else as of now.")
+        Sequence | None,
+        Field(description="Answer as after this update; else as of now."),
     ] = None
 
 

@@ -91,7 +91,9 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _of_bug)
 
 
-def _response(status: HTTPStatus, detail: str, urn: str = "", **more: object) -> Response:
+def _response(
+    status: HTTPStatus, detail: str, urn: str = "", **more: object
+) -> Response:
     _, body = problem(status, detail, urn, **more)
     return Response(body, int(status), headers_of(status), MEDIA_TYPE)
 
@@ -103,7 +105,9 @@ async def _of_casegraph(_: Request, error: Exception) -> Response:
         more = {"kind": error.kind, "name": error.name}
     if isinstance(error, AmbiguousName):
         more = {"kind": error.kind, "name": error.label, "names": error.names[:100]}
-    return _response(status_of(error), str(error), _dashed(type(error).__name__), **more)
+    return _response(
+        status_of(error), str(error), _dashed(type(error).__name__), **more
+    )
 
 
 async def _of_validation(_: Request, error: Exception) -> Response:
@@ -112,8 +116,14 @@ async def _of_validation(_: Request, error: Exception) -> Response:
     for found in error.errors()[:10]:
         where = ".".join(map(str, found["loc"]))
         wrong.append({"where": where, "problem": str(found["msg"])})
-    first = f"{wrong[0]['where']}: {wrong[0]['problem']}" if wrong else "the request is malformed"
-    return _response(HTTPStatus.UNPROCESSABLE_ENTITY, first, "malformed-request", errors=wrong)
+    first = (
+        f"{wrong[0]['where']}: {wrong[0]['problem']}"
+        if wrong
+        else "the request is malformed"
+    )
+    return _response(
+        HTTPStatus.UNPROCESSABLE_ENTITY, first, "malformed-request", errors=wrong
+    )
 
 
 async def _of_http(_: Request, error: Exception) -> Response:
@@ -132,5 +142,7 @@ async def _of_bug(_: Request, __: Exception) -> Response:
 
 def _dashed(name: str) -> str:
     """The name of a class as a part of a URN: UnknownName becomes unknown-name."""
-    dashed = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
+    dashed = "".join(
+        f"-{letter.lower()}" if letter.isupper() else letter for letter in name
+    )
     return dashed.removeprefix("-")

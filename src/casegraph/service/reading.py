@@ -86,7 +86,10 @@ class Reader:
             raise NotModified(tag)
 
     async def page(
-        self, at: Cursor, limit: int, rows: Callable[[CaseBase, int, int], tuple[P, bool]]
+        self,
+        at: Cursor,
+        limit: int,
+        rows: Callable[[CaseBase, int, int], tuple[P, bool]],
     ) -> P:
         """Read a page.
 
@@ -148,10 +151,17 @@ Reading = Annotated[Reader, Depends(reader_of)]
 Serving = Annotated[Service, Depends(service_of)]
 AsOf = Annotated[
     int | None,
-    Query(ge=0, le=MAX_SEQUENCE, description="Answer as after this update; else as of now."),
+    Query(
+        ge=0,
+        le=MAX_SEQUENCE,
+        description="Answer as after this update; else as of now.",
+    ),
 ]
 Limit = Annotated[int, Query(ge=1, le=MAX_ROWS, description="Rows of a page.")]
 CursorText = Annotated[
     str | None,
-    Query(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$", description="The `next` of the page before."),
+    Query(
+        pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$",
+        description="The `next` of the page before.",
+    ),
 ]

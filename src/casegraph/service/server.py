@@ -92,7 +92,9 @@ def is_loopback(host: str) -> bool:
 
 def hosts_of(host: str, port: int, also: Iterable[str] = ()) -> list[str]:
     """The host names, with ports, that requests may have."""
-    names = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [_bracketed(host)]
+    names = (
+        ["127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [_bracketed(host)]
+    )
     allowed = [f"{name}:{port}" for name in names]
     if port in HTTP_PORTS:
         allowed += names
@@ -124,7 +126,9 @@ class Server:
     also  further host names that requests may have
     """
 
-    def __init__(self, service: Service, host: str, port: int, also: Iterable[str] = ()) -> None:
+    def __init__(
+        self, service: Service, host: str, port: int, also: Iterable[str] = ()
+    ) -> None:
         check_address(host, service.keys)
         self._listening = _listening(host, port)
         port = self._listening.getsockname()[1]
@@ -169,7 +173,9 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         problem = (error.strerror or str(error)).lower()
-        message = f"{host}:{port}: cannot be listened to ({problem}); choose another --port"
+        message = (
+            f"{host}:{port}: cannot be listened to ({problem}); choose another --port"
+        )
         raise CasegraphError(message) from error
     listening.setblocking(False)
     return listening

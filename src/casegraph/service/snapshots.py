@@ -52,7 +52,9 @@ class Snapshots:
         first = self._store.first_sequence
         last = self._store.sequence
         if not first <= sequence <= last:
-            message = f"there is no update {sequence}; choose one from {first} to {last}"
+            message = (
+                f"there is no update {sequence}; choose one from {first} to {last}"
+            )
             raise Refused(HTTPStatus.NOT_FOUND, message)
         earlier = self._undone(sequence) or self._restored(sequence)
         with self._turn:
@@ -73,7 +75,9 @@ class Snapshots:
             was_there.setdefault(event.fact, event.sign == "-")
             if len(was_there) > MAX_CHANGED_FACTS:
                 return None
-        if now.state.sequence != self._store.sequence or depends_on_history(now.settings):
+        if now.state.sequence != self._store.sequence or depends_on_history(
+            now.settings
+        ):
             return None
         gone = [fact for fact, was in was_there.items() if was]
         new = [fact for fact, was in was_there.items() if not was]

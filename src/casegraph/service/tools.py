@@ -57,7 +57,9 @@ class Tools:
         """The best answers to (entity, relation, ?); for wanted=head to (?, relation, entity)."""
         cases = self._now()
         question = models.Question(entity=entity, relation=relation, wanted=wanted)
-        found = asking.asked(cases, question, top=_bounded(top), known=known, of_type=of_type)
+        found = asking.asked(
+            cases, question, top=_bounded(top), known=known, of_type=of_type
+        )
         return asking.answers(cases, found)
 
     def explain(
@@ -68,7 +70,9 @@ class Tools:
         question = models.Question(entity=entity, relation=relation, wanted=wanted)
         return asking.explanation(cases, asking.answer_named(cases, question, answer))
 
-    def similar(self, entity: str, relation: str | None = None, top: int = 10) -> models.Similar:
+    def similar(
+        self, entity: str, relation: str | None = None, top: int = 10
+    ) -> models.Similar:
         """The entities most like one; with a relation, of those that have it."""
         return asking.similar(self._now(), entity, relation, _bounded(top))
 
@@ -94,7 +98,9 @@ class Tools:
     ) -> models.Imagined:
         """Ask a world with some facts more and others less; nothing is written."""
         question = models.Question(entity=entity, relation=relation, wanted=wanted)
-        changed = models.WhatIf(question=question, add=add or [], retract=list(retract or []))
+        changed = models.WhatIf(
+            question=question, add=add or [], retract=list(retract or [])
+        )
         return asking.imagined(self._now(), changed)
 
     def add(self, facts: list[models.Fact]) -> models.Updated:
@@ -106,7 +112,9 @@ class Tools:
         return self._update(retract=facts)
 
     def _update(
-        self, add: list[models.Fact] | None = None, retract: list[models.Fact] | None = None
+        self,
+        add: list[models.Fact] | None = None,
+        retract: list[models.Fact] | None = None,
     ) -> models.Updated:
         added = [Fact(*fact) for fact in add or []]
         retracted = [Fact(*fact) for fact in retract or []]

@@ -46,7 +46,9 @@ class Durations:
     """How long questions take, by the direction of a relation that they are about."""
 
     def __init__(self) -> None:
-        self._mean: dict[int | None, float] = {}  # exponential moving average, in seconds
+        self._mean: dict[
+            int | None, float
+        ] = {}  # exponential moving average, in seconds
 
     def is_quick(self, direction: int) -> bool:
         """Whether recent questions about a direction were quick."""

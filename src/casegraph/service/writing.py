@@ -82,7 +82,9 @@ class Writer:
         in_demand = self._counts.in_demand()
         try:
             async with self._turns.turn():
-                all_written = await self.run(lambda: self._written(all_wanted, in_demand))
+                all_written = await self.run(
+                    lambda: self._written(all_wanted, in_demand)
+                )
         except Exception as error:
             all_written = [Written(error)] * len(together)
         for waiting, written in zip(together, all_written, strict=True):

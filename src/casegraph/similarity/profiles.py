@@ -79,7 +79,9 @@ class Profiles:
 
     def living(self) -> Iterator[int]:
         """The profiles that have members, in the order of their ids."""
-        return (profile for profile, members in enumerate(self._members) if len(members))
+        return (
+            profile for profile, members in enumerate(self._members) if len(members)
+        )
 
     def of(self, entity: int) -> int:
         """The profile of an entity, or `NONE`."""

@@ -52,7 +52,9 @@ def nearest(profiles: Profiles, graph: Graph, profile: int, among: Ids, k: int) 
     return np.concatenate(found)
 
 
-def _nearest_others(profiles: Profiles, graph: Graph, entity: int, among: Ids, k: int) -> Ids:
+def _nearest_others(
+    profiles: Profiles, graph: Graph, entity: int, among: Ids, k: int
+) -> Ids:
     own_profile = profiles.of(entity)
     if own_profile == NONE:
         return ids()

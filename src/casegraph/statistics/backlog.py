@@ -37,10 +37,16 @@ if TYPE_CHECKING:
     from casegraph.graph.graph import Graph, Renumbering
 
 MAX_CHANGED_FACTS = 256  # with more, counting from scratch is cheaper than catching up
-MAX_BASELINES = 64  # epochs that hold their baseline; others rebuild it when it is needed
+MAX_BASELINES = (
+    64  # epochs that hold their baseline; others rebuild it when it is needed
+)
 MIN_BASELINES = 8  # the newest epochs hold it however large it is
-MAX_HELD = 1 << 20  # edges and clusters in the baselines of the others, of up to 20 bytes each
-MAX_UNFOLDED = 16  # changes that an epoch stores before it folds them into their net effect
+MAX_HELD = (
+    1 << 20
+)  # edges and clusters in the baselines of the others, of up to 20 bytes each
+MAX_UNFOLDED = (
+    16  # changes that an epoch stores before it folds them into their net effect
+)
 
 
 class Baseline(NamedTuple):
@@ -82,7 +88,10 @@ class Epoch:
 
     @classmethod
     def of(
-        cls, changes: tuple[Change, ...], entities: tuple[Ids, ...], baseline: Baseline | None
+        cls,
+        changes: tuple[Change, ...],
+        entities: tuple[Ids, ...],
+        baseline: Baseline | None,
     ) -> Epoch:
         """An epoch with its sizes."""
         size = sum(map(len, changes))
@@ -100,7 +109,9 @@ class Epoch:
 
     def renumbered(self, new: Renumbering) -> Epoch:
         """The same changes under new ids; what has old ids, baseline and entities, is dropped."""
-        changes = [change.renumbered(new.entities, new.relations) for change in self.changes]
+        changes = [
+            change.renumbered(new.entities, new.relations) for change in self.changes
+        ]
         return Epoch.of(tuple(changes), entities=(), baseline=None)
 
 
@@ -119,7 +130,9 @@ class Backlog:
         """The number of the newest epoch."""
         return self.first + len(self.epochs) - 1
 
-    def after(self, change: Change, entities: Ids, baseline: Baseline | None) -> Backlog:
+    def after(
+        self, change: Change, entities: Ids, baseline: Baseline | None
+    ) -> Backlog:
         """The backlog with one more change.
 
         entities  the entities whose hits it altered
@@ -172,7 +185,9 @@ class Backlog:
 
     def renumbered(self, new: Renumbering) -> Backlog:
         """The same backlog under new ids."""
-        return Backlog(self.first, tuple(epoch.renumbered(new) for epoch in self.epochs))
+        return Backlog(
+            self.first, tuple(epoch.renumbered(new) for epoch in self.epochs)
+        )
 
 
 def _drop_old_baselines(epochs: list[Epoch]) -> None:

@@ -36,7 +36,9 @@ T = TypeVar("T")
 
 # Pairs of a relation and a path type of one length; more would fill the memory.
 MOST_TYPES = 1 << 22
-TOO_MANY = np.iinfo(np.int64).max  # stands for a number that exceeds its limit, or 64 bits
+TOO_MANY = np.iinfo(
+    np.int64
+).max  # stands for a number that exceeds its limit, or 64 bits
 UNLIMITED = np.iinfo(np.int64).max
 
 # The cost of counting what paths reach, in steps of about five nanoseconds
@@ -47,7 +49,9 @@ ENDS_PER_STEP = 4  # edges that end a path and are only counted
 STEPS_TO_VISIT = 4  # an entity, even if there is nothing to follow
 MANY_ENTITIES = 32  # from fewer entities, following paths one by one is always cheap
 COST_OF_PREVIEW = 4  # estimating the cost may itself use 1/4 of the budget
-ROUNDED_UP = 1 + 1e-9  # a sum of floating-point numbers, so that it is no less than its parts
+ROUNDED_UP = (
+    1 + 1e-9
+)  # a sum of floating-point numbers, so that it is no less than its parts
 MOST_STEPS = 1 << 38  # cap of an estimate, so that sums over path types fit in 64 bits
 
 NO_LIMITS: Counts = np.empty(0, dtype=np.int64)
@@ -163,7 +167,9 @@ class Hits:
         incomplete = np.flatnonzero((self.work > most) | (kinds > MOST_TYPES))
         longest = int(incomplete[0]) if len(incomplete) else max_length
         is_kept = length <= longest
-        kept = Hits(self.relations[is_kept], self.types[is_kept], self.hits[is_kept], self.work)
+        kept = Hits(
+            self.relations[is_kept], self.types[is_kept], self.hits[is_kept], self.work
+        )
         return kept, longest
 
 
@@ -246,7 +252,13 @@ class Counting:
             "counting paths to answers",
             len(entities),
             lambda progress: kernels.cycles(
-                graph.kernel, entities, ranks, self.settings.max_length, limit, threads(), progress
+                graph.kernel,
+                entities,
+                ranks,
+                self.settings.max_length,
+                limit,
+                threads(),
+                progress,
             ),
         )
         return Hits(*columns)
@@ -280,7 +292,9 @@ class Counting:
             ),
         )
 
-    def tries(self, clusters: Ids, relations: Ids, types: Counts, cluster_of: Ids) -> Counts:
+    def tries(
+        self, clusters: Ids, relations: Ids, types: Counts, cluster_of: Ids
+    ) -> Counts:
         """The walks of each type from the entities of its cluster that have its relation.
 
         clusters, relations, types  (rows,)      parallel arrays
@@ -292,7 +306,14 @@ class Counting:
             "counting walks",
             len(types),
             lambda progress: kernels.walks(
-                graph, clusters, relations, types, cluster_of, max_length, threads(), progress
+                graph,
+                clusters,
+                relations,
+                types,
+                cluster_of,
+                max_length,
+                threads(),
+                progress,
             ),
         )
 
@@ -313,7 +334,9 @@ class Counting:
         """
         if self.settings.weight != "right" or not len(entities) or not len(types):
             return Reach.nowhere(types)
-        labels = np.broadcast_to(np.int32(relations), types.shape).copy()  # one for each type
+        labels = np.broadcast_to(
+            np.int32(relations), types.shape
+        ).copy()  # one for each type
         limits = NO_LIMITS if max_widths is None else max_widths
         if (limits == 0).any():
             return self._reach_of_followed(limits > 0, labels, types, entities, limits)
@@ -329,12 +352,20 @@ class Counting:
         return Reach(*columns)
 
     def _reach_of_followed(
-        self, is_followed: Flags, labels: Ids, types: Counts, entities: Ids, limits: Counts
+        self,
+        is_followed: Flags,
+        labels: Ids,
+        types: Counts,
+        entities: Ids,
+        limits: Counts,
     ) -> Reach:
         """The same as `reach`; path types that are not followed leave out all with the relation."""
         reach = Reach.nowhere(types)
         followed = self.reach(
-            labels[is_followed], types[is_followed], entities, max_widths=limits[is_followed]
+            labels[is_followed],
+            types[is_followed],
+            entities,
+            max_widths=limits[is_followed],
         )
         for total, counts in zip(reach, followed, strict=True):
             total[is_followed] = counts
@@ -345,7 +376,11 @@ class Counting:
         return reach
 
     def reach_around(
-        self, relation: int, types: Counts, starts: tuple[Ids, Ids], ends: tuple[Ids, Ids]
+        self,
+        relation: int,
+        types: Counts,
+        starts: tuple[Ids, Ids],
+        ends: tuple[Ids, Ids],
     ) -> Reach:
         """What each path type reaches, only for paths from `starts`, and for others to `ends`.
 
@@ -408,7 +443,9 @@ class Counting:
         heads = graph.edges(relation).heads
         max_length = self.settings.max_length
 
-        def is_affordable(shorter_walks: float, relations: int, all_walks: float) -> bool:
+        def is_affordable(
+            shorter_walks: float, relations: int, all_walks: float
+        ) -> bool:
             looks = (len(heads) + shorter_walks) * relations
             to_look = STEPS_TO_LOOK * looks
             to_follow = STEPS_TO_FOLLOW * shorter_walks
@@ -489,7 +526,10 @@ class Counting:
 
     def _edges_of(self, types: Counts) -> Counts:
         """How many edges the relations of each path type have together."""
-        sizes = [len(self.graph.edges(relation).tails) for relation in range(self.graph.directions)]
+        sizes = [
+            len(self.graph.edges(relation).tails)
+            for relation in range(self.graph.directions)
+        ]
         no_step = 0  # the last entry, which is what index -1 finds
         size_of = np.array([*sizes, no_step])
         edges = np.zeros_like(types)

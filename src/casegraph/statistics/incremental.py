@@ -73,7 +73,9 @@ class ChangedEdge(NamedTuple):
     graph: Graph
 
 
-def changed_hits(before: Graph, after: Graph, change: Change, max_length: int) -> ChangedHits:
+def changed_hits(
+    before: Graph, after: Graph, change: Change, max_length: int
+) -> ChangedHits:
     """What cycles through changed edges do to hits (appendix A.4); all lengths must be counted."""
     parts: list[tuple[Ids, Counts, Counts]] = []
     entities = [ids()]
@@ -125,7 +127,9 @@ def _by_relation(parts: list[tuple[Ids, Counts, Counts]]) -> dict[int, TypeHits]
         return {}
     relations, types, hits = columns_joined(parts)
     groups = grouped(relations)
-    _, *rows_of_groups = np.split(groups.order, groups.starts)  # nothing is before the first
+    _, *rows_of_groups = np.split(
+        groups.order, groups.starts
+    )  # nothing is before the first
     labels = groups.keys(relations).tolist()
     return {
         relation: (types[rows], hits[rows])
@@ -181,7 +185,9 @@ def updated_counts(
     affected_places = np.append(starts.places, ends.places)
     affected = np.bincount(affected_places, minlength=len(known))
     is_affected_for_most = 2 * affected > len(heads)
-    is_from_scratch = is_affected_for_most | now.is_dearer(types[known], heads, affected)
+    is_from_scratch = is_affected_for_most | now.is_dearer(
+        types[known], heads, affected
+    )
     from_scratch = np.concatenate([known[is_from_scratch], new])
     if len(from_scratch):
         reach = now.reach(relation, types[from_scratch], heads)
@@ -237,8 +243,16 @@ def _affected_endpoints(
     for graph, rows in ((before, change.retracted), (after, change.added)):
         if len(rows):
             heads, relations, tails = (column.copy() for column in rows.T)
-            start_entities, start_places, end_entities, end_places = kernels.affected_endpoints(
-                graph.kernel, heads, relations, tails, relation, types, now.settings.max_length
+            start_entities, start_places, end_entities, end_places = (
+                kernels.affected_endpoints(
+                    graph.kernel,
+                    heads,
+                    relations,
+                    tails,
+                    relation,
+                    types,
+                    now.settings.max_length,
+                )
             )
             starts.append(key(start_entities, start_places))
             ends.append(key(end_entities, end_places))
@@ -270,7 +284,9 @@ def _with_every_place(entities: Ids, places: int) -> Counts:
     return key(entity_of_pair, place_of_pair)
 
 
-def _entities_with_other_slots(before: Graph, after: Graph, relation: int, entities: Ids) -> Ids:
+def _entities_with_other_slots(
+    before: Graph, after: Graph, relation: int, entities: Ids
+) -> Ids:
     """The entities for which it changed whether they have no asker, only one, or several.
 
     The slot of an end is open if it has no asker, or if its only asker is the start of the path.
@@ -342,10 +358,14 @@ def updated_cluster_counts(
     Tries are counted for all relations in one call, since their path types share endings.
     """
     found: dict[int, ClusterCounts] = {}
-    questions: list[tuple[Ids, Ids, Counts]] = [(ids(), ids(), np.empty(0, dtype=np.int64))]
+    questions: list[tuple[Ids, Ids, Counts]] = [
+        (ids(), ids(), np.empty(0, dtype=np.int64))
+    ]
     places: list[Counts] = []  # the rows of each relation whose tries are counted again
     for relation, before in outdated.items():
-        counts, is_again = _with_known_tries(before, relation, now, clusters, everyone[relation])
+        counts, is_again = _with_known_tries(
+            before, relation, now, clusters, everyone[relation]
+        )
         found[relation] = counts
         again = np.flatnonzero(is_again)
         places.append(again)
@@ -374,14 +394,18 @@ def _with_known_tries(
     with those that have the relation.
     """
     labels, types, hits = _cluster_hits_now(outdated, relation, now, clusters)
-    labels = np.concatenate([np.full(len(everyone.types), EVERYONE, dtype=np.int32), labels])
+    labels = np.concatenate(
+        [np.full(len(everyone.types), EVERYONE, dtype=np.int32), labels]
+    )
     types = np.concatenate([everyone.types, types])
     hits = np.concatenate([everyone.hits, hits])
 
     tries, is_known = _tries_before(outdated.counts, labels, types)
     changes = outdated.changes
     changed_relations = now.graph.changed_since(changes.graph)
-    changed_clusters = np.append(changes.clusters[changes.moved], clusters[changes.moved])
+    changed_clusters = np.append(
+        changes.clusters[changes.moved], clusters[changes.moved]
+    )
     follows_change = follows(types, changed_relations, now.settings.max_length)
     is_in_changed_cluster = np.isin(labels, changed_clusters) & (labels != EVERYONE)
     answers_changed = relation_of(relation) in changed_relations
@@ -401,7 +425,10 @@ def _cluster_hits_now(
     parts = [(counts.clusters[inside], counts.types[inside], counts.hits[inside])]
 
     then = Counting(changes.graph, now.settings)
-    for counting, cluster_of, sign in ((then, changes.clusters, -1), (now, clusters, 1)):
+    for counting, cluster_of, sign in (
+        (then, changes.clusters, -1),
+        (now, clusters, 1),
+    ):
         entities = changes.recounted_of(relation, counting.graph)
         labels, _, types, hits = counting.hits(
             [relation], entities, cluster_of, longest=now.settings.max_length
@@ -416,7 +443,9 @@ def _cluster_hits_now(
     return groups.keys(labels)[has_hits], groups.keys(types)[has_hits], total[has_hits]
 
 
-def _tries_before(counts: ClusterCounts, clusters: Ids, types: Counts) -> tuple[Counts, Flags]:
+def _tries_before(
+    counts: ClusterCounts, clusters: Ids, types: Counts
+) -> tuple[Counts, Flags]:
     """What tries were for each pair of cluster and path type, and whether they were known.
 
     A merge join: both lists of pairs are sorted as one, stably, so a known pair comes right before

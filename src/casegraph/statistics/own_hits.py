@@ -93,7 +93,9 @@ def limited_hits(
         longest -= 1
 
 
-def with_length(graph: Graph, relation: int, settings: Settings, known: OwnHits) -> OwnHits:
+def with_length(
+    graph: Graph, relation: int, settings: Settings, known: OwnHits
+) -> OwnHits:
     """Hits that `own_hits` gave, and that were kept without the length up to which they go.
 
     They go as far as walking is affordable, if there is a path type of that length. Else, shorter
@@ -113,7 +115,9 @@ def _affordable_length(graph: Graph, relation: int, settings: Settings) -> int:
     ends = having(graph, [relation, inverse(relation)])
     heads = edges.head_of_each()
     for length in range(1, settings.max_length + 1):
-        first_halves = graph.walks_from_each(_first_half(length))[ends].astype(np.float64)
+        first_halves = graph.walks_from_each(_first_half(length))[ends].astype(
+            np.float64
+        )
         steps = first_halves.sum() + len(heads)
         if _second_half(length):
             walks = graph.walks_from_each(_second_half(length))

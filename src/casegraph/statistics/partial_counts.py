@@ -25,8 +25,12 @@ from casegraph.graph.graph import Graph
 from casegraph.statistics.counts import PathCounts, Reach
 from casegraph.statistics.path_types import steps
 
-FEW_ENTITIES = 16  # asked about at once; from one of many, most path types lead somewhere
-MAX_NEIGHBOURS = 10_000  # looked at to see which steps lead on; from more, all are assumed to
+FEW_ENTITIES = (
+    16  # asked about at once; from one of many, most path types lead somewhere
+)
+MAX_NEIGHBOURS = (
+    10_000  # looked at to see which steps lead on; from more, all are assumed to
+)
 NO_STEP = -1  # instead of a relation: the path type is shorter
 
 
@@ -56,7 +60,9 @@ class PartialCounts(NamedTuple):
         return PartialCounts(counts, is_missing)
 
 
-def may_lead_somewhere(graph: Graph, entities: Ids, types: Counts, max_length: int) -> Flags:
+def may_lead_somewhere(
+    graph: Graph, entities: Ids, types: Counts, max_length: int
+) -> Flags:
     """Which path types may lead anywhere from one of the entities, by their first two steps.
 
     Whether later steps lead on would often take longer to find out than it saves.

@@ -132,7 +132,9 @@ def check_room(graph: Graph, max_length: int) -> None:
     if has_room(graph, max_length):
         return
     most = _most_relations(max_length)
-    expected = f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)"
+    expected = (
+        f"smaller for {len(graph.relations):,} relations (up to {most:,} go with it)"
+    )
     raise InvalidSettings("max_length", max_length, expected)
 
 
@@ -182,11 +184,15 @@ def ends_of(
         budget -= len(tails)
         if budget < 0:
             return None
-        unfinished += [(*path, tail) for tail in tails if not (loop_free and tail in path)]
+        unfinished += [
+            (*path, tail) for tail in tails if not (loop_free and tail in path)
+        ]
     return ends
 
 
-def _entities_that_lead_to(graph: Graph, path_type: Sequence[int], goal: int) -> list[set[int]]:
+def _entities_that_lead_to(
+    graph: Graph, path_type: Sequence[int], goal: int
+) -> list[set[int]]:
     """For each step, the entities at its end from which the steps after it lead to the goal."""
     from_last_to_first = [{goal}]
     for relation in reversed(path_type[1:]):

@@ -45,7 +45,10 @@ class SampledPaths(NamedTuple):
         """The paths to answers of one relation."""
         rows = rows_with(relation, self.relations)
         return SampledPaths(
-            self.relations[rows], self.entities[rows], self.types[rows], self.times[rows]
+            self.relations[rows],
+            self.entities[rows],
+            self.types[rows],
+            self.times[rows],
         )
 
     def as_counts(self, entities: Ids) -> ClusterCounts:
@@ -53,14 +56,20 @@ class SampledPaths(NamedTuple):
         is_wanted = np.isin(self.entities, entities)
         times = self.times[is_wanted]
         no_tries = np.zeros_like(times)
-        return ClusterCounts(self.entities[is_wanted], self.types[is_wanted], times, no_tries)
+        return ClusterCounts(
+            self.entities[is_wanted], self.types[is_wanted], times, no_tries
+        )
 
 
 NO_PATHS = SampledPaths(ids(), ids(), joined([]), joined([]))
 
 
 def sampled_paths(
-    graph: Graph, max_length: int, walks: int, random: np.random.Generator, show: Show = quiet
+    graph: Graph,
+    max_length: int,
+    walks: int,
+    random: np.random.Generator,
+    show: Show = quiet,
 ) -> SampledPaths:
     """The paths to answers found by a number of random walks from each entity."""
     edges = _Edges.of(graph)
@@ -80,7 +89,9 @@ def sampled_paths(
     return SampledPaths(relations[order], heads[order], types[order], times[order])
 
 
-def with_samples(counts: ClusterCounts, sampled: SampledPaths, cluster_of: Ids) -> ClusterCounts:
+def with_samples(
+    counts: ClusterCounts, sampled: SampledPaths, cluster_of: Ids
+) -> ClusterCounts:
     """Counts in clusters, with how often each path type was sampled there.
 
     sampled     the paths of the same relation
@@ -104,7 +115,11 @@ def with_samples(counts: ClusterCounts, sampled: SampledPaths, cluster_of: Ids) 
     groups = grouped(all_clusters, all_types)
     has_row = groups.sums(is_row) > 0
     return ClusterCounts(
-        counts.clusters, counts.types, counts.hits, counts.tries, groups.sums(times)[has_row]
+        counts.clusters,
+        counts.types,
+        counts.hits,
+        counts.tries,
+        groups.sums(times)[has_row],
     )
 
 
@@ -169,7 +184,9 @@ def _distinct_walks(
     return np.stack([groups.keys(column) for column in columns], axis=1)
 
 
-def _next_step(edges: _Edges, visited: list[Counts], random: np.random.Generator) -> Counts:
+def _next_step(
+    edges: _Edges, visited: list[Counts], random: np.random.Generator
+) -> Counts:
     """The edge that each walk takes next; `ENDED` if each edge drawn for it would close a loop.
 
     visited  (walks,) each  where the walks started, and where they were after each step
@@ -212,10 +229,16 @@ def _closed(
         answers_before = answers.cumsum() - answers
         shift = np.repeat(first - answers_before, answers)
         edge_of_answer = np.arange(len(walk_of_answer)) + shift
-        yield starts[walk_of_answer], edges.relations[edge_of_answer], types[walk_of_answer]
+        yield (
+            starts[walk_of_answer],
+            edges.relations[edge_of_answer],
+            types[walk_of_answer],
+        )
 
 
-def _counted(edges: _Edges, closed: list[tuple[Counts, Counts, Counts]]) -> SampledPaths:
+def _counted(
+    edges: _Edges, closed: list[tuple[Counts, Counts, Counts]]
+) -> SampledPaths:
     """Each path to an answer once, with how often it was sampled."""
     starts = joined(part[0] for part in closed)
     relations = joined(part[1] for part in closed).astype(np.int32)

@@ -63,7 +63,11 @@ from casegraph.statistics.own_hits import (
     own_hits,
     with_length,
 )
-from casegraph.statistics.partial_counts import FEW_ENTITIES, PartialCounts, may_lead_somewhere
+from casegraph.statistics.partial_counts import (
+    FEW_ENTITIES,
+    PartialCounts,
+    may_lead_somewhere,
+)
 from casegraph.statistics.path_types import check_room, packed, renumbered
 from casegraph.statistics.sampling import SampledPaths, sampled_paths, with_samples
 from casegraph.statistics.sums import columns_joined
@@ -77,7 +81,9 @@ if TYPE_CHECKING:
 
 NO_HITS: TypeHits = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 STEPS_PER_CYCLE = 16  # upper bound of the steps to find one more cycle
-KEPT_FOR_UPDATES = 2  # counts that use more than 1/2 of a limit are not updated incrementally
+KEPT_FOR_UPDATES = (
+    2  # counts that use more than 1/2 of a limit are not updated incrementally
+)
 MAX_PARTS = 16  # parts of the hits of a relation, before they are added up
 
 
@@ -109,7 +115,9 @@ class KnownHits(NamedTuple):
         return cls.of_relations(hits, longest, headroom)
 
     @classmethod
-    def of_relations(cls, hits: Mapping[int, TypeHits], longest: int, headroom: int) -> KnownHits:
+    def of_relations(
+        cls, hits: Mapping[int, TypeHits], longest: int, headroom: int
+    ) -> KnownHits:
         """Hits that are given by relation, each in one part."""
         parts: dict[int, tuple[TypeHits, ...]] = {}
         for relation, own in hits.items():
@@ -185,7 +193,9 @@ class PathStatistics:
     the others wait for it.
     """
 
-    def __init__(self, graph: Graph, clusters: Callable[[], Ids], settings: Settings) -> None:
+    def __init__(
+        self, graph: Graph, clusters: Callable[[], Ids], settings: Settings
+    ) -> None:
         check_room(graph, settings.max_length)
         self.graph = graph
         self.settings = settings
@@ -197,11 +207,15 @@ class PathStatistics:
         self._hits: KnownHits | None = None
         self._is_large = is_large(graph)
         self._own_hits: dict[int, OwnHits] = {}  # of a large graph
-        self._partial: dict[int, PartialCounts] = {}  # likewise; until everything is counted
+        self._partial: dict[
+            int, PartialCounts
+        ] = {}  # likewise; until everything is counted
         self._pending: dict[int, PendingCounts] = {}
         self._pending_clusters: dict[int, PendingClusterCounts] = {}
         self._backlog = Backlog()
-        self._since: dict[int, tuple[Graph, Change]] = {}  # what changed since an epoch began
+        self._since: dict[
+            int, tuple[Graph, Change]
+        ] = {}  # what changed since an epoch began
         self._clusters_since: dict[int, ClusterChanges] = {}  # the same for clusters
         self._counting = RLock()
 
@@ -229,7 +243,9 @@ class PathStatistics:
             return self.everyone(relation)
 
         types = partial.counts.types
-        is_needed = may_lead_somewhere(self.graph, entities, types, self.settings.max_length)
+        is_needed = may_lead_somewhere(
+            self.graph, entities, types, self.settings.max_length
+        )
         if (is_needed & partial.is_missing).any():
             return self._count_more(relation, is_needed, quiet)
         return partial.counts
@@ -240,7 +256,11 @@ class PathStatistics:
 
     def clustered(self, relation: int) -> ClusterCounts:
         """The counts of a relation in each cluster; the rows of `EVERYONE` come first."""
-        counted = self._clustered if self.settings.sampled_walks is None else self._with_samples
+        counted = (
+            self._clustered
+            if self.settings.sampled_walks is None
+            else self._with_samples
+        )
         found = counted.get(relation)
         if found is None:
             self._count_clusters([relation], quiet)
@@ -257,7 +277,9 @@ class PathStatistics:
         own_cluster = np.arange(len(self.graph.entities), dtype=np.int32)
         longest = self.longest_of(relation)
         counting = Counting(self.graph, self.settings)
-        clusters, _, types, hits = counting.hits([relation], entities, own_cluster, longest)
+        clusters, _, types, hits = counting.hits(
+            [relation], entities, own_cluster, longest
+        )
         return ClusterCounts(clusters, types, hits, tries=np.zeros_like(hits))
 
     def hits_of(self, relation: int) -> TypeHits:
@@ -363,8 +385,12 @@ class PathStatistics:
             self._hits = KnownHits.of(counted, self.settings)
             return
         if (counted.work == TOO_MANY).any():
-            problem = "the graph takes too much work to be counted as a whole; ask it instead"
-            raise CasegraphError(f"{problem}, which counts one relation after the other")
+            problem = (
+                "the graph takes too much work to be counted as a whole; ask it instead"
+            )
+            raise CasegraphError(
+                f"{problem}, which counts one relation after the other"
+            )
         for relation in range(self.graph.directions):
             rows = rows_with(relation, counted.relations)
             types = counted.types[rows]
@@ -441,7 +467,9 @@ class PathStatistics:
         later._carry_over(self, change, changed.entities)
         return later, changed
 
-    def _carry_over(self, earlier: PathStatistics, change: Change, entities: Ids) -> None:
+    def _carry_over(
+        self, earlier: PathStatistics, change: Change, entities: Ids
+    ) -> None:
         """Take over the counts of the state before a change, to catch up when they are asked for.
 
         Another thread may be counting in the earlier state. It makes pending counts into finished
@@ -451,7 +479,9 @@ class PathStatistics:
         pending_clusters = earlier._pending_clusters.copy()
         counted = earlier.counted.copy()
         clustered = earlier._clustered.copy()
-        exact = {relation: counts for relation, counts in counted.items() if counts.exact}
+        exact = {
+            relation: counts for relation, counts in counted.items() if counts.exact
+        }
 
         baseline = None
         if exact or clustered:
@@ -462,16 +492,21 @@ class PathStatistics:
         for relation, counts in exact.items():
             pending[relation] = PendingCounts(counts, backlog.newest)
         for relation, cluster_counts in clustered.items():
-            pending_clusters[relation] = PendingClusterCounts(cluster_counts, backlog.newest)
+            pending_clusters[relation] = PendingClusterCounts(
+                cluster_counts, backlog.newest
+            )
 
         self._backlog = backlog
         self._pending = {
-            relation: counts for relation, counts in pending.items() if backlog.holds(counts.epoch)
+            relation: counts
+            for relation, counts in pending.items()
+            if backlog.holds(counts.epoch)
         }
         self._pending_clusters = {
             relation: counts
             for relation, counts in pending_clusters.items()
-            if backlog.holds(counts.epoch) and backlog.baseline(counts.epoch) is not None
+            if backlog.holds(counts.epoch)
+            and backlog.baseline(counts.epoch) is not None
         }
 
     def renumbered(
@@ -519,7 +554,9 @@ class PathStatistics:
                 settings = self.settings
                 walks = settings.sampled_walks or 0
                 random = np.random.default_rng(settings.sampling_seed)
-                self._samples = sampled_paths(self.graph, settings.max_length, walks, random, show)
+                self._samples = sampled_paths(
+                    self.graph, settings.max_length, walks, random, show
+                )
             return self._samples
 
     def _own_hits_of(self, relation: int, show: Show = quiet) -> OwnHits:
@@ -553,7 +590,9 @@ class PathStatistics:
 
     def _count_everyone(self, relations: list[int], show: Show) -> None:
         with self._counting:
-            missing = [relation for relation in relations if relation not in self.counted]
+            missing = [
+                relation for relation in relations if relation not in self.counted
+            ]
             if not missing:
                 return
             self._find_hits(missing, show)
@@ -625,8 +664,12 @@ class PathStatistics:
             types_in_use = types[in_use(self.settings, relation, types, hits)]
             if counting.max_widths(relation, types_in_use) is not None:
                 continue  # too much now: what to skip is chosen when counting from scratch
-            outdated = OutdatedCounts(pending.counts, *self._changes_since(pending.epoch))
-            self.counted[relation] = updated_counts(outdated, relation, counting, (types, hits))
+            outdated = OutdatedCounts(
+                pending.counts, *self._changes_since(pending.epoch)
+            )
+            self.counted[relation] = updated_counts(
+                outdated, relation, counting, (types, hits)
+            )
 
     def _changes_since(self, epoch: int) -> tuple[Graph, Change]:
         """The graph when an epoch began, and the net change since."""
@@ -639,11 +682,15 @@ class PathStatistics:
 
     def _count_clusters(self, relations: list[int], show: Show) -> None:
         with self._counting:
-            missing = [relation for relation in relations if relation not in self._clustered]
+            missing = [
+                relation for relation in relations if relation not in self._clustered
+            ]
             self._count_everyone(missing, show)
             counting = Counting(self.graph, self.settings, show)
             self._catch_up_in_clusters(missing, counting)
-            missing = [relation for relation in missing if relation not in self._clustered]
+            missing = [
+                relation for relation in missing if relation not in self._clustered
+            ]
             if missing:
                 self._find_hits(missing, show)
                 by_length = sorted(missing, key=self.longest_of)
@@ -659,7 +706,9 @@ class PathStatistics:
             if relation not in self._with_samples:
                 counts = self._clustered[relation]
                 own = samples.of_relation(relation)
-                self._with_samples[relation] = with_samples(counts, own, self._clusters())
+                self._with_samples[relation] = with_samples(
+                    counts, own, self._clusters()
+                )
 
     def _catch_up_in_clusters(self, relations: list[int], counting: Counting) -> None:
         """Bring the pending counts of these relations in clusters up to date.
@@ -682,7 +731,9 @@ class PathStatistics:
         work_from_scratch = len(having(self.graph, list(outdated)))
         if not outdated or work > work_from_scratch:
             return
-        updated = updated_cluster_counts(outdated, counting, self._clusters(), self.counted)
+        updated = updated_cluster_counts(
+            outdated, counting, self._clusters(), self.counted
+        )
         self._clustered.update(updated)
 
     def _cluster_changes_since(self, epoch: int) -> ClusterChanges | None:

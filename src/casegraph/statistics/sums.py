@@ -52,7 +52,9 @@ def grouped(*keys: npt.NDArray[Any]) -> Groups:
     return Groups(order, np.flatnonzero(is_first))
 
 
-def columns_joined(parts: Iterable[tuple[npt.NDArray[Any], ...]]) -> tuple[npt.NDArray[Any], ...]:
+def columns_joined(
+    parts: Iterable[tuple[npt.NDArray[Any], ...]],
+) -> tuple[npt.NDArray[Any], ...]:
     """Parts with the same columns, concatenated; there must be at least one part."""
     columns = zip(*parts, strict=True)
     return tuple(np.concatenate(column) for column in columns)

@@ -85,9 +85,13 @@ def read_arrays(path: Path, kind: str, version: int) -> Arrays:
             if not zipfile.is_zipfile(file):
                 problem = f"is not {kind}, or only a part of one; build it again from its facts"
                 raise IncompatibleFile(str(path), problem)
-            arrays = {name: array_from_npy(name, npy) for name, npy in _members(file, size)}
+            arrays = {
+                name: array_from_npy(name, npy) for name, npy in _members(file, size)
+            }
     except OSError as error:
-        if error.errno == errno.EINVAL:  # the file itself names an offset before its beginning
+        if (
+            error.errno == errno.EINVAL
+        ):  # the file itself names an offset before its beginning
             raise damaged(path, error) from error
         problem = f"cannot be read ({error.strerror}); check the name"
         raise UnreadableFile(str(path), problem) from error
@@ -100,7 +104,9 @@ def read_arrays(path: Path, kind: str, version: int) -> Arrays:
 def damaged(path: Path, error: Exception) -> IncompatibleFile:
     """The error to raise when the content of a file contradicts itself."""
     problem = " ".join(str(error).split()) or type(error).__name__
-    return IncompatibleFile(str(path), f"is damaged ({problem}); build it again from its facts")
+    return IncompatibleFile(
+        str(path), f"is damaged ({problem}); build it again from its facts"
+    )
 
 
 def digest_of(arrays: Arrays) -> AnyArray:
@@ -203,7 +209,10 @@ def _member(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     file.seek(max(0, member.header_offset))
     header = file.read(_LOCAL_HEADER.size)
     signature, name_length, extra_length = _LOCAL_HEADER.unpack(header)
-    if signature != _LOCAL_SIGNATURE or file.read(name_length) != member.orig_filename.encode():
+    if (
+        signature != _LOCAL_SIGNATURE
+        or file.read(name_length) != member.orig_filename.encode()
+    ):
         raise ValueError(f"{member.filename} is not where it should be")
 
     file.seek(extra_length, os.SEEK_CUR)

@@ -58,7 +58,12 @@ from casegraph.storage.edge_arrays import TAILS, graph_of_edges
 FORMAT = 3
 DESCRIPTIONS = "descriptions"
 SLOT_COLUMNS = ("reached_open", "right_open")
-EARLIER_COLUMNS = ("hits", "reached", "right", "left_out")  # before slots were distinguished
+EARLIER_COLUMNS = (
+    "hits",
+    "reached",
+    "right",
+    "left_out",
+)  # before slots were distinguished
 COLUMNS = (TYPES, *COUNT_COLUMNS)  # the fields of PathCounts, in their order
 
 
@@ -219,7 +224,9 @@ def descriptions_from(content: bytes) -> tuple[Description, ...]:
 def fact_rows(graph: Graph) -> Ids:
     """Every fact as a row (head, relation, tail) of ids, the relation as its forward direction."""
     directions = range(graph.directions)
-    rows = [graph.rows(direction) for direction in directions if not is_inverse(direction)]
+    rows = [
+        graph.rows(direction) for direction in directions if not is_inverse(direction)
+    ]
     return np.concatenate([NO_ROWS, *rows])
 
 

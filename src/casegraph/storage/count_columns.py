@@ -58,7 +58,9 @@ def check_reach(relation: Ids, counted: Ids, columns: dict[str, Counts]) -> None
     is_uncounted = ~np.isin(relation, counted)
     for name in REACH_COLUMNS:
         if columns[name][is_uncounted].any():
-            raise ValueError("it is counted what paths of a relation reach that was not counted")
+            raise ValueError(
+                "it is counted what paths of a relation reach that was not counted"
+            )
 
 
 def is_extent(extent: list[int], types: Counts, max_length: int) -> bool:

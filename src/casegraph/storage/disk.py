@@ -56,7 +56,9 @@ def is_folder(path: Path) -> bool:
     return is_there(path) and _kind(path.lstat()) == "a folder"
 
 
-def open_file(path: Path, flags: int = os.O_RDONLY, *, may_be_link: bool = False) -> int:
+def open_file(
+    path: Path, flags: int = os.O_RDONLY, *, may_be_link: bool = False
+) -> int:
     """Open a regular file; `UnreadableFile` if it is anything else.
 
     may_be_link  follow a link, as for a file that the user names; a file of a store is never a link
@@ -156,7 +158,9 @@ def reading(path: Path) -> Iterator[None]:
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UnreadableFile(str(path), f"cannot be read ({reason}); check the disk") from error
+        raise UnreadableFile(
+            str(path), f"cannot be read ({reason}); check the disk"
+        ) from error
 
 
 @contextmanager
@@ -208,7 +212,9 @@ def flush(file: int) -> None:
     was never written, so the file must not be written to any more.
     """
     os.fsync(file)
-    if sys.platform == "darwin":  # there, fsync leaves the data in the cache of the disk
+    if (
+        sys.platform == "darwin"
+    ):  # there, fsync leaves the data in the cache of the disk
         import fcntl
 
         fcntl.fcntl(file, fcntl.F_FULLFSYNC)
@@ -295,7 +301,9 @@ def user_folder(*, windows: tuple[str, str], mac: str, other: tuple[str, str]) -
 def _check_regular(path: Path, status: os.stat_result) -> None:
     kind = _kind(status)
     if kind != "a file":
-        raise UnreadableFile(str(path), f"is {kind}, not a file; put the file itself in its place")
+        raise UnreadableFile(
+            str(path), f"is {kind}, not a file; put the file itself in its place"
+        )
 
 
 def _kind(status: os.stat_result) -> str:

@@ -39,7 +39,10 @@ def edge_sizes(graph: Graph) -> Arrays:
         edges = graph.edges(direction)
         rows.append(len(edges.heads))
         counts.append(len(edges.tails))
-    return {ROWS: np.array(rows, dtype=np.int64), COUNTS: np.array(counts, dtype=np.int64)}
+    return {
+        ROWS: np.array(rows, dtype=np.int64),
+        COUNTS: np.array(counts, dtype=np.int64),
+    }
 
 
 def edge_parts(graph: Graph) -> dict[str, Parts]:

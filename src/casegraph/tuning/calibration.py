@@ -33,9 +33,18 @@ from casegraph.graph.arrays import Counts, Flags, Floats
 from casegraph.settings import Calibration, Curve, KnownCalibration
 
 POINTS = 20  # of a curve, at scores that answers have equally often
-KNOWN = (0, 1, 4, 11, 31, 101)  # questions with at least this many known answers have a curve
+KNOWN = (
+    0,
+    1,
+    4,
+    11,
+    31,
+    101,
+)  # questions with at least this many known answers have a curve
 TRUST = 5.0  # pseudo-count: weight of the overall curve in each of these, in answers
-ENOUGH = 60  # questions of a relation that has a separate curve in the estimate of `missing`
+ENOUGH = (
+    60  # questions of a relation that has a separate curve in the estimate of `missing`
+)
 MISSING = (0, *(round(0.01 * 1.1**step, 4) for step in range(48)))  # to try: up to 0.88
 MOST = 0.99  # the largest probability: a sample cannot justify more
 DIGITS = 6
@@ -142,7 +151,9 @@ class _Bins:
         shares = np.linspace(0, 1, POINTS + 1)
         edges = np.unique(np.quantile(scores, shares[1:-1]))
         bins = np.searchsorted(edges, scores)
-        _, self._of_answer = np.unique(bins, return_inverse=True)  # without bins that are empty
+        _, self._of_answer = np.unique(
+            bins, return_inverse=True
+        )  # without bins that are empty
 
         sizes = self._sums(np.ones(len(scores)))
         means = self._sums(scores) / sizes

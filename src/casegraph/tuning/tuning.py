@@ -25,12 +25,20 @@ from casegraph.tuning import grid
 from casegraph.tuning.calibration import calibrated
 from casegraph.tuning.choice import best_unless_by_chance, better, better_so_far
 from casegraph.tuning.questions import FirstAnswers, Questions, Task, first_answers
-from casegraph.tuning.sample import LEAST_FACTS, LEAST_GIVEN, affordable, given_sample, own_sample
+from casegraph.tuning.sample import (
+    LEAST_FACTS,
+    LEAST_GIVEN,
+    affordable,
+    given_sample,
+    own_sample,
+)
 
 TO_CHOOSE_BY = 400  # questions
 LEAST_TO_CHOOSE_BY = 100  # where fewer can be afforded, the usual combination stays
 FIRST_ROUND = 100  # questions by which alternatives are compared first
-MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KIND_WEIGHTS) + 1  # to rank questions
+MOST_WAYS = (
+    grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KIND_WEIGHTS) + 1
+)  # to rank questions
 
 
 def tuned(
@@ -52,7 +60,9 @@ def tuned(
     """
     settings = state.settings.but(tuning=None)
     if not settings.can_be_tuned:
-        raise InvalidSettings("settings", settings.combination, "settings that can be tuned")
+        raise InvalidSettings(
+            "settings", settings.combination, "settings that can be tuned"
+        )
     graph = state.graph
     untuned = state.answering_by(settings)
     if len(graph) < LEAST_FACTS:
@@ -101,7 +111,9 @@ def tuned(
     return counted.answering_by(chosen)
 
 
-def _sample(graph: Graph, held_out: Iterable[tuple[str, str, str]] | None) -> tuple[Ids, bool]:
+def _sample(
+    graph: Graph, held_out: Iterable[tuple[str, str, str]] | None
+) -> tuple[Ids, bool]:
     """The facts to ask for, and whether they are facts of the graph."""
     if held_out is not None:
         given = given_sample(graph, held_out)
@@ -116,7 +128,9 @@ class Bench:
     executor  where to ask
     """
 
-    def __init__(self, state: State, questions: Questions, executor: Executor, show: Show) -> None:
+    def __init__(
+        self, state: State, questions: Questions, executor: Executor, show: Show
+    ) -> None:
         self.state = state
         self.questions = questions
         self._executor = executor

@@ -23,4 +23,6 @@ def questions() -> list[Fact]:
 
 
 def _read(name: str) -> list[Fact]:
-    return list(read_facts(BytesIO(files(__name__).joinpath(name).read_bytes()), header=False))
+    return list(
+        read_facts(BytesIO(files(__name__).joinpath(name).read_bytes()), header=False)
+    )

@@ -38,7 +38,9 @@ class FactsOfAnswers(EvidenceKind):
         """The fact of the answer, and each known answer with the same fact."""
         yield fact_row(context.found, piece.relation, piece.tail)
         query = context.query
-        for known in in_name_order(context.graph, _known_answers_with_fact(context, piece)):
+        for known in in_name_order(
+            context.graph, _known_answers_with_fact(context, piece)
+        ):
             yield fact_row(query.entity, query.relation, known)
             yield fact_row(known, piece.relation, piece.tail)
 

@@ -42,11 +42,15 @@ def gathered_evidence(
 
     nearest = Nearest(ids(), np.zeros(0))
     if state.settings.precedents and query.entity != UNKNOWN:
-        similar = kernels.nearest_entities(kernel, query.entity, hidden, state.workspaces)
+        similar = kernels.nearest_entities(
+            kernel, query.entity, hidden, state.workspaces
+        )
         nearest = Nearest(*similar)
 
     gathered = []
-    for answer, (start, end) in zip(found.tolist(), pairwise(offsets.tolist()), strict=True):
+    for answer, (start, end) in zip(
+        found.tolist(), pairwise(offsets.tolist()), strict=True
+    ):
         context = AnswerContext(state, query, answer, hidden, nearest, lists)
         gathered.append(AnswerEvidence(context, pieces[start:end]))
     return gathered

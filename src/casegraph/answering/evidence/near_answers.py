@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from casegraph.answering.evidence.fact_rows import fact_row, in_name_order, shared_fact_rows
+from casegraph.answering.evidence.fact_rows import (
+    fact_row,
+    in_name_order,
+    shared_fact_rows,
+)
 from casegraph.answering.evidence.kind import EvidenceKind
 from casegraph.errors import several
 from casegraph.graph.directions import inverse

@@ -44,7 +44,9 @@ class Paths(EvidenceKind):
         state = context.state
         relation = context.query.relation
         path_type = context.path_type(piece)
-        slot, right, reached = _right_and_reached(context, path_type, is_taken=bool(piece.count))
+        slot, right, reached = _right_and_reached(
+            context, path_type, is_taken=bool(piece.count)
+        )
         cluster = _cluster_that_weighed(context, path_type)
         estimated = estimate(state.statistics, cluster, relation, path_type)
         one_too_many = PATHS_SHOWN + 1  # to know whether there are further paths
@@ -94,7 +96,9 @@ class Paths(EvidenceKind):
         path_type = context.path_type(piece)
         paths = _paths(context, context.query.entity, path_type, context.found)
         for path in islice(paths, MAX_PATHS):
-            for direction, (entity, other) in zip(path_type, pairwise(path), strict=True):
+            for direction, (entity, other) in zip(
+                path_type, pairwise(path), strict=True
+            ):
                 yield fact_row(entity, direction, other)
 
     def counterexamples(self, context: AnswerContext, piece: Piece) -> Iterator[int]:
@@ -104,7 +108,9 @@ class Paths(EvidenceKind):
         loop_free = context.state.settings.loop_free
         for entity in context.nearest.entities.tolist():
             answers = graph.answers(entity, context.query.relation)
-            ends = ends_of(graph, entity, path_type, loop_free=loop_free, budget=MAX_EDGES)
+            ends = ends_of(
+                graph, entity, path_type, loop_free=loop_free, budget=MAX_EDGES
+            )
             if ends and ends.isdisjoint(answers.tolist()):
                 yield entity
 
@@ -134,7 +140,10 @@ def _counts_that_weighed(context: AnswerContext, path_type: PathType) -> PathCou
     statistics = context.state.statistics
     counts = statistics.around(query.relation, ids([query.entity]))
     hidden = context.hidden
-    if not leaves_one_out(context.state.settings) or hidden not in context.known_answers():
+    if (
+        not leaves_one_out(context.state.settings)
+        or hidden not in context.known_answers()
+    ):
         return counts
     if not _leads_to(context, query.entity, path_type, hidden):
         return counts
@@ -157,16 +166,23 @@ def _cluster_that_weighed(context: AnswerContext, path_type: PathType) -> int:
 def _leads_to_answer(context: AnswerContext, entity: int, path_type: PathType) -> bool:
     """Whether a path type leads an entity to one of its own answers."""
     answers = context.graph.answers(entity, context.query.relation).tolist()
-    return any(_leads_to(context, entity, path_type, answer) for answer in answers[:ANSWERS_TRIED])
+    return any(
+        _leads_to(context, entity, path_type, answer)
+        for answer in answers[:ANSWERS_TRIED]
+    )
 
 
-def _leads_to(context: AnswerContext, entity: int, path_type: PathType, goal: int) -> bool:
+def _leads_to(
+    context: AnswerContext, entity: int, path_type: PathType, goal: int
+) -> bool:
     """Whether there is a path of this type from an entity to the goal."""
     first_path = next(_paths(context, entity, path_type, goal), None)
     return first_path is not None
 
 
-def _named_paths(context: AnswerContext, path_type: PathType) -> Iterator[tuple[str, ...]]:
+def _named_paths(
+    context: AnswerContext, path_type: PathType
+) -> Iterator[tuple[str, ...]]:
     """The paths to the answer, each as names of entities and relations in turn."""
     graph = context.graph
     relations = [graph.relation_name(relation) for relation in path_type]
@@ -178,6 +194,8 @@ def _named_paths(context: AnswerContext, path_type: PathType) -> Iterator[tuple[
         yield tuple(names)
 
 
-def _paths(context: AnswerContext, entity: int, path_type: PathType, goal: int) -> Iterator[Path]:
+def _paths(
+    context: AnswerContext, entity: int, path_type: PathType, goal: int
+) -> Iterator[Path]:
     loop_free = context.state.settings.loop_free
     return paths_between(context.graph, entity, path_type, goal, loop_free=loop_free)

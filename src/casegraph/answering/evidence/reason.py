@@ -10,7 +10,9 @@ from casegraph.answering.rendering import path_with_arrows, precedents_in_words
 if TYPE_CHECKING:
     from casegraph.answering.results import Answer
 
-KindName = Literal["path", "shared fact", "fact of answers", "near answers", "neighbours", "habit"]
+KindName = Literal[
+    "path", "shared fact", "fact of answers", "near answers", "neighbours", "habit"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,10 @@ class Reason:
 
     def sentence(self, answer: Answer) -> str:
         """The reason as a person reads it."""
-        from casegraph.answering.evidence.kinds import kind_named  # which imports this module
+        from casegraph.answering.evidence.kinds import (
+            kind_named,
+        )  # which imports this module
 
-        return kind_named(self.kind).sentence(self, answer) + precedents_in_words(self.precedents)
+        return kind_named(self.kind).sentence(self, answer) + precedents_in_words(
+            self.precedents
+        )

@@ -31,13 +31,17 @@ class SharedFacts(EvidenceKind):
 
     def sentence(self, reason: Reason, answer: Answer) -> str:
         """How many of the others that share the fact have the answer."""
-        share_fact = f"{reason.count:,} of the {reason.of:,} others that share “{reason.words}”"
+        share_fact = (
+            f"{reason.count:,} of the {reason.of:,} others that share “{reason.words}”"
+        )
         return f"{share_fact} have the answer {answer.entity}"
 
     def facts(self, context: AnswerContext, piece: Piece) -> Iterator[FactRow]:
         """The shared fact itself, and for each precedent its answer and the same fact."""
         yield fact_row(context.query.entity, piece.relation, piece.tail)
-        for precedent in in_name_order(context.graph, _with_fact_and_answer(context, piece)):
+        for precedent in in_name_order(
+            context.graph, _with_fact_and_answer(context, piece)
+        ):
             yield fact_row(precedent, context.query.relation, context.found)
             yield fact_row(precedent, piece.relation, piece.tail)
 

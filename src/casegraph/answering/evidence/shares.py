@@ -57,7 +57,9 @@ def _noisy_or_shares(
     discounts = combination.discounts
     kinds = range(len(weights))
     by_kind = [_best_pieces(evidence, kind, best) for kind in kinds]
-    strengths = [weights[kind] * _strength(by_kind[kind], discounts[kind]) for kind in kinds]
+    strengths = [
+        weights[kind] * _strength(by_kind[kind], discounts[kind]) for kind in kinds
+    ]
 
     weight_of_kind = 1.0
     for kind in sorted(kinds, key=lambda kind: -strengths[kind]):

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from casegraph.cli.group import cli
-from casegraph.cli.options import as_of, head, names_of, of_type, top, with_columns, with_settings
+from casegraph.cli.options import (
+    as_of,
+    head,
+    names_of,
+    of_type,
+    top,
+    with_columns,
+    with_settings,
+)
 from casegraph.cli.output import Result, choice, escaped, note, with_format
 from casegraph.errors import CasegraphError
 
@@ -22,7 +30,9 @@ if TYPE_CHECKING:
     from casegraph.cli.options import Chosen
     from casegraph.cli.reading import Read
 
-QUESTIONS = "A file of questions: entity and relation per line, or a fact with ? at one end."
+QUESTIONS = (
+    "A file of questions: entity and relation per line, or a fact with ? at one end."
+)
 FACT = (str, str, str)
 WITHOUT = "Ask as if this fact were not there; repeatable."
 WITH = "Ask as if this were a fact; repeatable."
@@ -43,7 +53,11 @@ CHANGE_MIND = "Find the fewest facts whose removal would change its rank."
 @click.option("--questions", "file", metavar="FILE", help=QUESTIONS)
 @top
 @head
-@choice("--known", ("mark", "exclude"), "Mark answers that are facts already, or exclude them.")
+@choice(
+    "--known",
+    ("mark", "exclude"),
+    "Mark answers that are facts already, or exclude them.",
+)
 @click.option(
     "--candidates",
     type=click.File("rb"),
@@ -51,9 +65,16 @@ CHANGE_MIND = "Find the fewest facts whose removal would change its rank."
 )
 @of_type
 @click.option("--explain", is_flag=True, help="Print the reasons for every answer.")
-@click.option("--without", type=FACT, multiple=True, metavar="HEAD RELATION TAIL", help=WITHOUT)
 @click.option(
-    "--with", "imagined", type=FACT, multiple=True, metavar="HEAD RELATION TAIL", help=WITH
+    "--without", type=FACT, multiple=True, metavar="HEAD RELATION TAIL", help=WITHOUT
+)
+@click.option(
+    "--with",
+    "imagined",
+    type=FACT,
+    multiple=True,
+    metavar="HEAD RELATION TAIL",
+    help=WITH,
 )
 @as_of
 @with_columns
@@ -89,14 +110,18 @@ def ask(
         asked["candidates"] = names_of(asked["candidates"])
     if file is not None:
         if entity is not None or is_explained or is_about_heads:
-            raise click.UsageError("--questions goes without ENTITY, --head and --explain")
+            raise click.UsageError(
+                "--questions goes without ENTITY, --head and --explain"
+            )
         cases = case_base(source, chosen(source), as_of=as_of, read=read)
         cases = _changed(cases, imagined, without)
         return _answers_to_file(cases, file, asked)
     if entity is None or relation is None:
         raise click.UsageError("give ENTITY and RELATION, or --questions FILE")
 
-    cases = case_base(source, chosen(source), relation, [entity], as_of=as_of, read=read)
+    cases = case_base(
+        source, chosen(source), relation, [entity], as_of=as_of, read=read
+    )
     entity = cases.entity(entity)
     cases = _changed(cases, imagined, without)
     if is_about_heads:
@@ -106,7 +131,9 @@ def ask(
     if answers.note:
         note(answers.note)
     elif answers.none is not None:
-        note(f"with a probability of {answers.none:.2f}, none of the new answers is right")
+        note(
+            f"with a probability of {answers.none:.2f}, none of the new answers is right"
+        )
     if is_explained:
         return _with_reasons(cases, answers, cases.explain_all(answers))
     return _plain(cases, answers)
@@ -143,7 +170,9 @@ def explain(
     from casegraph.cli.sources import case_base
 
     as_of = options["as_of"]
-    cases = case_base(source, chosen(source), relation, [entity, answer], as_of=as_of, read=read)
+    cases = case_base(
+        source, chosen(source), relation, [entity, answer], as_of=as_of, read=read
+    )
     entity = cases.entity(entity)
     if options["head"]:
         answers = cases.ask_head(relation, entity, top=-1)
@@ -170,7 +199,13 @@ def explain(
 @with_columns
 @with_format
 def similar(
-    source: str, entity: str, relation: str | None, *, top: int, as_of: int | None, read: Read
+    source: str,
+    entity: str,
+    relation: str | None,
+    *,
+    top: int,
+    as_of: int | None,
+    read: Read,
 ) -> Result:
     """List the entities most similar to ENTITY; with RELATION, only those that have it.
 
@@ -193,7 +228,9 @@ def similar(
 
 
 def _changed(
-    cases: CaseBase, added: Iterable[tuple[str, ...]], retracted: Iterable[tuple[str, ...]]
+    cases: CaseBase,
+    added: Iterable[tuple[str, ...]],
+    retracted: Iterable[tuple[str, ...]],
 ) -> CaseBase:
     """The case base with some facts added and others retracted; an error if one is not there."""
     from casegraph.graph.facts import Fact
@@ -211,7 +248,9 @@ def _changed(
     left_out = [named(*fact) for fact in retracted]
     for fact in left_out:
         if fact not in cases.graph:
-            raise CasegraphError(f"({', '.join(fact)}) is no fact here, so nothing would change")
+            raise CasegraphError(
+                f"({', '.join(fact)}) is no fact here, so nothing would change"
+            )
     return cases.what_if(add=[named(*fact) for fact in added], retract=left_out)
 
 
@@ -222,7 +261,12 @@ def _change_of_mind(cases: CaseBase, answer: Answer) -> Result:
 
     with progress() as show:
         found = cases.change_of_mind(answer, show=show)
-    return Result(Fact._fields, list(found.facts), found.as_dict(), lambda: escaped(found.sentence))
+    return Result(
+        Fact._fields,
+        list(found.facts),
+        found.as_dict(),
+        lambda: escaped(found.sentence),
+    )
 
 
 def _plain(cases: CaseBase, answers: Answers) -> Result:
@@ -301,10 +345,14 @@ def _questions_in(file: str) -> Iterator[Asked]:
                 yield Asked(entity, relation, is_about_heads=True)
             case _:
                 expected = "an entity and a relation, or a fact with ? at one end"
-                reading.refuse(line, f"expected {expected}, found {len(fields)} fields", raw)
+                reading.refuse(
+                    line, f"expected {expected}, found {len(fields)} fields", raw
+                )
 
 
-def _with_reasons(cases: CaseBase, answers: Answers, explanations: Iterable[Explanation]) -> Result:
+def _with_reasons(
+    cases: CaseBase, answers: Answers, explanations: Iterable[Explanation]
+) -> Result:
     """Answers, and why each was given."""
     plain = _plain(cases, answers)
     explained = list(explanations)
@@ -321,7 +369,9 @@ def _with_reasons(cases: CaseBase, answers: Answers, explanations: Iterable[Expl
         named = [explanation.for_people for explanation in explained]
         # All answers have the same question, and so the same entities like the one asked about.
         named[:-1] = [replace(explanation, neighbours=()) for explanation in named[:-1]]
-        return "\n\n".join(escaped(explanation.text(), kept="\n") for explanation in named)
+        return "\n\n".join(
+            escaped(explanation.text(), kept="\n") for explanation in named
+        )
 
     return Result((*plain.columns, "reasons"), rows, document, text)
 
@@ -332,7 +382,9 @@ def _reasons(explanation: Explanation) -> Result:
     rows = []
     for reason in explanation:
         sentence = reason.sentence(explanation.answer)
-        rows.append((reason.share, reason.kind, reason.words, reason.count, reason.of, sentence))
+        rows.append(
+            (reason.share, reason.kind, reason.words, reason.count, reason.of, sentence)
+        )
 
     def text() -> str:
         return escaped(explanation.for_people.text(), kept="\n")

@@ -46,7 +46,9 @@ BEST = "Only the N most probable, with reasons and precedents."
 @of_type
 @click.option("--heads", is_flag=True, help="Also ask (?, RELATION, ENTITY).")
 @click.option(
-    "--lacking", is_flag=True, help="Ask only about entities that do not have the relation yet."
+    "--lacking",
+    is_flag=True,
+    help="Ask only about entities that do not have the relation yet.",
 )
 @click.option(
     "--min-probability",
@@ -55,7 +57,11 @@ BEST = "Only the N most probable, with reasons and precedents."
     help="The lowest probability to keep; 0.5 by default, 0 with --best.",
 )
 @click.option(
-    "--top", type=int, default=3, show_default=True, help="How many answers to keep per question."
+    "--top",
+    type=int,
+    default=3,
+    show_default=True,
+    help="How many answers to keep per question.",
 )
 @click.option("--explain", is_flag=True, help="Add the most important reason of each.")
 @with_executor
@@ -94,17 +100,23 @@ def complete(
     form = table_format(out)
     is_lines = form == "jsonl" and best is None
     if not is_lines and out.exists():
-        raise IncompatibleFile(str(out), "is there already; remove it, or choose another file")
+        raise IncompatibleFile(
+            str(out), "is there already; remove it, or choose another file"
+        )
 
     cases = case_base(source, chosen(source), read=read)
     wanted["of_type"] = wanted["of_type"] or ""
     if wanted["min_probability"] is None:
         wanted["min_probability"] = 0.5 if best is None else 0.0
     wanted["relations"] = tuple(cases.relation(name) for name in wanted["relations"])
-    names = [] if entities is None else [cases.entity(name) for name in names_of(entities)]
+    names = (
+        [] if entities is None else [cases.entity(name) for name in names_of(entities)]
+    )
     explain = wanted["explain"] or best is not None
     if not is_lines:
-        wanted["explain"] = False  # only those that are written are explained, at the end
+        wanted["explain"] = (
+            False  # only those that are written are explained, at the end
+        )
     what = Wanted(entities=tuple(names), **wanted)
 
     lines = out if is_lines else out.with_name(f"{out.name}.lines")
@@ -122,9 +134,13 @@ def complete(
 @cli.command()
 @click.argument("source")
 @relations
-@click.option("--top", type=int, default=20, show_default=True, help="How many facts to list.")
 @click.option(
-    "--explain", is_flag=True, help="Print the reasons for each fact, and for the other answer."
+    "--top", type=int, default=20, show_default=True, help="How many facts to list."
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Print the reasons for each fact, and for the other answer.",
 )
 @with_executor
 @with_columns
@@ -165,7 +181,9 @@ def audit(
         explained_rows.append((*row, reasons, instead_reasons))
         paragraphs.append(_paragraph(finding, reasons, instead_reasons))
     text = escaped("\n\n".join(paragraphs), kept="\n")
-    return Result((*columns, "reasons", "instead_reasons"), explained_rows, text=lambda: text)
+    return Result(
+        (*columns, "reasons", "instead_reasons"), explained_rows, text=lambda: text
+    )
 
 
 def _paragraph(found: Finding, reasons: list[str], instead_reasons: list[str]) -> str:
@@ -175,6 +193,8 @@ def _paragraph(found: Finding, reasons: list[str], instead_reasons: list[str]) -
     lines += [f"      {reason}" for reason in reasons or ["nothing speaks for it"]]
     if found.instead is not None:
         known = ", known" if found.instead_known else ""
-        lines += [f"  instead {found.instead}  (score {found.instead_score:.3f}{known})"]
+        lines += [
+            f"  instead {found.instead}  (score {found.instead_score:.3f}{known})"
+        ]
         lines += [f"      {reason}" for reason in instead_reasons]
     return "\n".join(lines)

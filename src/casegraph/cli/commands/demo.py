@@ -58,16 +58,21 @@ def demo() -> Result:
     questions: list[HeldBack] = []
     for fact in world.questions():
         answers = cases.ask(fact.head, fact.relation, top=-1, known="exclude")
-        rank = next((answer.rank for answer in answers if answer.entity == fact.tail), None)
+        rank = next(
+            (answer.rank for answer in answers if answer.entity == fact.tail), None
+        )
         questions.append(HeldBack(*fact, rank, answers[0].entity, answers[0].score))
 
-    return Result(HeldBack._fields, list(questions), text=lambda: _text(cases, questions))
+    return Result(
+        HeldBack._fields, list(questions), text=lambda: _text(cases, questions)
+    )
 
 
 def _text(cases: CaseBase, questions: list[HeldBack]) -> str:
     """Some questions at length, then how many were answered well."""
     at_length = [
-        next(question for question in questions if question.asked == name) for name in AT_LENGTH
+        next(question for question in questions if question.asked == name)
+        for name in AT_LENGTH
     ]
     size = f"{len(cases.graph):,} facts about {len(cases.graph.entities):,} entities"
     lines = [
@@ -79,7 +84,10 @@ def _text(cases: CaseBase, questions: list[HeldBack]) -> str:
     for question in at_length:
         lines += ["", *_question(cases, question)]
 
-    lines += ["", _heading(f"All {len(questions)} held-back facts, known answers excluded")]
+    lines += [
+        "",
+        _heading(f"All {len(questions)} held-back facts, known answers excluded"),
+    ]
     lines += _summary(questions)
     return "\n".join(lines)
 
@@ -107,7 +115,9 @@ def _question(cases: CaseBase, question: HeldBack) -> list[str]:
     for answer in answers:
         is_true = answer.entity == question.held_back
         mark = click.style("  ← true, held back", fg="green") if is_true else ""
-        lines.append(f"  {answer.rank:2}  {answer.entity:{width}}  {answer.score:.3f}{mark}")
+        lines.append(
+            f"  {answer.rank:2}  {answer.entity:{width}}  {answer.score:.3f}{mark}"
+        )
 
     for answer in answers:
         if answer.rank == 1 or answer.entity == question.held_back:
@@ -120,8 +130,13 @@ def _why(cases: CaseBase, answer: Answer) -> list[str]:
     lines = [f"  why {answer.entity}?"]
     for reason in cases.explain(answer):
         if reason.share >= LEAST_SHARE * answer.score:
-            lines.append(f"    {reason.share / answer.score:4.0%}  {reason.sentence(answer)}")
-            lines += [click.style(f"          {path}", dim=True) for path in reason.drawn()[:1]]
+            lines.append(
+                f"    {reason.share / answer.score:4.0%}  {reason.sentence(answer)}"
+            )
+            lines += [
+                click.style(f"          {path}", dim=True)
+                for path in reason.drawn()[:1]
+            ]
     return lines
 
 

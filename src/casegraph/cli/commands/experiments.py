@@ -56,7 +56,13 @@ MRR = "both.realistic.inverse_harmonic_mean_rank"
 )
 @click.option("--alone", type=int, default=5, show_default=True, help=ALONE)
 @click.option(
-    "--seed", "seeds", type=int, multiple=True, default=(0,), show_default=True, help="Repeatable."
+    "--seed",
+    "seeds",
+    type=int,
+    multiple=True,
+    default=(0,),
+    show_default=True,
+    help="Repeatable.",
 )
 @click.option(
     "--clustering",
@@ -138,7 +144,9 @@ def _row(records: list[Record]) -> tuple[Any, ...]:
         if "oracle" in record["metrics"]
     ]
     alone = [
-        step["seconds"] + step["answer_seconds"] for record in records for step in record["alone"]
+        step["seconds"] + step["answer_seconds"]
+        for record in records
+        for step in record["alone"]
     ]
     updates = [record["update"] for record in records]
     return (

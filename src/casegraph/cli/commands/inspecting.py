@@ -23,10 +23,17 @@ WRITTEN = ("tsv", "csv", "jsonl", "nt", "ttl", "parquet", "kgx", "neo4j")
 @cli.command()
 @click.argument("folder")
 @click.option(
-    "--since", type=int, metavar="N", help="Start after update N; by default with the next one."
+    "--since",
+    type=int,
+    metavar="N",
+    help="Start after update N; by default with the next one.",
 )
 @click.option(
-    "--for", "duration", type=float, metavar="S", help="Stop after S seconds; by default never."
+    "--for",
+    "duration",
+    type=float,
+    metavar="S",
+    help="Stop after S seconds; by default never.",
 )
 def watch(folder: str, since: int | None, duration: float | None) -> None:
     """Print facts as they are added to (+) and retracted from (-) the store in FOLDER.
@@ -141,7 +148,9 @@ def export(folder: str, file: str, form: Any, as_of: int | None) -> None:  # noq
     from casegraph.storage.store.store import CaseStore
 
     store = CaseStore.open(folder, read_only=True, as_of=as_of)
-    number = write_facts(store.graph.facts(), file, format=form, described=store.descriptions)
+    number = write_facts(
+        store.graph.facts(), file, format=form, described=store.descriptions
+    )
     if file != "-":
         written = written_files(file, form, described=len(store.descriptions) > 0)
         note(f"{several(number, 'fact')} written to {' and '.join(map(str, written))}")

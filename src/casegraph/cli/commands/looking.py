@@ -65,7 +65,17 @@ def relations(source: str, *, as_of: int | None, read: Read) -> Result:
         per_head = facts / heads
         per_tail = facts / tails
         answers = _answers_in_words(per_head)
-        found = (name, label(name), facts, heads, tails, per_head, per_tail, answers, example)
+        found = (
+            name,
+            label(name),
+            facts,
+            heads,
+            tails,
+            per_head,
+            per_tail,
+            answers,
+            example,
+        )
         rows.append(dict(zip(RELATION_COLUMNS, found, strict=True)))
     rows.sort(key=lambda row: (-row["facts"], row["relation"]))
     have_labels = any(row["label"] != row["relation"] for row in rows)
@@ -104,7 +114,9 @@ def search(
     if not found:
         note(f"no entity has {' '.join(words)!r} in its name or label")
     if len(cases.descriptions):
-        return Result(("entity", "label", "types", "facts"), [tuple(hit) for hit in found])
+        return Result(
+            ("entity", "label", "types", "facts"), [tuple(hit) for hit in found]
+        )
     return Result(("entity", "facts"), [(hit.entity, hit.facts) for hit in found])
 
 
@@ -130,13 +142,17 @@ def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
     facts = cases.graph.facts_of(chosen)
     described = cases.descriptions.of(chosen)
     types = described.types or kinds_in(chosen)
-    likes = [like for like in cases.similar(chosen, top=LIKES_SHOWN) if like.similarity > 0]
+    likes = [
+        like for like in cases.similar(chosen, top=LIKES_SHOWN) if like.similarity > 0
+    ]
     document = {
         "entity": chosen,
         "label": described.label,
         "types": list(types),
         "facts": [fact._asdict() for fact in facts],
-        "like": [{"entity": like.entity, "similarity": like.similarity} for like in likes],
+        "like": [
+            {"entity": like.entity, "similarity": like.similarity} for like in likes
+        ],
     }
 
     def text() -> str:
@@ -149,8 +165,14 @@ def entity(source: str, name: str, *, as_of: int | None, read: Read) -> Result:
         lines = [title]
         for relation, others in _grouped(facts, chosen).items():
             shown = ", ".join(map(label, others[:FACTS_SHOWN]))
-            more = f" and {len(others) - FACTS_SHOWN:,} more" if others[FACTS_SHOWN:] else ""
-            lines.append(f"  {relation_label(relation, cases.descriptions)}: {shown}{more}")
+            more = (
+                f" and {len(others) - FACTS_SHOWN:,} more"
+                if others[FACTS_SHOWN:]
+                else ""
+            )
+            lines.append(
+                f"  {relation_label(relation, cases.descriptions)}: {shown}{more}"
+            )
         if likes:
             near = [f"{label(like.entity)} ({like.similarity:.2f})" for like in likes]
             lines.append(f"  most like it: {', '.join(near)}")

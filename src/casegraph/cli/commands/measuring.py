@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from casegraph.cli.group import cli
-from casegraph.cli.options import tune, with_columns, with_executor, with_reading, with_settings
+from casegraph.cli.options import (
+    tune,
+    with_columns,
+    with_executor,
+    with_reading,
+    with_settings,
+)
 from casegraph.cli.output import ALL, Result, choice, escaped, note, with_format
 from casegraph.cli.progress import counted, progress
 from casegraph.errors import IncompatibleFile, several
@@ -43,7 +49,9 @@ METRICS = {
 
 @cli.command()
 @click.argument("folder")
-@click.option("--split", default="test", show_default=True, help="The split to ask for.")
+@click.option(
+    "--split", default="test", show_default=True, help="The split to ask for."
+)
 @click.option(
     "--graph",
     metavar="FILE",
@@ -51,7 +59,9 @@ METRICS = {
 )
 @choice("--sides", ("both", "head", "tail"), "Which end of the facts to ask for.")
 @choice(
-    "--ties", tuple(TIES), "The rank among equal scores: the mean, or as in the paper's own code."
+    "--ties",
+    tuple(TIES),
+    "The rank among equal scores: the mean, or as in the paper's own code.",
 )
 @click.option(
     "--limit",
@@ -61,14 +71,22 @@ METRICS = {
 )
 @click.option("--ranks", type=Path, metavar="FILE", help=RANKS)
 @click.option("--bootstrap", type=click.IntRange(min=1), metavar="N", help=BOOTSTRAP)
-@click.option("--per-relation", is_flag=True, help="Also print the metrics of every relation.")
+@click.option(
+    "--per-relation", is_flag=True, help="Also print the metrics of every relation."
+)
 @tune
 @click.option("--held-out/--no-held-out", default=True, help=HELD_OUT)
 @click.option("--plot", type=Path, metavar="FILE", help=PLOT)
 @with_executor
 @with_settings
 @with_format
-def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked: Any) -> Result:  # noqa: ANN401
+def evaluate(
+    folder: str,
+    graph: str | None,
+    ties: str,
+    chosen: Chosen,
+    **asked: Any,  # noqa: ANN401
+) -> Result:
     """Ask for the facts of a split, rank the answers, and print the metrics.
 
     FOLDER is a folder with a file for each split, or the name of a data set
@@ -89,7 +107,9 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     draws = asked.pop("bootstrap")
     drawing = asked.pop("plot")
     if drawing is not None and drawing.suffix != ".svg":
-        raise IncompatibleFile(str(drawing), "pictures are SVG; let its name end in .svg")
+        raise IncompatibleFile(
+            str(drawing), "pictures are SVG; let its name end in .svg"
+        )
     form = "" if ranks is None else table_format(ranks)
     source: str | Path | None = graph
     if graph is not None and graph not in SPLITS:
@@ -100,7 +120,9 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     with progress() as show:
         benchmark = Benchmark.open(located(folder))
         done = experiment(benchmark, settings, graph_split=source, show=show, **asked)
-    took = ", ".join(f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items())
+    took = ", ".join(
+        f"{name} {phase.seconds:.1f} s" for name, phase in done.phases.items()
+    )
     memory = done.phases["rank"].peak_memory / 1e6
     note(f"{took}; {done.queries_per_second:,.0f} queries/s; {memory:,.0f} MB at most")
     if done.reliability is not None:
@@ -114,7 +136,9 @@ def evaluate(folder: str, graph: str | None, ties: str, chosen: Chosen, **asked:
     if ranks is not None:
         records = done.records()
         columns = tuple(records[0])
-        write_table(ranks, form, columns, [tuple(record.values()) for record in records])
+        write_table(
+            ranks, form, columns, [tuple(record.values()) for record in records]
+        )
     result = _metrics(done, ties, by_relation=per_relation)
     if draws is not None:
         interval = done.mrr_interval(draws, TIES[ties])
@@ -138,7 +162,15 @@ def facts(sources: tuple[str, ...], read: Read) -> Result:
     """
     from casegraph.graph.graph import Graph
 
-    columns = ("source", "facts", "duplicates", "skipped", "entities", "relations", "labels")
+    columns = (
+        "source",
+        "facts",
+        "duplicates",
+        "skipped",
+        "entities",
+        "relations",
+        "labels",
+    )
     graph = Graph()
     rows: list[tuple[Any, ...]] = []
     previews = []
@@ -178,7 +210,9 @@ class Preview(NamedTuple):
     text: str
 
 
-def _preview(row: dict[str, Any], reading: Facts, graph: Graph, change: Change) -> Preview:
+def _preview(
+    row: dict[str, Any], reading: Facts, graph: Graph, change: Change
+) -> Preview:
     """What a file says: its columns, its most frequent relations with an example, some labels."""
     from casegraph.graph.descriptions import short_name
 
@@ -265,7 +299,9 @@ def _most_frequent(graph: Graph, change: Change) -> list[Frequent]:
 @click.option("--seed", type=int, default=0, show_default=True, help="The random seed.")
 @with_columns
 @with_format
-def split(source: str, *, folder: Path, valid: float, test: float, seed: int, read: Read) -> Result:
+def split(
+    source: str, *, folder: Path, valid: float, test: float, seed: int, read: Read
+) -> Result:
     """Split the facts of SOURCE into train, valid and test, for 'casegraph evaluate'.
 
     Every entity and relation of valid and test is in train. The same facts and seed give the same
@@ -297,7 +333,10 @@ def split(source: str, *, folder: Path, valid: float, test: float, seed: int, re
 @click.argument("source")
 @click.argument("file")
 @click.option(
-    "--counts", type=Path, metavar="COUNTS", help="Counts that were made by count and merge."
+    "--counts",
+    type=Path,
+    metavar="COUNTS",
+    help="Counts that were made by count and merge.",
 )
 @click.option("--tune", is_flag=True, help="Tune first; see casegraph tune.")
 @with_executor
@@ -332,13 +371,20 @@ def save(
             cases.tune(show, keep_length=chosen.length_is_given, executor=executor)
         executor.count(cases.state, list(range(cases.graph.directions)), show)
     cases.save(file)
-    row = (file, len(cases.graph), len(cases.graph.entities), len(cases.graph.relations))
+    row = (
+        file,
+        len(cases.graph),
+        len(cases.graph.entities),
+        len(cases.graph.relations),
+    )
     return Result(("file", "facts", "entities", "relations"), [row])
 
 
 def _metrics(evaluation: Evaluation, ties: str, *, by_relation: bool) -> Result:
     """The metrics of an experiment by a rule for ties, on each side that was asked for."""
-    sides = ("both", "head", "tail") if evaluation.sides == "both" else (evaluation.sides,)
+    sides = (
+        ("both", "head", "tail") if evaluation.sides == "both" else (evaluation.sides,)
+    )
     metrics_of = {ALL: evaluation.metrics}
     asked = {ALL: len(evaluation.questions)}
     if by_relation:
@@ -348,8 +394,12 @@ def _metrics(evaluation: Evaluation, ties: str, *, by_relation: bool) -> Result:
     rows = []
     for relation, metrics in metrics_of.items():
         for side in sides:
-            values = [metrics[f"{side}.{TIES[ties]}.{name}"] for name in METRICS.values()]
-            is_half = len(sides) > 1 and side != "both"  # every fact is asked from both sides
+            values = [
+                metrics[f"{side}.{TIES[ties]}.{name}"] for name in METRICS.values()
+            ]
+            is_half = (
+                len(sides) > 1 and side != "both"
+            )  # every fact is asked from both sides
             number = asked[relation] // 2 if is_half else asked[relation]
             rows.append((relation, side, number, *values))
 

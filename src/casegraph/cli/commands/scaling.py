@@ -32,7 +32,11 @@ out = click.option(
 @click.argument("source")
 @out
 @click.option(
-    "--shard", default="1/1", show_default=True, metavar="I/N", help="Which share of the entities."
+    "--shard",
+    default="1/1",
+    show_default=True,
+    metavar="I/N",
+    help="Which share of the entities.",
 )
 @click.option(
     "--given",
@@ -76,7 +80,9 @@ def count(
             counts = count_hits(state, part, show)
         else:
             wanted = chosen_directions(state.graph, relations, heads=True)
-            counts = count_reach(with_hits(state, read_part(given)), (part, wanted), show)
+            counts = count_reach(
+                with_hits(state, read_part(given)), (part, wanted), show
+            )
     write_part(counts, out)
     return _counted(out, counts)
 

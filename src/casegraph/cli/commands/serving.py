@@ -26,12 +26,18 @@ PORT = 8321
 
 @cli.command()
 @click.argument("folder")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=PORT, show_default=True, help="The port; 0 for any free one.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address to listen on."
+)
+@click.option(
+    "--port", default=PORT, show_default=True, help="The port; 0 for any free one."
+)
 @click.option("--keys", type=click.Path(path_type=Path), metavar="FILE", help=KEYS)
 @click.option("--allow-host", multiple=True, metavar="NAME", help=ALLOW)
 @click.option("--open", "is_opened", is_flag=True, help="Open the page in a browser.")
-@click.option("--check", is_flag=True, help="Only print what would be served, and where.")
+@click.option(
+    "--check", is_flag=True, help="Only print what would be served, and where."
+)
 def serve(
     folder: str,
     *,
@@ -56,9 +62,8 @@ def serve(
         from casegraph.service.keys import read_keys
         from casegraph.service.server import Server, check_address
     except ModuleNotFoundError as error:
-        message = (
-            f"{error.name} is not installed; install the extra: pip install casegraph[service]"
-        )
+        advice = "install the extra: pip install casegraph[service]"
+        message = f"{error.name} is not installed; {advice}"
         raise CasegraphError(message) from error
     from casegraph.storage.store.store import CaseStore
 
@@ -93,7 +98,9 @@ def serve(
 @click.argument("folder")
 @click.option("--write", is_flag=True, help="Also allow adding and retracting facts.")
 @click.option("--http", is_flag=True, help="Use HTTP on this computer instead.")
-@click.option("--port", default=PORT + 1, show_default=True, help="The port, with --http.")
+@click.option(
+    "--port", default=PORT + 1, show_default=True, help="The port, with --http."
+)
 @click.option("--check", is_flag=True, help="Only print what would be offered.")
 def mcp(folder: str, *, write: bool, http: bool, port: int, check: bool) -> None:
     """Offer the store in FOLDER to language models as tools.
@@ -117,9 +124,8 @@ def mcp(folder: str, *, write: bool, http: bool, port: int, check: bool) -> None
         try:
             from casegraph.service.tools import server
         except ModuleNotFoundError as error:
-            message = (
-                f"{error.name} is not installed; install the extra: pip install casegraph[mcp]"
-            )
+            advice = "install the extra: pip install casegraph[mcp]"
+            message = f"{error.name} is not installed; {advice}"
             raise CasegraphError(message) from error
         offered = server(store, writes=write)
         if http:

@@ -13,7 +13,13 @@ import click
 
 from casegraph.cli.commands.tuning import note_if_too_few
 from casegraph.cli.group import cli
-from casegraph.cli.options import held_out, tune, with_executor, with_reading, with_settings
+from casegraph.cli.options import (
+    held_out,
+    tune,
+    with_executor,
+    with_reading,
+    with_settings,
+)
 from casegraph.cli.output import Result, note, with_format
 from casegraph.cli.progress import counted, named, progress
 from casegraph.errors import CasegraphError, UnreadableFile, several
@@ -23,7 +29,9 @@ from casegraph.graph.batches import Batched, batches_of
 EVERY = "Read a stream: write an update after every N lines."
 SECONDS = "Read a stream: write an update at most S seconds after a line."
 NOT_OF_STREAMS = ("format", "columns", "header", "encoding")
-STREAM_LINES = "--from, --columns, --header, --encoding and --names do not go with --every"
+STREAM_LINES = (
+    "--from, --columns, --header, --encoding and --names do not go with --every"
+)
 NO_FACTS = "nodes were given without edges, or only empty files"
 
 if TYPE_CHECKING:
@@ -44,7 +52,11 @@ if TYPE_CHECKING:
 @cli.command()
 @click.argument("sources", nargs=-1, required=True)
 @click.option(
-    "--into", "folder", required=True, metavar="FOLDER", help="The folder of the new store."
+    "--into",
+    "folder",
+    required=True,
+    metavar="FOLDER",
+    help="The folder of the new store.",
 )
 @tune
 @held_out
@@ -78,18 +90,26 @@ def build(
         if is_begun and store.state.statistics.counted:
             raise CasegraphError(problem)
         described: list[Description] = []
-        facts = _facts_of_all((content_of(source, read) for source in sources), described)
+        facts = _facts_of_all(
+            (content_of(source, read) for source in sources), described
+        )
         if is_begun:
             step = store.state.updated(counted(facts, show))
             if len(step.change) or not step.update.repeated:
-                raise CasegraphError(f"{problem}, and count it with 'casegraph compact'")
-            note(f"{folder}: has these facts already; going on with tuning and counting")
+                raise CasegraphError(
+                    f"{problem}, and count it with 'casegraph compact'"
+                )
+            note(
+                f"{folder}: has these facts already; going on with tuning and counting"
+            )
             update = step.update
         else:
             update = store.update(add=counted(facts, show), describe=described)
         try:
             if tune and store.settings.can_be_tuned:
-                to_ask_for = None if held_out is None else content_of(held_out, read).facts
+                to_ask_for = (
+                    None if held_out is None else content_of(held_out, read).facts
+                )
                 tuning = store.tune(
                     named(show, "tuning"),
                     held_out=to_ask_for,
@@ -100,12 +120,18 @@ def build(
             executor.count(store.state, list(range(store.graph.directions)), show)
             store.compact(show)
         except KeyboardInterrupt:
-            note(f"{folder}: has all facts, but is not counted; the same command continues")
+            note(
+                f"{folder}: has all facts, but is not counted; the same command continues"
+            )
             raise
         if not len(store.graph):
-            note(f"{folder}: has no facts yet, as {NO_FACTS}; 'casegraph add' adds some")
+            note(
+                f"{folder}: has no facts yet, as {NO_FACTS}; 'casegraph add' adds some"
+            )
         else:
-            note(f"{folder}: is ready; 'casegraph relations {folder}' lists what can be asked")
+            note(
+                f"{folder}: is ready; 'casegraph relations {folder}' lists what can be asked"
+            )
         return _updated(store, update)
 
 
@@ -143,13 +169,19 @@ def add(
         return _add_streams(folder, sources, every, seconds, read)
     with _opened(folder) as store, progress() as show:
         described: list[Description] = []
-        facts = _facts_of_all((content_of(source, read) for source in sources), described)
+        facts = _facts_of_all(
+            (content_of(source, read) for source in sources), described
+        )
         update = store.update(add=counted(facts, show), describe=described)
         return _updated(store, update)
 
 
 def _add_streams(
-    folder: str, sources: tuple[str, ...], every: int | None, seconds: float | None, read: Read
+    folder: str,
+    sources: tuple[str, ...],
+    every: int | None,
+    seconds: float | None,
+    read: Read,
 ) -> Result:
     """Write the changes of streams as they arrive; notes what each update did."""
     from casegraph.cli.streams import batches_of
@@ -164,14 +196,18 @@ def _add_streams(
     try:
         for source in sources:
             is_strict = read.options["on_error"] == "stop"
-            reading = Reading(source, is_strict=is_strict, refused=read.options["refused"])
+            reading = Reading(
+                source, is_strict=is_strict, refused=read.options["refused"]
+            )
             for batch in batches_of(source, reading, every, seconds):
                 update = _written(store, batch)
                 updates += 1
                 lines += batch.lines
                 note(_in_one_line(store, update))
     except KeyboardInterrupt:
-        note(f"{several(lines, 'line')} of the stream are in the store; those after are not")
+        note(
+            f"{several(lines, 'line')} of the stream are in the store; those after are not"
+        )
         raise
     return Result(("update", "batches", "lines"), [(store.sequence, updates, lines)])
 
@@ -197,7 +233,9 @@ def _written(store: CaseStore, changes: Changes) -> Update:
 )
 @with_reading
 @with_format
-def retract(folder: str, sources: tuple[str, ...], entities: tuple[str, ...], read: Read) -> Result:
+def retract(
+    folder: str, sources: tuple[str, ...], entities: tuple[str, ...], read: Read
+) -> Result:
     """Retract the facts of SOURCES, or all facts of entities, from the store in FOLDER.
 
     Either all are retracted or none.
@@ -280,7 +318,9 @@ def _facts_of_all(contents: Iterable[Content], described: list[Description]) -> 
     return Batched(_batches_of_all(contents, described))
 
 
-def _batches_of_all(contents: Iterable[Content], described: list[Description]) -> Iterator[Batch]:
+def _batches_of_all(
+    contents: Iterable[Content], described: list[Description]
+) -> Iterator[Batch]:
     for content in contents:
         yield from batches_of(content.facts)
         described += content.described

@@ -56,7 +56,11 @@ def tune(
 
 
 def _tuned(
-    cases: CaseBase, held_out: str | None, executor: Executor, read: Read, chosen: Chosen
+    cases: CaseBase,
+    held_out: str | None,
+    executor: Executor,
+    read: Read,
+    chosen: Chosen,
 ) -> Result:
     """Tune a case base, and say what was chosen."""
     from casegraph.cli.sources import content_of
@@ -72,7 +76,9 @@ def _tuned(
         return Result(("what", "relation", "chosen"), [])
     rows = list(_choices(cases.settings, tuning))
     text = "\n".join(f"  {what}: {_shown(chosen)}" for what, _, chosen in rows)
-    return Result(("what", "relation", "chosen"), rows, asdict(tuning), text=lambda: text)
+    return Result(
+        ("what", "relation", "chosen"), rows, asdict(tuning), text=lambda: text
+    )
 
 
 def note_if_too_few(held_out: str | None, tuning: Tuning | None) -> None:
@@ -99,7 +105,11 @@ def _shown(chosen: object) -> str:
 
 def _in_words(combination: Combination) -> str:
     kinds = [f"{name} {weight:g}" for name, weight in asdict(combination.kinds).items()]
-    words = [f"discount {combination.discount:g}", f"across {combination.across:g}", *kinds]
+    words = [
+        f"discount {combination.discount:g}",
+        f"across {combination.across:g}",
+        *kinds,
+    ]
     if not combination.linked:
         words.append("no answers that a fact links already")
     return ", ".join(words)

@@ -26,11 +26,17 @@ OptionalName = Annotated[str | None, Query(min_length=1, max_length=MAX_NAME)]
 TopQuery = Annotated[int, Query(ge=1, le=MAX_ROWS, description="How many.")]
 
 
-@router.get("/ask", response_model=models.Answers, openapi_extra=query_parameters(models.AskQuery))
+@router.get(
+    "/ask",
+    response_model=models.Answers,
+    openapi_extra=query_parameters(models.AskQuery),
+)
 async def ask(request: Request) -> Response:
     """The best answers to (entity, relation, ?), or to (?, relation, entity) for wanted=head."""
     asked = query_of(request, models.AskQuery)
-    question = models.Question(entity=asked.entity, relation=asked.relation, wanted=asked.wanted)
+    question = models.Question(
+        entity=asked.entity, relation=asked.relation, wanted=asked.wanted
+    )
 
     def answers(cases: CaseBase) -> models.Answers:
         found = asking.asked(
@@ -44,7 +50,9 @@ async def ask(request: Request) -> Response:
     else:
         found = await reader(asked.as_of, answers, about=[question])
     headers = {"ETag": tag_of(found.sequence)}
-    return Response(found.model_dump_json(), headers=headers, media_type="application/json")
+    return Response(
+        found.model_dump_json(), headers=headers, media_type="application/json"
+    )
 
 
 @router.post("/ask")
@@ -73,7 +81,9 @@ async def explain(
     question = models.Question(entity=entity, relation=relation, wanted=wanted)
     return await reading(
         as_of,
-        lambda cases: asking.explanation(cases, asking.answer_named(cases, question, answer)),
+        lambda cases: asking.explanation(
+            cases, asking.answer_named(cases, question, answer)
+        ),
         about=[question],
     )
 
@@ -87,7 +97,9 @@ async def similar(
     as_of: AsOf = None,
 ) -> models.Similar:
     """The entities most like one; with a relation, of those that have it."""
-    return await reading(as_of, lambda cases: asking.similar(cases, entity, relation, top))
+    return await reading(
+        as_of, lambda cases: asking.similar(cases, entity, relation, top)
+    )
 
 
 @router.post("/what-if")
@@ -102,7 +114,9 @@ async def what_if(reading: Reading, wanted: models.WhatIf) -> models.Imagined:
 
 
 @router.post("/change-of-mind")
-async def change_of_mind(reading: Reading, wanted: models.MindQuestion) -> models.ChangeOfMind:
+async def change_of_mind(
+    reading: Reading, wanted: models.MindQuestion
+) -> models.ChangeOfMind:
     """What would change its mind: the fewest facts without which an answer loses its place."""
     budget = reading.service.limits.worlds
     return await reading(

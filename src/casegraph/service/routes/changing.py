@@ -15,7 +15,9 @@ from casegraph.service.views.labels import labels_of
 
 router = APIRouter(prefix="/v1", tags=["changing"])
 
-MOST_MISSED = 1_000  # updates that are replayed to a listener; if it missed more, it starts over
+MOST_MISSED = (
+    1_000  # updates that are replayed to a listener; if it missed more, it starts over
+)
 
 IdempotencyKey = Annotated[
     str | None,
@@ -27,7 +29,9 @@ IdempotencyKey = Annotated[
 ]
 LastEventId = Annotated[
     int | None,
-    Header(ge=0, le=MAX_SEQUENCE, description="The last update that the client knows of."),
+    Header(
+        ge=0, le=MAX_SEQUENCE, description="The last update that the client knows of."
+    ),
 ]
 
 
@@ -47,7 +51,9 @@ async def update(
 @router.get("/history")
 async def history(
     service: Serving,
-    since: Annotated[int, Query(ge=0, le=MAX_SEQUENCE, description="After this update.")] = 0,
+    since: Annotated[
+        int, Query(ge=0, le=MAX_SEQUENCE, description="After this update.")
+    ] = 0,
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> models.History:
@@ -80,7 +86,9 @@ def _history(service: Service, at: Cursor, limit: int) -> models.History:
 
 
 @router.get("/events", response_class=StreamingResponse)
-async def events(service: Serving, last_event_id: LastEventId = None) -> StreamingResponse:
+async def events(
+    service: Serving, last_event_id: LastEventId = None
+) -> StreamingResponse:
     """Changes and jobs as they happen, as server-sent events; with Last-Event-ID, all since."""
     service.feed.check_room()
 
@@ -88,10 +96,14 @@ async def events(service: Serving, last_event_id: LastEventId = None) -> Streami
         sequence = service.store.sequence
         if last_event_id is None or last_event_id >= sequence:
             return [feed.hello(sequence)], sequence
-        told = await service.read(lambda: _missed(service, last_event_id, sequence), slow=True)
+        told = await service.read(
+            lambda: _missed(service, last_event_id, sequence), slow=True
+        )
         return told, sequence
 
-    return StreamingResponse(service.feed.stream(missed), media_type="text/event-stream")
+    return StreamingResponse(
+        service.feed.stream(missed), media_type="text/event-stream"
+    )
 
 
 def _missed(service: Service, since: int, sequence: int) -> list[feed.Message]:

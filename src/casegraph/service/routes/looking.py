@@ -58,14 +58,18 @@ def _info(cases: CaseBase, service: Service) -> models.Info:
 async def suggestions(reading: Reading, top: TopQuery = 8) -> models.Suggestions:
     """Questions to begin with."""
     held_back = reading.service.questions
-    return await reading(None, lambda cases: looking.suggestions(cases, held_back, top), slow=True)
+    return await reading(
+        None, lambda cases: looking.suggestions(cases, held_back, top), slow=True
+    )
 
 
 @router.get("/entity")
 async def entity(
     reading: Reading,
     entity: NameQuery,
-    cluster: Annotated[bool, Query(description="Whether to say which cluster it is in.")] = False,
+    cluster: Annotated[
+        bool, Query(description="Whether to say which cluster it is in.")
+    ] = False,
     limit: Limit = 100,
     cursor: CursorText = None,
     as_of: AsOf = None,
@@ -88,7 +92,9 @@ async def search(
     as_of: AsOf = None,
 ) -> models.Hits:
     """The entities whose name or label has all these words in it, the best first."""
-    return await reading(as_of, lambda cases: looking.search(cases, words, top), slow=True)
+    return await reading(
+        as_of, lambda cases: looking.search(cases, words, top), slow=True
+    )
 
 
 @router.get("/relations")
@@ -129,7 +135,9 @@ async def members(
 ) -> models.ClusterMembers:
     """A page of the members of a cluster, the most prominent first."""
 
-    def rows(cases: CaseBase, first: int, count: int) -> tuple[models.ClusterMembers, bool]:
+    def rows(
+        cases: CaseBase, first: int, count: int
+    ) -> tuple[models.ClusterMembers, bool]:
         return clusters.members(cases, cluster, first, count)
 
     return await reading.page(cursor_of(cursor, as_of), limit, rows)

@@ -26,4 +26,6 @@ async def readyz(service: Serving, response: Response) -> models.Health:
 @router.get("/metrics", response_class=Response)
 async def all_metrics(service: Serving) -> Response:
     """Metrics for Prometheus."""
-    return Response(service.metrics.text(service.now()), media_type=metrics.CONTENT_TYPE)
+    return Response(
+        service.metrics.text(service.now()), media_type=metrics.CONTENT_TYPE
+    )

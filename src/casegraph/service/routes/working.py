@@ -49,7 +49,9 @@ async def rows(
 ) -> models.Rows:
     """A page of the result of a job."""
     at = cursor_of(cursor, None)
-    found = await service.read(lambda: service.jobs.rows(job, at.first, limit + 1), slow=True)
+    found = await service.read(
+        lambda: service.jobs.rows(job, at.first, limit + 1), slow=True
+    )
     page = found[:limit]
     following = str(Cursor(0, at.first + limit)) if len(found) > limit else None
     names = [

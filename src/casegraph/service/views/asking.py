@@ -131,7 +131,9 @@ def _question(asked_about: str, relation: str, *, inverse: bool) -> models.Quest
     return models.Question(entity=asked_about, relation=relation, wanted=wanted)
 
 
-def answer_named(cases: CaseBase, question: models.Question, name: str) -> results.Answer:
+def answer_named(
+    cases: CaseBase, question: models.Question, name: str
+) -> results.Answer:
     """The answer to a question that is an entity; an error if it was not reached."""
     cases.entity(question.entity)
     wanted = cases.entity(name)
@@ -235,7 +237,9 @@ def _neighbour(near: Neighbour) -> models.Neighbour:
 
 
 def _names_in(
-    given: results.Answer, reasons: list[models.Reason], neighbours: list[models.Neighbour]
+    given: results.Answer,
+    reasons: list[models.Reason],
+    neighbours: list[models.Neighbour],
 ) -> Iterator[str]:
     yield from (given.asked, given.relation, given.entity)
     for reason in reasons:
@@ -252,7 +256,9 @@ def _names_in(
         yield from near.answers
 
 
-def similar(cases: CaseBase, entity: str, relation: str | None, top: int) -> models.Similar:
+def similar(
+    cases: CaseBase, entity: str, relation: str | None, top: int
+) -> models.Similar:
     """The entities most like an entity."""
     name = cases.entity(entity)
     near = cases.similar(name, relation, top)
@@ -273,7 +279,12 @@ def imagined(cases: CaseBase, wanted: models.WhatIf) -> models.Imagined:
         after = asked(other, wanted.question, top=wanted.top, known=wanted.known)
     except UnknownName as error:
         after = results.Answers(
-            before.asked, before.relation, before.inverse, (), note=str(error), tuned=before.tuned
+            before.asked,
+            before.relation,
+            before.inverse,
+            (),
+            note=str(error),
+            tuned=before.tuned,
         )
     sequence = cases.state.sequence
     imagined_answers = answers(other, after)

@@ -9,7 +9,13 @@ from casegraph.answering.weights import estimate, prior_times_precision
 from casegraph.casebase import CaseBase
 from casegraph.errors import UnknownName
 from casegraph.graph.arrays import Counts, Ids
-from casegraph.graph.directions import INVERSE, backward, forward, is_inverse, relation_of
+from casegraph.graph.directions import (
+    INVERSE,
+    backward,
+    forward,
+    is_inverse,
+    relation_of,
+)
 from casegraph.kernels import ClusterTree
 from casegraph.service import models
 from casegraph.service.views.labels import labels_of
@@ -27,7 +33,9 @@ def clustered(cases: CaseBase) -> State:
     if state.settings.clustering in ("hac", "grinch"):
         return state
     hierarchical = state.settings.but(clustering="hac")
-    return state.derived("clusters for people", lambda: state.answering_by(hierarchical))
+    return state.derived(
+        "clusters for people", lambda: state.answering_by(hierarchical)
+    )
 
 
 def clusters(cases: CaseBase, first: int, count: int) -> tuple[models.Clusters, bool]:
@@ -69,7 +77,9 @@ def _cluster(state: State, number: int, size: int) -> models.Cluster:
         relation = graph.relations[relation_of(direction)]
         inverse = bool(is_inverse(direction))
         groups.append(models.Group(relation=relation, inverse=inverse, count=having))
-    most_frequent_first = sorted(groups, key=lambda group: (-group.count, group.relation))
+    most_frequent_first = sorted(
+        groups, key=lambda group: (-group.count, group.relation)
+    )
     return models.Cluster(
         cluster=number,
         size=size,
@@ -93,7 +103,9 @@ def members(
     found = _members(state, number)
     if not len(found):
         raise UnknownName("cluster", str(number), ())
-    names = [state.graph.entities[member] for member in found[first : first + count].tolist()]
+    names = [
+        state.graph.entities[member] for member in found[first : first + count].tolist()
+    ]
     shown = models.ClusterMembers(
         cluster=number,
         size=len(found),
@@ -108,7 +120,9 @@ def members(
 def tree(cases: CaseBase) -> models.Tree:
     """The tree of clusters, from its root down to the clusters, the largest nodes first."""
     state = clustered(cases)
-    grown = state.derived("tree for people", lambda: hac.grow(state.graph, state.profiles))
+    grown = state.derived(
+        "tree for people", lambda: hac.grow(state.graph, state.profiles)
+    )
     threshold = state.settings.threshold
     nodes = _nodes_down_to_clusters(grown, threshold) if len(state.profiles) else []
     return models.Tree(nodes=nodes, threshold=threshold, sequence=cases.state.sequence)
@@ -116,7 +130,9 @@ def tree(cases: CaseBase) -> models.Tree:
 
 def _nodes_down_to_clusters(grown: ClusterTree, threshold: float) -> list[models.Node]:
     """The first nodes of a tree, level by level, without those inside clusters."""
-    leaves, tops = grown.cut(threshold)  # each profile, and the node that is its cluster
+    leaves, tops = grown.cut(
+        threshold
+    )  # each profile, and the node that is its cluster
     cluster_of_node: dict[int, int] = {}
     for top in np.unique(tops).tolist():
         cluster_of_node[top] = int(leaves[tops == top].min())
@@ -174,7 +190,11 @@ def path_types(
             reached=int(everyone.reached[row]),
         )
         found.append(shown)
-    steps = [step.removesuffix(INVERSE) for path_type in found for step in path_type.relations]
+    steps = [
+        step.removesuffix(INVERSE)
+        for path_type in found
+        for step in path_type.relations
+    ]
     return models.PathTypes(
         relation=name,
         wanted=wanted,

@@ -39,7 +39,9 @@ def entity(
         if len(others):
             relation = graph.relations[relation_of(direction)]
             inverse = bool(is_inverse(direction))
-            profile.append(models.Group(relation=relation, inverse=inverse, count=len(others)))
+            profile.append(
+                models.Group(relation=relation, inverse=inverse, count=len(others))
+            )
 
     facts = graph.facts_of(name)
     page = facts[first : first + count]
@@ -53,7 +55,9 @@ def entity(
         entity=name,
         types=list(described.types),
         degree=len(facts),
-        profile=sorted(profile, key=lambda group: (-group.count, group.relation, group.inverse)),
+        profile=sorted(
+            profile, key=lambda group: (-group.count, group.relation, group.inverse)
+        ),
         cluster=_cluster_of(cases, own) if cluster else None,
         facts=list(page),
         next=None,
@@ -139,7 +143,8 @@ def _types_among(cases: CaseBase, entities: list[int]) -> list[str]:
 def _most_frequent_first(counts: Counter[str]) -> list[tuple[str, int]]:
     """Each name with its count, the largest count first; equal ones in the order of names."""
     return sorted(
-        counts.items(), key=lambda name_and_count: (-name_and_count[1], name_and_count[0])
+        counts.items(),
+        key=lambda name_and_count: (-name_and_count[1], name_and_count[0]),
     )
 
 
@@ -194,7 +199,9 @@ def _histogram(values: Counts) -> Iterator[models.Bar]:
         least = most + 1
 
 
-def suggestions(cases: CaseBase, held_back: tuple[Fact, ...], top: int) -> models.Suggestions:
+def suggestions(
+    cases: CaseBase, held_back: tuple[Fact, ...], top: int
+) -> models.Suggestions:
     """Questions worth asking: for facts that were held back, or about entities without a relation.
 
     For each of the largest relations, one entity is asked about that does not have it: the one that
@@ -247,8 +254,12 @@ def _lacking(cases: CaseBase, top: int) -> Iterator[models.Suggestion]:
         best = _most_like(cases, heads, free)
         if best is not None:
             taken.add(best)
-            question = models.Question(entity=graph.entities[best], relation=relation.relation)
-            yield models.Suggestion(question=question, why="others like it have an answer")
+            question = models.Question(
+                entity=graph.entities[best], relation=relation.relation
+            )
+            yield models.Suggestion(
+                question=question, why="others like it have an answer"
+            )
 
 
 def _most_like(cases: CaseBase, heads: Ids, candidates: list[int]) -> int | None:

@@ -72,14 +72,18 @@ class Clusters:
         Only clusters that depend on history are renumbered; others are computed again.
         """
         if self.tree is None:
-            raise ValueError("clusters that do not depend on history are computed again")
+            raise ValueError(
+                "clusters that do not depend on history are computed again"
+            )
         shape = tree_as_array(self.tree, self.profiles)
         is_leaf = shape != JOIN
         shape[is_leaf] = new.entities[shape[is_leaf]]
         tree = tree_from_array(shape, profiles)
         return self.cut(tree, profiles, self.settings)
 
-    def after(self, graph: Graph, profiles: Profiles, reshaped: Ids) -> tuple[Self, Ids]:
+    def after(
+        self, graph: Graph, profiles: Profiles, reshaped: Ids
+    ) -> tuple[Self, Ids]:
         """The clusters after a change, and the entities that moved to another cluster, sorted.
 
         graph     the graph after the change

@@ -15,7 +15,9 @@ from casegraph.similarity.clusters.tree import by_relation_names
 from casegraph.similarity.profiles import Profiles
 
 
-def update(tree: ClusterTree, graph: Graph, profiles: Profiles, touched: Iterable[int]) -> None:
+def update(
+    tree: ClusterTree, graph: Graph, profiles: Profiles, touched: Iterable[int]
+) -> None:
     """Bring the leaves of `touched` profiles up to date.
 
     Removals and changes of weight come first, then new profiles, sorted `by_relation_names`.

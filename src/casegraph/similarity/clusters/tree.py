@@ -17,7 +17,9 @@ from casegraph.similarity.profiles import Profiles
 JOIN = -1  # in the array of a tree: join the two preceding nodes
 
 
-def by_relation_names(graph: Graph, profiles: Profiles, chosen: Iterable[int]) -> list[int]:
+def by_relation_names(
+    graph: Graph, profiles: Profiles, chosen: Iterable[int]
+) -> list[int]:
     """Profiles ordered by the names of their relations, independently of ids.
 
     A relation comes before its inverse.

@@ -25,7 +25,13 @@ from casegraph.storage.store.generations import (
     problem,
     read,
 )
-from casegraph.storage.store.log import ACKNOWLEDGED, Log, acknowledged_slots, log_path, log_paths
+from casegraph.storage.store.log import (
+    ACKNOWLEDGED,
+    Log,
+    acknowledged_slots,
+    log_path,
+    log_paths,
+)
 from casegraph.storage.store.records import (
     NewNames,
     Record,
@@ -73,7 +79,9 @@ def check(folder: Path) -> list[Finding]:
     the updates of the log lead to.
     """
     if not is_store(folder):
-        raise UnreadableFile(str(folder), "is not a store; make one with 'casegraph build'")
+        raise UnreadableFile(
+            str(folder), "is not a store; make one with 'casegraph build'"
+        )
 
     findings = [_check_acknowledged(folder)]
     log = None
@@ -159,7 +167,9 @@ def _check_log(folder: Path) -> tuple[Log, Finding]:
     state = f"{len(logged):,} updates, whole"
     torn = len(log.content) - end
     if torn > 0:
-        state += f"; {torn:,} bytes of an unfinished update, which the next writer cuts off"
+        state += (
+            f"; {torn:,} bytes of an unfinished update, which the next writer cuts off"
+        )
     return log, Finding(log.path.name, len(log.content), state)
 
 
@@ -196,7 +206,10 @@ def _state_of_generation(path: Path, log: Log | None) -> tuple[str, bool]:
             return "just removed by another process", False
         return f"{problem(error)}; not used, and made anew by 'casegraph compact'", True
     if generation is None:
-        return "of another format; not used, and made anew by 'casegraph compact'", False
+        return (
+            "of another format; not used, and made anew by 'casegraph compact'",
+            False,
+        )
 
     if log is None or generation.position_in(log) is None:
         return f"whole, after update {generation.sequence:,}", False
@@ -254,7 +267,9 @@ def _identity(folder: Path) -> _Identity:
         with suppress(ValueError):
             store = bytes.fromhex(generation.store)
             return _Identity(store, generation.start, generation.sequence)
-    raise UnreadableFile(str(folder), "holds nothing that can be saved; restore it from a copy")
+    raise UnreadableFile(
+        str(folder), "holds nothing that can be saved; restore it from a copy"
+    )
 
 
 def _content(path: Path) -> bytes:
@@ -283,15 +298,29 @@ def _readable_base(
     Without one, a record without facts before the first update of the log.
     """
     for generation in _readable_generations(folder):
-        if (generation.store, generation.start) != (identity.store.hex(), identity.start):
+        if (generation.store, generation.start) != (
+            identity.store.hex(),
+            identity.start,
+        ):
             continue
         with suppress(*CONTENT_ERRORS):
             graph = with_serials(graph_from(generation.arrays), generation.arrays)
             rows = rows_by_serials(graph, fact_rows(graph))
-            base = Record(generation.sequence, 0, NO_NAMES, NO_NAMES, retracted=NO_ROWS, added=rows)
-            names = _NamesBySerial(_by_serial(graph.entities), _by_serial(graph.relations))
+            base = Record(
+                generation.sequence,
+                0,
+                NO_NAMES,
+                NO_NAMES,
+                retracted=NO_ROWS,
+                added=rows,
+            )
+            names = _NamesBySerial(
+                _by_serial(graph.entities), _by_serial(graph.relations)
+            )
             return base, names, descriptions_in(generation.arrays)
-    base = Record(identity.start, 0, NO_NAMES, NO_NAMES, retracted=NO_ROWS, added=NO_ROWS)
+    base = Record(
+        identity.start, 0, NO_NAMES, NO_NAMES, retracted=NO_ROWS, added=NO_ROWS
+    )
     return base, _NamesBySerial({}, {}), NO_DESCRIPTIONS
 
 
@@ -326,7 +355,9 @@ def _lost_updates(records: list[Record], acknowledged: int) -> list[str]:
     return lost
 
 
-def _named_facts(records: list[Record], names: _NamesBySerial) -> tuple[list[Fact], int]:
+def _named_facts(
+    records: list[Record], names: _NamesBySerial
+) -> tuple[list[Fact], int]:
     """The facts that are there after all records, and how many more have a name that is lost."""
     entities = dict(names.entities)
     relations = dict(names.relations)

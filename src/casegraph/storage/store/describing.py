@@ -45,7 +45,9 @@ def _entities_with_most_facts(state: State) -> Iterator[Row]:
     graph = state.graph
     most_prominent = np.argsort(graph.prominence())[:LARGEST]
     for entity in most_prominent.tolist():
-        facts = sum(len(graph.answers(entity, relation)) for relation in range(graph.directions))
+        facts = sum(
+            len(graph.answers(entity, relation)) for relation in range(graph.directions)
+        )
         if facts:
             yield "facts of entity", graph.entities[entity], facts
 
@@ -103,7 +105,11 @@ def _tuning(state: State) -> Iterator[Row]:
         yield "new answers allowed that a fact links already", "", 0
     facts = len(state.graph)
     if tuning.is_outgrown_by(facts):
-        yield "facts more or less since", "casegraph tune takes them in", abs(facts - tuning.facts)
+        yield (
+            "facts more or less since",
+            "casegraph tune takes them in",
+            abs(facts - tuning.facts),
+        )
 
 
 def _files(store: CaseStore) -> Iterator[Row]:

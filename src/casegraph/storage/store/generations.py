@@ -46,15 +46,23 @@ from casegraph.storage.edge_arrays import edge_parts, edge_sizes
 from casegraph.storage.store.log import Log, log_path, log_paths, numbered_paths
 from casegraph.storage.store.records import DIGEST, Position, digest
 
-FORMAT = 4  # of the arrays and of what is counted; generations of other formats are not used
+FORMAT = (
+    4  # of the arrays and of what is counted; generations of other formats are not used
+)
 WITH_FACTS = 3  # except this one, which has facts in the place of edges
-WITHOUT_SERIALS = 2  # and this one, in which, besides, the serial number of a name is its id
+WITHOUT_SERIALS = (
+    2  # and this one, in which, besides, the serial number of a name is its id
+)
 MANIFEST = "manifest"
 PREFIX = "generation-"
 UNFINISHED = "generation.new"  # while it is being written
 UNWANTED = "generation.old"  # while it is being removed
 LONGEST_MANIFEST = 1 << 20  # bytes
-GENERATION_ERRORS = (OSError, CasegraphError, *CONTENT_ERRORS)  # from reading a damaged generation
+GENERATION_ERRORS = (
+    OSError,
+    CasegraphError,
+    *CONTENT_ERRORS,
+)  # from reading a damaged generation
 
 logger = logging.getLogger("casegraph.storage.store")
 
@@ -236,7 +244,10 @@ def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
 def _serial_arrays(state: State) -> Arrays:
     """The serial number of each name, by which the log calls it, and how many were given out."""
     arrays: Arrays = {}
-    for kind, names in (("entity", state.graph.entities), ("relation", state.graph.relations)):
+    for kind, names in (
+        ("entity", state.graph.entities),
+        ("relation", state.graph.relations),
+    ):
         arrays[f"{kind}_serials"] = names.serials()
         arrays[f"{kind}_arrived"] = np.array([names.arrived])
     return arrays

@@ -35,7 +35,9 @@ _NO_STORE_YET = b"store " + b"-" * 32 + b"\n"
 _STORE = re.compile(rb"store [0-9a-f]{32}\n")
 _OLD_CONTENT = b"process "  # locks of earlier versions have no line for the store
 
-_taken: "WeakSet[WriterLock]" = WeakSet()  # by this process; they may have been released since
+_taken: "WeakSet[WriterLock]" = (
+    WeakSet()
+)  # by this process; they may have been released since
 
 
 def names_a_store(folder: Path) -> bool:
@@ -104,7 +106,9 @@ class WriterLock:
         others = [lock for lock in _taken if lock is not self]
         is_here = any(lock.is_held_on(self._identity) for lock in others)
         writer = content[len(_NO_STORE_YET) :].decode(errors="replace").strip("\0 ")
-        return StoreInUse(str(self._folder), writer or "another process", is_here=is_here)
+        return StoreInUse(
+            str(self._folder), writer or "another process", is_here=is_here
+        )
 
     def is_held_on(self, identity: tuple[int, int]) -> bool:
         """Whether this process holds this lock, and its file is the one with this identity."""

@@ -24,7 +24,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
-from casegraph.errors import DamagedStore, IncompatibleFile, ReadOnlyStore, UnreadableFile
+from casegraph.errors import (
+    DamagedStore,
+    IncompatibleFile,
+    ReadOnlyStore,
+    UnreadableFile,
+)
 from casegraph.storage.disk import (
     READ_WRITE,
     OpenFile,
@@ -54,7 +59,9 @@ from casegraph.storage.store.records import (
 ACKNOWLEDGED = "acknowledged"
 NEW_ACKNOWLEDGED = "acknowledged.new"  # while a store is being created
 NEW_LOG = "log.new"
-SLOT_DISTANCE = 4096  # bytes between the two slots, so that no sector of a disk has parts of both
+SLOT_DISTANCE = (
+    4096  # bytes between the two slots, so that no sector of a disk has parts of both
+)
 FAILED = "is read-only since it could not be written; open it again"
 INTERRUPTED = "was interrupted while it was being written; open it again"
 OUTDATED = "has had an update that this object does not know; open it again"
@@ -116,7 +123,9 @@ def start_store(folder: Path, store: bytes, settings: bytes) -> None:
         flush_folder(folder.parent)
 
 
-def start_log(folder: Path, start: Position, settings: bytes, first: Record) -> Position:
+def start_log(
+    folder: Path, start: Position, settings: bytes, first: Record
+) -> Position:
     """Write a new log that starts after a position of the current one; returns where it ends.
 
     first  the only record of the new log
@@ -160,7 +169,10 @@ class Log:
         beginning = beginning_of(content)
         if beginning is None:
             raise _not_a_log(path, content)
-        if (beginning.store, beginning.start) != (acknowledged.store, acknowledged.start):
+        if (beginning.store, beginning.start) != (
+            acknowledged.store,
+            acknowledged.start,
+        ):
             problem = f"it is of another store than {ACKNOWLEDGED!r} beside it"
             raise DamagedStore(str(path), 0, problem)
         return cls(path, content, beginning, acknowledged)
@@ -182,10 +194,14 @@ class Log:
         self._check_acknowledged(position, found)
         return found
 
-    def _check_acknowledged(self, position: Position, found: list[LoggedRecord]) -> None:
+    def _check_acknowledged(
+        self, position: Position, found: list[LoggedRecord]
+    ) -> None:
         """`DamagedStore` unless position and records contain the acknowledged update, unchanged."""
         digests = [position.digest, *(logged.digest for logged in found)]
-        place = self.acknowledged.sequence - position.sequence  # of the acknowledged update
+        place = (
+            self.acknowledged.sequence - position.sequence
+        )  # of the acknowledged update
         if place < 0:  # it is before this position
             return
         if place < len(digests) and digests[place] == self.acknowledged.digest:
@@ -210,7 +226,9 @@ class LogWriter:
         self._problem = ""  # why nothing may be written any more
         self._next_slot = _older_slot(acknowledged_slots(folder))
         with self.guarded():
-            self._log = OpenFile(open_file(log_path(folder, position.start), READ_WRITE))
+            self._log = OpenFile(
+                open_file(log_path(folder, position.start), READ_WRITE)
+            )
             self._slots = OpenFile(open_file(folder / ACKNOWLEDGED, READ_WRITE))
 
     def recover(self, log_size: int) -> None:
@@ -301,7 +319,9 @@ class LogWriter:
         self._problem = ""
 
     def _acknowledge(self, position: Position) -> None:
-        write_at(self._slots.file, self._next_slot * SLOT_DISTANCE, _encoded_slot(position))
+        write_at(
+            self._slots.file, self._next_slot * SLOT_DISTANCE, _encoded_slot(position)
+        )
         flush(self._slots.file)
         self.position = position
         self._next_slot = 1 - self._next_slot

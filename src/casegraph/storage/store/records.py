@@ -34,7 +34,9 @@ from casegraph.storage.case_files import descriptions_from, encoded_descriptions
 MAGIC = b"casegraph log\n"
 FORMAT = 1
 DIGEST = 32  # bytes of a digest
-TIMES = range(-62_135_596_800_000_000, 253_402_300_800_000_000)  # microseconds, years 1 to 9999
+TIMES = range(
+    -62_135_596_800_000_000, 253_402_300_800_000_000
+)  # microseconds, years 1 to 9999
 _BEGINNING = Struct("<14sH16sQI")  # magic, format, store, start, bytes of settings
 _HEADER = Struct("<16s32sQqIIIIQIIII")  # the fields of _Header
 SMALL_RECORD = 1 << 20  # bytes; a larger one is written in pieces
@@ -110,7 +112,9 @@ class NewNames(NamedTuple):
         """The names as strings."""
         content = self.content.tobytes()
         ends = pairwise(self.offsets.tolist())
-        return [content[start:end].decode(errors="surrogatepass") for start, end in ends]
+        return [
+            content[start:end].decode(errors="surrogatepass") for start, end in ends
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,9 @@ class LoggedRecord(NamedTuple):
 
     def position_after(self, position: Position) -> Position:
         """Where it ends, in the log that some position belongs to."""
-        return position._replace(sequence=self.record.sequence, size=self.end, digest=self.digest)
+        return position._replace(
+            sequence=self.record.sequence, size=self.end, digest=self.digest
+        )
 
 
 def rows_by_serials(graph: Graph, rows: Ids) -> Ids:
@@ -310,7 +316,9 @@ class _Header(NamedTuple):
         """The size of the record, from its header to its digest."""
         lengths = _LENGTH_BYTES * (self.entities + self.relations)
         rows = _ROW_BYTES * (self.retracted + self.added)
-        content = lengths + self.name_bytes + rows + self.description_bytes + self.note_bytes
+        content = (
+            lengths + self.name_bytes + rows + self.description_bytes + self.note_bytes
+        )
         return _HEADER.size + content + DIGEST
 
 
@@ -318,12 +326,17 @@ def _decoded(content: bytes, offset: int, header: _Header) -> Record:
     """The record with this header; `offset` is where the header ends."""
     name_count = header.entities + header.relations
     lengths = np.frombuffer(content, "<u4", count=name_count, offset=offset)
-    if int(lengths.sum(dtype=np.uint64)) != header.name_bytes or header.time not in TIMES:
+    if (
+        int(lengths.sum(dtype=np.uint64)) != header.name_bytes
+        or header.time not in TIMES
+    ):
         problem = "the lengths of its names do not add up, or it has a time that no clock shows"
         raise ValueError(problem)
 
     names_start = offset + _LENGTH_BYTES * name_count
-    name_content = np.frombuffer(content, np.uint8, count=header.name_bytes, offset=names_start)
+    name_content = np.frombuffer(
+        content, np.uint8, count=header.name_bytes, offset=names_start
+    )
     offsets = np.zeros(name_count + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     entities = _names_between(name_content, offsets[: header.entities + 1])
@@ -351,6 +364,8 @@ def _names_between(
     content: npt.NDArray[np.uint8], offsets: Counts
 ) -> tuple[npt.NDArray[np.uint8], Counts]:
     """The names that offsets cut out of all names; `ValueError` if they are not UTF-8."""
-    own = content[offsets[0] : offsets[-1]].copy()  # to keep no more than that in memory
+    own = content[
+        offsets[0] : offsets[-1]
+    ].copy()  # to keep no more than that in memory
     check_encoded(own, offsets - offsets[0])
     return own, offsets - offsets[0]

@@ -19,7 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from casegraph.answering.state import State
-from casegraph.errors import DamagedStore, IncompatibleFile, InvalidSettings, UnreadableFile
+from casegraph.errors import (
+    DamagedStore,
+    IncompatibleFile,
+    InvalidSettings,
+    UnreadableFile,
+)
 from casegraph.graph.arrays import Ids
 from casegraph.graph.change import NO_ROWS, Change
 from casegraph.graph.directions import forward, is_inverse, relation_of
@@ -74,7 +79,11 @@ class Restored(NamedTuple):
 
 def is_store(folder: Path) -> bool:
     """Whether a folder is a store, intact or damaged."""
-    return is_there(folder / ACKNOWLEDGED) or bool(log_paths(folder)) or names_a_store(folder)
+    return (
+        is_there(folder / ACKNOWLEDGED)
+        or bool(log_paths(folder))
+        or names_a_store(folder)
+    )
 
 
 def is_unfinished(folder: Path) -> bool:
@@ -104,7 +113,9 @@ def restored(folder: Path, settings: Settings | None, as_of: int | None) -> Rest
     if as_of is not None and not isinstance(as_of, int):
         raise InvalidSettings("as_of", as_of, "the number of an update")
     log = read_log(folder)
-    settings = settings or read_if_intact(folder, log.beginning.store) or _settings_in(log)
+    settings = (
+        settings or read_if_intact(folder, log.beginning.store) or _settings_in(log)
+    )
     until = LATEST if as_of is None else as_of
     generation, position = newest(log, until) or (None, log.first)
     try:
@@ -217,7 +228,9 @@ def outcome(records: Sequence[Record]) -> tuple[Ids, Ids]:
 
 def _last_of_equal_rows(rows: Ids) -> npt.NDArray[np.intp]:
     """For each distinct row, the place where it occurs last."""
-    order = np.lexsort(rows.T)  # stable: equal rows stay in the order in which they came
+    order = np.lexsort(
+        rows.T
+    )  # stable: equal rows stay in the order in which they came
     differs_from_next = (np.diff(rows[order], axis=0) != 0).any(axis=1)
     is_last = np.ones(len(rows), dtype=np.bool_)
     is_last[:-1] = differs_from_next
@@ -322,7 +335,9 @@ class _SerialNumbers:
         return found
 
 
-def _with_ids(record: Record, entities: _SerialNumbers, relations: _SerialNumbers) -> Record:
+def _with_ids(
+    record: Record, entities: _SerialNumbers, relations: _SerialNumbers
+) -> Record:
     """The same record with ids instead of serial numbers."""
 
     def with_ids(rows: Ids) -> Ids:
@@ -334,7 +349,9 @@ def _with_ids(record: Record, entities: _SerialNumbers, relations: _SerialNumber
         tail_ids = entities.ids(tails)
         return np.stack([head_ids, forward(relation_ids), tail_ids], axis=1)
 
-    return replace(record, added=with_ids(record.added), retracted=with_ids(record.retracted))
+    return replace(
+        record, added=with_ids(record.added), retracted=with_ids(record.retracted)
+    )
 
 
 def _check_as_of(as_of: int, start: int, last: int) -> None:

@@ -139,7 +139,11 @@ class CaseStore(CaseBase):
     """
 
     def __init__(
-        self, folder: Path, found: Restored, lock: WriterLock | None, as_of: int | None = None
+        self,
+        folder: Path,
+        found: Restored,
+        lock: WriterLock | None,
+        as_of: int | None = None,
     ) -> None:
         self._start_with(found.state)
         self.folder = folder
@@ -193,7 +197,9 @@ class CaseStore(CaseBase):
         """
         folder = Path(folder)
         if read_only or as_of is not None:
-            return cls(folder, restored(folder, settings, as_of), lock=None, as_of=as_of)
+            return cls(
+                folder, restored(folder, settings, as_of), lock=None, as_of=as_of
+            )
 
         lock = _locked(folder)
         try:
@@ -276,7 +282,9 @@ class CaseStore(CaseBase):
     def _catch_up(self, log: Log) -> int:
         """Bring the state up to date with a log; returns how many updates that were."""
         before = self.sequence
-        if log.beginning.start != self._end.start:  # its history was forgotten meanwhile
+        if (
+            log.beginning.start != self._end.start
+        ):  # its history was forgotten meanwhile
             found = restored(self.folder, self.settings, as_of=None)
             self._state = found.state
             self._end = found.end

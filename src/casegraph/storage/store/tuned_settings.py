@@ -28,7 +28,9 @@ def write(folder: Path, store: bytes, settings: Settings) -> None:
     """Keep settings for the store with this id, all or nothing."""
     document = {"store": store.hex(), "settings": settings.as_dict()}
     text = json.dumps(document).encode()
-    with atomic_write(folder / NAME, advice="make room, open the store again and tune it") as file:
+    with atomic_write(
+        folder / NAME, advice="make room, open the store again and tune it"
+    ) as file:
         file.write(text + b"\n" + digest(text).hex().encode())
 
 
@@ -54,6 +56,8 @@ def read_if_intact(folder: Path, store: bytes) -> Settings | None:
     try:
         return read(folder, store)
     except ERRORS as error:
-        message = "%s: is damaged (%s), so it is not used; 'casegraph tune' makes it anew"
+        message = (
+            "%s: is damaged (%s), so it is not used; 'casegraph tune' makes it anew"
+        )
         logger.warning(message, folder / NAME, error)
         return None
