@@ -49,9 +49,8 @@ BLOCKS = 10  # of the long run
 WARMING_UP = 5.0  # seconds
 BEFORE_KILL = 5.0  # seconds
 FORK = multiprocessing.get_context("fork")
-Requests: TypeAlias = (
-    "Callable[[int, list[Fact], int], Iterator[Request]]"  # port, facts, number
-)
+# Port, facts, number.
+Requests: TypeAlias = "Callable[[int, list[Fact], int], Iterator[Request]]"
 
 
 @dataclass

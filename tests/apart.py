@@ -20,9 +20,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HANGS = (
-    1500  # seconds after which a process is taken to hang, on however slow a machine
-)
+# Seconds after which a process is taken to hang, on however slow a machine.
+HANGS = 1500
 SHOWN = 4000  # characters of what a failed process said
 GRACE = 5  # seconds in which a process that takes too long says where it is
 

@@ -46,9 +46,8 @@ if folder := os.environ.get("CASEGRAPH_PACKAGE"):
         f"{kernels.__file__} is tested instead of the build in {folder}"
     )
 
-os.environ["CASEGRAPH_CACHE"] = (
-    ""  # a test neither finds nor leaves anything in the user's cache
-)
+# A test neither finds nor leaves anything in the user's cache.
+os.environ["CASEGRAPH_CACHE"] = ""
 
 Tally: TypeAlias = Callable[[str, int], None]
 MEMORY = Path("/dev/shm")

@@ -121,9 +121,8 @@ def questions() -> list[Any]:
     return questions_about(rebuilt(AFTER | set(NEXT)), ENTITIES, RELATIONS, guests)
 
 
-TURNS = (
-    11  # in which all questions are asked; no divisor of how many there are of a kind
-)
+# In which all questions are asked; no divisor of how many there are of a kind.
+TURNS = 11
 _turns = count()
 
 

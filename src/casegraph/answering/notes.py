@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 ADD_FACTS = "add facts about it first"
 USUAL_ANSWERS = "the answers are those that most others have"
-MAX_SUGGESTED_FROM = (
-    10_000  # names to search for suggestions, at 4 µs each; an answer takes 1 ms
-)
+# Names to search for suggestions, at 4 µs each; an answer takes 1 ms.
+MAX_SUGGESTED_FROM = 10_000
 
 
 def why_nothing(state: State, question: Question, found: Found, wanted: Wanted) -> str:

@@ -32,9 +32,8 @@ from casegraph.graph.arrays import Counts, Floats, Ids
 from casegraph.statistics.counts import ClusterCounts, PathCounts
 from casegraph.statistics.statistics import PathStatistics
 
-SLOT_TRUST = (
-    80.0  # pseudo-count: the share in both slots counts like this many ends of one slot
-)
+# Pseudo-count: the share in both slots counts like this many ends of one slot.
+SLOT_TRUST = 80.0
 
 
 def prior(hits: Counts, total: int) -> Floats:

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from casegraph.formats.sources import Place
 
 SIGNS = ("+", "-")
-LINES_AHEAD = (
-    10_000  # at most this many lines wait for the batch before them to be written
-)
+# At most this many lines wait for the batch before them to be written.
+LINES_AHEAD = 10_000
 
 
 @dataclass

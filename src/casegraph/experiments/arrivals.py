@@ -19,9 +19,8 @@ from casegraph.errors import InvalidSettings
 from casegraph.evaluation.evaluation import Files
 from casegraph.graph.arrays import Counts, Flags, Ids
 
-MOST_CONNECTED = (
-    0.1  # the share of entities that are in the seed graph because of their many facts
-)
+# The share of entities that are in the seed graph because of their many facts.
+MOST_CONNECTED = 0.1
 SEED_GRAPH = 0  # the batch number of the seed graph
 
 

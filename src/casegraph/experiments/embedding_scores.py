@@ -29,9 +29,8 @@ from casegraph.graph.directions import is_inverse, relation_of
 BY_DISTANCE = ("TransE", "RotatE")
 BY_ROTATION = ("ComplEx", "RotatE")
 BY_DIRECTION = ("ConvE",)
-SMALLEST = (
-    1e-9  # squared distances are at least this, so that their roots have a gradient
-)
+# Squared distances are at least this, so that their roots have a gradient.
+SMALLEST = 1e-9
 Theirs: TypeAlias = Any  # an object of PyKEEN or torch, which need not be installed
 
 

@@ -93,9 +93,8 @@ class Facts(Batched, Iterator[Fact]):
     def __init__(self, reading: Reading, batches: Batches) -> None:
         self.source = reading.source
         self._reading = reading
-        self._parsed = (
-            0  # facts of all batches so far, including the rest of the last batch
-        )
+        # Facts of all batches so far, including the rest of the last batch.
+        self._parsed = 0
         self._batch = iter(list[Fact]())  # the rest of the last batch
         self._source_batches = batches
         self._lists = lists_of(batches)

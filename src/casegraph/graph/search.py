@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from casegraph.graph.descriptions import Descriptions
     from casegraph.graph.graph import Graph
 
-SAMPLE = (
-    200_000  # the rarest word is found by counting in this many characters of the text
-)
+# The rarest word is found by counting in this many characters of the text.
+SAMPLE = 200_000
 MOST_LOOKED_AT = 1_000  # at most this many lines with a word are looked at
 
 

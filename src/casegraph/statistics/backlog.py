@@ -37,16 +37,14 @@ if TYPE_CHECKING:
     from casegraph.graph.graph import Graph, Renumbering
 
 MAX_CHANGED_FACTS = 256  # with more, counting from scratch is cheaper than catching up
-MAX_BASELINES = (
-    64  # epochs that hold their baseline; others rebuild it when it is needed
-)
+# Epochs that hold their baseline; others rebuild it when it is needed.
+MAX_BASELINES = 64
 MIN_BASELINES = 8  # the newest epochs hold it however large it is
 MAX_HELD = (
     1 << 20
 )  # edges and clusters in the baselines of the others, of up to 20 bytes each
-MAX_UNFOLDED = (
-    16  # changes that an epoch stores before it folds them into their net effect
-)
+# Changes that an epoch stores before it folds them into their net effect.
+MAX_UNFOLDED = 16
 
 
 class Baseline(NamedTuple):

@@ -25,12 +25,10 @@ from casegraph.graph.graph import Graph
 from casegraph.statistics.counts import PathCounts, Reach
 from casegraph.statistics.path_types import steps
 
-FEW_ENTITIES = (
-    16  # asked about at once; from one of many, most path types lead somewhere
-)
-MAX_NEIGHBOURS = (
-    10_000  # looked at to see which steps lead on; from more, all are assumed to
-)
+# Asked about at once; from one of many, most path types lead somewhere.
+FEW_ENTITIES = 16
+# Looked at to see which steps lead on; from more, all are assumed to.
+MAX_NEIGHBOURS = 10_000
 NO_STEP = -1  # instead of a relation: the path type is shorter
 
 

@@ -81,9 +81,8 @@ if TYPE_CHECKING:
 
 NO_HITS: TypeHits = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 STEPS_PER_CYCLE = 16  # upper bound of the steps to find one more cycle
-KEPT_FOR_UPDATES = (
-    2  # counts that use more than 1/2 of a limit are not updated incrementally
-)
+# Counts that use more than 1/2 of a limit are not updated incrementally.
+KEPT_FOR_UPDATES = 2
 MAX_PARTS = 16  # parts of the hits of a relation, before they are added up
 
 

@@ -42,9 +42,8 @@ KNOWN = (
     101,
 )  # questions with at least this many known answers have a curve
 TRUST = 5.0  # pseudo-count: weight of the overall curve in each of these, in answers
-ENOUGH = (
-    60  # questions of a relation that has a separate curve in the estimate of `missing`
-)
+# Questions of a relation that has a separate curve in the estimate of `missing`.
+ENOUGH = 60
 MISSING = (0, *(round(0.01 * 1.1**step, 4) for step in range(48)))  # to try: up to 0.88
 MOST = 0.99  # the largest probability: a sample cannot justify more
 DIGITS = 6

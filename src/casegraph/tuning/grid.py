@@ -16,9 +16,8 @@ from casegraph.statistics.path_types import has_room
 
 USUAL_LENGTH = 3  # is counted on every graph
 LONGEST = 5
-MOST_WALKS = (
-    1e10  # of a length that is more than usual; counting takes some seconds then
-)
+# Of a length that is more than usual; counting takes some seconds then.
+MOST_WALKS = 1e10
 
 DISCOUNTS = ((0.05, 0.05), (0.5, 1.0))  # within a kind, and across kinds
 KIND_WEIGHTS = (

@@ -26,9 +26,8 @@ LEAST = 500  # and at least this many,
 MOST_SHARE = 10  # but never more than one fact in 10
 USUAL_WORK = 10_000  # of a question; where it is more, the sample is smaller
 LEAST_FACTS = 200  # smaller graphs are not tuned: too few questions
-LEAST_GIVEN = (
-    1_000  # fewer facts that are given are not used: own facts are at least as many
-)
+# Fewer facts that are given are not used: own facts are at least as many.
+LEAST_GIVEN = 1_000
 
 Digests = npt.NDArray[np.uint64]
 

@@ -114,9 +114,8 @@ def complete(
     )
     explain = wanted["explain"] or best is not None
     if not is_lines:
-        wanted["explain"] = (
-            False  # only those that are written are explained, at the end
-        )
+        # Only those that are written are explained, at the end.
+        wanted["explain"] = False
     what = Wanted(entities=tuple(names), **wanted)
 
     lines = out if is_lines else out.with_name(f"{out.name}.lines")

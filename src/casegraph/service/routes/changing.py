@@ -15,9 +15,8 @@ from casegraph.service.views.labels import labels_of
 
 router = APIRouter(prefix="/v1", tags=["changing"])
 
-MOST_MISSED = (
-    1_000  # updates that are replayed to a listener; if it missed more, it starts over
-)
+# Updates that are replayed to a listener; if it missed more, it starts over.
+MOST_MISSED = 1_000
 
 IdempotencyKey = Annotated[
     str | None,

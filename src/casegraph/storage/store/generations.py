@@ -46,13 +46,11 @@ from casegraph.storage.edge_arrays import edge_parts, edge_sizes
 from casegraph.storage.store.log import Log, log_path, log_paths, numbered_paths
 from casegraph.storage.store.records import DIGEST, Position, digest
 
-FORMAT = (
-    4  # of the arrays and of what is counted; generations of other formats are not used
-)
+# Of the arrays and of what is counted; generations of other formats are not used.
+FORMAT = 4
 WITH_FACTS = 3  # except this one, which has facts in the place of edges
-WITHOUT_SERIALS = (
-    2  # and this one, in which, besides, the serial number of a name is its id
-)
+# And this one, in which, besides, the serial number of a name is its id.
+WITHOUT_SERIALS = 2
 MANIFEST = "manifest"
 PREFIX = "generation-"
 UNFINISHED = "generation.new"  # while it is being written

@@ -59,9 +59,8 @@ from casegraph.storage.store.records import (
 ACKNOWLEDGED = "acknowledged"
 NEW_ACKNOWLEDGED = "acknowledged.new"  # while a store is being created
 NEW_LOG = "log.new"
-SLOT_DISTANCE = (
-    4096  # bytes between the two slots, so that no sector of a disk has parts of both
-)
+# Bytes between the two slots, so that no sector of a disk has parts of both.
+SLOT_DISTANCE = 4096
 FAILED = "is read-only since it could not be written; open it again"
 INTERRUPTED = "was interrupted while it was being written; open it again"
 OUTDATED = "has had an update that this object does not know; open it again"
