@@ -42,9 +42,8 @@ def answers_to_all(
 def scores(state: State, facts: Sequence[tuple[str, str, str]]) -> list[float]:
     """The score of each fact while it is hidden; 0 if its tail is unknown."""
     graph = state.graph
-    rows_of: dict[
-        int, list[tuple[int, int, int]]
-    ] = {}  # by relation: place, head and tail
+    # By relation: place, head and tail.
+    rows_of: dict[int, list[tuple[int, int, int]]] = {}
     for place, (head_name, relation_name, tail_name) in enumerate(facts):
         head = graph.entities.find(head_name)
         tail = graph.entities.find(tail_name)

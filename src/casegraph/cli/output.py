@@ -40,9 +40,8 @@ ESCAPES = {code: repr(chr(code))[1:-1] for code in CONTROL_CHARACTERS}
 GAP = 2  # characters between two columns of a table
 NARROWEST = 8  # characters of a column that is shortened
 WIDEST_TEXT = 100  # characters of a line: longer lines are hard to read on any terminal
-_speakers: list[
-    Callable[[str], None]
-] = []  # what prints notes instead; the last one does
+# What prints notes instead; the last one does.
+_speakers: list[Callable[[str], None]] = []
 # The beginning of a line: its style, white space, and perhaps a share of a score.
 _BEGINNING = re.compile(
     r"(?P<style>(\x1b\[[0-9;]*m)*)(?P<indent>\s*)(?P<share>\d+%  )?"

@@ -64,9 +64,8 @@ class SearchText:
             return []
 
         names = self._graph.entities
-        rank_of: dict[
-            int, tuple[int, int, str]
-        ] = {}  # of each entity found, the best first
+        # Of each entity found, the best first.
+        rank_of: dict[int, tuple[int, int, str]] = {}
         for place in self._lines_to_look_at(wanted, parts):
             line = self._text[self._starts[place] : self._starts[place + 1] - 1]
             if not all(part in line for part in parts):

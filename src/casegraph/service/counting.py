@@ -34,9 +34,8 @@ class Counts:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="casegraph-count")
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="casegraph-ahead")
         self._newest: dict[int, Count] = {}  # by direction
-        self._demand: dict[
-            int, float
-        ] = {}  # how often each direction was asked about recently
+        # How often each direction was asked about recently.
+        self._demand: dict[int, float] = {}
         self._is_over = StopFlag()
 
     async def made(self, state: State, direction: int) -> None:

@@ -46,9 +46,8 @@ class Durations:
     """How long questions take, by the direction of a relation that they are about."""
 
     def __init__(self) -> None:
-        self._mean: dict[
-            int | None, float
-        ] = {}  # exponential moving average, in seconds
+        # Exponential moving average, in seconds.
+        self._mean: dict[int | None, float] = {}
 
     def is_quick(self, direction: int) -> bool:
         """Whether recent questions about a direction were quick."""

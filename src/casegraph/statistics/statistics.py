@@ -206,15 +206,13 @@ class PathStatistics:
         self._hits: KnownHits | None = None
         self._is_large = is_large(graph)
         self._own_hits: dict[int, OwnHits] = {}  # of a large graph
-        self._partial: dict[
-            int, PartialCounts
-        ] = {}  # likewise; until everything is counted
+        # Likewise; until everything is counted.
+        self._partial: dict[int, PartialCounts] = {}
         self._pending: dict[int, PendingCounts] = {}
         self._pending_clusters: dict[int, PendingClusterCounts] = {}
         self._backlog = Backlog()
-        self._since: dict[
-            int, tuple[Graph, Change]
-        ] = {}  # what changed since an epoch began
+        # What changed since an epoch began.
+        self._since: dict[int, tuple[Graph, Change]] = {}
         self._clusters_since: dict[int, ClusterChanges] = {}  # the same for clusters
         self._counting = RLock()
 
