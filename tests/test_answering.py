@@ -350,7 +350,7 @@ def test_about_an_entity_never_seen_only_the_habit_says_anything(
     assert list(case_base(added, PAPER).ask("never seen", added[0][1])) == []
 
 
-def test_a_path_type_without_a_count_in_the_cluster_is_worth_as_to_everyone_or_nothing() -> (
+def test_without_a_count_in_its_cluster_a_path_type_falls_back_or_is_worthless() -> (
     None
 ):
     """Alone in its cluster and without the relation, the asked entity has no count of its own."""
@@ -468,9 +468,7 @@ def assert_scored_as_answered(
     assert cases.score([fact]) == [score_of.get(tail, 0.0)]
 
 
-def test_a_fact_from_an_entity_to_itself_scores_as_if_the_entity_did_not_know_it() -> (
-    None
-):
+def test_a_fact_from_an_entity_to_itself_scores_as_if_it_were_not_known() -> None:
     """The fact is seen from both its ends, and both are the entity:
     others that are reached from it share it too.
     """

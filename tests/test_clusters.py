@@ -88,9 +88,7 @@ def test_clusters_do_not_depend_on_the_order_of_facts(
         assert partition(graph, threshold) == partition(other, threshold)
 
 
-def test_clusters_of_larger_graphs_full_of_ties_do_not_depend_on_the_order_of_facts() -> (
-    None
-):
+def test_clusters_with_many_ties_do_not_depend_on_the_order_of_facts() -> None:
     random = Random(5)
     for _ in range(15):
         facts = random_facts(random, entities=40, relations=4, facts=70)

@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 from hypothesis import example, given
+from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 from tests.counted import cycles_of, direction_of, everyone
 from tests.histories import Fact
@@ -144,6 +145,9 @@ LEAVING = [
 ]
 
 
+# After an update, the steps that counting takes are estimated. The estimate can be too low, as the
+# next test shows; it is not in these examples.
+@example_settings(derandomize=True)
 @example(LEAVING, 53)
 @example(GROWING, 110)
 @example(GROWING, 180)
@@ -151,6 +155,29 @@ LEAVING = [
 def test_an_update_of_a_graph_that_is_too_much_gives_what_a_rebuild_gives(
     facts: list[Fact], most: int
 ) -> None:
+    assert_updated_as_rebuilt(facts, most)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="the steps that an update adds are estimated from its cycles, and are more here",
+)
+def test_an_update_that_adds_steps_but_no_cycles_gives_what_a_rebuild_gives() -> None:
+    facts = [
+        ("e2", "r1", "e1"),
+        ("e0", "r1", "e3"),
+        ("e3", "r1", "e0"),
+        ("e0", "r0", "e3"),
+        ("e2", "r1", "e0"),
+        ("e1", "r0", "e0"),
+        ("e3", "r0", "e3"),
+        ("e2", "r0", "e2"),
+    ]
+    assert_updated_as_rebuilt(facts, 86)
+
+
+def assert_updated_as_rebuilt(facts: list[Fact], most: int) -> None:
+    """Add the last two facts and retract the first, where `most` steps may be taken."""
     settings = Settings(counting=most, support=1)
     retracted = facts[0]
     added = facts[-2:]
@@ -281,9 +308,7 @@ def test_what_counting_takes_is_a_matter_of_the_facts(
     assert costs(facts, relation, n) == costs(in_other_order, relation, n)
 
 
-def test_what_counting_takes_is_known_from_the_walks_that_turn_not_back_at_once() -> (
-    None
-):
+def test_the_cost_of_counting_follows_from_walks_that_do_not_turn_back() -> None:
     """Three know the hub, and one of them is asked for:
     looking is 2 steps, following an edge 8, four ends are one.
     """

@@ -367,9 +367,7 @@ def test_an_explanation_is_json_and_text_that_names_the_answer(
             assert reason.sentence(answer) in text
 
 
-def test_a_path_is_drawn_with_its_relations_as_arrows_that_point_the_way_of_the_fact() -> (
-    None
-):
+def test_the_arrows_of_a_drawn_path_point_the_way_of_the_facts() -> None:
     added = [
         ("a", "r", "m"),
         ("b", "s", "m"),

@@ -342,9 +342,7 @@ def test_reading_a_graph_changes_nothing_in_it() -> None:
     assert_equal(graph, Graph.of([("a", "r", "b")]))
 
 
-def test_a_hundred_thousand_facts_in_odd_batches_are_the_graph_of_one_bulk_add() -> (
-    None
-):
+def test_many_facts_in_odd_batches_give_the_graph_of_one_bulk_add() -> None:
     random = Random(7)
     many = [random_fact(random, 20_000, 11, 20_000) for _ in range(100_000)]
     bulk = Graph.of(iter(many))

@@ -66,9 +66,7 @@ def test_contextual_entities_depend_on_the_surviving_facts_alone(
     assert_agrees(graph, profiles, oracle.both_ways(surviving(history)), k)
 
 
-def test_contextual_entities_do_not_depend_on_the_order_of_facts_in_graphs_of_many_ties() -> (
-    None
-):
+def test_contextual_entities_with_ties_do_not_depend_on_the_order_of_facts() -> None:
     random = Random(11)
     for _ in range(20):
         facts = random_facts(random, entities=30, relations=4, facts=60)
@@ -132,9 +130,7 @@ def test_nearest_to_a_profile_are_its_own_members_and_then_the_most_similar_othe
         assert nearest(profiles, graph, profile, ids(), k).tolist() == []
 
 
-def test_of_equally_similar_entities_those_with_more_facts_come_first_then_by_name() -> (
-    None
-):
+def test_equally_similar_entities_are_ordered_by_facts_then_by_name() -> None:
     added = [
         ("asked", "r", "x"),
         ("z", "r", "x"),

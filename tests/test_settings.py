@@ -108,9 +108,7 @@ def test_the_defaults_are_those_that_were_chosen_over_all_graphs() -> None:
     assert settings.kinds.as_tuple() == (1.1, 0.4, 1.5, 1.2, 1, 1)
 
 
-def test_settings_of_an_earlier_casegraph_take_the_default_of_now_where_nothing_was_chosen() -> (
-    None
-):
+def test_settings_of_an_earlier_version_take_the_defaults_of_today() -> None:
     earlier = {"max_length": 2, "discount": 0.05, "best": 5}
     assert Settings.from_dict(earlier) == Settings(max_length=2)
     assert Settings.from_dict({**earlier, "discount": 0.5}) == Settings(

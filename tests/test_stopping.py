@@ -344,9 +344,7 @@ def test_many_that_ask_at_once_are_answered_as_each_alone() -> None:
             assert_first_of(alone, found, len(found.entities))
 
 
-def test_facts_that_the_same_entities_share_are_counted_as_in_the_plain_version() -> (
-    None
-):
+def test_facts_with_the_same_sharers_are_counted_as_in_the_plain_version() -> None:
     """Each of 300 people has one of three sets of professions.
     No path type but the relation itself leads anywhere.
     """

@@ -141,9 +141,7 @@ def complete(entities: int, relations: int) -> list[Fact]:
     return facts
 
 
-def test_a_dense_graph_is_counted_whole_within_a_budget_that_paths_one_by_one_exceed() -> (
-    None
-):
+def test_a_dense_graph_is_counted_whole_where_single_paths_exceed_the_budget() -> None:
     graph = Graph.of(complete(entities=60, relations=2))
     hits = cycles_of(graph)
     relation = 0

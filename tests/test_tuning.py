@@ -471,9 +471,7 @@ def flat_tuning(share: float) -> Tuning:
     )
 
 
-def test_an_answer_is_as_probable_as_its_curve_says_and_the_first_at_least_as_much() -> (
-    None
-):
+def test_an_answer_is_as_probable_as_its_curve_says_the_first_at_least() -> None:
     first = Curve(scores=(1.0, 3.0), probabilities=(0.2, 0.6))
     others = Curve(scores=(1.0, 3.0), probabilities=(0.4, 0.5))
     both = Calibration(first=first, others=others)

@@ -31,16 +31,6 @@ bool share_an_edge(const Edges& one, const Edges& other, Steps& steps) {
   return false;
 }
 
-bool has_loops(const Edges& edges, Steps& steps) {
-  steps.take(std::ssize(edges.heads));
-  for (std::size_t row = 0; row < edges.heads.size(); ++row) {
-    const Ids tails = edges.row(row);
-    if (std::binary_search(tails.begin(), tails.end(), edges.heads[row]))
-      return true;
-  }
-  return false;
-}
-
 // The tails of a relation that some entity has as its answer to a query relation, or those that
 // none has: whichever are fewer.
 struct Slots {

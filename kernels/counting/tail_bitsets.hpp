@@ -27,7 +27,7 @@ class TailBitsets {
         bitset_of_row_(edges.heads.size(), -1) {
     number_tails(steps);
     make_bitsets(steps);
-    has_loops = leads_to_itself(steps);
+    has_loops = casegraph::has_loops(edges_, steps);
   }
 
   bool has_loops;  // whether the relation leads any entity to itself
@@ -67,16 +67,6 @@ class TailBitsets {
   }
 
  private:
-  bool leads_to_itself(Steps& steps) const {
-    steps.take(std::ssize(edges_.heads));
-    for (std::size_t row = 0; row < edges_.heads.size(); ++row) {
-      const Ids tails = edges_.row(row);
-      if (std::binary_search(tails.begin(), tails.end(), edges_.heads[row]))
-        return true;
-    }
-    return false;
-  }
-
   void number_tails(Steps& steps) {
     numbers_.reserve(edges_.tails.size());
     for (Id tail : edges_.tails) {

@@ -151,6 +151,16 @@ Profiles profiles(const Graph& graph, Ids entities, Progress& progress) {
   return found;
 }
 
+bool has_loops(const Edges& edges, Steps& steps) {
+  steps.take(std::ssize(edges.heads));
+  for (std::size_t row = 0; row < edges.heads.size(); ++row) {
+    const Ids tails = edges.row(row);
+    if (std::binary_search(tails.begin(), tails.end(), edges.heads[row]))
+      return true;
+  }
+  return false;
+}
+
 std::vector<Count> degrees(const Graph& graph, int threads, Progress& progress) {
   std::vector<Count> degrees(graph.entities, 0);
   if (const Adjacency* all = graph.adjacency_if_made()) {

@@ -66,6 +66,9 @@ struct Profiles {
 };
 Profiles profiles(const Graph& graph, Ids entities, Progress& progress);
 
+// Whether a relation leads any entity to itself.
+bool has_loops(const Edges& edges, Steps& steps);
+
 // How many edges each entity has.
 std::vector<Count> degrees(const Graph& graph, int threads, Progress& progress);
 
