@@ -77,9 +77,8 @@ class Graph(NamedTuple):
     questions: Questions
     known: Ids
     known_answers: Counts  # of each question, in the graph
-    answers_each: (
-        Floats  # how many an entity has in the mean that has any, by direction
-    )
+    # How many an entity has in the mean that has any, by direction.
+    answers_each: Floats
 
 
 def main() -> None:

@@ -75,9 +75,8 @@ def main(name: str, given: str, seconds: str) -> None:
     call = getattr(import_module(module), function)
     returned = call(*json.loads(given))
     print(json.dumps(returned), flush=True)
-    os._exit(
-        0
-    )  # threads that still run are what a test is about, and do not hold it up
+    # Threads that still run are what a test is about, and do not hold it up.
+    os._exit(0)
 
 
 if __name__ == "__main__":

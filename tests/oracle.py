@@ -263,9 +263,8 @@ def walks_by_type(facts: Facts, entity: Name, n: int) -> dict[PathType, list[Wal
     return found
 
 
-Join: TypeAlias = tuple[
-    frozenset[Any], frozenset[Any], float
-]  # two clusters, their similarity
+# Two clusters, their similarity.
+Join: TypeAlias = tuple[frozenset[Any], frozenset[Any], float]
 
 
 def grow(facts: Facts) -> tuple[list[Join], bool]:

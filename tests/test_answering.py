@@ -311,9 +311,8 @@ def test_equation_1_holds_for_every_choice_of_the_papers_letters(
     change: dict[str, Any],
 ) -> None:
     settings = PAPER.but(**change)
-    facts = (
-        12 if settings.fallback else 16
-    )  # without it, fewer path types are worth anything
+    # Without it, fewer path types are worth anything.
+    facts = 12 if settings.fallback else 16
     random = Random(str(change))
     compared = compared_on_random_graphs(
         assert_paper_answers, settings, random, 25, entities=7, relations=2, facts=facts

@@ -135,9 +135,8 @@ COMPLETING = (
 def test_a_shell_is_told_how_a_line_goes_on(
     shell: str, line: list[str], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("casegraph.toml").write_text(
-        "[ask", encoding="utf-8"
-    )  # what is wrong there is no matter
+    # What is wrong there is no matter.
+    Path("casegraph.toml").write_text("[ask", encoding="utf-8")
     monkeypatch.setenv("_CASEGRAPH_COMPLETE", f"{shell}_complete")
     monkeypatch.setenv("COMP_WORDS", " ".join(line))
     monkeypatch.setenv(

@@ -89,9 +89,8 @@ def test_a_biologist_completes_a_spreadsheet(here: Path) -> None:
     with Path("new.csv").open(encoding="utf-8-sig", newline="") as file:
         table = list(csv.DictReader(file))
     assert table[0]["head"] == "drug 4"
-    assert (
-        table[0]["tail"] == "'=1+disease 0é"
-    )  # a text, and no formula, in any spreadsheet
+    # A text, and no formula, in any spreadsheet.
+    assert table[0]["tail"] == "'=1+disease 0é"
     assert "in class" in table[0]["reason"]
     assert table[0]["precedents"]
     probabilities = [float(row["probability"]) for row in table]
@@ -583,9 +582,8 @@ def test_a_table_on_a_terminal_is_as_wide_as_the_terminal_and_numbers_stay_whole
     rows = [("x" * 50, 1_234_567_890, "y"), ("z", 2, "y" * 30)]
     result = Result(("name", "number", "other"), rows)
     print_result(result, "table")
-    assert (
-        "x" * 50 in capsys.readouterr().out
-    )  # into a file or a pipe, nothing is shortened
+    # Into a file or a pipe, nothing is shortened.
+    assert "x" * 50 in capsys.readouterr().out
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     print_result(result, "table")

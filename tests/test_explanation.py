@@ -124,18 +124,16 @@ def test_evidence_that_was_never_wrong_still_gives_a_score_that_can_be_added_up(
 def test_no_more_reasons_count_than_the_settings_allow_the_most_important_first(
     added: list[Fact], settings: Settings
 ) -> None:
-    combined = settings.but(
-        weight="right", combination="noisy-or"
-    )  # a sum counts all of them
+    # A sum counts all of them.
+    combined = settings.but(weight="right", combination="noisy-or")
     for explanation in explained(case_base(added, combined), entities=2):
         for kind in KINDS:
             worths = [reason.worth for reason in reasons_of(explanation, kind.name)]
             assert worths == sorted(worths, reverse=True)
             assert len(worths) <= (1 if kind.name in SINGLE else settings.best)
         kinds = [reason.kind for reason in explanation]
-        assert len(list(groupby(kinds))) == len(
-            set(kinds)
-        )  # those of a kind stand together
+        # Those of a kind stand together.
+        assert len(list(groupby(kinds))) == len(set(kinds))
 
 
 def test_the_text_has_the_reason_with_the_largest_share_first() -> None:

@@ -70,12 +70,10 @@ def test_a_case_file_of_before_holds_the_same_and_is_saved_as_now(
 ) -> None:
     cases = CaseBase.load(FILES / "family.case")
     assert sorted(cases.graph.facts()) == sorted(FAMILY + AWKWARD)
-    assert (
-        cases.state.statistics.longest == cases.settings.max_length
-    )  # hits are taken over
-    assert (
-        not cases.state.statistics.counted
-    )  # what paths reach is counted again, by slot
+    # Hits are taken over.
+    assert cases.state.statistics.longest == cases.settings.max_length
+    # What paths reach is counted again, by slot.
+    assert not cases.state.statistics.counted
     assert_holds(cases, EXPECTED["case file"]["facts"])
     cases.save(tmp_path / "again.case")
     assert_holds(CaseBase.load(tmp_path / "again.case"), EXPECTED["case file"]["facts"])

@@ -410,9 +410,8 @@ def test_any_number_of_threads_gathers_the_same_edges(threads: int) -> None:
     assert of_some.tolist() == longer[some].tolist()
 
 
-@pytest.mark.parametrize(
-    "entities", [12, 20_000]
-)  # a kernel takes 8,192 entities at a time
+# A kernel takes 8,192 entities at a time.
+@pytest.mark.parametrize("entities", [12, 20_000])
 def test_walks_are_counted_over_every_edge_in_both_directions(entities: int) -> None:
     random = Random(entities)
     graph = Graph.of(random_fact(random, entities, 3, 99) for _ in range(2 * entities))

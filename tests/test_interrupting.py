@@ -312,9 +312,8 @@ def test_a_flag_stops_the_kernels_of_a_thread_and_lets_none_begin() -> None:
             asking.result()
         with pytest.raises(Stopped):
             thread.submit(ask).result()
-        answered = thread.submit(
-            cases.ask, "e0", "r0"
-        ).result()  # the flag is obeyed no longer
+        # The flag is obeyed no longer.
+        answered = thread.submit(cases.ask, "e0", "r0").result()
     assert list(answered) == list(untouched.ask("e0", "r0"))
 
 

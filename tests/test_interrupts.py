@@ -353,9 +353,8 @@ def memory_exhausted(kind: str, folder: str, times: int) -> list[Any]:
     Every trial is a fork, since memory that was taken once is there for the next.
     """
     os.environ["CASEGRAPH_THREADS"] = "1"
-    expected(
-        frozenset(START), "default"
-    )  # found out here, once, and not in each of the forks
+    # Found out here, once, and not in each of the forks.
+    expected(frozenset(START), "default")
     needed = _told_by_fork(partial(_large_update, kind, folder, None))[0]
     failures = 0
     all_problems = []

@@ -472,9 +472,8 @@ def test_a_first_fact_is_typed_into_an_empty_graph(
             opened.page.get_by_role("combobox", name=name).fill(value)
         opened.press("Add the fact")
         opened.wait_for("1 fact about 2 entities")
-        opened.page.locator(
-            ".cards a", has_text="Ada"
-        ).click()  # too few facts to suggest questions
+        # Too few facts to suggest questions.
+        opened.page.locator(".cards a", has_text="Ada").click()
         opened.page.wait_for_function("() => location.hash.includes('Ada')")
         for view in ("overview", "relations", "clusters", "audit", "proposals", "add"):
             opened.go(view)

@@ -30,9 +30,8 @@ from casegraph.statistics.counts import Counting, PathCounts
 from casegraph.statistics.partial_counts import may_lead_somewhere
 from casegraph.statistics.path_types import ends_of, unpacked
 
-Question = tuple[
-    str, str, bool
-]  # an entity, a relation, and whether heads are asked for
+# An entity, a relation, and whether heads are asked for.
+Question = tuple[str, str, bool]
 
 
 @pytest.fixture

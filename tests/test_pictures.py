@@ -8,9 +8,8 @@ import pytest
 from casegraph.experiments import pictures
 from casegraph.experiments.records import MRR, Record, mrr_of
 
-pytestmark = pytest.mark.filterwarnings(
-    "default"
-)  # Matplotlib warns of its own affairs
+# Matplotlib warns of its own affairs.
+pytestmark = pytest.mark.filterwarnings("default")
 pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
 
 

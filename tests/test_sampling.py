@@ -72,9 +72,8 @@ def test_only_paths_to_answers_are_sampled(facts: list[Fact]) -> None:
         counts = statistics.clustered(relation)
         assert ((counts.for_prior > 0) <= (counts.hits > 0)).all()
         of_everyone = counts.for_prior[counts.of(EVERYONE)].sum()
-        assert (
-            2 * of_everyone == counts.for_prior.sum()
-        )  # once there, once in a cluster
+        # Once there, once in a cluster.
+        assert 2 * of_everyone == counts.for_prior.sum()
 
 
 def test_another_seed_samples_other_walks() -> None:

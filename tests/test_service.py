@@ -334,9 +334,8 @@ def test_an_earlier_state_is_the_same_undone_or_restored(tmp_path: Path) -> None
 READ = {path for method, path in ROUTES if method == "GET"}
 
 
-@pytest.mark.parametrize(
-    "path", sorted(READ - {"/v1/events"})
-)  # which is a stream without end
+# Which is a stream without end.
+@pytest.mark.parametrize("path", sorted(READ - {"/v1/events"}))
 def test_an_empty_store_is_served_too(empty: Live, path: str) -> None:
     params: dict[str, str | int] = {
         "entity": "a",

@@ -247,9 +247,8 @@ def test_requests_together_are_held_only_so_far(tmp_path: Path) -> None:
     with live(tmp_path / "store", limits=limits, facts=FACTS) as running:
         large = {"add": [["Nobody", "born in", "x" * 100]]}
         assert running.client.post("/v1/update", json=large).status_code == 503
-        assert (
-            running.add(("Nobody", "born in", "Ulm")) == 2
-        )  # and what was held is let go
+        # And what was held is let go.
+        assert running.add(("Nobody", "born in", "Ulm")) == 2
 
 
 @contextmanager
@@ -374,9 +373,8 @@ def test_work_for_a_client_that_left_is_not_begun(own: Live) -> None:
                 stack.enter_context(connection)
                 connection.sendall(asking)
             held.wait_until_begun()
-        assert (
-            own.client.get("/healthz").status_code == 200
-        )  # by now it is seen that they left
+        # By now it is seen that they left.
+        assert own.client.get("/healthz").status_code == 200
     assert own.get("/v1/info")["sequence"] == 1
     assert len(held.begun) < 40
 
@@ -402,9 +400,8 @@ def test_a_question_whose_time_is_up_is_stopped(with_costly_past: Live) -> None:
     response = with_costly_past.client.get("/v1/ask", params=COSTLY)
     assert response.status_code == 503
     assert "takes longer than 2 s" in response.json()["detail"]
-    assert (
-        with_costly_past.get("/v1/types")["types"] == []
-    )  # by the same thread, which is free
+    # By the same thread, which is free.
+    assert with_costly_past.get("/v1/types")["types"] == []
 
 
 def test_a_question_whose_client_left_is_stopped(with_costly_past: Live) -> None:

@@ -256,9 +256,8 @@ def test_an_answer_that_only_the_last_fact_speaks_for_is_not_missed(
     facts.append(("asker", "guild", "guild"))
     facts += [(f"member {number}", "guild", "guild") for number in range(50)]
     facts += [(f"member {number}", "job", "rare job") for number in range(givers)]
-    if (
-        is_mentioned
-    ):  # by a fact that few share: then it is a candidate before the guild is asked
+    # By a fact that few share: then it is a candidate before the guild is asked.
+    if is_mentioned:
         facts += [(f"member {number}", "hobby", "chess") for number in range(45, 50)]
         facts += [("member 0", "hobby", "chess"), ("member 1", "hobby", "chess")]
         facts.append(("asker", "hobby", "chess"))

@@ -31,9 +31,8 @@ from casegraph.storage.case_files import COLUMNS
 from casegraph.storage.store.checking import check, salvage
 from casegraph.storage.store.store import CaseStore
 
-PARTS = range(
-    8 if DEEP else 1
-)  # of which each test is made, so that they run beside each other
+# Of which each test is made, so that they run beside each other.
+PARTS = range(8 if DEEP else 1)
 ROOT = Path(__file__).parents[1]
 FACTS = random_facts(Random(51), entities=8, relations=3, facts=24)
 # How often the work makes each call of the system, at least.

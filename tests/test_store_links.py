@@ -94,9 +94,8 @@ def socket_(place: Path, outside: Path) -> None:
 
 def device(place: Path, outside: Path) -> None:
     try:
-        os.mknod(
-            place, stat.S_IFCHR | 0o666, os.makedev(1, 5)
-        )  # /dev/zero, which has no end
+        # /dev/zero, which has no end.
+        os.mknod(place, stat.S_IFCHR | 0o666, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("only a superuser makes devices")
 

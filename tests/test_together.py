@@ -81,9 +81,8 @@ def test_what_is_reached_is_what_the_definition_says(
     names: list[oracle.Name] = []
     for name in graph.relations.names:
         names += [name, oracle.inverse(name)]
-    types = every_type(graph.directions)[
-        first::41
-    ]  # a part of them: the definition is slow
+    # A part of them: the definition is slow.
+    types = every_type(graph.directions)[first::41]
     for relation in range(graph.directions):
         labels = np.full(len(types), relation, dtype=np.int32)
         found = together(graph, labels, types, everyone(graph))
@@ -262,18 +261,16 @@ def test_members_of_one_class_share_what_is_known_of_it(classes: int) -> None:
     """A row is long enough here to be counted by its length, and once for all who come by."""
     members = 100 * classes
     facts = [(f"e{k}", "is a", f"class {k % classes}") for k in range(members)]
-    facts += [
-        (f"e{k}", "is a", "class 0") for k in range(1, members, 10)
-    ]  # some are of two
+    # Some are of two.
+    facts += [(f"e{k}", "is a", "class 0") for k in range(1, members, 10)]
     facts += [("class 0", "is a", "class 0")]
     facts += [(f"e{k}", "knows", f"e{k * 7 % 50}") for k in range(0, members, 3)]
     facts += [
         (f"e{k}", "likes", f"e{(k + classes) % members}") for k in range(0, members, 2)
     ]
     graph = Graph.of(sorted(set(facts)))
-    types = np.repeat(
-        every_type(graph.directions)[:42], graph.directions
-    )  # up to two steps
+    # Up to two steps.
+    types = np.repeat(every_type(graph.directions)[:42], graph.directions)
     labels = np.tile(np.arange(graph.directions, dtype=np.int32), 42)
     found = alone(graph, labels, types)
     assert found.right_open.any()

@@ -240,9 +240,8 @@ def test_held_out_facts_can_show_that_linked_entities_are_never_the_answer(
     assert not by_held_out_facts.combination.linked
     assert by_own_facts.combination.linked
 
-    usual = (
-        Settings().combined
-    )  # a fact of the graph is never left out when it is asked for
+    # A fact of the graph is never left out when it is asked for.
+    usual = Settings().combined
     assert all(way.linked for way in grid.variants(usual, held_out=False))
 
 

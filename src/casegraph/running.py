@@ -16,9 +16,8 @@ from casegraph.errors import CasegraphError
 from casegraph.graph.arrays import Counts
 
 T = TypeVar("T")
-Show = Callable[
-    [str, int, int], None
-]  # shows progress: what is done, how much so far, how much in all
+# Shows progress: what is done, how much so far, how much in all.
+Show = Callable[[str, int, int], None]
 POLL = 0.1  # seconds between two looks at the progress of a kernel
 
 

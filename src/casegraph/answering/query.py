@@ -42,9 +42,8 @@ from casegraph.statistics.counts import ClusterCounts, PathCounts
 from casegraph.statistics.path_types import lengths, name_order, single_step
 from casegraph.statistics.sums import grouped
 
-ALMOST_SURE = (
-    1 - 1e-9
-)  # largest weight of a path type, so that others can still add to it
+# Largest weight of a path type, so that others can still add to it.
+ALMOST_SURE = 1 - 1e-9
 UNKNOWN = -1  # an entity that was never seen, or no entity
 ALL = -1  # number of answers: all of them
 
@@ -201,9 +200,8 @@ class WalkLists:
         return self.types, self.offsets, self.walked, *self.weights
 
 
-PreparedLists = tuple[
-    WalkLists, kernels.RelationQuery
-]  # lists, and their form in the kernels
+# Lists, and their form in the kernels.
+PreparedLists = tuple[WalkLists, kernels.RelationQuery]
 
 
 class RelationQuery(NamedTuple):

@@ -49,9 +49,8 @@ def facts_of_each(
     asked_for = fact_row(query.entity, query.relation, found)
     facts = []
     for piece, _ in shares(evidence):
-        rows = dict.fromkeys(
-            KINDS[piece.kind].facts(evidence.context, piece)
-        )  # each once
+        # Each once.
+        rows = dict.fromkeys(KINDS[piece.kind].facts(evidence.context, piece))
         rows.pop(asked_for, None)
         facts.append([named_fact(state.graph, row) for row in islice(rows, most)])
     return facts

@@ -294,9 +294,8 @@ def _batches(state: State, relations: list[int], wanted: Wanted) -> Iterator[Bat
     names = state.graph.entities
     found = [names.find(name) for name in wanted.entities]
     named = ids(entity for entity in found if entity is not None)
-    without_names = replace(
-        wanted, relations=(), entities=()
-    )  # a task does not need them
+    # A task does not need them.
+    without_names = replace(wanted, relations=(), entities=())
     for relation in relations:
         entities = _worth_asking(state, relation)
         if wanted.entities:

@@ -105,9 +105,8 @@ def calibration_error(predicted: Floats, happened: Flags) -> float:
 def bins(predicted: Floats, happened: Flags) -> list[Bin]:
     """Ten bins of equal width by predicted probability; empty bins are left out."""
     bin_of_each = (predicted * BINS).astype(np.int64)
-    bin_of_each = np.minimum(
-        bin_of_each, BINS - 1
-    )  # a probability of 1 is in the last bin
+    # A probability of 1 is in the last bin.
+    bin_of_each = np.minimum(bin_of_each, BINS - 1)
     found = []
     for number in np.unique(bin_of_each).tolist():
         is_in = bin_of_each == number

@@ -58,9 +58,8 @@ def scored(
     known     rows (entity, target) of ids, sorted: those of `asked` included
     entities  the number of entities; those that are not in the graph have ids beyond its own
     """
-    questions = list(
-        pairwise(run_bounds(asked[:, 0]))
-    )  # the first row of each, and its end
+    # The first row of each, and its end.
+    questions = list(pairwise(run_bounds(asked[:, 0])))
     for first in range(0, len(questions), ASKED_AT_ONCE):
         some = questions[first : first + ASKED_AT_ONCE]
         about = asked[[start for start, _ in some], 0]

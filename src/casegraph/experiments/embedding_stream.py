@@ -137,9 +137,8 @@ def offline(
     valid.
     """
     files = read_files(benchmark, TEST, benchmark.graph, show)
-    step_of = np.zeros(
-        len(files.entities), dtype=np.int64
-    )  # all arrive in the first step
+    # All arrive in the first step.
+    step_of = np.zeros(len(files.entities), dtype=np.int64)
     arriving = Arrivals(files, step_of, batch_of_step=np.array([SEED_GRAPH]))
     name = benchmark.folder.resolve().name
     folder.mkdir(parents=True, exist_ok=True)

@@ -169,9 +169,8 @@ class Embedding:
         equal = np.empty(len(rows))
         known_keys = _keys(known, entities)
         question_bounds = run_bounds(_keys(rows, entities))
-        questions = list(
-            pairwise(question_bounds)
-        )  # the first row of each, and its end
+        # The first row of each, and its end.
+        questions = list(pairwise(question_bounds))
         at_once = max(1, SCORES_AT_ONCE // entities)
         for first in range(0, len(questions), at_once):
             some = questions[first : first + at_once]

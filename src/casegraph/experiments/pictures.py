@@ -18,9 +18,8 @@ from casegraph.experiments.records import Record, mrr_of
 from casegraph.storage.disk import atomic_write
 
 Theirs: TypeAlias = Any  # an object of Matplotlib, which need not be installed
-Value: TypeAlias = Callable[
-    [Record], float | None
-]  # what to draw for a record, if anything
+# What to draw for a record, if anything.
+Value: TypeAlias = Callable[[Record], float | None]
 
 STYLE = {
     "svg.hashsalt": "casegraph",
@@ -363,9 +362,8 @@ def _legend_below(figure: Theirs, axes: Iterable[Theirs]) -> None:
     figure.legend(
         lines.values(), lines.keys(), loc="lower center", ncols=columns, fontsize=9
     )
-    legend_height = (
-        0.02 + 0.2 * rows / figure.get_figheight()
-    )  # of the height of the figure
+    # Of the height of the figure.
+    legend_height = 0.02 + 0.2 * rows / figure.get_figheight()
     figure.tight_layout(rect=(0, legend_height, 1, 1))
 
 

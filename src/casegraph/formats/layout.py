@@ -284,7 +284,6 @@ def plain_facts(
     has_blank_name = any(not all(map(str.strip, column)) for column in columns)
     if has_blank_name:
         return None
-    fact_of_triple = partial(
-        tuple.__new__, Fact
-    )  # unlike `Fact(...)`, runs no Python code
+    # Unlike `Fact(...)`, runs no Python code.
+    fact_of_triple = partial(tuple.__new__, Fact)
     return list(map(fact_of_triple, zip(*columns, strict=True)))

@@ -20,9 +20,8 @@ from casegraph.formats.sources import MAX_RECORD_BYTES, Place, lines_of
 
 ROWS_AHEAD = 20  # this many rows are looked at if the first might be a header
 _EXCEL_SEPARATOR = re.compile(rb'"?sep=([,;\t|])"?\r?\n?')
-_PART_OF_A_FILE = re.compile(
-    r"[-_]?(part[-_]?)?\d*$"
-)  # the end of a name like gene-part000.csv
+# The end of a name like gene-part000.csv.
+_PART_OF_A_FILE = re.compile(r"[-_]?(part[-_]?)?\d*$")
 
 
 class Header(NamedTuple):
@@ -75,9 +74,8 @@ class Opening(Iterator[bytes]):
         for line in self.first_lines(1):
             found = _EXCEL_SEPARATOR.fullmatch(line)
             if found is not None:
-                block = (
-                    self._ahead.pop()
-                )  # the last one that was looked at has the line
+                # The last one that was looked at has the line.
+                block = self._ahead.pop()
                 before, _, after = block.partition(line)
                 self._ahead.append(before + b"\n" + after)  # keeps the numbers of lines
                 return found[1].decode()

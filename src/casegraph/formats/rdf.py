@@ -59,9 +59,8 @@ _FORMATS = {
     "trig": "TRIG",
     "rdfxml": "RDF_XML",
 }
-_RANDOM_LABEL = re.compile(
-    r"[0-9a-f]{30,32}"
-)  # pyoxigraph's label of a blank node without one
+# Pyoxigraph's label of a blank node without one.
+_RANDOM_LABEL = re.compile(r"[0-9a-f]{30,32}")
 _BLANK = re.compile(r"_:[A-Za-z0-9_]+([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _SIGNS = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\W\x00-\x9f]|%[0-9A-Fa-f]{2})"
 # Certainly an IRI. Some IRIs do not match; they are written like names that are not IRIs.
@@ -226,9 +225,8 @@ class _Terms:
 
     def facts_of_all(self, content: bytes, format_name: str) -> list[Fact]:
         """The facts of some bytes; if they are malformed, a `SyntaxError`, and nothing is kept."""
-        quads = list(
-            self._parsed(content, format_name)
-        )  # all of them, before any is kept
+        # All of them, before any is kept.
+        quads = list(self._parsed(content, format_name))
         found = [self.fact(quad) for quad in quads]
         return [fact for fact in found if fact is not None]
 

@@ -23,9 +23,8 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 
 from casegraph.errors import UnreadableFile
 
-PIECE_BYTES = (
-    1 << 17
-)  # read at once; larger pieces do not fit the processor's cache and are slower
+# Read at once; larger pieces do not fit the processor's cache and are slower.
+PIECE_BYTES = 1 << 17
 MAX_RECORD_BYTES = 16 << 20  # of a line, or of a record of CSV, including the line end
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8
 
@@ -55,9 +54,8 @@ def opened(place: Place, mode: Literal["rb", "wb"]) -> AbstractContextManager[An
     if not isinstance(place, str | PathLike):
         return nullcontext(place)
     if mode == "wb" and name_of(place).lower().endswith(".gz"):
-        return gzip.GzipFile(
-            place, mode, mtime=0
-        )  # no time: the same facts give the same file
+        # No time: the same facts give the same file.
+        return gzip.GzipFile(place, mode, mtime=0)
     return Path(place).open(mode)
 
 

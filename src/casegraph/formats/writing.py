@@ -155,9 +155,8 @@ def _written(destination: Place) -> Iterator[BinaryIO]:
                 yield stream
             return
         path = Path(name)
-        if (
-            path.exists() and not path.is_file()
-        ):  # a pipe, or /dev/stdout: nothing to replace
+        # A pipe, or /dev/stdout: nothing to replace.
+        if path.exists() and not path.is_file():
             with path.open("wb") as stream:
                 yield stream
             return

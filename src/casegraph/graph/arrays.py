@@ -9,9 +9,8 @@ Ids = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = np.ndarray[tuple[int], np.dtype[np.bool]]
-FEW_IDS = (
-    1 << 16
-)  # up to this many, sorting is faster than marking them in an array of all ids
+# Up to this many, sorting is faster than marking them in an array of all ids.
+FEW_IDS = 1 << 16
 
 
 def ids(values: Iterable[int] = ()) -> Ids:

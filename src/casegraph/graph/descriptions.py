@@ -197,9 +197,8 @@ def folded_all(texts: list[str]) -> list[str]:
 
 def _folded_together(texts: list[str]) -> list[str]:
     together = "\n".join(texts)
-    if together.count("\n") != max(
-        0, len(texts) - 1
-    ):  # a text itself contains line ends
+    # A text itself contains line ends.
+    if together.count("\n") != max(0, len(texts) - 1):
         return [folded(text) for text in texts]
     if together.isascii():
         together = together.lower()

@@ -48,9 +48,8 @@ def columns_of(
     if not has_three_names_each or has_strings_as_facts:
         for number, fact in enumerate(facts, start=first):
             _check_fact(fact, number)
-        columns = [
-            tuple(map(str, column)) for column in columns
-        ]  # such as NumPy's strings
+        # Such as NumPy's strings.
+        columns = [tuple(map(str, column)) for column in columns]
     return columns or [(), (), ()]
 
 

@@ -176,9 +176,8 @@ class Graph:
     def answers(self, entity: int, relation: int) -> Ids:
         """The entities that a direction of a relation leads to from `entity`, sorted by id."""
         heads, offsets, tails = self._edges[relation]
-        row = heads.searchsorted(
-            np.int32(entity)
-        )  # for an int, NumPy would convert all heads
+        # For an int, NumPy would convert all heads.
+        row = heads.searchsorted(np.int32(entity))
         if row == len(heads) or heads[row] != entity:
             return tails[:0]
         return tails[offsets[row] : offsets[row + 1]]
@@ -306,9 +305,8 @@ class Graph:
         def order(fact: Fact) -> tuple[bool, str, str, str]:
             return fact.head != name, fact.relation, fact.head, fact.tail
 
-        facts = set(
-            self.facts_in(self._rows_around(name))
-        )  # a fact of it with itself once
+        # A fact of it with itself once.
+        facts = set(self.facts_in(self._rows_around(name)))
         return sorted(facts, key=order)
 
     def facts_in(self, rows: Ids) -> Iterator[Fact]:
@@ -602,9 +600,8 @@ def _by_direction(rows: Ids) -> Ids:
     is_sorted = (directions[1:] >= directions[:-1]).all()
     if is_sorted:
         return rows
-    if (
-        directions.max() <= MOST_IN_16_BITS
-    ):  # NumPy sorts 16-bit integers with a fast radix sort
+    # NumPy sorts 16-bit integers with a fast radix sort.
+    if directions.max() <= MOST_IN_16_BITS:
         order = np.argsort(directions.astype(np.uint16), kind="stable")
     else:
         order = np.argsort(directions, kind="stable")

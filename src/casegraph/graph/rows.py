@@ -127,9 +127,8 @@ class RowReader:
         starts        (plain lines,)    where each plain line begins in the content
         other_starts  (other lines,)    where each other line begins
         """
-        if (
-            source is not self._source
-        ):  # in another source the same text may stand for another name
+        # In another source the same text may stand for another name.
+        if source is not self._source:
             self._source = source
             self._entity_texts = _Texts()
             self._relation_texts = _Texts()

@@ -85,9 +85,8 @@ class SearchText:
 
         rarest = min(parts, key=frequency)
         places = self._places_of(rarest)
-        if (
-            len(places) == MOST_LOOKED_AT
-        ):  # there may be more, so look for the best as well
+        # There may be more, so look for the best as well.
+        if len(places) == MOST_LOOKED_AT:
             with_prefix = self._places_of(f"\n{wanted}")
             with_phrase = self._places_of(wanted) if len(parts) > 1 else []
             places = [*with_prefix, *with_phrase, *places]

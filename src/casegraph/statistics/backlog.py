@@ -40,9 +40,8 @@ MAX_CHANGED_FACTS = 256  # with more, counting from scratch is cheaper than catc
 # Epochs that hold their baseline; others rebuild it when it is needed.
 MAX_BASELINES = 64
 MIN_BASELINES = 8  # the newest epochs hold it however large it is
-MAX_HELD = (
-    1 << 20
-)  # edges and clusters in the baselines of the others, of up to 20 bytes each
+# Edges and clusters in the baselines of the others, of up to 20 bytes each.
+MAX_HELD = 1 << 20
 # Changes that an epoch stores before it folds them into their net effect.
 MAX_UNFOLDED = 16
 

@@ -36,9 +36,8 @@ T = TypeVar("T")
 
 # Pairs of a relation and a path type of one length; more would fill the memory.
 MOST_TYPES = 1 << 22
-TOO_MANY = np.iinfo(
-    np.int64
-).max  # stands for a number that exceeds its limit, or 64 bits
+# Stands for a number that exceeds its limit, or 64 bits.
+TOO_MANY = np.iinfo(np.int64).max
 UNLIMITED = np.iinfo(np.int64).max
 
 # The cost of counting what paths reach, in steps of about five nanoseconds
@@ -49,9 +48,8 @@ ENDS_PER_STEP = 4  # edges that end a path and are only counted
 STEPS_TO_VISIT = 4  # an entity, even if there is nothing to follow
 MANY_ENTITIES = 32  # from fewer entities, following paths one by one is always cheap
 COST_OF_PREVIEW = 4  # estimating the cost may itself use 1/4 of the budget
-ROUNDED_UP = (
-    1 + 1e-9
-)  # a sum of floating-point numbers, so that it is no less than its parts
+# A sum of floating-point numbers, so that it is no less than its parts.
+ROUNDED_UP = 1 + 1e-9
 MOST_STEPS = 1 << 38  # cap of an estimate, so that sums over path types fit in 64 bits
 
 NO_LIMITS: Counts = np.empty(0, dtype=np.int64)
@@ -334,9 +332,8 @@ class Counting:
         """
         if self.settings.weight != "right" or not len(entities) or not len(types):
             return Reach.nowhere(types)
-        labels = np.broadcast_to(
-            np.int32(relations), types.shape
-        ).copy()  # one for each type
+        # One for each type.
+        labels = np.broadcast_to(np.int32(relations), types.shape).copy()
         limits = NO_LIMITS if max_widths is None else max_widths
         if (limits == 0).any():
             return self._reach_of_followed(limits > 0, labels, types, entities, limits)

@@ -127,9 +127,8 @@ def _by_relation(parts: list[tuple[Ids, Counts, Counts]]) -> dict[int, TypeHits]
         return {}
     relations, types, hits = columns_joined(parts)
     groups = grouped(relations)
-    _, *rows_of_groups = np.split(
-        groups.order, groups.starts
-    )  # nothing is before the first
+    # Nothing is before the first.
+    _, *rows_of_groups = np.split(groups.order, groups.starts)
     labels = groups.keys(relations).tolist()
     return {
         relation: (types[rows], hits[rows])

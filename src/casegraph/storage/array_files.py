@@ -89,9 +89,8 @@ def read_arrays(path: Path, kind: str, version: int) -> Arrays:
                 name: array_from_npy(name, npy) for name, npy in _members(file, size)
             }
     except OSError as error:
-        if (
-            error.errno == errno.EINVAL
-        ):  # the file itself names an offset before its beginning
+        # The file itself names an offset before its beginning.
+        if error.errno == errno.EINVAL:
             raise damaged(path, error) from error
         problem = f"cannot be read ({error.strerror}); check the name"
         raise UnreadableFile(str(path), problem) from error

@@ -212,9 +212,8 @@ def flush(file: int) -> None:
     was never written, so the file must not be written to any more.
     """
     os.fsync(file)
-    if (
-        sys.platform == "darwin"
-    ):  # there, fsync leaves the data in the cache of the disk
+    # There, fsync leaves the data in the cache of the disk.
+    if sys.platform == "darwin":
         import fcntl
 
         fcntl.fcntl(file, fcntl.F_FULLFSYNC)

@@ -150,9 +150,8 @@ class _Bins:
         shares = np.linspace(0, 1, POINTS + 1)
         edges = np.unique(np.quantile(scores, shares[1:-1]))
         bins = np.searchsorted(edges, scores)
-        _, self._of_answer = np.unique(
-            bins, return_inverse=True
-        )  # without bins that are empty
+        # Without bins that are empty.
+        _, self._of_answer = np.unique(bins, return_inverse=True)
 
         sizes = self._sums(np.ones(len(scores)))
         means = self._sums(scores) / sizes

@@ -142,9 +142,8 @@ class Questions:
 
     def reciprocal_ranks(self, given: FirstAnswers) -> Floats:
         """Of each answer asked for; 0 if it is not among the first."""
-        found = np.zeros(
-            len(self)
-        )  # of all questions, even if only the first were answered
+        # Of all questions, even if only the first were answered.
+        found = np.zeros(len(self))
         questions = given.questions[given.is_asked]
         found[questions] = 1 / given.ranks[given.is_asked]
         return found

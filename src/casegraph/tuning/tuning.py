@@ -36,9 +36,8 @@ from casegraph.tuning.sample import (
 TO_CHOOSE_BY = 400  # questions
 LEAST_TO_CHOOSE_BY = 100  # where fewer can be afforded, the usual combination stays
 FIRST_ROUND = 100  # questions by which alternatives are compared first
-MOST_WAYS = (
-    grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KIND_WEIGHTS) + 1
-)  # to rank questions
+# To rank questions.
+MOST_WAYS = grid.LONGEST + len(grid.DISCOUNTS) + len(grid.KIND_WEIGHTS) + 1
 
 
 def tuned(

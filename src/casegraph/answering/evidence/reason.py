@@ -65,9 +65,8 @@ class Reason:
 
     def sentence(self, answer: Answer) -> str:
         """The reason as a person reads it."""
-        from casegraph.answering.evidence.kinds import (
-            kind_named,
-        )  # which imports this module
+        # Which imports this module.
+        from casegraph.answering.evidence.kinds import kind_named
 
         return kind_named(self.kind).sentence(self, answer) + precedents_in_words(
             self.precedents

@@ -397,9 +397,8 @@ def _metrics(evaluation: Evaluation, ties: str, *, by_relation: bool) -> Result:
             values = [
                 metrics[f"{side}.{TIES[ties]}.{name}"] for name in METRICS.values()
             ]
-            is_half = (
-                len(sides) > 1 and side != "both"
-            )  # every fact is asked from both sides
+            # Every fact is asked from both sides.
+            is_half = len(sides) > 1 and side != "both"
             number = asked[relation] // 2 if is_half else asked[relation]
             rows.append((relation, side, number, *values))
 

@@ -130,9 +130,8 @@ def tree(cases: CaseBase) -> models.Tree:
 
 def _nodes_down_to_clusters(grown: ClusterTree, threshold: float) -> list[models.Node]:
     """The first nodes of a tree, level by level, without those inside clusters."""
-    leaves, tops = grown.cut(
-        threshold
-    )  # each profile, and the node that is its cluster
+    # Each profile, and the node that is its cluster.
+    leaves, tops = grown.cut(threshold)
     cluster_of_node: dict[int, int] = {}
     for top in np.unique(tops).tolist():
         cluster_of_node[top] = int(leaves[tops == top].min())

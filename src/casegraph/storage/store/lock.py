@@ -35,9 +35,8 @@ _NO_STORE_YET = b"store " + b"-" * 32 + b"\n"
 _STORE = re.compile(rb"store [0-9a-f]{32}\n")
 _OLD_CONTENT = b"process "  # locks of earlier versions have no line for the store
 
-_taken: "WeakSet[WriterLock]" = (
-    WeakSet()
-)  # by this process; they may have been released since
+# By this process; they may have been released since.
+_taken: "WeakSet[WriterLock]" = WeakSet()
 
 
 def names_a_store(folder: Path) -> bool:

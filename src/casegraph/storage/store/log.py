@@ -198,9 +198,8 @@ class Log:
     ) -> None:
         """`DamagedStore` unless position and records contain the acknowledged update, unchanged."""
         digests = [position.digest, *(logged.digest for logged in found)]
-        place = (
-            self.acknowledged.sequence - position.sequence
-        )  # of the acknowledged update
+        # Of the acknowledged update.
+        place = self.acknowledged.sequence - position.sequence
         if place < 0:  # it is before this position
             return
         if place < len(digests) and digests[place] == self.acknowledged.digest:

@@ -34,9 +34,8 @@ from casegraph.storage.case_files import descriptions_from, encoded_descriptions
 MAGIC = b"casegraph log\n"
 FORMAT = 1
 DIGEST = 32  # bytes of a digest
-TIMES = range(
-    -62_135_596_800_000_000, 253_402_300_800_000_000
-)  # microseconds, years 1 to 9999
+# Microseconds, years 1 to 9999.
+TIMES = range(-62_135_596_800_000_000, 253_402_300_800_000_000)
 _BEGINNING = Struct("<14sH16sQI")  # magic, format, store, start, bytes of settings
 _HEADER = Struct("<16s32sQqIIIIQIIII")  # the fields of _Header
 SMALL_RECORD = 1 << 20  # bytes; a larger one is written in pieces
@@ -364,8 +363,7 @@ def _names_between(
     content: npt.NDArray[np.uint8], offsets: Counts
 ) -> tuple[npt.NDArray[np.uint8], Counts]:
     """The names that offsets cut out of all names; `ValueError` if they are not UTF-8."""
-    own = content[
-        offsets[0] : offsets[-1]
-    ].copy()  # to keep no more than that in memory
+    # To keep no more than that in memory.
+    own = content[offsets[0] : offsets[-1]].copy()
     check_encoded(own, offsets - offsets[0])
     return own, offsets - offsets[0]

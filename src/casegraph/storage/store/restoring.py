@@ -228,9 +228,8 @@ def outcome(records: Sequence[Record]) -> tuple[Ids, Ids]:
 
 def _last_of_equal_rows(rows: Ids) -> npt.NDArray[np.intp]:
     """For each distinct row, the place where it occurs last."""
-    order = np.lexsort(
-        rows.T
-    )  # stable: equal rows stay in the order in which they came
+    # Stable: equal rows stay in the order in which they came.
+    order = np.lexsort(rows.T)
     differs_from_next = (np.diff(rows[order], axis=0) != 0).any(axis=1)
     is_last = np.ones(len(rows), dtype=np.bool_)
     is_last[:-1] = differs_from_next

@@ -282,9 +282,8 @@ class CaseStore(CaseBase):
     def _catch_up(self, log: Log) -> int:
         """Bring the state up to date with a log; returns how many updates that were."""
         before = self.sequence
-        if (
-            log.beginning.start != self._end.start
-        ):  # its history was forgotten meanwhile
+        # Its history was forgotten meanwhile.
+        if log.beginning.start != self._end.start:
             found = restored(self.folder, self.settings, as_of=None)
             self._state = found.state
             self._end = found.end
