@@ -14,6 +14,19 @@ namespace casegraph {
 // For fewer rows than this, comparing them takes less than adding up the counts of the digits.
 constexpr std::size_t few_rows = 1 << 8;
 
+// Give a buffer this size. The first use of so much memory takes as long as a pass over it, so it
+// can be stopped in the middle.
+template <class Row>
+void make_room(std::vector<Row>& buffer, std::size_t size, Steps& steps) {
+  constexpr std::size_t part = Steps::between_checks;
+  buffer.reserve(size);
+  while (buffer.size() < size) {
+    buffer.resize(std::min(size, buffer.size() + part));
+    steps.take(part);
+  }
+  buffer.resize(size);
+}
+
 // Sort by a key, rows with equal keys staying in order (least significant digit first).
 //
 // A digit has up to 11 bits: its counts take 16 kilobytes, which is half of a first-level cache.
@@ -36,7 +49,7 @@ void sort_by(std::vector<Row>& rows, std::vector<Row>& buffer, Steps& steps, con
     in_some |= key(row);
     in_all &= key(row);
   }
-  buffer.resize(rows.size());
+  make_room(buffer, rows.size(), steps);
   for (std::uint64_t differing = in_some & ~in_all; differing != 0;) {
     const int low = std::countr_zero(differing);
     const int bits = static_cast<int>(std::bit_width(differing >> low & widest_mask));
@@ -44,8 +57,10 @@ void sort_by(std::vector<Row>& rows, std::vector<Row>& buffer, Steps& steps, con
     const auto digit = [&](const Row& row) { return key(row) >> low & digit_mask; };
     std::array<std::size_t, (1 << most_bits) + 1> next;
     std::fill_n(next.begin(), digit_mask + 2, 0);
-    for (const Row& row : rows)
+    for (const Row& row : rows) {
+      steps.take();
       ++next[digit(row) + 1];
+    }
     for (std::size_t value = 1; value <= digit_mask; ++value)
       next[value] += next[value - 1];
     for (const Row& row : rows) {

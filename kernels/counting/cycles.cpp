@@ -566,13 +566,14 @@ void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector
 }
 
 // The cycles that each finder has counted, a row for each kind.
-std::vector<Hits> kinds_of(std::vector<CycleFinder>& finders) {
+std::vector<Hits> kinds_of(std::vector<CycleFinder>& finders, Steps& steps) {
   std::vector<Hits> kinds;
   for (CycleFinder& finder : finders) {
     kinds.reserve(kinds.size() + static_cast<std::size_t>(finder.kinds()));
     finder.finish_length();
     for (std::size_t relation = 0; relation < finder.tallies().size(); ++relation)
       finder.tallies()[relation].drain([&](PathType type, Count cycles) {
+        steps.take();
         kinds.push_back({-1, static_cast<Id>(relation), type, cycles});
       });
   }
@@ -633,7 +634,7 @@ CountedCycles cycles(const Graph& graph, Ids tops, Ids rank, int max_length, con
       const std::int64_t all = std::ssize(numbers);
       progress.done(all * length / max_length - all * (length - 1) / max_length);
     });
-    std::vector<Hits> kinds = kinds_of(finders);
+    std::vector<Hits> kinds = kinds_of(finders, steps);
     const bool may_be_too_many = static_cast<Count>(kinds.size()) > limit.kinds;
     if (may_be_too_many)
       kinds = merged(std::move(kinds), steps);  // threads find the same kinds

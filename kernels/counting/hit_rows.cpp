@@ -50,6 +50,7 @@ std::vector<Hits> merged(std::vector<Hits> rows, Steps& steps) {
   sort(rows, steps);
   std::size_t kept = 0;
   for (const Hits& row : rows) {
+    steps.take();
     if (kept > 0 && key_of(rows[kept - 1]) == key_of(row))
       rows[kept - 1].hits += row.hits;
     else

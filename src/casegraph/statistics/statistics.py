@@ -80,7 +80,10 @@ if TYPE_CHECKING:
     from casegraph.settings import Settings
 
 NO_HITS: TypeHits = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-STEPS_PER_CYCLE = 16  # upper bound of the steps to find one more cycle
+STEPS_PER_CYCLE = 16  # an estimate of the steps to find one more cycle
+# Estimates are replaced by counting again when that takes no more than so many steps for each edge
+# that has changed: some ten microseconds. So a small graph is counted again after every change.
+STEPS_PER_CHANGED_EDGE = 1 << 11
 # Counts that use more than 1/2 of a limit are not updated incrementally.
 KEPT_FOR_UPDATES = 2
 MAX_PARTS = 16  # parts of the hits of a relation, before they are added up
@@ -93,12 +96,14 @@ class KnownHits(NamedTuple):
     longest   the length up to which paths are counted
     headroom  steps that may still come before there could be too many to count
     rows      pairs of a relation and a path type, in all parts together
+    changed   how many edges have changed since everything was counted
     """
 
     parts: dict[int, tuple[TypeHits, ...]]
     longest: int
     headroom: int
     rows: int
+    changed: int = 0
 
     @classmethod
     def of(cls, counted: Hits, settings: Settings) -> KnownHits:
@@ -132,8 +137,8 @@ class KnownHits(NamedTuple):
         self.parts[relation] = (total,)
         return total
 
-    def after(self, changed: ChangedHits) -> KnownHits:
-        """The hits after a change.
+    def after(self, changed: ChangedHits, edges: int) -> KnownHits:
+        """The hits after a change of so many edges.
 
         A change appends a part to each relation that it concerns, which is quick. When a relation
         has `MAX_PARTS` parts they are added up; the relations do so after different changes.
@@ -150,7 +155,27 @@ class KnownHits(NamedTuple):
                 own = (total,)
             parts[relation] = own
         headroom = self.headroom - STEPS_PER_CYCLE * changed.more_cycles
-        return KnownHits(parts, self.longest, headroom, rows)
+        return KnownHits(parts, self.longest, headroom, rows, self.changed + edges)
+
+    @property
+    def is_room_left(self) -> bool:
+        """Whether all lengths can still be counted, as far as is known."""
+        return self.headroom >= 0 and self.rows <= MOST_TYPES // KEPT_FOR_UPDATES
+
+    def are_estimates_old(self, settings: Settings) -> bool:
+        """Whether it is time to count from scratch how many steps that takes.
+
+        A change can add more steps than its cycles tell: it also decides which entity of a cycle
+        has most edges, from where the cycle is found.
+        """
+        work = settings.counting // KEPT_FOR_UPDATES - self.headroom
+        return STEPS_PER_CHANGED_EDGE * self.changed >= work
+
+    def with_room_of(self, counted: KnownHits) -> KnownHits:
+        """These hits, with the estimates replaced by what counting from scratch has found."""
+        return self._replace(
+            longest=counted.longest, headroom=counted.headroom, changed=0
+        )
 
     def renumbered(self, new: Renumbering, max_length: int) -> KnownHits:
         """The same hits under new numbers of relations."""
@@ -160,7 +185,8 @@ class KnownHits(NamedTuple):
             if len(types):
                 new_types = renumbered(types, new.relations, max_length)
                 hits[int(new.relations[relation])] = (new_types, own)
-        return KnownHits.of_relations(hits, self.longest, self.headroom)
+        same = KnownHits.of_relations(hits, self.longest, self.headroom)
+        return same._replace(changed=self.changed)
 
 
 def _rows_in(parts: Iterable[TypeHits]) -> int:
@@ -457,8 +483,10 @@ class PathStatistics:
         if known.longest < self.settings.max_length:
             return later, ChangedHits.unknown(from_scratch=True)
         changed = changed_hits(self.graph, graph, change, self.settings.max_length)
-        hits = known.after(changed)
-        if hits.headroom < 0 or hits.rows > MOST_TYPES // KEPT_FOR_UPDATES:
+        hits = known.after(changed, edges=len(change))
+        if hits.is_room_left and hits.are_estimates_old(self.settings):
+            hits = hits.with_room_of(later._hits_from_scratch(quiet))
+        if not hits.is_room_left or hits.longest < self.settings.max_length:
             return later, replace(changed, from_scratch=True)
         later._hits = hits
         later._carry_over(self, change, changed.entities)
@@ -580,10 +608,13 @@ class PathStatistics:
             return self._hits
         with self._counting:
             if self._hits is None:
-                everyone = np.arange(len(self.graph.entities), dtype=np.int32)
-                counted = Counting(self.graph, self.settings, show).cycles(everyone)
-                self._hits = KnownHits.of(counted, self.settings)
+                self._hits = self._hits_from_scratch(show)
             return self._hits
+
+    def _hits_from_scratch(self, show: Show) -> KnownHits:
+        everyone = np.arange(len(self.graph.entities), dtype=np.int32)
+        counted = Counting(self.graph, self.settings, show).cycles(everyone)
+        return KnownHits.of(counted, self.settings)
 
     def _count_everyone(self, relations: list[int], show: Show) -> None:
         with self._counting:
