@@ -74,6 +74,19 @@ def test_parts_of_the_entities_add_up_to_everyone(
     assert added.work.tolist() == whole.work.tolist()
 
 
+@pytest.mark.parametrize("relations", [2, 12, 300])
+def test_so_it_is_with_few_and_with_many_relations(relations: int) -> None:
+    random = Random(relations)
+    facts = set()
+    for _ in range(500):
+        head, tail = random.randrange(40), random.randrange(3 + random.randrange(37))
+        facts.add((f"e{head}", f"r{random.randrange(relations)}", f"e{tail}"))
+    graph = Graph.of(sorted(facts))
+    found = cycles_of(graph, 3)
+    columns: list[Ids | Counts] = [found.relations, found.types, found.hits]
+    assert lists(columns) == closed_paths(graph, 3)
+
+
 def hub(leaves: int) -> list[Fact]:
     """One entity that all others know, in two ways, and a few that know each other."""
     facts = []
