@@ -655,6 +655,7 @@ void add_hits(const std::vector<Count>& edges, const std::vector<std::vector<Hit
     part.clear();
     for (; begin < part_ends[relation]; ++begin)
       part.push_back({counted.types[begin], counted.hits[begin]});
+    steps.take(std::ssize(part));
     sort_by(part, buffer, steps, [](const HitsOfType& row) { return row.type; });
 
     const std::size_t first = kept;

@@ -412,8 +412,6 @@ class Counting:
             return None
         if self._is_surely_affordable(relation, types):
             return None
-        if self._is_affordable_together(relation, types):
-            return None
         cost = self._cost(relation, types)
         if cost.of_step.sum() <= budget:
             return None
@@ -431,11 +429,12 @@ class Counting:
         return widths
 
     def _is_surely_affordable(self, relation: int, types: Counts) -> bool:
-        """Whether `reach` is within its budget even if path types share no steps.
+        """Whether `reach` is within its budget, by bounds that are quicker to compute than its cost.
 
-        Then every walk is looked at for each relation in use, and followed unless it has full
-        length. The number of walks is bounded from above, by one bound after the other, each closer
-        than the one before and slower to compute.
+        Even if path types share no steps, no more is done than to look at every walk for each
+        relation in use, and to follow it unless it has full length. The number of walks is bounded
+        from above, by one bound after the other, each closer than the one before and slower to
+        compute.
         """
         graph = self.graph
         heads = graph.edges(relation).heads
@@ -454,6 +453,10 @@ class Counting:
         shorter = graph.max_walks_from_all(max_length - 1)
         all_walks = graph.max_walks_from_all(max_length)
         if is_affordable(shorter, graph.directions, all_walks):
+            return True
+
+        # Not one after the other.
+        if self._is_affordable_together(relation, types):
             return True
 
         # Only the relations in use, and only the shorter walks from the heads.
