@@ -429,7 +429,7 @@ class Counting:
         return widths
 
     def _is_surely_affordable(self, relation: int, types: Counts) -> bool:
-        """Whether `reach` is within its budget, by bounds that are quicker to compute than its cost.
+        """Whether `reach` is within its budget, by bounds that take less than finding its cost.
 
         Even if path types share no steps, no more is done than to look at every walk for each
         relation in use, and to follow it unless it has full length. The number of walks is bounded
