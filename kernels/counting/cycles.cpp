@@ -191,7 +191,8 @@ class CycleFinder {
       first_edge_[order_.tails[edge]] = static_cast<std::uint32_t>(edge - begin);
     }
     each_neighbour(top_, [&](Id larger, std::int64_t first, std::int64_t last) {
-      // The edges of neighbours lie anywhere in memory: ask for where they begin, then for the first.
+      // The edges of neighbours lie anywhere in memory: ask for where they begin, then for the
+      // first.
       constexpr std::int64_t ahead = 8;
       if (last + 2 * ahead < end)
         fetch(&order_.offsets[order_.tails[last + 2 * ahead]]);
