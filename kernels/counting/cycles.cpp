@@ -201,6 +201,7 @@ class CycleFinder {
       if (!budget_.is_exceeded())
         find_triangles(larger, first, last);
     });
+    add_triangles_found();
     for (std::int64_t edge = begin; edge < end; ++edge)
       is_neighbour_.erase(static_cast<std::size_t>(order_.tails[edge]));
   }
@@ -222,11 +223,21 @@ class CycleFinder {
         across[count] = edge;
         count += is_neighbour_.has(static_cast<std::size_t>(tails[edge]));
       }
-      for (std::size_t at = 0; at < count; ++at)
-        fetch(Ids(&order_.relations[across[at]], 1));
-      for (std::size_t at = 0; at < count; ++at)
-        add_triangles(first, last, across[at]);
+      for (std::size_t at = 0; at < count; ++at) {
+        fetch(&order_.relations[across[at]]);
+        fetch(&first_edge_[tails[across[at]]]);
+        across_.push_back({across[at], first, last});
+      }
     }
+    constexpr std::size_t many = 1 << 7;  // as many as can be on their way from memory
+    if (across_.size() >= many)
+      add_triangles_found();
+  }
+
+  void add_triangles_found() {
+    for (const auto& [edge, first, last] : across_)
+      add_triangles(first, last, edge);
+    across_.clear();
   }
 
   // The triangles of an edge that leads across, from the entity that the edges first .. last - 1 of
@@ -502,7 +513,15 @@ class CycleFinder {
   Id top_ = -1;
 
   // Of triangles.
-  Bits is_neighbour_;  // of the top
+  // An edge between two neighbours of the top, from the one that the edges first .. last - 1 lead
+  // to.
+  struct Across {
+    std::int64_t edge;
+    std::int64_t first;
+    std::int64_t last;
+  };
+  std::vector<Across> across_;  // found, and yet to be counted
+  Bits is_neighbour_;           // of the top
   std::vector<std::uint32_t>
       first_edge_;  // by neighbour: which of the edges of the top leads there
 
