@@ -163,6 +163,17 @@ class CycleFinder {
     return first - begin;
   }
 
+  // The edges of neighbours lie anywhere in memory. So while those of one are looked at, ask for
+  // those of a later neighbour of the top: first for where they begin, then for the first of them.
+  CASEGRAPH_INLINE void fetch_neighbour_after(std::int64_t edge) const {
+    constexpr std::int64_t ahead = 8;
+    const std::int64_t end = order_.below[top_];
+    if (edge + 2 * ahead < end)
+      fetch(&order_.offsets[order_.tails[edge + 2 * ahead]]);
+    if (edge + ahead < end)
+      fetch_start(order_.tails.data() + order_.offsets[order_.tails[edge + ahead]]);
+  }
+
   // Cycles of two edges: pairs of edges from the top to the same entity.
   void count_parallel_edges() {
     const Count edges = each_neighbour(top_, [&](Id, std::int64_t first, std::int64_t last) {
@@ -191,13 +202,7 @@ class CycleFinder {
       first_edge_[order_.tails[edge]] = static_cast<std::uint32_t>(edge - begin);
     }
     each_neighbour(top_, [&](Id larger, std::int64_t first, std::int64_t last) {
-      // The edges of neighbours lie anywhere in memory: ask for where they begin, then for the
-      // first.
-      constexpr std::int64_t ahead = 8;
-      if (last + 2 * ahead < end)
-        fetch(&order_.offsets[order_.tails[last + 2 * ahead]]);
-      if (last + ahead < end)
-        fetch_start(order_.tails.data() + order_.offsets[order_.tails[last + ahead]]);
+      fetch_neighbour_after(last);
       if (!budget_.is_exceeded())
         find_triangles(larger, first, last);
     });
@@ -276,6 +281,7 @@ class CycleFinder {
   void expect_halves_of_two() {
     Count made = 0;
     const auto step_on = [&](Id middle, std::int64_t first, std::int64_t last) {
+      fetch_neighbour_after(last);
       const auto halves = static_cast<std::size_t>(last - first);
       const auto expect = [&](Id, Id end) { halves_of_two_.expect(end, halves); };
       made += (last - first) * each_edge_below(top_, middle, expect);
