@@ -21,6 +21,7 @@ from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.counts import (
+    COST_OF_PREVIEW,
     MOST_TYPES,
     TOO_MANY,
     UNLIMITED,
@@ -71,6 +72,19 @@ def test_parts_of_the_entities_add_up_to_everyone(
     assert added.types.tolist() == whole.types.tolist()
     assert added.hits.tolist() == whole.hits.tolist()
     assert added.work.tolist() == whole.work.tolist()
+
+
+@pytest.mark.parametrize("relations", [2, 12, 300])
+def test_so_it_is_with_few_and_with_many_relations(relations: int) -> None:
+    random = Random(relations)
+    facts = set()
+    for _ in range(500):
+        head, tail = random.randrange(40), random.randrange(3 + random.randrange(37))
+        facts.add((f"e{head}", f"r{random.randrange(relations)}", f"e{tail}"))
+    graph = Graph.of(sorted(facts))
+    found = cycles_of(graph, 3)
+    columns: list[Ids | Counts] = [found.relations, found.types, found.hits]
+    assert lists(columns) == closed_paths(graph, 3)
 
 
 def hub(leaves: int) -> list[Fact]:
@@ -349,6 +363,35 @@ def test_a_path_type_that_is_too_much_to_look_at_is_left_out_for_everyone() -> N
     of_second_half = counting.reach(knows, types, second_half, max_widths=widest)
     both_halves = of_first_half.left_out + of_second_half.left_out
     assert both_halves.tolist() == reach.left_out.tolist()
+
+
+@given(fact_lists(least=4, most=24), st.integers(1, 2), st.integers(1, 2_000))
+def test_what_a_bound_of_the_cost_finds_affordable_is(
+    facts: list[Fact], n: int, budget: int
+) -> None:
+    graph = Graph.of(facts)
+    counting = Counting(graph, Settings(max_length=n, counting=budget))
+    found = cycles_of(graph, n)
+    for relation in range(graph.directions):
+        types = found.types[found.relations == relation]
+        if len(types) and counting._is_affordable_by_steps(relation, types):
+            most = budget // COST_OF_PREVIEW
+            cost, *_ = kernels.reach_cost(graph.kernel, relation, types, n, most, 1)
+            assert len(cost)
+            assert cost.sum() <= budget
+
+
+def test_the_bound_of_the_cost_is_one_that_decides() -> None:
+    graph = Graph.of(hub(100))
+    knows = direction_of(graph, "knows")
+    found = cycles_of(graph, 2)
+    types = found.types[found.relations == knows]
+    total = int(kernels.reach_cost(graph.kernel, knows, types, 2, 1 << 60, 1)[0].sum())
+    counting = Counting(graph, Settings(max_length=2, counting=8 * total))
+    assert counting._is_affordable_by_steps(knows, types)
+    assert not Counting(
+        graph, Settings(max_length=2, counting=total)
+    )._is_affordable_by_steps(knows, types)
 
 
 def test_a_crowd_is_answered_within_its_budget() -> None:

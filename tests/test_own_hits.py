@@ -30,6 +30,7 @@ from casegraph.execution.shards import (
     with_hits,
 )
 from casegraph.graph.arrays import Counts
+from casegraph.graph.edges import edges_from_keys, key, sorted_unique
 from casegraph.graph.graph import Graph
 from casegraph.running import quiet
 from casegraph.settings import Settings
@@ -79,6 +80,56 @@ def test_they_are_those_of_the_whole_graph_whichever_end_an_edge_is_walked_from(
         assert not is_too_much
         assert types.tolist() == whole.types[own].tolist()
         assert hits.tolist() == whole.hits[own].tolist()
+
+
+def random_edges(
+    random: np.random.Generator, entities: int, directions: int
+) -> list[Counts]:
+    """Edges (head, tail) of every other direction, with hubs and loops."""
+    of_directions = []
+    for _ in range(0, directions, 2):
+        hubs = random.integers(0, 3, 2 * entities)
+        others = random.integers(0, entities, (2, 2 * entities))
+        heads = np.concatenate([hubs, others[0]])
+        tails = np.concatenate([others[1], others[0][::-1]])
+        of_directions.append(np.stack([heads, tails], axis=1))
+    return of_directions
+
+
+def kernel_graph(edges: list[Counts], apart: int, entities: int) -> kernels.Graph:
+    """A graph of these edges in which the ids of entities are so far apart."""
+    directions = []
+    for of_direction in edges:
+        for columns in (of_direction, of_direction[:, ::-1]):
+            heads, tails = (apart * columns).astype(np.int32).T
+            keys = sorted_unique(key(heads, tails))
+            directions.append(kernels.Edges.of(*edges_from_keys(keys)))
+    return kernels.Graph(apart * entities, directions)
+
+
+@pytest.mark.parametrize("longest", [1, 2])
+@pytest.mark.parametrize("apart", [1, 3, 1 << 12, 1 << 17])
+def test_hits_do_not_depend_on_how_far_apart_ids_are(apart: int, longest: int) -> None:
+    directions = 6
+    entities = 20 if apart > 3 else 700
+    edges = random_edges(np.random.default_rng(apart), entities, directions)
+    dense = kernel_graph(edges, 1, entities)
+    everyone = np.arange(entities, dtype=np.int32)
+    counters = np.zeros(2, dtype=np.int64)
+    anything = 1 << 60, 1 << 40
+    relations, types, hits, _ = kernels.cycles(
+        dense, everyone, everyone, longest, anything, 1, counters
+    )
+    graph = kernel_graph(edges, apart, entities)
+    degrees = kernels.degrees(graph, 1)
+    for relation in range(directions):
+        for threads in (1, 2):
+            own_types, own_hits, _ = kernels.relation_hits(
+                graph, relation, degrees, longest, longest, anything, threads, counters
+            )
+            is_own = relations == relation
+            assert own_types.tolist() == types[is_own].tolist()
+            assert own_hits.tolist() == hits[is_own].tolist()
 
 
 @given(

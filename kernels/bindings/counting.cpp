@@ -47,9 +47,8 @@ nb::tuple cycles_(const Graph& graph, In<Id> tops, In<Id> rank, int max_length,
     return cycles(graph, span(tops), span(rank), max_length, most, checks::threads(threads),
                   running);
   });
-  const std::vector<Hits>& rows = counted.rows;
-  return nb::make_tuple(column<Id>(rows, &Hits::relation), column<PathType>(rows, &Hits::type),
-                        column<Count>(rows, &Hits::hits), array(std::move(counted.work)));
+  return nb::make_tuple(array(std::move(counted.relations)), array(std::move(counted.types)),
+                        array(std::move(counted.hits)), array(std::move(counted.work)));
 }
 
 nb::tuple cycles_through_(const Graph& graph, Id head, Id relation, Id tail, int max_length,

@@ -2,7 +2,8 @@
 
 #include <array>
 #include <atomic>
-#include <tuple>
+#include <numeric>
+#include <utility>
 
 #include "common/fetch.hpp"
 #include "common/parallel.hpp"
@@ -10,6 +11,7 @@
 #include "common/tally.hpp"
 #include "counting/degree_order.hpp"
 #include "counting/half_paths.hpp"
+#include "counting/hit_rows.hpp"
 #include "counting/type_pairs.hpp"
 
 namespace casegraph {
@@ -97,6 +99,7 @@ class CycleFinder {
         is_neighbour_(graph.entities),
         first_edge_(max_length < 2 ? 0 : graph.entities),
         halves_of_two_(max_length < 3 ? 0 : graph.entities),
+        pairs_(packing_, graph.relations.size()),
         halves_(max_length < 4 ? 0 : (max_length + 1) / 2, HalfPaths<Half>(graph.entities)) {}
 
   // Count the cycles with this top that are paths of one length and an edge.
@@ -121,9 +124,6 @@ class CycleFinder {
     unreported_ = 0;
     kinds_ = 0;
   }
-
-  // How many entries the tallies have.
-  Count kinds() const { return kinds_; }
 
   // The cycles counted since the tallies were last drained, as paths by the relation that closes
   // the cycle.
@@ -163,6 +163,17 @@ class CycleFinder {
     return first - begin;
   }
 
+  // The edges of neighbours lie anywhere in memory. So while those of one are looked at, ask for
+  // those of a later neighbour of the top: first for where they begin, then for the first of them.
+  CASEGRAPH_INLINE void fetch_neighbour_after(std::int64_t edge) const {
+    constexpr std::int64_t ahead = 8;
+    const std::int64_t end = order_.below[top_];
+    if (edge + 2 * ahead < end)
+      fetch(&order_.offsets[order_.tails[edge + 2 * ahead]]);
+    if (edge + ahead < end)
+      fetch_start(order_.tails.data() + order_.offsets[order_.tails[edge + ahead]]);
+  }
+
   // Cycles of two edges: pairs of edges from the top to the same entity.
   void count_parallel_edges() {
     const Count edges = each_neighbour(top_, [&](Id, std::int64_t first, std::int64_t last) {
@@ -191,9 +202,11 @@ class CycleFinder {
       first_edge_[order_.tails[edge]] = static_cast<std::uint32_t>(edge - begin);
     }
     each_neighbour(top_, [&](Id larger, std::int64_t first, std::int64_t last) {
+      fetch_neighbour_after(last);
       if (!budget_.is_exceeded())
         find_triangles(larger, first, last);
     });
+    add_triangles_found();
     for (std::int64_t edge = begin; edge < end; ++edge)
       is_neighbour_.erase(static_cast<std::size_t>(order_.tails[edge]));
   }
@@ -215,11 +228,21 @@ class CycleFinder {
         across[count] = edge;
         count += is_neighbour_.has(static_cast<std::size_t>(tails[edge]));
       }
-      for (std::size_t at = 0; at < count; ++at)
-        fetch(Ids(&order_.relations[across[at]], 1));
-      for (std::size_t at = 0; at < count; ++at)
-        add_triangles(first, last, across[at]);
+      for (std::size_t at = 0; at < count; ++at) {
+        fetch(&order_.relations[across[at]]);
+        fetch(&first_edge_[tails[across[at]]]);
+        across_.push_back({across[at], first, last});
+      }
     }
+    constexpr std::size_t many = 1 << 7;  // as many as can be on their way from memory
+    if (across_.size() >= many)
+      add_triangles_found();
+  }
+
+  void add_triangles_found() {
+    for (const auto& [edge, first, last] : across_)
+      add_triangles(first, last, edge);
+    across_.clear();
   }
 
   // The triangles of an edge that leads across, from the entity that the edges first .. last - 1 of
@@ -258,6 +281,7 @@ class CycleFinder {
   void expect_halves_of_two() {
     Count made = 0;
     const auto step_on = [&](Id middle, std::int64_t first, std::int64_t last) {
+      fetch_neighbour_after(last);
       const auto halves = static_cast<std::size_t>(last - first);
       const auto expect = [&](Id, Id end) { halves_of_two_.expect(end, halves); };
       made += (last - first) * each_edge_below(top_, middle, expect);
@@ -274,13 +298,12 @@ class CycleFinder {
       each_edge_below(top_, middle, [&](Id relation, Id end) {
         bool has_same_middle = end == end_before;  // edges to the same entity stand together
         end_before = end;
-        if (!halves_of_two_.is_kept(end))
+        TypeOfHalf* next = halves_of_two_.room_for(end, static_cast<std::size_t>(last - first));
+        if (next == nullptr)
           return;
         steps_.take(last - first);
-        const PathType second = packing_.step(relation, 1);
         for (std::int64_t out = first; out < last; ++out) {
-          const PathType type = packing_.step(order_.relations[out], 0) | second;
-          halves_of_two_.add(end, {pairs_.number_of(type), has_same_middle});
+          *next++ = {pairs_.number_of(order_.relations[out], relation), has_same_middle};
           has_same_middle = true;
         }
       });
@@ -318,10 +341,9 @@ class CycleFinder {
       add_work(excluding_a_pair * pairs);
       budget_.check_kept(pairs);
       for (std::size_t one = begin + 1; one < end && !budget_.is_exceeded(); ++one) {
-        for (std::size_t other = begin; other < one; ++other) {
-          steps_.take();
+        steps_.take(static_cast<Count>(one - begin));
+        for (std::size_t other = begin; other < one; ++other)
           pairs_.exclude(halves[one].number(), halves[other].number());
-        }
       }
     }
   }
@@ -497,7 +519,15 @@ class CycleFinder {
   Id top_ = -1;
 
   // Of triangles.
-  Bits is_neighbour_;  // of the top
+  // An edge between two neighbours of the top, from the one that the edges first .. last - 1 lead
+  // to.
+  struct Across {
+    std::int64_t edge;
+    std::int64_t first;
+    std::int64_t last;
+  };
+  std::vector<Across> across_;  // found, and yet to be counted
+  Bits is_neighbour_;           // of the top
   std::vector<std::uint32_t>
       first_edge_;  // by neighbour: which of the edges of the top leads there
 
@@ -547,9 +577,9 @@ class Tops {
   std::vector<std::size_t> begins_;  // where each task begins, and the end
 };
 
-// Paths of one step that are the edge of the question itself: each relation leads to its answers.
-void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector<Hits>& rows,
-               Steps& steps) {
+// Paths of one step that are the edge of the question itself: how often each relation leads to its
+// answers.
+std::vector<Count> edges_of(const Graph& graph, Ids tops, Steps& steps) {
   const Adjacency& all = graph.adjacency(steps);
   std::vector<Count> edges(graph.relations.size());
   for (Id top : tops) {
@@ -558,54 +588,122 @@ void add_edges(const Graph& graph, Ids tops, const Packing& packing, std::vector
     for (std::int64_t edge = begin; edge < end; ++edge)
       edges[all.relations[edge]] += all.tails[edge] != top;
   }
-  for (std::size_t at = 0; at < edges.size(); ++at) {
-    const auto relation = static_cast<Id>(at);
-    if (edges[at] > 0)
-      rows.push_back({-1, relation, packing.step(relation, 0), edges[at]});
-  }
+  return edges;
 }
 
-// The cycles that each finder has counted, a row for each kind.
-std::vector<Hits> kinds_of(std::vector<CycleFinder>& finders, Steps& steps) {
-  std::vector<Hits> kinds;
-  for (CycleFinder& finder : finders) {
-    kinds.reserve(kinds.size() + static_cast<std::size_t>(finder.kinds()));
-    finder.finish_length();
-    for (std::size_t relation = 0; relation < finder.tallies().size(); ++relation)
-      finder.tallies()[relation].drain([&](PathType type, Count cycles) {
+// How many kinds of cycles all finders have counted together. If there could be more than `most`,
+// the first finder takes over the counts of the others: threads find the same kinds.
+Count kinds_of(std::vector<CycleFinder>& finders, Count most, Steps& steps) {
+  const auto all_kinds = [&] {
+    std::size_t kinds = 0;
+    for (CycleFinder& finder : finders)
+      for (const Tally& tally : finder.tallies())
+        kinds += tally.size();
+    return static_cast<Count>(kinds);
+  };
+  const Count kinds = all_kinds();
+  if (kinds <= most)
+    return kinds;
+
+  std::vector<Tally>& first = finders.front().tallies();
+  for (std::size_t other = 1; other < finders.size(); ++other) {
+    for (std::size_t relation = 0; relation < first.size(); ++relation)
+      finders[other].tallies()[relation].drain([&](PathType type, Count cycles) {
         steps.take();
-        kinds.push_back({-1, static_cast<Id>(relation), type, cycles});
+        first[relation].add(type, cycles);
       });
   }
-  return kinds;
+  return all_kinds();
 }
 
-// Add the hits of these cycles, in all their readings.
+// The cycles that were counted, a row for each kind. Gives back the memory of the counts.
 //
-// The same cycle can be of several kinds, each one of its readings. To sort fewer rows, it is first
-// counted under its smallest reading only.
-void add_readings(std::vector<Hits> kinds, int length, const Packing& packing,
-                  std::vector<Hits>& rows, Steps& steps) {
-  for (Hits& kind : kinds) {
-    steps.take();
-    auto smallest = std::pair(kind.relation, kind.type);
-    const auto compare = [&](Id relation, PathType type) {
-      smallest = std::min(smallest, std::pair(relation, type));
-    };
-    each_reading_both_ways(kind.type, length, kind.relation, packing, compare);
-    std::tie(kind.relation, kind.type) = smallest;
+// The same cycle can be counted under several of its readings. All meet at the smallest.
+std::vector<Hits> smallest_readings(std::vector<CycleFinder>& finders, int length,
+                                    const Packing& packing, Count kinds, Steps& steps) {
+  std::vector<Hits> rows;
+  rows.reserve(static_cast<std::size_t>(kinds));
+  for (CycleFinder& finder : finders) {
+    for (std::size_t at = 0; at < finder.tallies().size(); ++at) {
+      const auto relation = static_cast<Id>(at);
+      finder.tallies()[at].drain([&](PathType type, Count cycles) {
+        steps.take();
+        auto smallest = std::pair(relation, type);
+        const auto compare = [&](Id asked, PathType reading) {
+          smallest = std::min(smallest, std::pair(asked, reading));
+        };
+        each_reading_both_ways(type, length, relation, packing, compare);
+        rows.push_back({-1, smallest.first, smallest.second, cycles});
+      });
+    }
   }
-  kinds = merged(std::move(kinds), steps);
+  return merged(std::move(rows), steps);
+}
 
-  const auto readings = 2 * (static_cast<std::size_t>(length) + 1);
-  rows.reserve(rows.size() + readings * kinds.size());
-  for (const Hits& kind : kinds) {
-    steps.take();
-    const auto add = [&](Id relation, PathType type) {
-      rows.push_back({-1, relation, type, kind.hits});
-    };
-    each_reading_both_ways(kind.type, length, kind.relation, packing, add);
+// The hits of all edges and cycles, in all readings, sorted, with equal ones added up.
+//
+// A counting sort by relation, then a sort of the path types of each relation: most such parts fit
+// into the cache. Everything is placed in the arrays where it stays. For memory that is used for
+// the first time the system takes longer than this takes.
+//
+// kinds  by length, from 1 on: the cycles by their smallest readings
+void add_hits(const std::vector<Count>& edges, const std::vector<std::vector<Hits>>& kinds,
+              const Packing& packing, CountedCycles& counted, Steps& steps) {
+  const auto each_hit = [&](const auto& use) {
+    for (std::size_t at = 0; at < edges.size(); ++at) {
+      const auto relation = static_cast<Id>(at);
+      if (edges[at] > 0)
+        use(relation, packing.step(relation, 0), edges[at]);
+    }
+    for (std::size_t length = 1; length <= kinds.size(); ++length) {
+      for (const Hits& kind : kinds[length - 1]) {
+        steps.take();
+        const auto use_reading = [&](Id asked, PathType type) { use(asked, type, kind.hits); };
+        each_reading_both_ways(kind.type, static_cast<int>(length), kind.relation, packing,
+                               use_reading);
+      }
+    }
+  };
+
+  std::vector<std::size_t> part_ends(edges.size() + 1);  // by relation: where its part will end
+  each_hit([&](Id relation, PathType, Count) { ++part_ends[relation + 1]; });
+  std::partial_sum(part_ends.begin(), part_ends.end(), part_ends.begin());
+  counted.types.resize(part_ends.back());
+  counted.hits.resize(part_ends.back());
+  each_hit([&](Id relation, PathType type, Count hits) {
+    const std::size_t place = part_ends[relation]++;
+    counted.types[place] = type;
+    counted.hits[place] = hits;
+  });
+
+  struct HitsOfType {
+    PathType type;
+    Count hits;
+  };
+  std::vector<HitsOfType> part, buffer;
+  counted.relations.reserve(counted.types.size());
+  std::size_t begin = 0, kept = 0;
+  for (std::size_t relation = 0; relation < edges.size(); ++relation) {
+    part.clear();
+    for (; begin < part_ends[relation]; ++begin)
+      part.push_back({counted.types[begin], counted.hits[begin]});
+    steps.take(std::ssize(part));
+    sort_by(part, buffer, steps, [](const HitsOfType& row) { return row.type; });
+
+    const std::size_t first = kept;
+    for (const auto& [type, hits] : part) {
+      const bool is_known = kept > first && counted.types[kept - 1] == type;
+      if (is_known) {
+        counted.hits[kept - 1] += hits;
+        continue;
+      }
+      counted.types[kept] = type;
+      counted.hits[kept++] = hits;
+    }
+    counted.relations.resize(kept, static_cast<Id>(relation));
   }
+  counted.types.resize(kept);
+  counted.hits.resize(kept);
 }
 
 }  // namespace
@@ -618,10 +716,12 @@ CountedCycles cycles(const Graph& graph, Ids tops, Ids rank, int max_length, con
   Budget budget(limit);
   const Tops sorted(tops, order, steps);
   const int workers = useful_threads(threads, sorted.tasks());
-  std::vector<CycleFinder> finders(static_cast<std::size_t>(workers),
-                                   CycleFinder(graph, order, max_length, budget, progress));
+  std::vector<CycleFinder> finders;
+  finders.reserve(static_cast<std::size_t>(workers));
+  for (int worker = 0; worker < workers; ++worker)
+    finders.emplace_back(graph, order, max_length, budget, progress);
+  std::vector<std::vector<Hits>> kinds;  // by length
   CountedCycles counted;
-  add_edges(graph, tops, packing, counted.rows, steps);
   counted.work.assign(static_cast<std::size_t>(max_length), INT64_MAX);
 
   // One length after the other, so that nothing is done for lengths beyond the limit.
@@ -634,18 +734,18 @@ CountedCycles cycles(const Graph& graph, Ids tops, Ids rank, int max_length, con
       const std::int64_t all = std::ssize(numbers);
       progress.done(all * length / max_length - all * (length - 1) / max_length);
     });
-    std::vector<Hits> kinds = kinds_of(finders, steps);
-    const bool may_be_too_many = static_cast<Count>(kinds.size()) > limit.kinds;
-    if (may_be_too_many)
-      kinds = merged(std::move(kinds), steps);  // threads find the same kinds
-    budget.check_kinds(static_cast<Count>(kinds.size()));
+    for (CycleFinder& finder : finders)
+      finder.finish_length();
     if (budget.is_exceeded())
+      break;
+    const Count found = kinds_of(finders, limit.kinds, steps);
+    if (found > limit.kinds)
       break;
 
     counted.work[static_cast<std::size_t>(length) - 1] = budget.work();
-    add_readings(std::move(kinds), length, packing, counted.rows, steps);
+    kinds.push_back(smallest_readings(finders, length, packing, found, steps));
   }
-  counted.rows = merged(std::move(counted.rows), steps);
+  add_hits(edges_of(graph, tops, steps), kinds, packing, counted, steps);
   return counted;
 }
 

@@ -18,7 +18,7 @@
 // the smaller of both degrees, summed over the edges (Chiba and Nishizeki: O(m · arboricity)).
 #pragma once
 
-#include "counting/hit_rows.hpp"
+#include "common/path_type.hpp"
 #include "graph/graph.hpp"
 
 namespace casegraph {
@@ -30,7 +30,10 @@ struct Limit {
 };
 
 struct CountedCycles {
-  std::vector<Hits> rows;  // sorted by (relation, type); the cluster is -1
+  // Hits, sorted by (relation, type): parallel arrays.
+  std::vector<Id> relations;
+  std::vector<PathType> types;
+  std::vector<Count> hits;
 
   // By length, from 1 on: the steps taken for paths of up to that length, or INT64_MAX where they
   // were not counted.

@@ -44,8 +44,15 @@ class HalfPaths {
     halves_.resize(place);
   }
 
-  // Whether halves that end here are kept.
-  bool is_kept(Id end) const { return rooms_[end].begin != nowhere; }
+  // Where the next `count` halves that end here are to be written; null if these are not kept.
+  Half* room_for(Id end, std::size_t count) {
+    Room& room = rooms_[end];
+    if (room.begin == nowhere)
+      return nullptr;
+    Half* const next = halves_.data() + room.end;
+    room.end += static_cast<std::uint32_t>(count);
+    return next;
+  }
 
   void add(Id end, const Half& half) {
     Room& room = rooms_[end];

@@ -10,6 +10,10 @@
 // neighbourhoods (Chiba and Nishizeki), not that of the hub again and again. From the tail of an
 // edge, a path is found in the other direction, and its type is turned round at the end.
 //
+// Of paths of up to two steps, which are all that a very large graph can afford, the first half is
+// an edge (triangle_counter.hpp). Then most time goes into waiting for memory, so the edges of the
+// next few tails are asked for ahead.
+//
 // Invariant: each edge belongs to one of its ends, so each path to an answer is found once.
 // Cost: the first halves of each end, plus the smaller neighbourhood of each edge, plus the paths.
 #pragma once

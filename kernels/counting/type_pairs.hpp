@@ -9,11 +9,15 @@
 // type, add up its partners over all sets that have it, in a dense array that fits into the cache;
 // then go to the hash table once for each distinct pair.
 //
+// If there are few types, as from most entities, all sums fit into the cache as they are: a matrix
+// of types by types. Then no set need be kept.
+//
 // Invariant: a pair is stored as (larger number, smaller number), so each is found once.
 // Cost: the pairs of members within sets, plus the excluded pairs.
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "common/progress.hpp"
@@ -23,18 +27,26 @@ namespace casegraph {
 
 class TypePairs {
  public:
+  // relations  how many there are
+  TypePairs(const Packing& packing, std::size_t relations) : types_(packing, relations) {}
+
   // Forget all types.
   void clear() { types_.clear(); }
 
-  // The number by which a type is added. First all types are numbered, then the sets begin.
-  std::uint32_t number_of(PathType type) { return types_[type]; }
+  // The number by which a type of two steps is added. First all types are numbered, then the sets
+  // begin.
+  std::uint32_t number_of(Id first, Id second) { return types_.of(first, second); }
 
   void begin_sets() {
     members_.clear();
     set_ends_.assign(1, 0);
     excluded_.clear();
+    added_ = 0;
     if (times_.size() < types_.size())
       times_.resize(types_.size());
+    has_few_types_ = types_.size() <= few_types;
+    if (has_few_types_ && matrix_.empty())
+      matrix_.resize(few_types * few_types);
   }
 
   // Add a member to the set at hand. A type can be added several times.
@@ -49,22 +61,32 @@ class TypePairs {
     for (auto member = first; member != members_.end(); ++member)
       std::swap(member->times, times_[member->number]);  // which leaves 0 for the next set
     const Count size = members_.end() - first;
-    set_ends_.push_back(static_cast<std::uint32_t>(members_.size()));
+    added_ += size;
+    if (has_few_types_)
+      add_to_matrix();
+    else
+      set_ends_.push_back(static_cast<std::uint32_t>(members_.size()));
     return size * (size + 1) / 2;
   }
 
-  // Two members of a set that do not count as a pair.
+  // Two members of the set just finished that do not count as a pair.
   void exclude(std::uint32_t one, std::uint32_t other) {
-    excluded_.push_back({std::max(one, other), std::min(one, other)});
+    ++added_;
+    if (has_few_types_)
+      ++pair(one, other).excluded;
+    else
+      excluded_.push_back({std::max(one, other), std::min(one, other)});
   }
 
-  // A measure of the memory in use: members and excluded pairs.
-  Count size() const { return static_cast<Count>(members_.size() + excluded_.size()); }
+  // Members and excluded pairs since the sets began: a bound of the memory in use.
+  Count size() const { return added_; }
 
   // For all pairs of types call `start(one)(other, times)`, where `start` is called once a type.
   // Returns how many pairs there are. Then other sets of the same types can begin.
   template <class Start>
   Count each_pair(Steps& steps, const Start& start) {
+    if (has_few_types_)
+      return each_in_matrix(steps, start);
     Count pairs = 0;
     gather_places();
     gather_excluded();
@@ -94,7 +116,7 @@ class TypePairs {
     std::uint32_t number;  // of the type
     std::uint32_t times;   // how often it is in the set
   };
-  struct Excluded {
+  struct NumberPair {
     std::uint32_t larger;
     std::uint32_t smaller;
   };
@@ -102,6 +124,52 @@ class TypePairs {
     std::uint32_t set;
     std::uint32_t times;  // how often the type is in the set
   };
+
+  // Two types: as which pairs of members they occur, and as which that do not count.
+  struct Pair {
+    Count sum = 0;
+    Count excluded = 0;
+  };
+
+  // The matrix takes a quarter of a megabyte then, of which half is used: part of a second-level
+  // cache.
+  static constexpr std::size_t few_types = 1 << 7;
+
+  static std::size_t place_of(std::uint32_t one, std::uint32_t other) {
+    return few_types * std::max(one, other) + std::min(one, other);
+  }
+  Pair& pair(std::uint32_t one, std::uint32_t other) { return matrix_[place_of(one, other)]; }
+
+  // Add the pairs of the only set there is, and forget it.
+  void add_to_matrix() {
+    for (auto one = members_.begin(); one != members_.end(); ++one) {
+      for (auto other = members_.begin(); other != one; ++other)
+        add_pairs(one->number, other->number, Count{one->times} * other->times);
+      if (one->times > 1)
+        add_pairs(one->number, one->number, Count{one->times} * (one->times - 1) / 2);
+    }
+    members_.clear();
+  }
+
+  void add_pairs(std::uint32_t one, std::uint32_t other, Count more) {
+    Pair& both = pair(one, other);
+    if (both.sum == 0)
+      pairs_in_matrix_.push_back({std::max(one, other), std::min(one, other)});
+    both.sum += more;
+  }
+
+  template <class Start>
+  Count each_in_matrix(Steps& steps, const Start& start) {
+    const Count pairs = std::ssize(pairs_in_matrix_);
+    steps.take(pairs);
+    for (const auto& [one, other] : pairs_in_matrix_) {
+      const Pair both = std::exchange(pair(one, other), {});
+      if (both.sum != both.excluded)
+        start(types_.type(one))(types_.type(other), both.sum - both.excluded);
+    }
+    pairs_in_matrix_.clear();
+    return pairs;
+  }
 
   // A counting sort: for each type, the sets that it is in.
   void gather_places() {
@@ -120,14 +188,14 @@ class TypePairs {
   // The same for excluded pairs: for each larger type, the smaller ones.
   void gather_excluded() {
     first_excluded_.assign(types_.size() + 2, 0);
-    for (const Excluded& pair : excluded_)
-      ++first_excluded_[pair.larger + 2];
+    for (const NumberPair& both : excluded_)
+      ++first_excluded_[both.larger + 2];
     for (std::size_t type = 2; type < first_excluded_.size(); ++type)
       first_excluded_[type] += first_excluded_[type - 1];
     if (excluded_with_.size() < excluded_.size())
       excluded_with_.resize(excluded_.size());
-    for (const Excluded& pair : excluded_)
-      excluded_with_[first_excluded_[pair.larger + 1]++] = pair.smaller;
+    for (const NumberPair& both : excluded_)
+      excluded_with_[first_excluded_[both.larger + 1]++] = both.smaller;
   }
 
   // Add up the partners of a type that have smaller numbers.
@@ -166,7 +234,7 @@ class TypePairs {
   std::vector<std::uint32_t> set_ends_{0};  // where each set ends and the next begins
   std::vector<std::uint32_t> times_;        // by number: how often it is in the set at hand
 
-  std::vector<Excluded> excluded_;
+  std::vector<NumberPair> excluded_;
   std::vector<std::uint32_t> first_excluded_;  // by larger number: where the smaller ones begin
   std::vector<std::uint32_t> excluded_with_;
 
@@ -176,6 +244,11 @@ class TypePairs {
 
   std::vector<Count> sums_;              // by number: with the type at hand; 0 between types
   std::vector<std::uint32_t> partners_;  // the numbers whose sums are not 0
+
+  Count added_ = 0;
+  bool has_few_types_ = false;
+  std::vector<Pair> matrix_;                 // if there are few types: by larger and smaller number
+  std::vector<NumberPair> pairs_in_matrix_;  // those whose sums are not 0
 };
 
 }  // namespace casegraph

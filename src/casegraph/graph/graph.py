@@ -98,7 +98,9 @@ class Graph:
         self._kernel: kernels.Graph | None = None
         self._prominence: Ids | None = None
         self._walks: dict[int, Counts] = {}  # by the number of steps
-        self._max_walks: dict[int, float] = {}  # likewise, from all entities together
+        # Likewise, from all entities together.
+        self._all_walks: dict[int, float] = {}
+        self._max_walks: dict[int, float] = {}
 
     @classmethod
     def of(cls, facts: Iterable[tuple[str, str, str]]) -> Self:
@@ -240,14 +242,16 @@ class Graph:
         walk of k - 1 steps from there: with k - 1 steps known for each entity, it takes no more
         than a sum over the entities.
         """
-        degrees = self.degrees().astype(np.float64)
-        total = float(degrees.sum())
-        for step in range(1, steps):
-            walks_of_length = self.walks_from_each(step) - self.walks_from_each(
-                step - 1
-            )
-            total += float((degrees * walks_of_length).sum())
-        return total
+        if steps not in self._all_walks:
+            degrees = self.degrees().astype(np.float64)
+            total = float(degrees.sum())
+            for step in range(1, steps):
+                walks_of_length = self.walks_from_each(step) - self.walks_from_each(
+                    step - 1
+                )
+                total += float((degrees * walks_of_length).sum())
+            self._all_walks[steps] = total
+        return self._all_walks[steps]
 
     def max_walks_from_all(self, steps: int) -> float:
         """An upper bound of `walks_from_all`, from nothing but degrees.
@@ -578,6 +582,7 @@ class Graph:
         self._kernel = other._kernel
         self._prominence = other._prominence
         self._walks = other._walks
+        self._all_walks = other._all_walks
         self._max_walks = other._max_walks
 
     def _forget_derived(self) -> None:
@@ -585,6 +590,7 @@ class Graph:
         self._kernel = None
         self._prominence = None
         self._walks = {}
+        self._all_walks = {}
         self._max_walks = {}
 
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from casegraph import kernels
 from casegraph.graph.arrays import Counts, Flags, Ids, rows_with
+from casegraph.graph.directions import inverse
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
@@ -411,8 +412,6 @@ class Counting:
             return None
         if self._is_surely_affordable(relation, types):
             return None
-        if self._is_affordable_together(relation, types):
-            return None
         cost = self._cost(relation, types)
         if cost.of_step.sum() <= budget:
             return None
@@ -430,11 +429,12 @@ class Counting:
         return widths
 
     def _is_surely_affordable(self, relation: int, types: Counts) -> bool:
-        """Whether `reach` is within its budget even if path types share no steps.
+        """Whether `reach` is within its budget, by bounds that take less than finding its cost.
 
-        Then every walk is looked at for each relation in use, and followed unless it has full
-        length. The number of walks is bounded from above, by one bound after the other, each closer
-        than the one before and slower to compute.
+        Even if path types share no steps, no more is done than to look at every walk for each
+        relation in use, and to follow it unless it has full length. The number of walks is bounded
+        from above, by one bound after the other, each closer than the one before and slower to
+        compute.
         """
         graph = self.graph
         heads = graph.edges(relation).heads
@@ -455,6 +455,10 @@ class Counting:
         if is_affordable(shorter, graph.directions, all_walks):
             return True
 
+        # Not one after the other.
+        if self._is_affordable_together(relation, types):
+            return True
+
         # Only the relations in use, and only the shorter walks from the heads.
         relations = _count_of_relations(types, max_length)
         shorter = _total(graph.walks_from_each(max_length - 1)[heads])
@@ -465,8 +469,38 @@ class Counting:
         all_walks = ROUNDED_UP * graph.walks_from_all(max_length)
         if is_affordable(shorter, relations, all_walks):
             return True
+        if self._is_affordable_by_steps(relation, types):
+            return True
         all_walks = _total(graph.walks_from(heads, max_length))
         return is_affordable(shorter, relations, all_walks)
+
+    def _is_affordable_by_steps(self, relation: int, types: Counts) -> bool:
+        """Whether `reach` is within half of its budget, by the walks of each path type.
+
+        Only of path types of up to two steps, whose walks from all entities take a sum over the
+        entities in the middle. What is within half of the budget never exceeds that of a preview
+        (`_cost`), which would find the same.
+        """
+        first, *later = steps(types, self.settings.max_length)
+        is_too_long = any((step >= 0).any() for step in later[1:])
+        if is_too_long:
+            return False
+        second = later[0] if later else np.full_like(first, -1)
+
+        heads = len(self.graph.edges(relation).heads)
+        arriving = np.zeros(len(self.graph.entities), dtype=np.int64)
+        cost = 0
+        for relation_out in np.unique(first).tolist():
+            edges = len(self.graph.edges(relation_out).tails)
+            cost += STEPS_TO_LOOK * (heads + 1) + STEPS_TO_FOLLOW * edges
+            middle = self.graph.edges(inverse(relation_out))
+            arriving[middle.heads] = np.diff(middle.offsets)
+            for relation_on in second[(first == relation_out) & (second >= 0)].tolist():
+                onward = self.graph.edges(relation_on)
+                walks = int(arriving[onward.heads] @ np.diff(onward.offsets))
+                cost += STEPS_TO_LOOK * (edges + 1) + walks // ENDS_PER_STEP
+            arriving[middle.heads] = 0
+        return 2 * cost <= self.settings.counting
 
     def _is_affordable_together(self, relation: int, types: Counts) -> bool:
         """Whether `reach` is within its budget if it counts from many entities at once.
