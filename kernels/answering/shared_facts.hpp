@@ -215,18 +215,18 @@ class SharedFacts {
 
   // Call `use(piece of evidence)` for facts that are looked up and speak for an answer.
   //
-  // from  the first of them. Some are looked up at a time, since those that fewest share are likely
-  //       to say most
-  // best  use only so many, the strongest. If it is 0, all, and to the last
+  // from   the first of them. Some are looked up at a time, since those that fewest share are
+  //        likely to say most
+  // best   use only so many, the strongest. If it is 0, all, and to the last
+  // least  use only those that are worth more
   template <class Use>
-  LookUp look_up(Id answer, std::size_t from, std::size_t best, const Use& use) {
+  LookUp look_up(Id answer, std::size_t from, std::size_t best, double least, const Use& use) {
     find_askers(answer);
     const bool is_dense = has_dense_askers();
     const Count askers = std::ssize(rows_);
     const Count work =
         is_dense ? static_cast<Count>(words_) / words_an_edge : askers / bits_an_edge;
     found_.clear();
-    double least = 0;  // the worth of the weakest of the best, once there are enough
     const std::size_t all = looked_up_.size();
     const std::size_t end = best == 0 ? all : std::min(all, from + std::max(few_facts, from));
     std::size_t next = from;
@@ -248,7 +248,9 @@ class SharedFacts {
       const double worth = share_of(count, at.others);
       if (worth <= least)
         continue;
-      least = keep({worth, count, &at}, best);
+      keep({worth, count, &at}, best);
+      if (found_.size() == best)
+        least = found_.back().worth;  // of the weakest of the best
     }
     for (const Found& found : found_) {
       const auto& [fact, others, _] = *found.fact;
@@ -336,18 +338,16 @@ class SharedFacts {
     chosen_.erase(first, chosen_.end());
   }
 
-  // Keep what was found; if only the `best` are wanted, in place of the weakest. Returns what the
-  // next one must be worth more than.
-  double keep(const Found& found, std::size_t best) {
+  // Keep what was found; if only the `best` are wanted, in place of the weakest.
+  void keep(const Found& found, std::size_t best) {
     if (best == 0) {
       found_.push_back(found);
-      return 0;
+      return;
     }
     if (found_.size() == best)
       found_.pop_back();
     const auto at = std::ranges::upper_bound(found_, found.worth, std::greater<>(), &Found::worth);
     found_.insert(at, found);
-    return found_.size() == best ? found_.back().worth : 0;
   }
 
   // Find the rows of those who give an answer: they are the same in every query of the relation,
