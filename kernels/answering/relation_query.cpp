@@ -11,6 +11,7 @@ RelationQuery::RelationQuery(const Graph& graph_, Id relation_, const WalkLists&
       rank(rank_),
       trie(lists.types, options.max_length),
       habit(graph, relation, options, rank, progress),
+      asker_bits(options.precedents ? AskerBits(graph, relation) : AskerBits()),
       may_stop_early(options.loop_free && !options.sum) {
   worths = worths_of(lists.weights, lists.taken_weights);
   for (std::size_t slot = 0; slot < 2; ++slot)
