@@ -31,6 +31,14 @@ struct RelationQuery {
   // reached.
   const bool may_stop_early;
 
+  // Parallel to lists.walked: where each path type ends in the trie, and its last step. Lists are
+  // walked from the front, and reading this one after the other takes less than looking for it.
+  struct End {
+    std::int32_t node;
+    Trie::Node last;
+  };
+  std::vector<End> ends;
+
   PathWorths worths;
   std::array<PathWorths, 2> worths_if_fewer;  // as in `WalkLists::fewer`
   std::vector<double> strengths;              // the larger of both slots; it falls along a list
