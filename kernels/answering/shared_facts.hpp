@@ -19,6 +19,7 @@
 #include "answering/workspace.hpp"
 #include "common/bits.hpp"
 #include "common/fetch.hpp"
+#include "common/radix_sort.hpp"
 
 namespace casegraph {
 
@@ -116,7 +117,7 @@ class SharedFacts {
     const auto has_fewer_sharers = [](const Fact& a, const Fact& b) {
       return a.sharers.size() < b.sharers.size();
     };
-    std::stable_sort(chosen_.begin(), chosen_.end(), has_fewer_sharers);
+    sort_by(chosen_, sorting_, steps_, [](const Fact& fact) { return fact.sharers.size(); });
 
     // Only those that are asked are sorted further.
     Count asked = 0;
@@ -169,8 +170,8 @@ class SharedFacts {
       if (row_of_entity < by_asker_.heads.size())
         forget(fact, row_of_entity);
     }
-    std::stable_sort(looked_up_.begin(), looked_up_.end(),
-                     [](const LookedUp& a, const LookedUp& b) { return a.others < b.others; });
+    sort_by(looked_up_, sorting_looked_up_, steps_,
+            [](const LookedUp& fact) { return static_cast<std::uint64_t>(fact.others); });
     most_strengths_.clear();
     return edges;
   }
@@ -566,12 +567,14 @@ class SharedFacts {
   Count cost_of_sharer_ = 1;  // a lookup, and the answers that an entity has on average
   Count cost_for_all_ = 0;    // of looking a fact up for all answers
   std::vector<Fact> facts_, chosen_;
-  bool are_sorted_ = false;              // those that are chosen, by sharers
-  std::vector<LookedUp> looked_up_;      // those that fewest share first
-  std::vector<std::uint64_t> bits_;      // who shares each of them: rows of `by_asker_`
-  std::vector<double> most_strengths_;   // by how many give an answer; -1 where it is not known
-  Id answer_at_hand_ = -1;               // that was looked up last
-  std::size_t askers_ = 0;               // how many give it
+  std::vector<Fact> sorting_;                // while those that are chosen are sorted
+  std::vector<LookedUp> sorting_looked_up_;  // and while those that are looked up are
+  bool are_sorted_ = false;                  // those that are chosen, by sharers
+  std::vector<LookedUp> looked_up_;          // those that fewest share first
+  std::vector<std::uint64_t> bits_;          // who shares each of them: rows of `by_asker_`
+  std::vector<double> most_strengths_;       // by how many give an answer; -1 where it is not known
+  Id answer_at_hand_ = -1;                   // that was looked up last
+  std::size_t askers_ = 0;                   // how many give it
   std::vector<std::size_t> rows_;        // of those who give it, if they are few, or share a fact
   std::span<const std::uint64_t> mask_;  // those who give it as bits, if they are many
   std::vector<std::uint64_t> own_mask_;  // the same, if it is not at hand for the relation
