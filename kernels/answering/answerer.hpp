@@ -205,7 +205,7 @@ class Answerer {
       const Count left = budget.left() - spared;
       if (left < 0)
         return false;
-      const Trie::Node& last = query_.trie.nodes[node_of(walk)];
+      const Trie::Node& last = query_.ends[walk.at].last;
       if (last.length == 1) {  // nothing to spare
         walk.led_somewhere += follow(walk);
         continue;
@@ -243,10 +243,6 @@ class Answerer {
       anywhere = true;
     }
     return anywhere || leads_on(edges, at_hand.entity, from, steps);
-  }
-
-  std::int32_t node_of(const Walk& walk) const {
-    return query_.trie.node_of_type[query_.lists.walked[walk.at]];
   }
 
   // Path types are worth less if they lead to the hidden answer, which was counted when it was not
@@ -289,8 +285,7 @@ class Answerer {
 
   // Add the evidence of the current path type. Returns whether it leads anywhere.
   bool follow(const Walk& walk) {
-    const std::int32_t node = node_of(walk);
-    const Trie::Node& last = query_.trie.nodes[node];
+    const auto& [node, last] = query_.ends[walk.at];
     const bool is_only_followed = last.ahead == 0 && last.length > 1;
     if (options_.loop_free && is_only_followed && record_ == nullptr)
       return follow_last_step(walk, last);

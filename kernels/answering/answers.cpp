@@ -19,7 +19,7 @@ void for_each_query(const RelationQuery& relation_query, const Queries& queries,
   std::vector<std::unique_ptr<Workspace>> taken;
   std::deque<Answerer> answerers;
   const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
-  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options.living);
+  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options);
   if (relation_query.options.precedents && queries.entities.size() >= many_queries) {
     Steps steps(progress);
     relation_query.graph.adjacency(steps);
@@ -134,7 +134,7 @@ Standing standings(const RelationQuery& relation_query, const Queries& queries,
 std::vector<Neighbour> nearest_entities(const RelationQuery& relation_query, Id entity, Id hidden,
                                         Workspaces& workspaces, Progress& progress) {
   const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
-  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options.living);
+  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options);
   std::unique_ptr<Workspace> workspace = workspaces.take(entities);
   Steps steps(progress);
   Neighbours neighbours(relation_query, similarity, *workspace, progress);
@@ -155,7 +155,7 @@ EvidenceOfEach evidence_of_each(const RelationQuery& relation_query, const Queri
   const auto entities = static_cast<std::size_t>(relation_query.graph.entities);
   std::unique_ptr<Workspace> workspace = workspaces.take(entities);
   EvidenceRecord record(answers, entities);
-  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options.living);
+  const FactSimilarity& similarity = workspaces.similarity(entities, relation_query.options);
   Answerer answerer(relation_query, queries, similarity, *workspace, progress);
   answerer.record(record);
   answerer.answer(0);

@@ -24,6 +24,7 @@ struct Candidate {
   std::size_t looked_up;  // how many shared facts were looked up for it so far
   double unseen;          // the most strength of those that were not
   bool is_taken;          // whether its slot is taken: another entity has it as its answer
+  std::int32_t others;    // the place of its `BoundsOfOthers`, or -1 if they are not known
 };
 
 struct Bounds {
@@ -50,6 +51,7 @@ class Candidates {
       first_[kind] = width_;
       room_[kind] = is_left_out(kind) ? 0 : Kind::has_several[kind] ? best_ : 1;
       width_ += room_[kind];
+      most_[kind] = options.weights[kind] * filled(kind, 1);
     }
     path_weights_.clear();
     double weight = options.weights[Kind::path];
@@ -74,7 +76,7 @@ class Candidates {
   // unseen  the most strength that shared facts can have for it which will be looked up later
   std::size_t make(Id entity, Count given, bool is_taken, double unseen) {
     places_.set(entity, list_.size());
-    list_.push_back({entity, INT32_MAX, 0, given, 0, 0, unseen, is_taken});
+    list_.push_back({entity, INT32_MAX, 0, given, 0, 0, unseen, is_taken, -1});
     if (!options_->sum)
       strengths_.resize(strengths_.size() + width_);
     return list_.size() - 1;
@@ -124,8 +126,8 @@ class Candidates {
   void set_looked_up(std::size_t place, std::size_t looked_up, double unseen) {
     list_[place].looked_up = looked_up;
     list_[place].unseen = unseen;
-    if (place < others_.size())
-      others_[place] = others_of(place);
+    if (list_[place].others >= 0)
+      others_[list_[place].others] = others_of(place);
   }
 
   // An upper bound for an entity that is no candidate and may have the habit, if path types to come
@@ -143,9 +145,11 @@ class Candidates {
   // nothing more, or every piece it has room for may be as good as `next`. From now on, kinds other
   // than paths say nothing more about it, but for facts that are looked up.
   Bounds bounds(std::size_t place, double next) {
-    while (others_.size() <= place)
-      others_.push_back(others_of(others_.size()));
-    const auto& [others, most_of_others] = others_[place];
+    if (list_[place].others < 0) {
+      list_[place].others = static_cast<std::int32_t>(others_.size());
+      others_.push_back(others_of(place));
+    }
+    const auto& [others, most_of_others] = others_[list_[place].others];
     const double* const strengths = strengths_of(place, Kind::path);
     double lower = 0;
     double upper = 0;
@@ -154,6 +158,23 @@ class Candidates {
       upper += path_weights_[at] * std::max(strengths[at], next);
     }
     return {joined(lower, others), joined(upper, most_of_others)};
+  }
+
+  // A number that is no less than the upper bound, but takes less time: all pieces of a kind are as
+  // good as the best, and all kinds count in full.
+  double simple_upper_bound(std::size_t place, double next) const {
+    double total = 0;
+    for (std::size_t kind = 0; kind < Kind::count; ++kind) {
+      if (room(kind) == 0)
+        continue;
+      double best = *strengths_of(place, kind);
+      if (kind == Kind::path)
+        best = std::max(best, next);
+      if (kind == Kind::shared_fact)
+        best = std::max(best, list_[place].unseen);
+      total += most_[kind] * best;
+    }
+    return total;
   }
 
   // Compute all scores from the pieces.
@@ -293,10 +314,10 @@ class Candidates {
   }
 
   // The strength of a kind that has room for nothing more, if all pieces have this strength.
-  double filled(Kind::Number kind, double strength) const {
+  double filled(std::size_t kind, double strength) const {
     double total = 0;
     double weight = 1;
-    for (std::size_t at = 0; at < best_; ++at, weight *= discount_within(kind))
+    for (std::size_t at = 0; at < room(kind); ++at, weight *= discount_within(kind))
       total += weight * strength;
     return total;
   }
@@ -306,6 +327,7 @@ class Candidates {
   std::array<std::size_t, Kind::count> first_{};  // where the pieces of each kind begin
   std::array<std::size_t, Kind::count> room_{};   // how many there can be
   std::size_t width_ = 0;                         // pieces of one candidate
+  ByKind most_{};                                 // of the kind, if all pieces have a strength of 1
   std::vector<double> path_weights_;              // of the best path type, the next best, …
   Stamps places_;                                 // the place of each candidate in the list
   Bits is_final_;

@@ -11,6 +11,8 @@
 // Invariant: what is returned is the same to the last bit as if everything had been walked.
 #pragma once
 
+#include <queue>
+
 #include "answering/candidates.hpp"
 
 namespace casegraph {
@@ -45,10 +47,8 @@ class Leaders {
     for (; seen_ < candidates_.list().size(); ++seen_)
       places_.push_back(seen_);
     bounds_.clear();
-    for (std::size_t place : places_)
-      bounds_.push_back(candidates_.bounds(place, next));
     if (goal_.top >= 0)
-      find_best(static_cast<std::size_t>(goal_.top));
+      find_best(static_cast<std::size_t>(goal_.top), next);
     else
       find_near(next);
   }
@@ -90,7 +90,8 @@ class Leaders {
   static constexpr std::size_t most_others = 32;
 
   // All whose upper bound reaches the `top` best lower bound.
-  void find_best(std::size_t top) {
+  void find_best(std::size_t top, double next) {
+    leave_out_worse(top, next);
     if (bounds_.size() < top)
       return;
     best_.clear();
@@ -103,8 +104,31 @@ class Leaders {
     keep(top + most_others, [&](std::size_t, const Bounds& bounds) { return may_decide(bounds); });
   }
 
+  // Find the bounds of all but those who cannot reach the `top` best lower bounds seen so far: most
+  // are far from that, and a simple upper bound says so.
+  void leave_out_worse(std::size_t top, double next) {
+    std::priority_queue<double, std::vector<double>, std::greater<>> best;
+    std::size_t kept = 0;
+    for (std::size_t place : places_) {
+      if (is_less(candidates_.simple_upper_bound(place, next), least_score_)) {
+        candidates_.mark_final(candidates_[place].entity);
+        continue;
+      }
+      places_[kept++] = place;
+      bounds_.push_back(candidates_.bounds(place, next));
+      best.push(bounds_.back().lower);
+      if (best.size() > top)
+        best.pop();
+      if (best.size() == top)
+        least_score_ = std::max(least_score_, best.top());
+    }
+    places_.resize(kept);
+  }
+
   // All whose bounds overlap with those of a target: either could be the better one.
   void find_near(double next) {
+    for (std::size_t place : places_)
+      bounds_.push_back(candidates_.bounds(place, next));
     std::vector<std::size_t> places_of_targets;
     of_targets_.clear();
     for (Id target : goal_.targets) {

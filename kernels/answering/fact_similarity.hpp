@@ -22,9 +22,10 @@ class FactSimilarity {
   static constexpr double weight_unit = 1 << 10;      // squared weights are multiples of 1 / 1024
   static constexpr double reciprocal_unit = 1 << 16;  // reciprocal norms, of 1 / 65536
 
-  // living  how many entities have facts
-  FactSimilarity(std::size_t entities, Count living)
-      : living_(living), norms_(std::make_unique<std::atomic<double>[]>(entities)) {
+  // living        how many entities have facts
+  // most_sharers  a fact that more entities have is common, and does not count for similarity
+  FactSimilarity(std::size_t entities, Count living, Count most_sharers)
+      : living_(living), most_sharers_(most_sharers), known_(std::make_unique<Known[]>(entities)) {
     for (Count sharers = 0; sharers < few_sharers; ++sharers)
       small_.push_back(compute_weight(sharers));
   }
@@ -37,17 +38,15 @@ class FactSimilarity {
 
   // The norm of the facts of an entity, plus one: entities with few facts are not so alike.
   double norm(const Graph& graph, Id entity, Steps& steps) const {
-    std::atomic<double>& known = norms_[static_cast<std::size_t>(entity)];
-    double norm = known.load(std::memory_order_relaxed);
-    if (norm == 0) {
-      Count total = 0;
-      each_fact(graph, entity, steps,
-                [&](Id, Id, Ids sharers) { total += weight(std::ssize(sharers)); });
-      norm = std::sqrt(static_cast<double>(total) / weight_unit) + 1;
-      known.store(norm, std::memory_order_relaxed);  // every thread finds the same
-    }
-    return norm;
+    return known(graph, entity, steps).norm.load(std::memory_order_relaxed);
   }
+
+  // The squared weights of all facts of an entity but the common ones, in units.
+  Count rare_weight(const Graph& graph, Id entity, Steps& steps) const {
+    return known(graph, entity, steps).rare_weight.load(std::memory_order_relaxed);
+  }
+
+  bool is_common(Count sharers) const { return sharers > most_sharers_; }
 
   // Call `use(relation, tail, sharers)` for all facts of an entity.
   template <class Use>
@@ -79,6 +78,29 @@ class FactSimilarity {
  private:
   static constexpr Count few_sharers = 4096;
 
+  // About the facts of an entity; every thread finds the same.
+  struct Known {
+    std::atomic<double> norm;  // 0 if nothing is known yet
+    std::atomic<Count> rare_weight;
+  };
+
+  const Known& known(const Graph& graph, Id entity, Steps& steps) const {
+    Known& known = known_[static_cast<std::size_t>(entity)];
+    if (known.norm.load(std::memory_order_acquire) != 0)
+      return known;
+    Count all = 0;
+    Count rare = 0;
+    each_fact(graph, entity, steps, [&](Id, Id, Ids sharers) {
+      const Count weight_of_fact = weight(std::ssize(sharers));
+      all += weight_of_fact;
+      rare += is_common(std::ssize(sharers)) ? 0 : weight_of_fact;
+    });
+    known.rare_weight.store(rare, std::memory_order_relaxed);
+    const double norm = std::sqrt(static_cast<double>(all) / weight_unit) + 1;
+    known.norm.store(norm, std::memory_order_release);
+    return known;
+  }
+
   Count compute_weight(Count sharers) const {
     if (sharers < 2 || sharers >= living_)
       return 0;
@@ -87,8 +109,9 @@ class FactSimilarity {
   }
 
   const Count living_;
-  std::vector<Count> small_;                            // the weights of small numbers of sharers
-  const std::unique_ptr<std::atomic<double>[]> norms_;  // by entity; 0 if not known yet
+  const Count most_sharers_;
+  std::vector<Count> small_;              // the weights of small numbers of sharers
+  const std::unique_ptr<Known[]> known_;  // by entity
 };
 
 }  // namespace casegraph

@@ -85,11 +85,10 @@ class KnownAnswers {
   // fact is worth. The functions below tell what was found.
   void look_at_sharers() {
     worths_.clear();
+    worths_.reserve(groups_.size());
     likeness_.renew();
     if (uses_facts_)
       mark_standings();
-    if (uses_nearness_)
-      mark_norms();
     for (std::size_t at = 0; at < groups_.size(); ++at) {
       if (at + lists_ahead < groups_.size())
         fetch(groups_[at + lists_ahead].sharers);
@@ -100,7 +99,7 @@ class KnownAnswers {
         weigh(group);
     }
     if (uses_nearness_)
-      unmark_norms();
+      subtract_own_likeness();
   }
 
   // Call `use(relation, tail, candidate, worth, answers with the fact, entities with the fact)` for
@@ -177,6 +176,8 @@ class KnownAnswers {
       if (candidate == entity_)
         continue;
       const auto shared = static_cast<double>(likeness_.of(candidate));
+      if (shared == 0)
+        continue;
       const double similarity = shared / similarity_.norm(query_.graph, candidate, steps_);
       if (!is_answer_.has(candidate))
         nearest = std::max(nearest, similarity);
@@ -224,6 +225,14 @@ class KnownAnswers {
   // answer.
   static constexpr std::uint8_t taken = 1;
   static constexpr std::uint8_t known = 2;
+
+  // How many sharers of a fact are taken, how many of these are known answers, and whether the
+  // query entity is a sharer.
+  struct Standings {
+    Count taken = 0;
+    Count taken_answers = 0;
+    bool has_entity = false;
+  };
 
   // A worth for each standing.
   using ByStanding = std::array<double, 4>;
@@ -329,8 +338,8 @@ class KnownAnswers {
   // else, nor one of very many.
   bool is_used(Id relation, Id tail, Ids sharers) const {
     const bool is_the_answer = relation == inverse(query_.relation) && tail == entity_;
-    const bool is_rare = std::ssize(sharers) <= query_.options.most_sharers;
-    return sharers.size() >= 2 && is_rare && !is_the_answer;
+    const bool is_common = similarity_.is_common(std::ssize(sharers));
+    return sharers.size() >= 2 && !is_common && !is_the_answer;
   }
 
   // Mark the standings of all entities, if that is less work than looking them up: every sharer is
@@ -362,6 +371,16 @@ class KnownAnswers {
     return marked_.empty() ? looked_up_standing(entity) : standings_[entity];
   }
 
+  // Call `use(standing)` with a function that says the standing of an entity. A loop over very many
+  // entities then need not ask for each how standings are known.
+  template <class Use>
+  auto by_standing(const Use& use) const {
+    if (marked_.empty())
+      return use([&](Id entity) { return looked_up_standing(entity); });
+    const std::uint8_t* const standings = standings_.data();
+    return use([=](Id entity) { return std::size_t{standings[entity]}; });
+  }
+
   std::size_t looked_up_standing(Id entity) const {
     const bool is_known = is_answer_.has(entity);
     const bool is_asked_for = is_known || entity == hidden_;
@@ -375,16 +394,20 @@ class KnownAnswers {
     if (weight == 0)
       return;
     steps_.take(std::ssize(group.sharers) / 2);
-    // What a known answer shares with itself does not count.
-    for (Id sharer : group.sharers)
-      likeness_.add(sharer, weight * (group.reciprocal_norms - reciprocal_norms_[sharer]));
+    likeness_.add(group.sharers, weight * group.reciprocal_norms);
   }
 
-  // Find what a fact is worth.
-  void weigh(const Group& group) {
-    const FactWorth fact = weighed(group);
-    if (std::ranges::max(fact.worth) > 0)
-      worths_.push_back(fact);
+  // What a known answer shares with itself does not count. That is, of all facts that are used:
+  // those that are not common, except that it is an answer of the query entity.
+  void subtract_own_likeness() {
+    const Ids all_answers = query_.graph.tails(entity_, query_.relation);
+    const bool is_used = !similarity_.is_common(std::ssize(all_answers));
+    const Count of_being_answer = is_used ? similarity_.weight(std::ssize(all_answers)) : 0;
+    steps_.take(std::ssize(answers_));
+    for (Id answer : answers_) {
+      const Count weight = similarity_.rare_weight(query_.graph, answer, steps_) - of_being_answer;
+      likeness_.subtract(answer, weight * reciprocal_norm(answer));
+    }
   }
 
   // A counting sort by worth, in steps of about one in a hundred: an exact one would take longer.
@@ -407,21 +430,33 @@ class KnownAnswers {
     worths_.swap(ordered_);
   }
 
-  FactWorth weighed(const Group& group) const {
+  // Count the sharers of a fact by their standings.
+  Standings tally(Ids sharers) const {
+    return by_standing([&](const auto& standing) {
+      // Two numbers in one, so that a sharer takes one addition.
+      constexpr std::uint64_t one_answer = std::uint64_t{1} << 32;
+      constexpr std::array<std::uint64_t, 4> tallies{0, 1, 0, one_answer + 1};
+      const Id entity = entity_;
+      bool has_entity = false;
+      std::uint64_t both = 0;
+      for (Id sharer : sharers) {
+        both += tallies[standing(sharer)];
+        has_entity |= sharer == entity;
+      }
+      return Standings{static_cast<Count>(both % one_answer), static_cast<Count>(both / one_answer),
+                       has_entity};
+    });
+  }
+
+  // Find what a fact is worth, if it is worth anything.
+  void weigh(const Group& group) {
     steps_.take(std::ssize(group.sharers) / 2);
-    FactWorth fact{&group, group.sharers, false, {}};
-    Count all_taken = 0;
-    Count taken_answers = 0;
-    for (Id sharer : group.sharers) {
-      const std::size_t standing = standing_of(sharer);
-      fact.is_own |= sharer == entity_;
-      all_taken += (standing & taken) != 0;
-      taken_answers += standing == (known | taken);
-    }
+    const Standings sharers = tally(group.sharers);
+    FactWorth fact{&group, group.sharers, sharers.has_entity, {}};
     std::array<Tally, 2> slots;
-    slots[1] = {taken_answers, all_taken - taken_answers};
-    slots[0].answers = group.answers - taken_answers;
-    slots[0].others = std::ssize(group.sharers) - all_taken - slots[0].answers;
+    slots[1] = {sharers.taken_answers, sharers.taken - sharers.taken_answers};
+    slots[0].answers = group.answers - sharers.taken_answers;
+    slots[0].others = std::ssize(group.sharers) - sharers.taken - slots[0].answers;
     if (fact.is_own)
       --slots[standing_of(entity_) & taken].others;
     fact.worth = {worth_in(slots, 0), worth_in(slots, 1)};
@@ -432,7 +467,8 @@ class KnownAnswers {
     for (double& worth : fact.worth)
       if (worth < least_worth)
         worth = 0;
-    return fact;
+    if (std::ranges::max(fact.worth) > 0)
+      worths_.push_back(fact);
   }
 
   // An entity is no candidate, whatever its facts are worth.
@@ -445,12 +481,17 @@ class KnownAnswers {
   Ids sifted(const FactWorth& fact) {
     if (sifted_.size() < fact.sharers.size())
       sifted_.resize(fact.sharers.size());
-    std::size_t count = 0;
-    for (Id sharer : fact.sharers) {
-      sifted_[count] = sharer;
-      count += fact.worth[standing_of(sharer)] > least_worths_[sharer];
-    }
-    return Ids(sifted_).first(count);
+    return by_standing([&](const auto& standing) {
+      const ByStanding worth = fact.worth;
+      const double* const least_worths = least_worths_.data();
+      Id* const sifted = sifted_.data();
+      std::size_t count = 0;
+      for (Id sharer : fact.sharers) {
+        sifted[count] = sharer;
+        count += worth[standing(sharer)] > least_worths[sharer];
+      }
+      return Ids(sifted, count);
+    });
   }
 
   // Insertion sort, in place of the least: what is less than the new number moves down by one. This

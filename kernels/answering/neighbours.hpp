@@ -30,18 +30,17 @@ class Neighbours {
 
   // How many edges a fact with these sharers makes it look at.
   Count cost(Ids sharers) const {
-    return std::ssize(sharers) > query_.options.most_sharers ? 0 : std::ssize(sharers);
+    return similarity_.is_common(std::ssize(sharers)) ? 0 : std::ssize(sharers);
   }
 
   // The query entity has a fact, which all `sharers` have.
   void add_fact(Ids sharers) {
     const Count weight = similarity_.weight(std::ssize(sharers));
     own_weight_ += weight;
-    if (weight == 0 || std::ssize(sharers) > query_.options.most_sharers)
+    if (weight == 0 || similarity_.is_common(std::ssize(sharers)))
       return;
     steps_.take(std::ssize(sharers) / 2);
-    for (Id sharer : sharers)
-      likeness_.add(sharer, weight);
+    likeness_.add(sharers, weight);
   }
 
   // The nearest entities that have the query relation, nearest first.

@@ -39,11 +39,16 @@ class PathWalker {
   }
 
   // Whether the paths to a node of the trie were walked far enough to see that they lead nowhere.
-  bool is_known_to_lead_nowhere(std::int32_t node) const {
-    for (; node >= 0; node = query_.trie.nodes[node].parent) {
-      const Workspace::Visit& visit = workspace_.visits[node];
-      if (visit.epoch == workspace_.epoch)
-        return visit.frontier < 0;
+  // If so, that is remembered for the node.
+  bool is_known_to_lead_nowhere(std::int32_t node) {
+    for (std::int32_t at = node; at >= 0; at = query_.trie.nodes[at].parent) {
+      const Workspace::Visit visit = workspace_.visits[at];
+      if (visit.epoch != workspace_.epoch)
+        continue;
+      const bool leads_nowhere = visit.frontier < 0;
+      if (leads_nowhere)
+        workspace_.visits[node] = visit;
+      return leads_nowhere;
     }
     return false;
   }

@@ -247,20 +247,29 @@ class Precedents {
       budget_.followed += shared_.open_looked_up(at_hand_.entity);
   }
 
-  // Look some more deferred facts up for a candidate.
+  // Look some more deferred facts up for a candidate. Only those count that are stronger than the
+  // weakest of its pieces; if no other fact can be, it has been looked up.
   void look_up_some(std::size_t place) {
     const Id answer = candidates_[place].entity;
-    const std::size_t next = look_up_some_for(answer, candidates_[place].looked_up);
+    const std::size_t from = candidates_[place].looked_up;
+    const double weakest = candidates_.weakest(place, Kind::shared_fact);
+    const std::size_t next = look_up_some_for(answer, from, worth_of_strength(weakest));
     const Count given_by_others = candidates_[place].given - at_hand_.is_own(answer);
-    candidates_.set_looked_up(place, next, shared_.most_strength_from(next, given_by_others));
+    const double unseen = shared_.most_strength_from(next, given_by_others);
+    const bool can_count = unseen > candidates_.weakest(place, Kind::shared_fact);
+    candidates_.set_looked_up(place, next, can_count ? unseen : 0);
   }
 
-  // Look some shared facts up for an answer, from one on. Returns the one to go on with.
-  std::size_t look_up_some_for(Id answer, std::size_t from) {
+  // What a piece of this strength is worth, or less by a part in 10^12: more than rounding changes.
+  static double worth_of_strength(double strength) { return -std::expm1(-strength) * (1 - 1e-12); }
+
+  // Look some shared facts up for an answer, from one on; use those that are worth more than
+  // `least`. Returns the one to go on with.
+  std::size_t look_up_some_for(Id answer, std::size_t from, double least = 0) {
     const bool all_count = record_ != nullptr || options_.sum;
     const auto best = static_cast<std::size_t>(all_count ? 0 : options_.best);
     const auto [next, edges] = shared_.look_up(
-        answer, from, best, [&](const Piece& piece) { use_shared_fact(piece, answer, 1); });
+        answer, from, best, least, [&](const Piece& piece) { use_shared_fact(piece, answer, 1); });
     budget_.follow_paid(edges);  // see `EdgeBudget::leave`
     return next;
   }

@@ -11,7 +11,12 @@ RelationQuery::RelationQuery(const Graph& graph_, Id relation_, const WalkLists&
       rank(rank_),
       trie(lists.types, options.max_length),
       habit(graph, relation, options, rank, progress),
+      asker_bits(options.precedents ? AskerBits(graph, relation) : AskerBits()),
       may_stop_early(options.loop_free && !options.sum) {
+  for (std::int32_t type : lists.walked) {
+    const std::int32_t node = trie.node_of_type[type];
+    ends.push_back({node, trie.nodes[node]});
+  }
   worths = worths_of(lists.weights, lists.taken_weights);
   for (std::size_t slot = 0; slot < 2; ++slot)
     worths_if_fewer[slot] = worths_of(lists.fewer[slot].weights, lists.fewer[slot].taken_weights);
@@ -41,7 +46,7 @@ void RelationQuery::find_costs(Progress& progress) {
     Count cost = 0;
     for (std::int64_t at = lists.offsets[list + 1] - 1; at >= lists.offsets[list]; --at) {
       steps.take();
-      std::int32_t node = trie.node_of_type[lists.walked[at]];
+      std::int32_t node = ends[at].node;
       for (; node > 0 && counted_for[node] != list; node = trie.nodes[node].parent) {
         counted_for[node] = list;
         cost += static_cast<Count>(graph.edges(trie.nodes[node].relation).tails.size());

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "answering/asker_bits.hpp"
 #include "answering/candidates.hpp"
 #include "answering/habit.hpp"
 #include "counting/trie.hpp"
@@ -24,10 +25,19 @@ struct RelationQuery {
   const Ids rank;  // (graph.entities)  the order of answers with equal scores
   const Trie trie;
   const Habit habit;
+  const AskerBits asker_bits;  // empty if precedents are not used
 
   // Bounds need scores that are a noisy-or, and ends that do not depend on how often they are
   // reached.
   const bool may_stop_early;
+
+  // Parallel to lists.walked: where each path type ends in the trie, and its last step. Lists are
+  // walked from the front, and reading this one after the other takes less than looking for it.
+  struct End {
+    std::int32_t node;
+    Trie::Node last;
+  };
+  std::vector<End> ends;
 
   PathWorths worths;
   std::array<PathWorths, 2> worths_if_fewer;  // as in `WalkLists::fewer`

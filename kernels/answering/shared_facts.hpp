@@ -19,6 +19,7 @@
 #include "answering/workspace.hpp"
 #include "common/bits.hpp"
 #include "common/fetch.hpp"
+#include "common/radix_sort.hpp"
 
 namespace casegraph {
 
@@ -37,7 +38,7 @@ class SharedFacts {
         worths_(workspace.worths),
         rows_of_askers_(workspace.stamps),
         keep_(keep),
-        words_(by_asker_.heads.size() / 64 + 1),
+        words_(AskerBits::words_for(by_asker_)),
         steps_(progress) {
     if (!by_asker_.heads.empty())
       cost_of_sharer_ += static_cast<Count>(by_asker_.tails.size() / by_asker_.heads.size());
@@ -116,7 +117,7 @@ class SharedFacts {
     const auto has_fewer_sharers = [](const Fact& a, const Fact& b) {
       return a.sharers.size() < b.sharers.size();
     };
-    std::stable_sort(chosen_.begin(), chosen_.end(), has_fewer_sharers);
+    sort_by(chosen_, sorting_, steps_, [](const Fact& fact) { return fact.sharers.size(); });
 
     // Only those that are asked are sorted further.
     Count asked = 0;
@@ -169,8 +170,8 @@ class SharedFacts {
       if (row_of_entity < by_asker_.heads.size())
         forget(fact, row_of_entity);
     }
-    std::stable_sort(looked_up_.begin(), looked_up_.end(),
-                     [](const LookedUp& a, const LookedUp& b) { return a.others < b.others; });
+    sort_by(looked_up_, sorting_looked_up_, steps_,
+            [](const LookedUp& fact) { return static_cast<std::uint64_t>(fact.others); });
     most_strengths_.clear();
     return edges;
   }
@@ -215,18 +216,18 @@ class SharedFacts {
 
   // Call `use(piece of evidence)` for facts that are looked up and speak for an answer.
   //
-  // from  the first of them. Some are looked up at a time, since those that fewest share are likely
-  //       to say most
-  // best  use only so many, the strongest. If it is 0, all, and to the last
+  // from   the first of them. Some are looked up at a time, since those that fewest share are
+  //        likely to say most
+  // best   use only so many, the strongest. If it is 0, all, and to the last
+  // least  use only those that are worth more
   template <class Use>
-  LookUp look_up(Id answer, std::size_t from, std::size_t best, const Use& use) {
+  LookUp look_up(Id answer, std::size_t from, std::size_t best, double least, const Use& use) {
     find_askers(answer);
     const bool is_dense = has_dense_askers();
-    const Count askers = std::ssize(rows_);
+    const auto askers = static_cast<Count>(askers_);
     const Count work =
         is_dense ? static_cast<Count>(words_) / words_an_edge : askers / bits_an_edge;
     found_.clear();
-    double least = 0;  // the worth of the weakest of the best, once there are enough
     const std::size_t all = looked_up_.size();
     const std::size_t end = best == 0 ? all : std::min(all, from + std::max(few_facts, from));
     std::size_t next = from;
@@ -248,7 +249,9 @@ class SharedFacts {
       const double worth = share_of(count, at.others);
       if (worth <= least)
         continue;
-      least = keep({worth, count, &at}, best);
+      keep({worth, count, &at}, best);
+      if (found_.size() == best)
+        least = found_.back().worth;  // of the weakest of the best
     }
     for (const Found& found : found_) {
       const auto& [fact, others, _] = *found.fact;
@@ -336,18 +339,16 @@ class SharedFacts {
     chosen_.erase(first, chosen_.end());
   }
 
-  // Keep what was found; if only the `best` are wanted, in place of the weakest. Returns what the
-  // next one must be worth more than.
-  double keep(const Found& found, std::size_t best) {
+  // Keep what was found; if only the `best` are wanted, in place of the weakest.
+  void keep(const Found& found, std::size_t best) {
     if (best == 0) {
       found_.push_back(found);
-      return 0;
+      return;
     }
     if (found_.size() == best)
       found_.pop_back();
     const auto at = std::ranges::upper_bound(found_, found.worth, std::greater<>(), &Found::worth);
     found_.insert(at, found);
-    return found_.size() == best ? found_.back().worth : 0;
   }
 
   // Find the rows of those who give an answer: they are the same in every query of the relation,
@@ -356,18 +357,25 @@ class SharedFacts {
     if (answer == answer_at_hand_)
       return;
     answer_at_hand_ = answer;
+    const Ids askers = by_answer_.of(answer);
+    askers_ = askers.size();
+    if (has_dense_askers() && !query_.asker_bits.empty()) {
+      mask_ = query_.asker_bits.of(by_answer_.row_of(answer));
+      return;
+    }
     rows_.clear();
-    for (Id asker : by_answer_.of(answer))
+    for (Id asker : askers)
       rows_.push_back(by_asker_.row_of(asker));
     if (!has_dense_askers())
       return;
-    mask_.assign(words_, 0);
+    own_mask_.assign(words_, 0);
     for (std::size_t row : rows_)
-      mask_[row >> 6] |= std::uint64_t{1} << (row & 63);
+      own_mask_[row >> 6] |= std::uint64_t{1} << (row & 63);
+    mask_ = own_mask_;
   }
 
   // Whether comparing whole bitsets takes less than looking for each asker of the answer at hand.
-  bool has_dense_askers() const { return rows_.size() * words_an_edge > words_ * bits_an_edge; }
+  bool has_dense_askers() const { return askers_ * words_an_edge > words_ * bits_an_edge; }
 
   std::span<std::uint64_t> bits_of(const LookedUp& fact) {
     return {bits_.data() + fact.first_word, words_};
@@ -476,6 +484,45 @@ class SharedFacts {
   // What the sharers of a fact answer, except for `excluded`: the answers that at least `support`
   // of them give.
   void count(Ids sharers, Id excluded, Sharing& sharing) {
+    const bool is_counted = !query_.asker_bits.empty() && count_bits(sharers, excluded, sharing);
+    if (!is_counted)
+      count_edges(sharers, excluded, sharing);
+  }
+
+  // By comparing them with the askers of every answer, as bitsets. Returns false if looking at
+  // their edges takes less.
+  bool count_bits(Ids sharers, Id excluded, Sharing& sharing) {
+    steps_.take(std::ssize(sharers));
+    asked_.assign(words_, 0);
+    Count others = 0;
+    for (Id other : sharers) {
+      const std::size_t row = by_asker_.row_of(other);
+      if (other == excluded || row == by_asker_.heads.size())
+        continue;
+      asked_[row >> 6] |= std::uint64_t{1} << (row & 63);
+      ++others;
+    }
+    const auto answers = by_answer_.heads.size();
+    const auto cost =
+        static_cast<Count>(answers / answers_an_edge + answers * words_ / words_an_edge);
+    if (others * cost_of_sharer_ < cost)
+      return false;
+
+    steps_.take(cost);
+    sharing.others = others;
+    sharing.edges = std::ssize(sharers);
+    sharing.given.clear();
+    for (std::size_t row = 0; row < answers; ++row) {
+      const Count count = count_common_bits(query_.asker_bits.of(row), asked_);
+      sharing.edges += count;
+      if (count >= query_.options.support)
+        sharing.given.push_back({count, by_answer_.heads[row]});
+    }
+    return true;
+  }
+
+  // By looking at all their edges.
+  void count_edges(Ids sharers, Id excluded, Sharing& sharing) {
     sharing = {0, static_cast<Count>(sharers.size()), std::move(sharing.given)};
     sharing.given.clear();
     const std::uint32_t zero = counts_.renew(sharers.size());
@@ -506,6 +553,7 @@ class SharedFacts {
   // What takes as long as looking at an edge:
   static constexpr int words_an_edge = 8;
   static constexpr int bits_an_edge = 4;
+  static constexpr int answers_an_edge = 2;  // each with its words
 
   const RelationQuery& query_;
   const Edges& by_asker_;   // the edges of the query relation
@@ -519,15 +567,20 @@ class SharedFacts {
   Count cost_of_sharer_ = 1;  // a lookup, and the answers that an entity has on average
   Count cost_for_all_ = 0;    // of looking a fact up for all answers
   std::vector<Fact> facts_, chosen_;
-  bool are_sorted_ = false;             // those that are chosen, by sharers
-  std::vector<LookedUp> looked_up_;     // those that fewest share first
-  std::vector<std::uint64_t> bits_;     // who shares each of them: rows of `by_asker_`
-  std::vector<double> most_strengths_;  // by how many give an answer; -1 where it is not known
-  Id answer_at_hand_ = -1;              // that was looked up last
-  std::vector<std::size_t> rows_;       // of those who give the answer at hand, or share a fact
-  std::vector<std::uint64_t> mask_;     // the same as bits, if they are many
-  std::vector<Found> found_;            // what speaks for the answer at hand
-  Sharing sharing_;                     // of the facts at hand
+  std::vector<Fact> sorting_;                // while those that are chosen are sorted
+  std::vector<LookedUp> sorting_looked_up_;  // and while those that are looked up are
+  bool are_sorted_ = false;                  // those that are chosen, by sharers
+  std::vector<LookedUp> looked_up_;          // those that fewest share first
+  std::vector<std::uint64_t> bits_;          // who shares each of them: rows of `by_asker_`
+  std::vector<double> most_strengths_;       // by how many give an answer; -1 where it is not known
+  Id answer_at_hand_ = -1;                   // that was looked up last
+  std::size_t askers_ = 0;                   // how many give it
+  std::vector<std::size_t> rows_;        // of those who give it, if they are few, or share a fact
+  std::span<const std::uint64_t> mask_;  // those who give it as bits, if they are many
+  std::vector<std::uint64_t> own_mask_;  // the same, if it is not at hand for the relation
+  std::vector<std::uint64_t> asked_;     // the sharers of a fact that have the relation, as bits
+  std::vector<Found> found_;             // what speaks for the answer at hand
+  Sharing sharing_;                      // of the facts at hand
   std::unordered_map<std::uint64_t, Sharing> remembered_;  // by fact
   std::size_t remembered_size_ = 0;                        // answers
 };

@@ -28,10 +28,11 @@ std::unique_ptr<Workspace> Workspaces::take(std::size_t entities) {
   return std::make_unique<Workspace>(entities);
 }
 
-const FactSimilarity& Workspaces::similarity(std::size_t entities, Count living) {
+const FactSimilarity& Workspaces::similarity(std::size_t entities, const QueryOptions& options) {
   const std::lock_guard lock(guard_);
   if (similarity_ == nullptr)
-    similarity_ = std::make_unique<const FactSimilarity>(entities, living);
+    similarity_ =
+        std::make_unique<const FactSimilarity>(entities, options.living, options.most_sharers);
   return *similarity_;
 }
 

@@ -36,27 +36,45 @@ struct EpochCounts {
 // A sum for each entity, and the entities that have one.
 class Sums {
  public:
-  explicit Sums(std::size_t entities) : sums_(entities) {}
+  explicit Sums(std::size_t entities) : sums_(entities), touched_(entities + 1) {}
 
   // Make all sums zero.
   void renew() {
-    for (Id entity : touched_)
+    for (Id entity : touched())
       sums_[entity] = 0;
-    touched_.clear();
+    touched_count_ = 0;
   }
-  // count  not negative
-  void add(Id entity, Count count) {
-    Count& sum = sums_[entity];
-    if (sum == 0 && count > 0)
-      touched_.push_back(entity);
-    sum += count;
+
+  // Add a number that is not negative to the sums of some entities.
+  //
+  // Whether an entity is new is hard to guess, and so no branch depends on it: every entity is
+  // written behind those that have a sum, and stays there if it is new.
+  void add(Ids entities, Count count) {
+    if (count == 0)
+      return;
+    Count* const sums = sums_.data();
+    Id* const touched = touched_.data();
+    std::size_t end = touched_count_;
+    for (Id entity : entities) {
+      touched[end] = entity;
+      end += sums[entity] == 0;
+      sums[entity] += count;
+    }
+    touched_count_ = end;
   }
+
+  // No more than its sum.
+  void subtract(Id entity, Count count) { sums_[entity] -= count; }
+
   Count of(Id entity) const { return sums_[entity]; }
-  Ids touched() const { return touched_; }
+
+  // All whose sum is not zero, and those whose sum was subtracted from.
+  Ids touched() const { return Ids(touched_).first(touched_count_); }
 
  private:
   std::vector<Count> sums_;
-  std::vector<Id> touched_;
+  std::vector<Id> touched_;  // and room for one more
+  std::size_t touched_count_ = 0;
 };
 
 // Remembers what pieces of evidence are worth, since a logarithm takes longer than a lookup.
@@ -125,10 +143,9 @@ class Workspaces {
   std::unique_ptr<Workspace> take(std::size_t entities);
   void give_back(std::unique_ptr<Workspace> used);
 
-  // How alike entities of the graph are; the same for all queries.
-  //
-  // living  how many entities have facts
-  const FactSimilarity& similarity(std::size_t entities, Count living);
+  // How alike entities of the graph are; the same for all queries, as are the numbers in `options`
+  // that it depends on: `living` and `most_sharers`.
+  const FactSimilarity& similarity(std::size_t entities, const QueryOptions& options);
 
  private:
   struct Pool {

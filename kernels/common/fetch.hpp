@@ -2,7 +2,12 @@
 //
 // Problem: lists that lie anywhere in memory are read one after the other, and the start of each
 // takes as long to arrive as a hundred additions. Idea: ask for a list some lists ahead.
+//
+// Memory comes in lines. Once some lines of a list were read one after the other, the processor
+// asks for the next ones by itself, so only the first few are asked for here.
 #pragma once
+
+#include <algorithm>
 
 #include "common/ids.hpp"
 
@@ -16,6 +21,8 @@ namespace casegraph {
 #define CASEGRAPH_INLINE inline
 #endif
 
+constexpr std::size_t ids_a_line = 64 / sizeof(Id);
+
 template <class Value>
 CASEGRAPH_INLINE void fetch([[maybe_unused]] const Value* where) {
 #if defined(__GNUC__)
@@ -23,14 +30,16 @@ CASEGRAPH_INLINE void fetch([[maybe_unused]] const Value* where) {
 #endif
 }
 
+// The first lines of a list, or all of a short one.
 CASEGRAPH_INLINE void fetch(Ids list) {
-  fetch(list.data());
+  constexpr std::size_t few_lines = 4;
+  const std::size_t end = std::min(list.size(), few_lines * ids_a_line);
+  for (std::size_t at = 0; at < end; at += ids_a_line)
+    fetch(&list[at]);
 }
 
-// The first lines of the cache that a list is in. Of a long list the processor, which sees that it
-// is read in order, asks for the others.
+// The same of a list that is not short, or may be read beyond its end.
 CASEGRAPH_INLINE void fetch_start(const Id* list) {
-  constexpr int ids_a_line = 16;
   fetch(list);
   fetch(list + ids_a_line);
   fetch(list + 2 * ids_a_line);

@@ -109,6 +109,7 @@ def _walked(
     new_only: bool = False,
 ) -> list[Found]:
     """The answers of each query; exact if the walks are, whatever the counts are."""
+    is_only_one = len(entities) == 1  # it is answered by one thread
     offsets, found, scores, exact, _ = kernels.answers(
         query.kernel,
         entities,
@@ -117,12 +118,12 @@ def _walked(
         state.workspaces,
         top,
         new_only,
-        threads(),
+        1 if is_only_one else threads(),
     )
     return [
         Found(found[start:end], scores[start:end], bool(is_exact))
         for (start, end), is_exact in zip(
-            pairwise(offsets), exact.tolist(), strict=True
+            pairwise(offsets.tolist()), exact.tolist(), strict=True
         )
     ]
 
