@@ -1,6 +1,8 @@
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain, pairwise, product
+from math import log1p
 from random import Random
 from typing import Any
 
@@ -554,3 +556,42 @@ def test_a_sum_does_not_depend_on_the_order_in_which_facts_came() -> None:
             assert (
                 sum(reason.share for reason in explanation) == explanation.answer.score
             )
+
+
+def test_what_more_than_2000_entities_share_does_not_count_for_nearness() -> None:
+    crowd = [(f"person {number}", "is", "a person") for number in range(2_100)]
+    pairs = [
+        (f"left {number}", "is beside", f"right {number}") for number in range(999)
+    ]
+    members = [(name, "is in", "the club") for name in ("ann", "bob", "cyd")]
+    people = [(name, "is", "a person") for name in ("ann", "bob", "cyd")]
+    hats = [(name, "has", "a hat") for name in ("ann", "dot")]
+    known = [("eve", "knows", name) for name in ("ann", "bob")]
+    added = [*crowd, *pairs, *members, *people, *hats, *known]
+    facts = oracle.both_ways(added)
+
+    def norm(name: str) -> float:
+        return oracle.norm(facts, oracle.facts_of(facts, name))
+
+    def reciprocal(name: str) -> int:
+        return oracle.rounded(65536 / norm(name))
+
+    club = oracle.rarity(facts, ("is in", "the club"))
+    hat = oracle.rarity(facts, ("has", "a hat"))
+    nearness = {
+        "ann": club * reciprocal("bob") / norm("ann"),
+        "bob": club * reciprocal("ann") / norm("bob"),
+        "cyd": club * (reciprocal("ann") + reciprocal("bob")) / norm("cyd"),
+        "dot": hat * reciprocal("ann") / norm("dot"),
+    }
+    nearest = max(nearness["cyd"], nearness["dot"])
+    expected = {}
+    for name, shared in nearness.items():
+        worth = 0.2 * min(1, shared / nearest) ** 2
+        expected[name] = -log1p(-worth)
+
+    nothing = KindWeights(path=0, shared_fact=0, answers_fact=0, neighbours=0, habit=0)
+    only_nearness = replace(nothing, near_answers=1)
+    cases = case_base(added, Settings(max_length=1, kinds=only_nearness))
+    found = {answer.entity: answer.score for answer in cases.ask("eve", "knows")}
+    assert found == pytest.approx(expected)

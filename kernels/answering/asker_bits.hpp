@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "common/progress.hpp"
 #include "graph/graph.hpp"
 
 namespace casegraph {
@@ -16,7 +17,8 @@ namespace casegraph {
 class AskerBits {
  public:
   AskerBits() = default;
-  AskerBits(const Graph& graph, Id relation) {
+  AskerBits(const Graph& graph, Id relation, Progress& progress) {
+    Steps steps(progress);
     const Edges& by_asker = graph.edges(relation);
     const Edges& by_answer = graph.edges(inverse(relation));
     words_ = words_for(by_asker);
@@ -25,10 +27,12 @@ class AskerBits {
       return;
     bits_.resize(all_words);
     for (std::size_t row = 0; row < by_answer.heads.size(); ++row) {
-      std::uint64_t* const askers = &bits_[row * words_];
-      for (Id asker : by_answer.row(row)) {
+      std::uint64_t* const bits = &bits_[row * words_];
+      const Ids askers = by_answer.row(row);
+      steps.take(1 + std::ssize(askers));
+      for (Id asker : askers) {
         const std::size_t place = by_asker.row_of(asker);
-        askers[place >> 6] |= std::uint64_t{1} << (place & 63);
+        bits[place >> 6] |= std::uint64_t{1} << (place & 63);
       }
     }
   }
