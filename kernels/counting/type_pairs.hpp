@@ -45,8 +45,8 @@ class TypePairs {
     if (times_.size() < types_.size())
       times_.resize(types_.size());
     has_few_types_ = types_.size() <= few_types;
-    if (has_few_types_ && matrix_.empty())
-      matrix_.resize(few_types * few_types);
+    if (has_few_types_ && matrix_.size() < few_types * types_.size())
+      matrix_.resize(few_types * types_.size());
   }
 
   // Add a member to the set at hand. A type can be added several times.
