@@ -670,9 +670,19 @@ struct Part {
   }
 };
 
-// The pairs that are counted from one entity after the other, and those counted from many at once.
-std::array<Part, 2> parts_of(const WalkedPairs& walked, std::span<const Count> widest,
-                             const std::vector<char>& is_together) {
+// The pairs that are walked from one entity after the other, and those walked from many at once.
+std::array<Part, 2> parts_of(const Graph& graph, Ids entities,
+                             std::span<const RelationPathType> pairs, std::span<const Count> widest,
+                             int max_length, int threads, Progress& progress) {
+  const bool are_many = entities.size() >= many_entities;
+  const WalkedPairs walked =
+      are_many ? pairs_to_walk(graph, entities, pairs, widest, max_length, threads, progress)
+               : WalkedPairs(pairs);
+  std::vector<char> is_together(walked.pairs.size());
+  if (are_many)
+    is_together = better_together(graph, entities, walked.pairs, walked.of_walked(widest),
+                                  max_length, threads, progress, SingleRow::known_length);
+
   std::array<Part, 2> parts;
   for (std::size_t at = 0; at < walked.pairs.size(); ++at) {
     Part& part = parts[is_together[at]];
@@ -709,15 +719,8 @@ struct ByEntity {
 
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
             std::span<const Count> widest, int max_length, int threads, Progress& progress) {
-  const bool are_many = entities.size() >= many_entities;
-  const WalkedPairs walked =
-      are_many ? pairs_to_walk(graph, entities, pairs, widest, max_length, threads, progress)
-               : WalkedPairs(pairs);
-  std::vector<char> is_together(walked.pairs.size());
-  if (are_many)
-    is_together = better_together(graph, entities, walked.pairs, walked.of_walked(widest),
-                                  max_length, threads, progress, SingleRow::known_length);
-  const auto [alone, together] = parts_of(walked, widest, is_together);
+  const auto [alone, together] =
+      parts_of(graph, entities, pairs, widest, max_length, threads, progress);
 
   Reach total(pairs.size());
   const Count reported = std::ssize(entities);
