@@ -189,6 +189,13 @@ BINDINGS = {
         any_length="entities",
         any_larger="entities",
     ),
+    "reach_both_ways": binding(
+        kernels.reach_both_ways,
+        **ON_GRAPH,
+        **OF_TYPES,
+        together=True,
+        **COUNTED,
+    ),
     "cost_together": binding(
         kernels.cost_together,
         **ON_GRAPH,

@@ -138,6 +138,11 @@ LONG = {
         steps=3,
         entities=300,
     ),
+    "reach_both_ways": Long(
+        "kernels.reach_both_ways(graph.kernel, labels, types, False, n, 2, counters)",
+        relations=2,
+        steps=5,
+    ),
     "reach_around": Long(
         "kernels.reach_around(graph.kernel, 0, types, (ids(), ids()), every_pair, n, 2, counters)",
         relations=2,

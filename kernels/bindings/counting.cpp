@@ -110,9 +110,21 @@ nb::tuple reach_together_(const Graph& graph, In<Id> entities, In<Id> relations,
     checks::ids("entities", span(entities), 0);
     checks::steps_at_most(span(types), max_length, longest_together);
     return reach_together(graph, span(entities), pairs, max_length, std::ssize(span(entities)),
-                          checks::threads(threads), running);
+                          checks::threads(threads), running)
+        .forwards;
   });
   return columns_of(std::move(sums));
+}
+
+nb::tuple reach_both_ways_(const Graph& graph, In<Id> relations, In<PathType> types, bool together,
+                           int max_length, int threads, Counters progress) {
+  ReachBothWays sums = run(progress.data(), [&](Progress& running) {
+    const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
+    if (together)
+      checks::steps_at_most(span(types), max_length, longest_together);
+    return reach_both_ways(graph, pairs, together, max_length, checks::threads(threads), running);
+  });
+  return nb::make_tuple(columns_of(std::move(sums.forwards)), columns_of(std::move(sums.inverse)));
 }
 
 Count cost_together_(const Graph& graph, Id relation, In<PathType> types, int max_length) {
@@ -218,6 +230,9 @@ void bind_counting(nb::module_& m) {
   m.def("reach_together", &reach_together_, "graph"_a, "entities"_a, "relations"_a, "types"_a,
         "max_length"_a, "threads"_a, "progress"_a,
         "The same as `reach` for short path types, many entities at once.");
+  m.def("reach_both_ways", &reach_both_ways_, "graph"_a, "relations"_a, "types"_a, "together"_a,
+        "max_length"_a, "threads"_a, "progress"_a,
+        "The same of each relation and path type over all entities, and of the inverse of each.");
   m.def("cost_together", &cost_together_, "graph"_a, "relation"_a, "types"_a, "max_length"_a,
         "What `reach_together` would cost at most, or more than anything if it cannot.");
   m.def("reach_estimates", &reach_estimates_, "graph"_a, "entities"_a, "types"_a, "max_length"_a,

@@ -43,6 +43,9 @@ class Bits {
     return word != before;
   }
 
+  // The same, if it does not matter whether it is new.
+  void put(std::size_t number) { words_[number >> 6] |= std::uint64_t{1} << (number & 63); }
+
   void erase(std::size_t number) { words_[number >> 6] &= ~(std::uint64_t{1} << (number & 63)); }
 
   // Insert a whole set, given as words. Returns how many of its numbers are new.
@@ -54,6 +57,11 @@ class Bits {
     }
     return added;
   }
+
+  std::size_t words() const { return words_.size(); }
+
+  // How many numbers are in it.
+  Count count() const { return count_common_bits(words_, words_); }
 
   // Call `use(number)` for every number in it.
   template <class Use>

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/fetch.hpp"
 #include "common/stamps.hpp"
 #include "graph/graph.hpp"
 
@@ -139,11 +140,14 @@ void each_end(const Edges& edges, const Frontier& from, const KnownEnds& known, 
     count = edges.heads.size();
   steps.take(static_cast<Count>(count));
 
-  Count edges_seen = 0;  // kept in a register: `steps` is in memory, and visits are many
+  constexpr std::size_t ahead = 8;  // so far ahead, what tells where a row begins is fetched
+  Count edges_seen = 0;             // kept in a register: `steps` is in memory, and visits are many
   for (std::size_t at = 0; at < count; ++at) {
     std::size_t end = at;
     std::size_t row = at;
     if (known.has_rows) {
+      if (at + ahead < count)
+        fetch(edges.offsets.subspan(static_cast<std::size_t>(known.rows[at + ahead].row)));
       end = static_cast<std::size_t>(known.rows[at].end);
       row = static_cast<std::size_t>(known.rows[at].row);
     } else if (scans_heads) {

@@ -160,14 +160,17 @@ class LastStepCounter {
     reached_.insert(bitsets_->number(start_));  // so that it never counts; bit `size()` is free
     for (const Visit& visit : visits_)
       fetch(bitsets_->numbers(visit.tails));
+    // Where there are more edges than words, counting all bits at the end takes less than counting
+    // each when it is set.
+    const bool counts_later = width_ > reached_.words();
     Count ends = 0;
     for (const Visit& visit : visits_)
-      ends += insert_bits(visit);
-    return ends;
+      ends += insert_bits(visit, counts_later);
+    return counts_later ? reached_.count() - 1 : ends;  // all but the start
   }
 
-  // Returns how many ends of the row are new.
-  Count insert_bits(const Visit& visit) {
+  // Returns how many ends of the row are new, unless they are counted later.
+  Count insert_bits(const Visit& visit, bool counts_later) {
     const Ids numbers = bitsets_->numbers(visit.tails);
     Count ends = 0;
     if (numbers.size() < short_row && needs_care(visit)) {
@@ -195,6 +198,9 @@ class LastStepCounter {
     const auto bitset = bitsets_->bitset(visit.row, visit.tails.size());
     if (!bitset.empty())
       ends += reached_.insert(bitset);
+    else if (counts_later)
+      for (Id number : numbers)
+        reached_.put(static_cast<std::size_t>(number));
     else
       for (Id number : numbers)
         ends += reached_.insert(static_cast<std::size_t>(number));
@@ -319,9 +325,7 @@ class LastStepCounter {
     return known[relation];
   }
 
-  static bool is_head(const Edges& edges, Id entity) {
-    return edges.row_of(entity) != edges.heads.size();
-  }
+  static bool is_head(const Edges& edges, Id entity) { return edges.has(entity); }
 
   static bool is_among(Ids sorted, Id entity) {
     return std::binary_search(sorted.begin(), sorted.end(), entity);

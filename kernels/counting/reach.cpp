@@ -6,6 +6,7 @@
 #include "counting/entity_rows.hpp"
 #include "counting/last_step_counter.hpp"
 #include "counting/reach_choice.hpp"
+#include "counting/reach_inverses.hpp"
 #include "counting/reach_plan.hpp"
 #include "counting/reach_together.hpp"
 
@@ -42,6 +43,26 @@ struct Shared {
   std::optional<AllTailBitsets> bitsets;
 };
 
+// The sums of a pair and of its inverse. They fill one cache line, since counting goes from pair to
+// pair and adds to all of these.
+struct alignas(64) PairSums {
+  struct OneWay {
+    Count reached = 0;
+    Count right = 0;
+    Count reached_open = 0;
+    Count right_open = 0;
+
+    void add(const OneWay& more) {
+      reached += more.reached;
+      right += more.right;
+      reached_open += more.reached_open;
+      right_open += more.right_open;
+    }
+  };
+  OneWay forwards;
+  OneWay inverse;
+};
+
 // Counts for one entity after the other, and adds up.
 class ReachCounter {
  public:
@@ -61,7 +82,8 @@ class ReachCounter {
         leads_to_selected_(plan.trie.nodes.size()),
         last_step_(graph, shared.bitsets ? &*shared.bitsets : nullptr, progress),
         steps_(progress),
-        sums_(plan.pairs.size()) {
+        sums_(plan.pairs.size()),
+        skipped_(plan.has_widths() ? plan.pairs.size() : 0) {
     while (std::ssize(stamps_) <= max_length)
       stamps_.emplace_back(graph.entities);
     if (backwards_ == nullptr)
@@ -87,7 +109,22 @@ class ReachCounter {
     count(entity);
   }
 
-  const Reach& result() const { return sums_; }
+  // Add what was counted to the totals of the pairs.
+  void put_into(ReachBothWays& total) const {
+    const auto add = [](Reach& to, std::size_t pair, const PairSums::OneWay& sums) {
+      to.reached[pair] += sums.reached;
+      to.right[pair] += sums.right;
+      to.reached_open[pair] += sums.reached_open;
+      to.right_open[pair] += sums.right_open;
+    };
+    for (std::size_t place = 0; place < sums_.size(); ++place) {
+      const auto pair = static_cast<std::size_t>(plan_.pair_at_place(place).pair);
+      add(total.forwards, pair, sums_[place].forwards);
+      add(total.inverse, pair, sums_[place].inverse);
+      if (!skipped_.empty())
+        total.forwards.skipped[pair] += skipped_[place];
+    }
+  }
 
  private:
   // The children of a node that are of use, and the ends of the node that have their relations.
@@ -178,7 +215,7 @@ class ReachCounter {
     for (Id relation : answered_)
       answers_[relation] = {};
     answered_.clear();
-    signature_ = {};
+    signature_ = of_everyone;
     most_answers_ = 0;
   }
 
@@ -341,13 +378,14 @@ class ReachCounter {
 
     const auto pairs = plan_.pairs_at_or_below(node);
     steps_.take(std::ssize(pairs));
-    for (const auto [pair, relation] : pairs) {
+    for (const ReachPlan::PairAt& at : pairs) {
+      const auto [pair, relation, both_ways] = at;
       const bool is_wide_enough = plan_.allowed_width(pair, node) >= width;
       const bool was_skipped_before = plan_.widest[pair] < widest_so_far_[length - 1];
       if (!counts(pair, relation) || is_wide_enough || was_skipped_before)
         continue;
-      sums_.reached[pair] += width;
-      ++sums_.skipped[pair];
+      sums_[plan_.place(at)].forwards.reached += width;
+      ++skipped_[plan_.place(at)];
     }
     return width <= plan_.most_allowed[node];
   }
@@ -404,17 +442,30 @@ class ReachCounter {
     if constexpr (std::is_same_v<Ends, ListedEnds>)
       if (backwards_ != nullptr)
         return add_starts(node, ends.ends);
-    for (const auto [pair, relation] : plan_.pairs_at(node)) {
-      if (!counts(pair, relation) || (plan_.has_widths() && !is_narrow_enough(pair, node)))
+    for (const ReachPlan::PairAt& at : plan_.pairs_at(node)) {
+      const auto [pair, relation, both_ways] = at;
+      const bool is_counted =
+          counts(pair, relation) && (!plan_.has_widths() || is_narrow_enough(pair, node));
+      if (!is_counted && !both_ways)
         continue;
       const Edges& askers = graph_.edges(inverse(relation));
-      const auto [right, right_open] = right_ends(answers_[relation], askers, ends);
+      const Count with_askers = ends_with_askers(relation, askers, ends);
+      PairSums& sums = sums_[plan_.place(at)];
+      if (!is_counted) {
+        // Walked backwards, each end that has askers reaches this entity, which no other entity has
+        // as its answer.
+        sums.inverse.add({with_askers, 0, with_askers, 0});
+        continue;
+      }
+      const Ids answers = answers_[relation];
+      const auto [right, right_open] = right_ends(answers, askers, ends);
       // A right end whose only asker is this entity has an open slot.
-      const Count taken = ends_with_askers(relation, askers, ends) - right_open;
-      sums_.reached[pair] += ends.count();
-      sums_.right[pair] += right;
-      sums_.reached_open[pair] += ends.count() - taken;
-      sums_.right_open[pair] += right_open;
+      const Count taken = with_askers - right_open;
+      sums.forwards.add({ends.count(), right, ends.count() - taken, right_open});
+      if (both_ways) {
+        const Count only_answer = answers.size() == 1 ? right : 0;
+        sums.inverse.add({with_askers, right, only_answer, only_answer});
+      }
     }
   }
 
@@ -461,9 +512,11 @@ class ReachCounter {
   void add_starts(std::int32_t node, Ids starts) {
     const Ids askers = graph_.tails(entity_, inverse(backwards_->relation));
     const auto excluded = backwards_->excluded;
-    for (const auto [pair, relation] : plan_.pairs_at(node)) {
+    for (const ReachPlan::PairAt& at : plan_.pairs_at(node)) {
+      const std::int32_t pair = at.pair;
       if (is_selected_[pair] != epoch_)
         continue;
+      PairSums::OneWay& sums = sums_[plan_.place(at)].forwards;
       steps_.take(std::ssize(starts));
       for (Id start : starts) {
         if (is_start_[start] == IsStart::no)
@@ -473,10 +526,7 @@ class ReachCounter {
           continue;
         const bool is_right = std::binary_search(askers.begin(), askers.end(), start);
         const bool is_open = std::ssize(askers) - is_right == 0;
-        ++sums_.reached[pair];
-        sums_.right[pair] += is_right;
-        sums_.reached_open[pair] += is_open;
-        sums_.right_open[pair] += is_right && is_open;
+        sums.add({1, is_right, is_open, is_right && is_open});
       }
     }
   }
@@ -500,10 +550,10 @@ class ReachCounter {
 
   // The entity at hand.
   Id entity_ = -1;
-  std::vector<Ids> answers_;      // by relation
-  std::vector<Id> answered_;      // the relations that it has
-  Signature signature_{};         // of these relations
-  std::size_t most_answers_ = 0;  // of one of them
+  std::vector<Ids> answers_;           // by relation
+  std::vector<Id> answered_;           // the relations that it has
+  Signature signature_ = of_everyone;  // of these relations
+  std::size_t most_answers_ = 0;       // of one of them
 
   // The selection at hand: pairs and nodes stamped with the current epoch.
   bool has_selection_ = false;
@@ -517,7 +567,10 @@ class ReachCounter {
   std::vector<IsStart> is_start_;
   LastStepCounter last_step_;
   Steps steps_;
-  Reach sums_;
+
+  // By the place of each pair when they are ordered by node.
+  std::vector<PairSums> sums_;
+  std::vector<Count> skipped_;  // empty if the plan has no widths
 };
 
 // The relations of the pairs, each once.
@@ -572,9 +625,9 @@ Shared shared_by_counters(const Graph& graph, Ids entities, const ReachPlan& pla
 
 // selected  which pairs count for which entity; null if all do
 // reported  how many entities to report as done, when all are
-Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const Selection* selected,
-                const Backwards* backwards, int max_length, Count reported, int threads,
-                Progress& progress) {
+ReachBothWays sums_over(const Graph& graph, Ids entities, const ReachPlan& plan,
+                        const Selection* selected, const Backwards* backwards, int max_length,
+                        Count reported, int threads, Progress& progress) {
   Shared shared = shared_by_counters(graph, entities, plan, selected == nullptr, progress);
 
   // Entities differ in cost by orders of magnitude, so a chunk has only a few of them.
@@ -595,39 +648,49 @@ Reach sums_over(const Graph& graph, Ids entities, const ReachPlan& plan, const S
     progress.done(share(end) - share(begin));
   });
 
-  Reach total = counters[0].result();
-  for (std::size_t other = 1; other < counters.size(); ++other)
-    total.add(counters[other].result());
+  ReachBothWays total(plan.pairs.size());
+  for (const ReachCounter& counter : counters)
+    counter.put_into(total);
   return total;
 }
 
-// Some of the pairs, and where they came from.
+// Some of the pairs that are walked, and where their sums belong.
 struct Part {
-  std::vector<std::size_t> places;
   std::vector<RelationPathType> pairs;
   std::vector<Count> widest;  // empty if there are no widths
+  std::vector<std::size_t> places;
+  std::vector<std::size_t> inverse_places;  // of those counted both ways
 
-  void put(const Reach& sums, Reach& total) const {
-    for (std::size_t at = 0; at < places.size(); ++at) {
-      total.reached[places[at]] = sums.reached[at];
-      total.right[places[at]] = sums.right[at];
-      total.reached_open[places[at]] = sums.reached_open[at];
-      total.right_open[places[at]] = sums.right_open[at];
-      total.skipped[places[at]] = sums.skipped[at];
+  void put(const ReachBothWays& sums, Reach& total) const {
+    for (std::size_t at = 0; at < pairs.size(); ++at) {
+      total.put(places[at], sums.forwards, at);
+      if (pairs[at].both_ways)
+        total.put(inverse_places[at], sums.inverse, at);
     }
   }
 };
 
-// The pairs that are counted from one entity after the other, and those counted from many at once.
-std::array<Part, 2> parts_of(std::span<const RelationPathType> pairs, std::span<const Count> widest,
-                             const std::vector<char>& is_together) {
+// The pairs that are walked from one entity after the other, and those walked from many at once.
+std::array<Part, 2> parts_of(const Graph& graph, Ids entities,
+                             std::span<const RelationPathType> pairs, std::span<const Count> widest,
+                             int max_length, int threads, Progress& progress) {
+  const bool are_many = entities.size() >= many_entities;
+  const WalkedPairs walked =
+      are_many ? pairs_to_walk(graph, entities, pairs, widest, max_length, threads, progress)
+               : WalkedPairs(pairs);
+  std::vector<char> is_together(walked.pairs.size());
+  if (are_many)
+    is_together = better_together(graph, entities, walked.pairs, walked.of_walked(widest),
+                                  max_length, threads, progress, SingleRow::known_length);
+
   std::array<Part, 2> parts;
-  for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
-    Part& part = parts[is_together[pair]];
-    part.places.push_back(pair);
-    part.pairs.push_back(pairs[pair]);
+  for (std::size_t at = 0; at < walked.pairs.size(); ++at) {
+    Part& part = parts[is_together[at]];
+    part.pairs.push_back(walked.pairs[at]);
+    part.places.push_back(walked.places[at]);
+    part.inverse_places.push_back(walked.inverse_places[at]);
     if (!widest.empty())
-      part.widest.push_back(widest[pair]);
+      part.widest.push_back(widest[walked.places[at]]);
   }
   return parts;
 }
@@ -656,11 +719,8 @@ struct ByEntity {
 
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
             std::span<const Count> widest, int max_length, int threads, Progress& progress) {
-  std::vector<char> is_together(pairs.size());
-  if (entities.size() >= many_entities)
-    is_together = better_together(graph, entities, pairs, widest, max_length, threads, progress,
-                                  SingleRow::known_length);
-  const auto [alone, together] = parts_of(pairs, widest, is_together);
+  const auto [alone, together] =
+      parts_of(graph, entities, pairs, widest, max_length, threads, progress);
 
   Reach total(pairs.size());
   const Count reported = std::ssize(entities);
@@ -679,6 +739,21 @@ Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> 
   return total;
 }
 
+ReachBothWays reach_both_ways(const Graph& graph, std::span<const RelationPathType> pairs,
+                              bool together, int max_length, int threads, Progress& progress) {
+  std::vector<RelationPathType> both_ways(pairs.begin(), pairs.end());
+  for (RelationPathType& pair : both_ways)
+    pair.both_ways = true;
+  std::vector<Id> everyone(graph.entities);
+  std::iota(everyone.begin(), everyone.end(), 0);
+  if (together)
+    return reach_together(graph, everyone, both_ways, max_length, graph.entities, threads,
+                          progress);
+  const ReachPlan plan(both_ways, {}, max_length);
+  return sums_over(graph, everyone, plan, nullptr, nullptr, max_length, graph.entities, threads,
+                   progress);
+}
+
 Reach reach_around(const Graph& graph, Id relation, std::span<const PathType> types,
                    std::span<const Endpoint> starts, std::span<const Endpoint> ends, int max_length,
                    int threads, Progress& progress) {
@@ -692,7 +767,8 @@ Reach reach_around(const Graph& graph, Id relation, std::span<const PathType> ty
     const ReachPlan plan(pairs, {}, max_length);
     const Selection selected = from.selection();
     total.add(sums_over(graph, from.entities, plan, &selected, nullptr, max_length,
-                        std::ssize(from.entities), threads, progress));
+                        std::ssize(from.entities), threads, progress)
+                  .forwards);
   }
   if (!ends.empty()) {
     std::vector<RelationPathType> pairs;
@@ -703,7 +779,8 @@ Reach reach_around(const Graph& graph, Id relation, std::span<const PathType> ty
     const Backwards from_ends{relation, starts};
     const Selection selected = to.selection();
     total.add(sums_over(graph, to.entities, plan, &selected, &from_ends, max_length,
-                        std::ssize(to.entities), threads, progress));
+                        std::ssize(to.entities), threads, progress)
+                  .forwards);
   }
   return total;
 }

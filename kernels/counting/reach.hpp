@@ -10,7 +10,9 @@
 // the set of ends (`Frontier`, with Monien's representative families). Branches that hold nothing
 // for the relations of the entity are skipped. Last steps are only counted (`LastStepCounter`).
 // Where relations are dense, path types are counted from many entities at once instead
-// (reach_together.hpp), if that takes less (reach_choice.hpp).
+// (reach_together.hpp), if that takes less (reach_choice.hpp). A path type and the same path type
+// walked backwards connect the same entities, so if both are asked for, mostly one of them is
+// walked (reach_inverses.hpp).
 //
 // The cost from one entity after the other is the number of edges leaving all those ends, and
 // `reach_cost` finds it beforehand.
@@ -26,6 +28,10 @@ namespace casegraph {
 struct RelationPathType {
   Id relation;
   PathType type;
+
+  // Whether its inverse is counted along: the inverse query relation, with the path type walked
+  // backwards (reach_inverses.hpp).
+  bool both_ways = false;
 };
 
 // Parallel to the pairs of relation and path type that were given.
@@ -47,11 +53,33 @@ struct Reach {
     add_up(skipped, other.skipped);
   }
 
+  // Copy the sums of one pair.
+  void put(std::size_t pair, const Reach& other, std::size_t other_pair) {
+    reached[pair] = other.reached[other_pair];
+    right[pair] = other.right[other_pair];
+    reached_open[pair] = other.reached_open[other_pair];
+    right_open[pair] = other.right_open[other_pair];
+    skipped[pair] = other.skipped[other_pair];
+  }
+
  private:
   static void add_up(std::vector<Count>& total, const std::vector<Count>& more) {
     for (std::size_t pair = 0; pair < total.size(); ++pair)
       total[pair] += more[pair];
   }
+};
+
+// The sums of pairs, and those of their inverses where they are counted both ways, else 0.
+struct ReachBothWays {
+  explicit ReachBothWays(std::size_t pairs) : forwards(pairs), inverse(pairs) {}
+
+  void add(const ReachBothWays& other) {
+    forwards.add(other.forwards);
+    inverse.add(other.inverse);
+  }
+
+  Reach forwards;
+  Reach inverse;
 };
 
 // How many times wider than other steps a last step may be. An edge that paths go on from takes as
@@ -68,6 +96,13 @@ constexpr Count last_is_wider = 32;
 //         Nothing is added to the counts of open slots
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
             std::span<const Count> widest, int max_length, int threads, Progress& progress);
+
+// The sums of all pairs and of their inverses, over all entities, where each path type is walked in
+// the direction that is given. `reach` does this where it estimates that it takes less.
+//
+// together  whether to count from many entities at once: path types of a few steps only
+ReachBothWays reach_both_ways(const Graph& graph, std::span<const RelationPathType> pairs,
+                              bool together, int max_length, int threads, Progress& progress);
 
 // An entity where paths of a type begin or end.
 struct Endpoint {

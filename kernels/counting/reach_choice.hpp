@@ -33,7 +33,8 @@ struct ReachEstimates {
   std::vector<double> together;  // from many at once; infinite where that cannot be
 };
 ReachEstimates reach_estimates(const Graph& graph, Ids entities, std::span<const PathType> types,
-                               int max_length, int threads, Progress& progress);
+                               int max_length, int threads, Progress& progress,
+                               SingleRow single_row = SingleRow::walked);
 
 // What counting all path types of a relation together takes: an upper bound that depends on nothing
 // but the graph. INT64_MAX if that cannot be.

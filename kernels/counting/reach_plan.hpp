@@ -4,7 +4,8 @@
 //
 //   relations  A branch is of no use to an entity that has none of the query relations below it.
 //              Each node has a signature of these relations (`below`): one bit each, hashed into
-//              512 bits, like a Bloom filter. Where signatures do not meet, the relations do not.
+//              511 bits, like a Bloom filter. Where signatures do not meet, the relations do not.
+//              One more bit is set for every entity, and where a pair is counted both ways.
 //   widths     Pairs may allow only so many edges for a step. Each node has the least and the most
 //              that pairs at or below it allow, so that most steps need no look at single pairs.
 #pragma once
@@ -22,7 +23,16 @@ namespace casegraph {
 using Signature = std::array<std::uint64_t, 8>;
 
 inline void add_to(Signature& signature, Id relation) {
-  signature[(relation >> 6) & 7] |= std::uint64_t{1} << (relation & 63);
+  const Id bit = relation % 511;
+  signature[bit >> 6] |= std::uint64_t{1} << (bit & 63);
+}
+
+// The signature of an entity without relations. Pairs that are counted both ways need every entity.
+constexpr Signature of_everyone{0, 0, 0, 0, 0, 0, 0, std::uint64_t{1} << 63};
+
+inline void add_to(Signature& signature, const Signature& other) {
+  for (std::size_t word = 0; word < signature.size(); ++word)
+    signature[word] |= other[word];
 }
 
 inline bool have_common_bits(const Signature& a, const Signature& b) {
@@ -47,11 +57,12 @@ class ReachPlan {
 
   bool has_widths() const { return !widest.empty(); }
 
-  // A pair, by its place among all, and its query relation: whether it counts for an entity is
-  // asked so often that looking the relation up elsewhere would show.
+  // A pair, by its place among all, and what of it is asked so often that looking it up elsewhere
+  // would show.
   struct PairAt {
     std::int32_t pair;
     Id relation;
+    bool both_ways;
   };
 
   // The pairs whose path type ends at a node.
@@ -62,17 +73,23 @@ class ReachPlan {
     return pairs_between(node, trie.nodes[node].after);
   }
 
+  // The place of such a pair when all are ordered by node: those of a node lie together.
+  std::size_t place(const PairAt& at) const { return static_cast<std::size_t>(&at - &by_node_[0]); }
+  const PairAt& pair_at_place(std::size_t place) const { return by_node_[place]; }
+
   // The child of the root that a relation leads to, or -1.
   std::int32_t first_step(Id relation) const {
     return relation < std::ssize(first_steps_) ? first_steps_[relation] : -1;
   }
 
   // By entity: whether it has the query relation of a pair at or below a node. Paths from all
-  // others count for nothing there.
+  // others count for nothing there, unless a pair is counted both ways.
   std::vector<char> asks_below(const Graph& graph, std::int32_t node) const {
+    if (have_common_bits(below[node], of_everyone))
+      return std::vector<char>(graph.entities, true);
     std::vector<char> asks(graph.entities);
     std::vector<char> is_done(graph.relations.size());
-    for (const auto [pair, relation] : pairs_at_or_below(node)) {
+    for (const auto [pair, relation, both_ways] : pairs_at_or_below(node)) {
       if (is_done[relation])
         continue;
       is_done[relation] = true;
@@ -124,7 +141,7 @@ class ReachPlan {
     std::vector<std::int32_t> next(first_pair_.begin(), first_pair_.end() - 1);
     for (std::size_t pair = 0; pair < pairs.size(); ++pair)
       by_node_[next[trie.node_of_type[pair]]++] = {static_cast<std::int32_t>(pair),
-                                                   pairs[pair].relation};
+                                                   pairs[pair].relation, pairs[pair].both_ways};
   }
 
   void find_children() {
@@ -142,13 +159,14 @@ class ReachPlan {
 
   void make_signatures() {
     below.resize(trie.nodes.size());
-    for (std::size_t pair = 0; pair < pairs.size(); ++pair)
-      add_to(below[trie.node_of_type[pair]], pairs[pair].relation);
-    for (std::size_t node = trie.nodes.size() - 1; node > 0; --node) {
-      Signature& parent = below[trie.nodes[node].parent];
-      for (std::size_t word = 0; word < parent.size(); ++word)
-        parent[word] |= below[node][word];
+    for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
+      Signature& at_node = below[trie.node_of_type[pair]];
+      add_to(at_node, pairs[pair].relation);
+      if (pairs[pair].both_ways)
+        add_to(at_node, of_everyone);
     }
+    for (std::size_t node = trie.nodes.size() - 1; node > 0; --node)
+      add_to(below[trie.nodes[node].parent], below[node]);
   }
 
   // From the leaves up: what pairs allow where they end, and what they allow on the way there.

@@ -155,6 +155,9 @@ class BatchCounter {
 
   void count(const Batch& batch) {
     starts_ = batch.starts;
+    all_starts_ = {};
+    for (std::size_t start = 0; start < starts_.size(); ++start)
+      all_starts_.insert(start);
     for (RelationOfBatch& relation : relations_)
       relation.is_known = false;
     first_step(batch.child);
@@ -175,7 +178,7 @@ class BatchCounter {
     first_.clear();
   }
 
-  const Reach& result() const { return sums_; }
+  const ReachBothWays& result() const { return sums_; }
 
  private:
   // What the starts of the batch answer to a query relation.
@@ -186,7 +189,8 @@ class BatchCounter {
       bool is_open;  // no other entity has it as its answer, in the batch or elsewhere
     };
     bool is_known = false;
-    StartSet having;  // the starts that have the relation
+    StartSet having;      // the starts that have the relation
+    StartSet having_one;  // those of them with a single answer
     std::vector<Answer> answers;
   };
 
@@ -381,47 +385,92 @@ class BatchCounter {
   // Add what was found at a node to every pair that ends there.
   void add(std::int32_t node, const StartSets& ends) {
     bool are_tallied = false;
-    for (const auto [pair, query] : plan_.paths.pairs_at(node)) {
+    for (const auto [pair, query, both_ways] : plan_.paths.pairs_at(node)) {
       const RelationOfBatch& relation = relation_of_batch(query);
-      if (relation.having.empty())
+      if (relation.having.empty() && !both_ways)
         continue;
       if (!are_tallied)
         tally(ends);
       are_tallied = true;
-
+      if (all_reached_ == 0)
+        return;
       Count reached = 0;
       relation.having.each([&](std::size_t start) { reached += tallies_[start]; });
-      if (reached == 0)
-        continue;
-      Count right = 0;
-      Count right_open = 0;
-      steps_.take(std::ssize(relation.answers) / 2);
-      for (const auto& [answer, askers, is_open] : relation.answers) {
-        const Count found = ends.of[answer].count_common(askers);
-        right += found;
-        right_open += is_open ? found : 0;
+      RightEnds right;
+      Count with_askers = 0;
+      if (reached > 0) {
+        right = right_ends(relation, ends);
+        with_askers = ends_with_askers(pair, relation.having, ends, reached);
+        add_forwards(pair, reached, with_askers, right);
       }
-      // A right end whose only asker is this entity has an open slot.
-      const Count taken = ends_with_askers(pair, relation.having, ends, reached) - right_open;
-      sums_.reached[pair] += reached;
-      sums_.right[pair] += right;
-      sums_.reached_open[pair] += reached - taken;
-      sums_.right_open[pair] += right_open;
+      if (both_ways)
+        add_inverse(pair, relation, ends, right, with_askers);
     }
+  }
+
+  // Ends that are answers of their start.
+  struct RightEnds {
+    Count all = 0;
+    Count open = 0;           // whose only asker is the start
+    Count of_one_answer = 0;  // that are the only answer of the start
+  };
+
+  RightEnds right_ends(const RelationOfBatch& relation, const StartSets& ends) {
+    RightEnds right;
+    steps_.take(std::ssize(relation.answers) / 2);
+    for (const auto& [answer, askers, is_open] : relation.answers) {
+      const StartSet& starts = ends.of[answer];
+      const Count found = starts.count_common(askers);
+      right.all += found;
+      right.open += is_open ? found : 0;
+      if (found > 0)
+        right.of_one_answer += (starts & askers).count_common(relation.having_one);
+    }
+    return right;
+  }
+
+  void add_forwards(std::int32_t pair, Count reached, Count with_askers, const RightEnds& right) {
+    // A right end whose only asker is this entity has an open slot.
+    const Count taken = with_askers - right.open;
+    sums_.forwards.reached[pair] += reached;
+    sums_.forwards.right[pair] += right.all;
+    sums_.forwards.reached_open[pair] += reached - taken;
+    sums_.forwards.right_open[pair] += right.open;
+  }
+
+  // Walked backwards, each end that has askers reaches the start. The slot of a start is open if it
+  // does not have the relation, or has this one answer.
+  //
+  // with_askers_having  how many such ends the starts have that have the relation
+  void add_inverse(std::int32_t pair, const RelationOfBatch& relation, const StartSets& ends,
+                   const RightEnds& right, Count with_askers_having) {
+    const bool all_have = relation.having == all_starts_;
+    const Count with_askers =
+        all_have ? with_askers_having : ends_with_askers(pair, all_starts_, ends, all_reached_);
+    sums_.inverse.reached[pair] += with_askers;
+    sums_.inverse.right[pair] += right.all;
+    sums_.inverse.reached_open[pair] += with_askers - with_askers_having + right.of_one_answer;
+    sums_.inverse.right_open[pair] += right.of_one_answer;
   }
 
   void tally(const StartSets& ends) {
     steps_.take(std::ssize(ends.entities) / 2);
     tallies_.count(ends);
+    all_reached_ = 0;
+    for (std::size_t start = 0; start < starts_.size(); ++start)
+      all_reached_ += tallies_[start];
   }
 
-  Count ends_with_askers(std::int32_t pair, const StartSet& having, const StartSets& ends,
+  // How many ends of these starts are the answer of any entity.
+  //
+  // reached  how many ends these starts have
+  Count ends_with_askers(std::int32_t pair, const StartSet& starts, const StartSets& ends,
                          Count reached) {
     const Slots& slots = plan_.slots[plan_.slots_of_pair[pair]];
     steps_.take(std::ssize(slots.tails) / 2);
     Count listed = 0;
     for (Id tail : slots.tails)
-      listed += ends.of[tail].count_common(having);
+      listed += ends.of[tail].count_common(starts);
     return slots.are_taken ? listed : reached - listed;
   }
 
@@ -435,6 +484,7 @@ class BatchCounter {
   void find_answers(Id relation, RelationOfBatch& found) {
     found.is_known = true;
     found.having = {};
+    found.having_one = {};
     found.answers.clear();
     const Edges& answers = graph_.edges(relation);
     for (std::size_t start = 0; start < starts_.size(); ++start) {
@@ -443,6 +493,8 @@ class BatchCounter {
       if (tails.empty())
         continue;
       found.having.insert(start);
+      if (tails.size() == 1)
+        found.having_one.insert(start);
       StartSet only;
       only.insert(start);
       for (Id tail : tails)
@@ -460,6 +512,7 @@ class BatchCounter {
 
   // Where paths of the batch stand, by their length.
   Ids starts_;
+  StartSet all_starts_;
   StartSets first_;
   StartSets second_;
   StartSets third_;
@@ -468,14 +521,16 @@ class BatchCounter {
   std::vector<RelationOfBatch> relations_;                       // found when first needed
   StartSets askers_{static_cast<std::size_t>(graph_.entities)};  // empty but while they are found
   StartTallies tallies_;
+  Count all_reached_ = 0;  // the sum of the tallies
   Steps steps_;
-  Reach sums_;
+  ReachBothWays sums_;
 };
 
 }  // namespace
 
-Reach reach_together(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
-                     int max_length, Count reported, int threads, Progress& progress) {
+ReachBothWays reach_together(const Graph& graph, Ids entities,
+                             std::span<const RelationPathType> pairs, int max_length,
+                             Count reported, int threads, Progress& progress) {
   const TogetherPlan plan(graph, pairs, max_length, threads, progress);
   const StartBatches batches(graph, entities, plan.paths);
   const auto workers = static_cast<std::size_t>(useful_threads(threads, batches.list.size()));
@@ -487,7 +542,7 @@ Reach reach_together(const Graph& graph, Ids entities, std::span<const RelationP
     };
     progress.done(share(at + 1) - share(at));
   });
-  Reach total = counters[0].result();
+  ReachBothWays total = counters[0].result();
   for (std::size_t other = 1; other < counters.size(); ++other)
     total.add(counters[other].result());
   return total;

@@ -182,6 +182,15 @@ def reach_together(
     threads: int,
     progress: Counts,
 ) -> _Reach: ...
+def reach_both_ways(
+    graph: Graph,
+    relations: Ids,
+    types: Counts,
+    together: bool,
+    max_length: int,
+    threads: int,
+    progress: Counts,
+) -> tuple[_Reach, _Reach]: ...
 def cost_together(
     graph: Graph, relation: int, types: Counts, max_length: int
 ) -> int: ...

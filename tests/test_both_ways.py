@@ -1,0 +1,159 @@
+"""A path type and its inverse, counted by walking one of them: the sums of walking each."""
+
+from itertools import product
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.counted import cycles_of, direction_of, everyone
+from tests.histories import Fact
+from tests.strategies import fact_lists, random_fact
+
+from casegraph import kernels
+from casegraph.graph.arrays import Counts, Ids, ids
+from casegraph.graph.directions import inverse
+from casegraph.graph.graph import Graph
+from casegraph.settings import Settings
+from casegraph.statistics.counts import UNLIMITED, Counting, Reach
+from casegraph.statistics.path_types import packed, unpacked
+
+
+def backwards(types: Counts, n: int) -> Counts:
+    """The same path types, walked from their ends to their starts."""
+    walked_back = []
+    for number in types.tolist():
+        steps = [inverse(relation) for relation in unpacked(number, n)]
+        walked_back.append(packed(steps[::-1], n))
+    return np.array(walked_back, dtype=np.int64)
+
+
+def one_by_one(graph: Graph, labels: Ids, types: Counts, n: int) -> Reach:
+    """What path types reach; from a single entity, nothing is counted both ways."""
+    counting = Counting(graph, Settings(max_length=n))
+    total = Reach.nowhere(types)
+    for entity in everyone(graph):
+        of_entity = counting.reach(labels, types, ids([entity]))
+        for sums, counts in zip(total, of_entity, strict=True):
+            sums[:] += counts
+    return total
+
+
+def assert_same(found: Reach, expected: Reach) -> None:
+    for name, column in found._asdict().items():
+        assert column.tolist() == getattr(expected, name).tolist(), name
+
+
+def assert_right_both_ways(
+    graph: Graph, labels: Ids, types: Counts, n: int, *, together: bool
+) -> None:
+    counters = np.zeros(2, dtype=np.int64)
+    forwards, back = kernels.reach_both_ways(
+        graph.kernel, labels, types, together, n, 2, counters
+    )
+    assert_same(Reach(*forwards), one_by_one(graph, labels, types, n))
+    of_inverse = one_by_one(graph, inverse(labels), backwards(types, n), n)
+    assert_same(Reach(*back), of_inverse)
+
+
+@given(fact_lists(least=1, most=25), st.integers(0, 3), st.booleans())
+def test_the_inverse_of_every_path_type_is_counted_along(
+    facts: list[Fact], asked: int, together: bool
+) -> None:
+    """Few entities, so that loops, edges back and single answers are everywhere."""
+    graph = Graph.of(facts)
+    steps = [
+        steps
+        for length in (1, 2, 3)
+        for steps in product(range(graph.directions), repeat=length)
+    ]
+    types = np.array([packed(of_type, 3) for of_type in steps], dtype=np.int64)
+    relation = asked % graph.directions
+    labels = np.full(len(types), relation, dtype=np.int32)
+    assert_right_both_ways(graph, labels, types, 3, together=together)
+
+
+def crowd(seed: int, facts: int) -> list[Fact]:
+    """Dense relations of more entities than fit into a batch; some that few have, or few are
+    the answer of.
+    """
+    random = Random(seed)
+    dense = [
+        random_fact(random, heads=300, relations=2, tails=300) for _ in range(facts)
+    ]
+    few_tails = [(f"e{k}", "of", f"e{k % 3}") for k in range(0, 300, 2)]
+    few_heads = [(f"e{k % 4}", "has", f"e{k}") for k in range(0, 300, 5)]
+    return dense + few_tails + few_heads
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("facts", [600, 4_000])
+def test_wide_steps_and_several_batches_are_counted_both_ways(
+    facts: int, together: bool
+) -> None:
+    graph = Graph.of(crowd(0, facts))
+    hits = cycles_of(graph)
+    random = np.random.default_rng(facts)
+    some = random.choice(len(hits.types), 250, replace=False)
+    assert_right_both_ways(
+        graph, hits.relations[some], hits.types[some], 3, together=together
+    )
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("seed", range(2))
+def test_whichever_direction_is_walked_the_sums_are_the_same(seed: int, n: int) -> None:
+    """Also where the inverse of some pairs is not asked for, or some may not be walked far."""
+    graph = Graph.of(crowd(seed, facts=600 if n == 4 else 1_500))
+    hits = cycles_of(graph, n)
+    random = np.random.default_rng(seed)
+    is_asked = random.random(len(hits.types)) < 300 / len(hits.types)
+    # Most pairs with their inverses, some without, in any order.
+    labels = hits.relations[is_asked]
+    types = hits.types[is_asked]
+    with_inverse = random.random(len(types)) < 0.9
+    labels = np.concatenate([labels, inverse(labels[with_inverse])])
+    types = np.concatenate([types, backwards(types[with_inverse], n)])
+    order = random.permutation(len(types))
+    labels, types = labels[order].astype(np.int32), types[order]
+
+    counting = Counting(graph, Settings(max_length=n))
+    expected = one_by_one(graph, labels, types, n)
+    assert_same(counting.reach(labels, types, everyone(graph)), expected)
+
+    widths = np.where(random.random(len(types)) < 0.1, 10**9, UNLIMITED)
+    limited = counting.reach(labels, types, everyone(graph), max_widths=widths)
+    assert_same(limited, expected)
+
+
+def test_of_some_entities_only_their_own_paths_count() -> None:
+    graph = Graph.of(crowd(3, facts=1_500))
+    hits = cycles_of(graph, 2)
+    counting = Counting(graph, Settings(max_length=2))
+    first_half = everyone(graph)[::2].copy()
+    second_half = everyone(graph)[1::2].copy()
+    halves = [
+        counting.reach(hits.relations, hits.types, half)
+        for half in (first_half, second_half)
+    ]
+    sums = Reach(*(one + other for one, other in zip(*halves, strict=True)))
+    assert_same(sums, counting.reach(hits.relations, hits.types, everyone(graph)))
+
+
+def test_a_relation_that_has_lost_its_facts_leads_nowhere_either_way() -> None:
+    gone = ("e1", "gone", "e2")
+    graph = Graph.of([*crowd(4, facts=600), gone])
+    graph.retract([gone])
+    lost = direction_of(graph, "gone")
+    asks = direction_of(graph, "of")
+    steps = [(lost, asks), (asks, lost), (lost, lost), (asks, inverse(asks))]
+    types = np.array([packed(of_type, 2) for of_type in steps])
+    types = np.concatenate([types, backwards(types, 2)])
+    labels = np.repeat(ids([asks, inverse(asks)]), len(steps))
+    found = Counting(graph, Settings(max_length=2)).reach(
+        labels, types, everyone(graph)
+    )
+    assert_same(found, one_by_one(graph, labels, types, 2))
+    assert found.reached.tolist()[:3] == [0, 0, 0]
+    assert found.reached[3] > 0
