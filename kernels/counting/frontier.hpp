@@ -147,7 +147,7 @@ void each_end(const Edges& edges, const Frontier& from, const KnownEnds& known, 
     std::size_t row = at;
     if (known.has_rows) {
       if (at + ahead < count)
-        fetch(edges.offsets.subspan(static_cast<std::size_t>(known.rows[at + ahead].row)));
+        fetch(&edges.offsets[static_cast<std::size_t>(known.rows[at + ahead].row)]);
       end = static_cast<std::size_t>(known.rows[at].end);
       row = static_cast<std::size_t>(known.rows[at].row);
     } else if (scans_heads) {
