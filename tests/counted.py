@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from casegraph.graph.arrays import Ids
+from casegraph.graph.arrays import Counts, Ids, ids
 from casegraph.graph.directions import forward
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
-from casegraph.statistics.counts import Counting, Hits
+from casegraph.statistics.counts import Counting, Hits, Reach
 
 
 def everyone(graph: Graph) -> Ids:
@@ -24,3 +24,24 @@ def direction_of(graph: Graph, name: str) -> int:
     relation = graph.relations.find(name)
     assert relation is not None
     return forward(relation)
+
+
+def one_by_one(
+    graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3
+) -> Reach:
+    """What path types reach; labels are their relations.
+
+    From a single entity, nothing is counted together with others, nor both ways.
+    """
+    counting = Counting(graph, Settings(max_length=n))
+    total = Reach.nowhere(types)
+    for entity in entities:
+        of_entity = counting.reach(labels, types, ids([entity]))
+        for sums, counts in zip(total, of_entity, strict=True):
+            sums[:] += counts
+    return total
+
+
+def assert_same(found: Reach, expected: Reach) -> None:
+    for name, column in found._asdict().items():
+        assert column.tolist() == getattr(expected, name).tolist(), name

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.counted import cycles_of, direction_of, everyone
+from tests.counted import (
+    assert_same,
+    cycles_of,
+    direction_of,
+    everyone,
+    one_by_one,
+)
 from tests.histories import Fact
 from tests.strategies import fact_lists, random_fact
 
@@ -29,22 +35,6 @@ def backwards(types: Counts, n: int) -> Counts:
     return np.array(walked_back, dtype=np.int64)
 
 
-def one_by_one(graph: Graph, labels: Ids, types: Counts, n: int) -> Reach:
-    """What path types reach; from a single entity, nothing is counted both ways."""
-    counting = Counting(graph, Settings(max_length=n))
-    total = Reach.nowhere(types)
-    for entity in everyone(graph):
-        of_entity = counting.reach(labels, types, ids([entity]))
-        for sums, counts in zip(total, of_entity, strict=True):
-            sums[:] += counts
-    return total
-
-
-def assert_same(found: Reach, expected: Reach) -> None:
-    for name, column in found._asdict().items():
-        assert column.tolist() == getattr(expected, name).tolist(), name
-
-
 def assert_right_both_ways(
     graph: Graph, labels: Ids, types: Counts, n: int, *, together: bool
 ) -> None:
@@ -52,8 +42,10 @@ def assert_right_both_ways(
     forwards, back = kernels.reach_both_ways(
         graph.kernel, labels, types, together, n, 2, counters
     )
-    assert_same(Reach(*forwards), one_by_one(graph, labels, types, n))
-    of_inverse = one_by_one(graph, inverse(labels), backwards(types, n), n)
+    assert_same(Reach(*forwards), one_by_one(graph, labels, types, everyone(graph), n))
+    of_inverse = one_by_one(
+        graph, inverse(labels), backwards(types, n), everyone(graph), n
+    )
     assert_same(Reach(*back), of_inverse)
 
 
@@ -119,7 +111,7 @@ def test_whichever_direction_is_walked_the_sums_are_the_same(seed: int, n: int) 
     labels, types = labels[order].astype(np.int32), types[order]
 
     counting = Counting(graph, Settings(max_length=n))
-    expected = one_by_one(graph, labels, types, n)
+    expected = one_by_one(graph, labels, types, everyone(graph), n)
     assert_same(counting.reach(labels, types, everyone(graph)), expected)
 
     widths = np.where(random.random(len(types)) < 0.1, 10**9, UNLIMITED)
@@ -154,6 +146,6 @@ def test_a_relation_that_has_lost_its_facts_leads_nowhere_either_way() -> None:
     found = Counting(graph, Settings(max_length=2)).reach(
         labels, types, everyone(graph)
     )
-    assert_same(found, one_by_one(graph, labels, types, 2))
+    assert_same(found, one_by_one(graph, labels, types, everyone(graph), 2))
     assert found.reached.tolist()[:3] == [0, 0, 0]
     assert found.reached[3] > 0

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import oracle
-from tests.counted import cycles_of, direction_of, everyone
+from tests.counted import (
+    assert_same,
+    cycles_of,
+    direction_of,
+    everyone,
+    one_by_one,
+)
 from tests.histories import Fact
 from tests.strategies import fact_lists, random_fact
 
@@ -39,24 +45,6 @@ def together(
         graph.kernel, entities, labels, types, n, 2, counters
     )
     return Reach(*columns)
-
-
-def one_by_one(
-    graph: Graph, labels: Ids, types: Counts, entities: Ids, n: int = 3
-) -> Reach:
-    """The same; a single entity is never counted together with others."""
-    counting = Counting(graph, Settings(max_length=n))
-    total = Reach.nowhere(types)
-    for entity in entities:
-        of_entity = counting.reach(labels, types, ids([entity]))
-        for sums, counts in zip(total, of_entity, strict=True):
-            sums[:] += counts
-    return total
-
-
-def assert_same(found: Reach, expected: Reach) -> None:
-    for name, column in found._asdict().items():
-        assert column.tolist() == getattr(expected, name).tolist(), name
 
 
 @given(fact_lists(least=1, most=25), st.integers(3, 5))
