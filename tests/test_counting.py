@@ -9,7 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
-from tests.counted import cycles_of, direction_of, everyone
+from tests.counted import (
+    assert_same,
+    cycles_of,
+    direction_of,
+    everyone,
+    one_by_one,
+)
 from tests.histories import Fact
 from tests.strategies import fact_lists, random_fact, shuffled
 
@@ -253,12 +259,7 @@ def test_counting_the_ends_of_wide_steps_in_bits_is_counting_them_one_by_one(
     labels = found.relations[::3].copy()
     types = found.types[::3].copy()
     in_bits = counting.reach(labels, types, entities)
-    one_by_one = Reach.nowhere(types)
-    for entity in entities:
-        of_entity = counting.reach(labels, types, ids([entity]))
-        for sums, counts in zip(one_by_one, of_entity, strict=True):
-            sums[:] += counts
-    assert lists(in_bits) == lists(one_by_one)
+    assert_same(in_bits, one_by_one(graph, labels, types, entities, n))
 
 
 def test_many_hits_of_clusters_are_sorted_and_those_of_each() -> None:
