@@ -12,7 +12,7 @@
 //             each entity has one class, all members of a class share one look at the others.
 //   bitsets   Many edges, of a relation whose tails have been numbered (`TailBitsets`): a bitset
 //             holds the ends.
-//   marks     Otherwise each tail is marked in `Stamps`, and new marks are counted.
+//   marks     Otherwise each tail is put into a `ListedSet`.
 //
 // Invariant, whichever way: an end counts once, and only if a loop-free path leads there. A tail is
 // not allowed where it is the start, where it is the end that the step leaves (a loop), or where
@@ -22,6 +22,7 @@
 #include <unordered_map>
 
 #include "common/fetch.hpp"
+#include "common/listed_set.hpp"
 #include "counting/frontier.hpp"
 #include "counting/tail_bitsets.hpp"
 
@@ -35,6 +36,7 @@ class LastStepCounter {
         all_bitsets_(bitsets),
         followed_(graph.relations.size()),
         tails_among_(bitsets == nullptr ? 0 : graph.relations.size()),
+        marked_(graph.entities),
         steps_(progress) {}
 
   // Find the rows that a step along `relation` visits, from `from`, where paths from `start` have
@@ -60,9 +62,10 @@ class LastStepCounter {
   }
 
   // Count the distinct ends of the step that was looked at.
-  void count(Stamps& stamps) {
+  void count() {
     ends_ = 0;
     marked_.clear();
+    marked_.insert(start_);  // first, so that it never counts
     bitsets_ = nullptr;
     aside_ = nullptr;
     if (visits_.empty())
@@ -71,7 +74,7 @@ class LastStepCounter {
       aside_ = &visits_[widest_];
     else if (bitsets_pay())
       bitsets_ = &all_bitsets_->of(relation_, steps_);
-    ends_ = bitsets_ == nullptr ? count_marks(stamps) : count_bits();
+    ends_ = bitsets_ == nullptr ? count_marks() : count_bits();
   }
 
   // How many were counted.
@@ -89,7 +92,7 @@ class LastStepCounter {
         found = reached_.count_common(tails_among(others, relation));
       return found - (is_head(others, start_) && bitsets_->number(start_) != bitsets_->size());
     }
-    for (Id end : marked_)
+    for (Id end : marked_ends())
       found += is_head(others, end);
     if (aside_ != nullptr) {
       found += tails_of_row_among(*aside_, others, relation);
@@ -101,18 +104,18 @@ class LastStepCounter {
   // What that takes, compared with looking up each of the heads among the ends.
   Count cost_of_among() const {
     if (bitsets_ == nullptr)
-      return std::ssize(marked_) + (aside_ == nullptr ? 0 : finding_a_row);
+      return std::ssize(marked_ends()) + (aside_ == nullptr ? 0 : finding_a_row);
     if (looks_at_each_end())
       return ends_ + static_cast<Count>(bitsets_->size() / 64);
     return static_cast<Count>(bitsets_->size() / 256);  // some four words of 64 at a time
   }
 
-  // Whether an entity is one of the ends that were counted, with the same stamps.
-  bool reaches(Id entity, const Stamps& stamps) const {
+  // Whether an entity is one of the ends that were counted.
+  bool reaches(Id entity) const {
     if (entity == start_)
       return false;
     if (bitsets_ == nullptr)
-      return stamps.has(entity) || (aside_ != nullptr && leads(*aside_, entity));
+      return marked_.has(entity) || (aside_ != nullptr && leads(*aside_, entity));
     const std::size_t number = bitsets_->number(entity);
     return number != bitsets_->size() && reached_.has(number);
   }
@@ -214,40 +217,30 @@ class LastStepCounter {
     return ends;
   }
 
-  Count count_marks(Stamps& stamps) {
-    stamps.renew();
-    stamps.set(start_);  // so that it never counts
+  Count count_marks() {
     for (const Visit& visit : visits_)
       fetch(visit.tails);
-    Count ends = aside_ == nullptr ? 0 : ends_of_row(*aside_);
     for (const Visit& visit : visits_)
       if (&visit != aside_)
-        ends += insert_marks(visit, stamps);
-    return ends;
+        insert_marks(visit);
+    const Count of_aside = aside_ == nullptr ? 0 : ends_of_row(*aside_);
+    return of_aside + std::ssize(marked_ends());
   }
 
-  // Marks the ends of a row. Returns how many are new.
-  Count insert_marks(const Visit& visit, Stamps& stamps) {
-    const std::size_t before = marked_.size();
+  // The ends that were marked, without the start.
+  Ids marked_ends() const { return Ids(marked_.members()).subspan(1); }
+
+  void insert_marks(const Visit& visit) {
     const bool is_long = visit.tails.size() >= short_row;
     if (aside_ == nullptr && is_long && !meets_its_paths(visit)) {
-      // Nothing to decide on the way: each tail is written, and stays if it is new.
-      std::size_t next = before;
-      marked_.resize(before + visit.tails.size());
-      for (Id tail : visit.tails) {
-        marked_[next] = tail;
-        next += stamps.insert(tail);
-      }
-      marked_.resize(next);
-    } else {
-      for (Id tail : visit.tails) {
-        if (!is_allowed(visit, tail) || !stamps.insert(tail))
-          continue;
-        if (aside_ == nullptr || !leads(*aside_, tail))
-          marked_.push_back(tail);
-      }
+      marked_.insert(visit.tails);
+      return;
     }
-    return static_cast<Count>(marked_.size() - before);
+    for (Id tail : visit.tails) {
+      const bool is_counted_aside = aside_ != nullptr && leads(*aside_, tail);
+      if (!is_counted_aside && is_allowed(visit, tail))
+        marked_.insert(tail);
+    }
   }
 
   // Whether a tail of the row could be one that is not allowed, other than the start.
@@ -366,8 +359,8 @@ class LastStepCounter {
   // How its ends were counted.
   const TailBitsets* bitsets_ = nullptr;
   const Visit* aside_ = nullptr;
-  Bits reached_;            // if with bitsets: the numbers of the ends, and of the start
-  std::vector<Id> marked_;  // otherwise: the ends, except for those of the row left aside
+  Bits reached_;      // if with bitsets: the numbers of the ends, and of the start
+  ListedSet marked_;  // otherwise: the start, and the ends except for those of the row left aside
   Count ends_ = 0;
 
   Steps steps_;

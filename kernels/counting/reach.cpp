@@ -351,8 +351,8 @@ class ReachCounter {
       if (ahead > 0 && !into.ends.empty())
         walk_below(node);
     } else {
-      last_step_.count(stamps);
-      add(node, CountedEnds{last_step_, stamps});
+      last_step_.count();
+      add(node, CountedEnds{last_step_});
     }
   }
 
@@ -424,10 +424,9 @@ class ReachCounter {
   // The ends of a last step, which were only counted.
   struct CountedEnds {
     LastStepCounter& last_step;
-    const Stamps& stamps;
 
     Count count() const { return last_step.ends(); }
-    bool has(Id entity) const { return last_step.reaches(entity, stamps); }
+    bool has(Id entity) const { return last_step.reaches(entity); }
     Count among(const Edges& others, Id relation) const {
       return last_step.ends_among(others, relation);
     }
