@@ -1,5 +1,6 @@
 #include "counting/reach_together.hpp"
 
+#include "common/bits.hpp"
 #include "counting/reach_plan.hpp"
 #include "counting/start_batches.hpp"
 
@@ -35,16 +36,33 @@ bool share_an_edge(const Edges& one, const Edges& other, Steps& steps) {
 // none has: whichever are fewer.
 struct Slots {
   bool are_taken = false;
-  std::vector<Id> tails;
+  std::vector<Id> rows;  // of the tails in the inverse relation, sorted
 };
 
 Slots slots_of(const Edges& back, const Edges& askers, Steps& steps) {
-  std::array<std::vector<Id>, 2> tails;
+  std::array<std::vector<Id>, 2> rows;
   steps.take(std::ssize(back.heads));
-  for (Id tail : back.heads)
-    tails[askers.row_of(tail) != askers.heads.size()].push_back(tail);
-  const bool are_taken = tails[1].size() < tails[0].size();
-  return {are_taken, std::move(tails[are_taken])};
+  for (std::size_t row = 0; row < back.heads.size(); ++row)
+    rows[askers.has(back.heads[row])].push_back(static_cast<Id>(row));
+  const bool are_taken = rows[1].size() < rows[0].size();
+  return {are_taken, std::move(rows[are_taken])};
+}
+
+// Whether the sets of starts of the heads of a relation are copied to where they lie close
+// together, before a step looks at all its edges. A copy takes about as long as four looks.
+bool packing_pays(const Edges& edges) {
+  return edges.tails.size() >= 4 * edges.heads.size();
+}
+
+// For each edge of an inverse relation, where it leads to: a row of the relation.
+std::vector<Id> source_rows_of(const Edges& back, const Edges& edges, Steps& steps) {
+  std::vector<Id> rows;
+  rows.reserve(back.tails.size());
+  for (Id source : back.tails) {
+    steps.take();
+    rows.push_back(static_cast<Id>(edges.row_of(source)));
+  }
+  return rows;
 }
 
 // What all batches share: the trie of path types, and what is known of its relations beforehand.
@@ -56,19 +74,20 @@ class TogetherPlan {
         returns(paths.trie.nodes.size(), Returns::never),
         may_return(paths.trie.nodes.size()),
         may_loop(graph.relations.size()),
+        source_rows(graph.relations.size()),
         slots_of_pair(pairs.size()) {
     find_returns(graph, threads, progress);
     find_slots(graph, threads, progress);
-    Steps steps(progress);
-    for (const Trie::Node& node : paths.trie.nodes)
-      if (node.parent >= 0 && !may_loop[node.relation])
-        may_loop[node.relation] = has_loops(graph.edges(node.relation), steps);
+    look_at_relations(graph, threads, progress);
   }
 
   const ReachPlan paths;
-  std::vector<Returns> returns;            // by node, of its last two steps
-  std::vector<char> may_return;            // by node: whether a step from there does
-  std::vector<char> may_loop;              // by relation: whether it leads any entity to itself
+  std::vector<Returns> returns;  // by node, of its last two steps
+  std::vector<char> may_return;  // by node: whether a step from there does
+  std::vector<char> may_loop;    // by relation: whether it leads any entity to itself
+  // By relation: for each edge of its inverse, the row that it leads to; empty where packing does
+  // not pay.
+  std::vector<std::vector<Id>> source_rows;
   std::vector<Slots> slots;                // of pairs of a last and a query relation
   std::vector<std::size_t> slots_of_pair;  // parallel to the pairs: a place in `slots`
 
@@ -117,6 +136,24 @@ class TogetherPlan {
     }
   }
 
+  // What there is to know of each relation by itself.
+  void look_at_relations(const Graph& graph, int threads, Progress& progress) {
+    std::vector<Id> relations;
+    for (const Trie::Node& node : paths.trie.nodes)
+      if (node.length > 1)
+        relations.push_back(node.relation);
+    std::sort(relations.begin(), relations.end());
+    relations.erase(std::unique(relations.begin(), relations.end()), relations.end());
+    parallel(threads, relations.size(), progress, [&](int, std::size_t at) {
+      Steps steps(progress);
+      const Id relation = relations[at];
+      const Edges& edges = graph.edges(relation);
+      may_loop[relation] = has_loops(edges, steps);
+      if (packing_pays(edges))
+        source_rows[relation] = source_rows_of(graph.edges(inverse(relation)), edges, steps);
+    });
+  }
+
   void find_slots(const Graph& graph, int threads, Progress& progress) {
     const auto relations_of = [&](std::size_t pair) {
       const std::int32_t node = paths.trie.node_of_type[pair];
@@ -136,6 +173,84 @@ class TogetherPlan {
     for (std::size_t pair = 0; pair < paths.pairs.size(); ++pair)
       slots_of_pair[pair] = place(each, relations_of(pair));
   }
+};
+
+// What the starts of a batch answer to a query relation.
+struct RelationOfBatch {
+  struct Answer {
+    Id answer;
+    StartSet askers;
+    bool is_open;  // no other entity has it as its answer, in the batch or elsewhere
+  };
+  bool is_known = false;
+  StartSet having;              // the starts that have the relation
+  StartSet having_one;          // those of them with a single answer
+  std::vector<Answer> answers;  // sorted
+};
+
+// Where a step has led, as sets by entity.
+struct EndsByEntity {
+  const Edges& back;  // of the step
+  const StartSets& sets;
+
+  std::size_t size() const { return sets.entities.size(); }
+  const StartSet& at(std::size_t place) const { return sets.of[sets.entities[place]]; }
+  const StartSet& of(Id entity) const { return sets.of[entity]; }
+  const StartSet& of_row(Id row) const { return sets.of[back.heads[row]]; }
+
+  // What could be among the ends.
+  Ids rows_of(const Slots& slots) const { return slots.rows; }
+  std::span<const RelationOfBatch::Answer> answers_of(const RelationOfBatch& relation) const {
+    return relation.answers;
+  }
+};
+
+// Where a step has led, as far as it is to some consecutive tails of its relation.
+//
+// Sums over ends can be added up part by part. If a last step is taken that way, its sets are close
+// together in memory, and still in the cache when they are counted.
+struct EndsByRow {
+  static constexpr std::size_t most_rows = 1024;  // of 32 bytes each
+
+  const Edges& back;  // of the step
+  const std::size_t begin;
+  const std::span<StartSet> sets;
+
+  std::size_t size() const { return sets.size(); }
+  const StartSet& at(std::size_t place) const { return sets[place]; }
+  const StartSet& of_row(Id row) const { return sets[static_cast<std::size_t>(row) - begin]; }
+  const StartSet& of(Id entity) const {
+    static constexpr StartSet none;
+    const std::size_t row = back.row_of(entity);
+    return row == back.heads.size() ? none : sets[row - begin];
+  }
+
+  // No path leads back to where it began.
+  void erase_starts(Ids starts) const {
+    for (std::size_t start = 0; start < starts.size(); ++start) {
+      if (starts[start] < first() || starts[start] > last())
+        continue;
+      const std::size_t row = back.row_of(starts[start]);
+      if (row != back.heads.size())
+        sets[row - begin].erase(start);
+    }
+  }
+
+  // What could be among the ends.
+  Ids rows_of(const Slots& slots) const {
+    const auto end = begin + sets.size();
+    return {std::ranges::lower_bound(slots.rows, static_cast<Id>(begin)),
+            std::ranges::lower_bound(slots.rows, static_cast<Id>(end))};
+  }
+  std::span<const RelationOfBatch::Answer> answers_of(const RelationOfBatch& relation) const {
+    const auto answer = &RelationOfBatch::Answer::answer;
+    return {std::ranges::lower_bound(relation.answers, first(), {}, answer),
+            std::ranges::upper_bound(relation.answers, last(), {}, answer)};
+  }
+
+ private:
+  Id first() const { return back.heads[begin]; }
+  Id last() const { return back.heads[begin + sets.size() - 1]; }
 };
 
 // Counts one batch after the other, and adds up; one for each thread.
@@ -161,39 +276,14 @@ class BatchCounter {
     for (RelationOfBatch& relation : relations_)
       relation.is_known = false;
     first_step(batch.child);
-    add(batch.child, first_);
-    each_child(batch.child, [&](std::int32_t second) {
-      second_step(second);
-      add(second, second_);
-      each_child(second, [&](std::int32_t third) {
-        third_step(third);
-        add(third, third_);
-        third_.clear();
-      });
-      if (plan_.may_return[second])
-        for (Id entity : second_.entities)
-          twice_[entity] = {};
-      second_.clear();
-    });
+    add(batch.child, EndsByEntity{back_of(batch.child), first_});
+    each_child(batch.child, [&](std::int32_t second) { second_step(second); });
     first_.clear();
   }
 
   const ReachBothWays& result() const { return sums_; }
 
  private:
-  // What the starts of the batch answer to a query relation.
-  struct RelationOfBatch {
-    struct Answer {
-      Id answer;
-      StartSet askers;
-      bool is_open;  // no other entity has it as its answer, in the batch or elsewhere
-    };
-    bool is_known = false;
-    StartSet having;      // the starts that have the relation
-    StartSet having_one;  // those of them with a single answer
-    std::vector<Answer> answers;
-  };
-
   template <class Visit>
   void each_child(std::int32_t node, const Visit& visit) const {
     for (std::int32_t child = node + 1; child < nodes_[node].after; child = nodes_[child].after)
@@ -231,14 +321,24 @@ class BatchCounter {
     const Id relation = nodes_[node].relation;
     const Edges& edges = graph_.edges(relation);
     const bool may_return = plan_.may_return[node];
-    if (is_narrow(edges, first_))
+    const bool is_last = nodes_[node].after == node + 1;
+    if (is_narrow(edges, first_)) {
       may_return ? follow_twice(edges) : follow(edges, first_, second_);
-    else
-      may_return ? gather_twice(graph_.edges(inverse(relation)))
-                 : gather(relation, first_, second_);
+    } else {
+      const Sources sources = sources_of(relation, first_);
+      if (is_last)
+        return count_ends(node, [&](std::size_t row) { return joined(sources, row); });
+      gather(sources, may_return);
+    }
     erase_starts(second_.of);
     if (may_return)
       erase_starts(twice_);
+    add(node, EndsByEntity{back_of(node), second_});
+    each_child(node, [&](std::int32_t third) { third_step(third); });
+    if (may_return)
+      for (Id entity : second_.entities)
+        twice_[entity] = {};
+    second_.clear();
   }
 
   // No path leads back to where it began.
@@ -273,44 +373,109 @@ class BatchCounter {
     }
   }
 
-  void gather_twice(const Edges& back) {
-    for (std::size_t row = 0; row < back.heads.size(); ++row) {
-      const Id tail = back.heads[row];
+  // A step along a relation, seen from where it could lead: where the sets of its heads are.
+  struct Sources {
+    const Edges& back;       // the edges of the inverse relation
+    const Id* places;        // for each of these edges, the place of the set where it leads to
+    const StartSet* sets;    // either by entity, or packed: row by row
+    const Edges* packed_by;  // the edges of the relation, if packed; else null
+    const StartSet& all;     // at least the starts that are in any set
+    bool may_loop;           // whether the relation leads any entity to itself
+
+    Ids places_of(std::size_t row) const {
       const Ids sources = back.row(row);
-      take_steps(sources);
-      StartSet once, twice;
-      for (std::size_t at = 0; at < sources.size(); ++at) {
-        if (sources[at] == tail)
-          continue;
-        const StartSet& starts = first_.of[sources[at]];
-        twice |= once & starts;
-        once |= starts;
-        if (is_time_to_look(at) && twice == first_.all)
-          break;
+      return {places + (sources.data() - back.tails.data()), sources.size()};
+    }
+
+    // The place of the set of a tail itself, from which no path goes on to it; -1 for none.
+    Id own_place(std::size_t row) const {
+      if (!may_loop)
+        return -1;
+      const Id tail = back.heads[row];
+      return packed_by == nullptr ? tail : static_cast<Id>(packed_by->row_of(tail));
+    }
+  };
+
+  Sources sources_of(Id relation, const StartSets& from) {
+    const Edges& edges = graph_.edges(relation);
+    const Edges& back = graph_.edges(inverse(relation));
+    const std::vector<Id>& rows = plan_.source_rows[relation];
+    const bool may_loop = plan_.may_loop[relation];
+    if (rows.empty())
+      return {back, back.tails.data(), from.of.data(), nullptr, from.all, may_loop};
+    steps_.take(std::ssize(edges.heads));
+    packed_.clear();
+    for (Id head : edges.heads)
+      packed_.push_back(from.of[head]);
+    return {back, rows.data(), packed_.data(), &edges, from.all, may_loop};
+  }
+
+  // The starts that a step leads to one tail.
+  StartSet joined(const Sources& sources, std::size_t row) {
+    const Ids places = sources.places_of(row);
+    const Id own = sources.own_place(row);
+    take_steps(places);
+    StartSet found;
+    for (std::size_t at = 0; at < places.size(); ++at) {
+      if (places[at] == own)
+        continue;
+      found |= sources.sets[places[at]];
+      if (is_time_to_look(at) && found == sources.all)
+        break;
+    }
+    return found;
+  }
+
+  // The same, and the starts that come by at least two of the sources.
+  std::pair<StartSet, StartSet> joined_twice(const Sources& sources, std::size_t row) {
+    const Ids places = sources.places_of(row);
+    const Id own = sources.own_place(row);
+    take_steps(places);
+    StartSet once, twice;
+    for (std::size_t at = 0; at < places.size(); ++at) {
+      if (places[at] == own)
+        continue;
+      const StartSet& starts = sources.sets[places[at]];
+      twice |= once & starts;
+      once |= starts;
+      if (is_time_to_look(at) && twice == sources.all)
+        break;
+    }
+    return {once, twice};
+  }
+
+  // A second step, from the entities where it could lead.
+  void gather(const Sources& sources, bool may_return) {
+    for (std::size_t row = 0; row < sources.back.heads.size(); ++row) {
+      const Id tail = sources.back.heads[row];
+      if (!may_return) {
+        second_.add(tail, joined(sources, row));
+        continue;
       }
+      const auto [once, twice] = joined_twice(sources, row);
       second_.add(tail, once);
       twice_[tail] = twice;
     }
   }
 
-  // A step along a relation, from the entities where it could lead.
-  void gather(Id relation, const StartSets& from, StartSets& into) {
-    const Edges& back = graph_.edges(inverse(relation));
-    const bool may_loop = plan_.may_loop[relation];
-    for (std::size_t row = 0; row < back.heads.size(); ++row) {
-      const Id tail = back.heads[row];
-      const Ids sources = back.row(row);
-      take_steps(sources);
-      StartSet joined;
-      for (std::size_t at = 0; at < sources.size(); ++at) {
-        if (may_loop && sources[at] == tail)
-          continue;
-        joined |= from.of[sources[at]];
-        if (is_time_to_look(at) && joined == from.all)
-          break;
-      }
-      into.add(tail, joined);
+  // A last step, from the entities where it could lead, some at a time; `joined(row)` are the
+  // starts that lead to the tail of a row.
+  template <class Joined>
+  void count_ends(std::int32_t node, const Joined& joined) {
+    const Edges& back = back_of(node);
+    for (std::size_t begin = 0; begin < back.heads.size(); begin += EndsByRow::most_rows) {
+      const std::size_t rows = std::min(EndsByRow::most_rows, back.heads.size() - begin);
+      for (std::size_t row = 0; row < rows; ++row)
+        ends_[row] = joined(begin + row);
+      const EndsByRow ends{back, begin, std::span(ends_).first(rows)};
+      ends.erase_starts(starts_);
+      add(node, ends);
     }
+  }
+
+  // The edges that lead back along the last step to a node.
+  const Edges& back_of(std::int32_t node) const {
+    return graph_.edges(inverse(nodes_[node].relation));
   }
 
   // Looking after every edge whether all starts are found would take as long as the joining.
@@ -321,14 +486,20 @@ class BatchCounter {
     const Edges& edges = graph_.edges(relation);
     const Returns returns = plan_.returns[node];
     const Edges& second = graph_.edges(nodes_[nodes_[node].parent].relation);
-    if (is_narrow(edges, second_))
+    if (is_narrow(edges, second_)) {
       returns == Returns::never ? follow(edges, second_, third_)
                                 : follow_third(edges, second, returns);
-    else if (returns == Returns::never)
-      gather(relation, second_, third_);
+      erase_starts(third_.of);
+      add(node, EndsByEntity{back_of(node), third_});
+      third_.clear();
+      return;
+    }
+    const Sources sources = sources_of(relation, second_);
+    if (returns == Returns::never)
+      count_ends(node, [&](std::size_t row) { return joined(sources, row); });
     else
-      gather_returning(graph_.edges(inverse(relation)), second, returns);
-    erase_starts(third_.of);
+      count_ends(node,
+                 [&](std::size_t row) { return joined_returning(sources, row, second, returns); });
   }
 
   void follow_third(const Edges& edges, const Edges& second, Returns returns) {
@@ -346,31 +517,34 @@ class BatchCounter {
     }
   }
 
-  void gather_returning(const Edges& back, const Edges& second, Returns returns) {
-    for (std::size_t row = 0; row < back.heads.size(); ++row) {
-      const Id tail = back.heads[row];
-      const Ids sources = back.row(row);
-      take_steps(sources);
-      const bool is_first_step = !first_.of[tail].empty();
-      const Ids leads_to = is_first_step ? second.of(tail) : Ids{};
-      auto next = leads_to.begin();
-      StartSet joined;
-      for (std::size_t at = 0; at < sources.size(); ++at) {
-        const Id source = sources[at];
-        if (source == tail)
-          continue;
-        bool leads_back = is_first_step;
-        if (is_first_step && returns == Returns::somewhere) {
-          while (next != leads_to.end() && *next < source)
-            ++next;
-          leads_back = next != leads_to.end() && *next == source;
-        }
-        joined |= leads_back ? returning(source, tail) : second_.of[source];
-        if (is_time_to_look(at) && joined == second_.all)
-          break;
+  // The starts that a third step leads to one tail, if it can lead back along the second.
+  StartSet joined_returning(const Sources& sources, std::size_t row, const Edges& second,
+                            Returns returns) {
+    const Id tail = sources.back.heads[row];
+    const bool is_first_step = !first_.of[tail].empty();
+    if (!is_first_step)
+      return joined(sources, row);
+    const Ids entities = sources.back.row(row);
+    const Ids places = sources.places_of(row);
+    take_steps(entities);
+    const Ids leads_to = second.of(tail);
+    auto next = leads_to.begin();
+    StartSet found;
+    for (std::size_t at = 0; at < entities.size(); ++at) {
+      const Id source = entities[at];
+      if (source == tail)
+        continue;
+      bool leads_back = true;
+      if (returns == Returns::somewhere) {
+        while (next != leads_to.end() && *next < source)
+          ++next;
+        leads_back = next != leads_to.end() && *next == source;
       }
-      third_.add(tail, joined);
+      found |= leads_back ? returning(source, tail) : sources.sets[places[at]];
+      if (is_time_to_look(at) && found == sources.all)
+        break;
     }
+    return found;
   }
 
   // The starts that may go on from an entity to a tail which the second relation leads to it.
@@ -382,8 +556,9 @@ class BatchCounter {
     steps_.take(1 + std::ssize(sources) / 4);  // joining a set takes about a nanosecond
   }
 
-  // Add what was found at a node to every pair that ends there.
-  void add(std::int32_t node, const StartSets& ends) {
+  // Add what was found at a node, or some of it, to every pair that ends there.
+  template <class Ends>
+  void add(std::int32_t node, const Ends& ends) {
     bool are_tallied = false;
     for (const auto [pair, query, both_ways] : plan_.paths.pairs_at(node)) {
       const RelationOfBatch& relation = relation_of_batch(query);
@@ -415,11 +590,13 @@ class BatchCounter {
     Count of_one_answer = 0;  // that are the only answer of the start
   };
 
-  RightEnds right_ends(const RelationOfBatch& relation, const StartSets& ends) {
+  template <class Ends>
+  RightEnds right_ends(const RelationOfBatch& relation, const Ends& ends) {
     RightEnds right;
-    steps_.take(std::ssize(relation.answers) / 2);
-    for (const auto& [answer, askers, is_open] : relation.answers) {
-      const StartSet& starts = ends.of[answer];
+    const auto answers = ends.answers_of(relation);
+    steps_.take(std::ssize(answers) / 2);
+    for (const auto& [answer, askers, is_open] : answers) {
+      const StartSet& starts = ends.of(answer);
       const Count found = starts.count_common(askers);
       right.all += found;
       right.open += is_open ? found : 0;
@@ -442,7 +619,8 @@ class BatchCounter {
   // does not have the relation, or has this one answer.
   //
   // with_askers_having  how many such ends the starts have that have the relation
-  void add_inverse(std::int32_t pair, const RelationOfBatch& relation, const StartSets& ends,
+  template <class Ends>
+  void add_inverse(std::int32_t pair, const RelationOfBatch& relation, const Ends& ends,
                    const RightEnds& right, Count with_askers_having) {
     const bool all_have = relation.having == all_starts_;
     const Count with_askers =
@@ -453,9 +631,11 @@ class BatchCounter {
     sums_.inverse.right_open[pair] += right.of_one_answer;
   }
 
-  void tally(const StartSets& ends) {
-    steps_.take(std::ssize(ends.entities) / 2);
-    tallies_.count(ends);
+  template <class Ends>
+  void tally(const Ends& ends) {
+    steps_.take(static_cast<Count>(ends.size()) / 2);
+    tallies_.count(ends.size(),
+                   [&](std::size_t place) -> const StartSet& { return ends.at(place); });
     all_reached_ = 0;
     for (std::size_t start = 0; start < starts_.size(); ++start)
       all_reached_ += tallies_[start];
@@ -464,13 +644,15 @@ class BatchCounter {
   // How many ends of these starts are the answer of any entity.
   //
   // reached  how many ends these starts have
-  Count ends_with_askers(std::int32_t pair, const StartSet& starts, const StartSets& ends,
+  template <class Ends>
+  Count ends_with_askers(std::int32_t pair, const StartSet& starts, const Ends& ends,
                          Count reached) {
     const Slots& slots = plan_.slots[plan_.slots_of_pair[pair]];
-    steps_.take(std::ssize(slots.tails) / 2);
+    const Ids rows = ends.rows_of(slots);
+    steps_.take(std::ssize(rows) / 2);
     Count listed = 0;
-    for (Id tail : slots.tails)
-      listed += ends.of[tail].count_common(starts);
+    for (Id row : rows)
+      listed += ends.of_row(row).count_common(starts);
     return slots.are_taken ? listed : reached - listed;
   }
 
@@ -501,8 +683,13 @@ class BatchCounter {
         askers_.add(tail, only);
     }
     const Edges& askers = graph_.edges(inverse(relation));
+    is_answer_.reset(askers_.of.size());
     for (Id answer : askers_.entities)
+      is_answer_.put(static_cast<std::size_t>(answer));
+    is_answer_.each([&](std::size_t number) {  // in the order of their ids
+      const auto answer = static_cast<Id>(number);
       found.answers.push_back({answer, askers_.of[answer], askers.of(answer).size() == 1});
+    });
     askers_.clear();
   }
 
@@ -516,10 +703,13 @@ class BatchCounter {
   StartSets first_;
   StartSets second_;
   StartSets third_;
-  std::vector<StartSet> twice_;  // by entity: those of `second_` with two different first steps
+  std::vector<StartSet> twice_;   // by entity: those of `second_` with two different first steps
+  std::vector<StartSet> packed_;  // of the heads of a relation, row by row
+  std::array<StartSet, EndsByRow::most_rows> ends_;
 
   std::vector<RelationOfBatch> relations_;                       // found when first needed
   StartSets askers_{static_cast<std::size_t>(graph_.entities)};  // empty but while they are found
+  Bits is_answer_;                                               // likewise
   StartTallies tallies_;
   Count all_reached_ = 0;  // the sum of the tallies
   Steps steps_;

@@ -116,15 +116,15 @@ struct StartSets {
 // so that only one in eight carries into the higher digits (Harley and Seal's population count).
 class StartTallies {
  public:
-  // Count the sets of these entities.
-  void count(const StartSets& sets) {
+  // Count so many sets; `set(at)` is the one at a place.
+  template <class SetAt>
+  void count(std::size_t size, const SetAt& set) {
     digits_ = {};
     std::size_t at = 0;
-    const Ids entities(sets.entities);
-    for (; at + 8 <= entities.size(); at += 8)
-      add_eight(sets, entities.data() + at);
-    for (; at < entities.size(); ++at)
-      add(sets.of[entities[at]], 0);
+    for (; at + 8 <= size; at += 8)
+      add_eight([&](std::size_t place) -> const StartSet& { return set(at + place); });
+    for (; at < size; ++at)
+      add(set(at), 0);
 
     times_.fill(0);
     for (std::size_t digit = 0; digit < digits_.size(); ++digit)
@@ -142,8 +142,8 @@ class StartTallies {
     return carry;
   }
 
-  void add_eight(const StartSets& sets, const Id* entity) {
-    const auto set = [&](int place) -> const StartSet& { return sets.of[entity[place]]; };
+  template <class SetAt>
+  void add_eight(const SetAt& set) {
     const StartSet twos_a = add_two(digits_[0], set(0), set(1));
     const StartSet twos_b = add_two(digits_[0], set(2), set(3));
     const StartSet fours_a = add_two(digits_[1], twos_a, twos_b);
