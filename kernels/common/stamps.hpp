@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 #include "common/ids.hpp"
+#include "common/large_vector.hpp"
 
 namespace casegraph {
 
@@ -36,7 +36,7 @@ class Marks {
   }
 
  private:
-  std::vector<std::uint32_t> epoch_;
+  LargeVector<std::uint32_t> epoch_;
   std::uint32_t now_ = 0;
 };
 
@@ -53,7 +53,7 @@ class Stamps : public Marks {
   std::size_t slot(Id entity) const { return slot_[entity]; }
 
  private:
-  std::vector<std::uint32_t> slot_;
+  LargeVector<std::uint32_t> slot_;
 };
 
 }  // namespace casegraph

@@ -2,13 +2,14 @@
 // away. Their memory is then touched once instead of twice, and by the threads that fill it.
 #pragma once
 
-#include <memory>
 #include <vector>
+
+#include "common/large_vector.hpp"
 
 namespace casegraph {
 
 template <class T>
-struct UnsetAllocator : std::allocator<T> {
+struct UnsetAllocator : LargeAllocator<T> {
   template <class U>
   struct rebind {
     using other = UnsetAllocator<U>;

@@ -7,6 +7,7 @@
 // exactly one place where it is found.
 #pragma once
 
+#include "common/large_vector.hpp"
 #include "graph/graph.hpp"
 
 namespace casegraph {
@@ -17,11 +18,11 @@ struct DegreeOrder {
   // rank  (graph.entities)  decides between entities of equal degree
   DegreeOrder(const Graph& graph, Ids rank, Steps& steps);
 
-  std::vector<Id> number;             // by entity: its place in the order
-  std::vector<std::int64_t> offsets;  // by number, and the end: where its edges begin
-  std::vector<std::int64_t> below;    // by number: where its edges to smaller entities end
-  std::vector<Id> relations;          // (edges)
-  std::vector<Id> tails;              // (edges)  as numbers
+  LargeVector<Id> number;             // by entity: its place in the order
+  LargeVector<std::int64_t> offsets;  // by number, and the end: where its edges begin
+  LargeVector<std::int64_t> below;    // by number: where its edges to smaller entities end
+  LargeVector<Id> relations;          // (edges)
+  LargeVector<Id> tails;              // (edges)  as numbers
 };
 
 }  // namespace casegraph

@@ -8,8 +8,7 @@
 // Cost: two passes over the heads of all relations; eight bytes for each, and eight an entity.
 #pragma once
 
-#include <vector>
-
+#include "common/large_vector.hpp"
 #include "graph/graph.hpp"
 
 namespace casegraph {
@@ -52,8 +51,8 @@ class EntityRows {
   }
 
  private:
-  std::vector<std::int64_t> offsets_;  // (entities + 1)
-  std::vector<Row> rows_;
+  LargeVector<std::int64_t> offsets_;  // (entities + 1)
+  LargeVector<Row> rows_;
 };
 
 }  // namespace casegraph

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "common/bits.hpp"
+#include "common/large_vector.hpp"
 #include "graph/graph.hpp"
 
 namespace casegraph {
@@ -97,9 +98,9 @@ class TailBitsets {
   const Edges& edges_;
   const Edges& back_;
   const std::size_t words_;                  // of a bitset
-  std::vector<Id> numbers_;                  // parallel to the tails
+  LargeVector<Id> numbers_;                  // parallel to the tails
   std::vector<std::int64_t> bitset_of_row_;  // where it begins in `bitsets_`, or -1
-  std::vector<std::uint64_t> bitsets_;
+  LargeVector<std::uint64_t> bitsets_;
 };
 
 // The bitsets of all relations. Those of a relation are made when first needed, by whichever thread

@@ -128,7 +128,7 @@ std::string Interner::texts_from(Id first) const {
 }
 
 void Interner::grow() {
-  std::vector<Slot> larger(2 * slots_.size(), Slot{0, 0, 0, nobody});
+  LargeVector<Slot> larger(2 * slots_.size(), Slot{0, 0, 0, nobody});
   const std::size_t mask = larger.size() - 1;
   for (const Slot& slot : slots_) {
     if (slot.number == nobody)

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/ids.hpp"
+#include "common/large_vector.hpp"
 #include "common/progress.hpp"
 #include "graph/text_hash.hpp"
 
@@ -54,7 +55,7 @@ class Interner {
   void grow();
 
   const TextHash hash_;
-  std::vector<Slot> slots_;          // a power of two of them, at most half of them taken
+  LargeVector<Slot> slots_;          // a power of two of them, at most half of them taken
   std::string content_;              // all texts, one after the other
   std::vector<std::uint64_t> ends_;  // of each text in the content
 };

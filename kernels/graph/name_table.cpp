@@ -248,7 +248,7 @@ std::vector<Id> NameTable::sorted(Id count, int threads, Progress& progress) con
 void NameTable::make_room(std::size_t names) {
   if (2 * names <= slots_.size())
     return;
-  std::vector<Slot> larger(std::bit_ceil(2 * names), Slot{0, nobody});
+  LargeVector<Slot> larger(std::bit_ceil(2 * names), Slot{0, nobody});
   const std::size_t mask = larger.size() - 1;
   for (const Slot& slot : slots_) {
     if (slot.id == nobody)

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "common/ids.hpp"
+#include "common/large_vector.hpp"
 #include "common/progress.hpp"
 #include "graph/text_hash.hpp"
 
@@ -78,7 +79,7 @@ class NameTable {
   mutable std::mutex guard_;
   TextHash hash_;
   std::vector<std::string_view> names_;
-  std::vector<Slot> slots_;  // a power of two of them, at most half of them taken
+  LargeVector<Slot> slots_;  // a power of two of them, at most half of them taken
   std::vector<Block> blocks_;
   char* block_end_ = nullptr;
   std::size_t free_ = 0;  // bytes at the end of the last block
