@@ -342,7 +342,7 @@ class BatchCounter {
   }
 
   // No path leads back to where it began.
-  void erase_starts(LargeVector<StartSet>& sets) const {
+  void erase_starts(std::vector<StartSet>& sets) const {
     for (std::size_t start = 0; start < starts_.size(); ++start)
       sets[starts_[start]].erase(start);
   }
@@ -703,7 +703,7 @@ class BatchCounter {
   StartSets first_;
   StartSets second_;
   StartSets third_;
-  LargeVector<StartSet> twice_;   // by entity: those of `second_` with two different first steps
+  std::vector<StartSet> twice_;   // by entity: those of `second_` with two different first steps
   std::vector<StartSet> packed_;  // of the heads of a relation, row by row
   std::array<StartSet, EndsByRow::most_rows> ends_;
 

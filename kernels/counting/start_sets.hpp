@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "common/ids.hpp"
-#include "common/large_vector.hpp"
 
 namespace casegraph {
 
@@ -105,7 +104,7 @@ struct StartSets {
     all |= starts;
   }
 
-  LargeVector<StartSet> of;  // by entity; empty for those that are not in `entities`
+  std::vector<StartSet> of;  // by entity; empty for those that are not in `entities`
   std::vector<Id> entities;  // where some path stands; each once
   StartSet all;              // at least the starts from which a path stands anywhere
 };
