@@ -45,7 +45,7 @@ class LastStepCounter {
     start_ = start;
     relation_ = relation;
     from_ = &from;
-    may_loop_ = all_bitsets_ == nullptr || all_bitsets_->may_have_loops(relation);
+    loops_ = all_bitsets_ == nullptr ? nullptr : all_bitsets_->made(relation);
     visits_.clear();
     width_ = 0;
     widest_ = 0;
@@ -186,7 +186,7 @@ class LastStepCounter {
     // At most four entities are not allowed. Insert the whole row, then take those out again that
     // no other row had put in.
     const Inner& inner = from_->paths[visit.end].inner;
-    const Id self = may_loop_ ? from_->ends[visit.end] : -1;
+    const Id self = may_loop(visit) ? from_->ends[visit.end] : -1;
     std::array<std::size_t, 4> barred;
     std::size_t barred_count = 0;
     for (Id entity : {self, inner[0], inner[1], inner[2]}) {
@@ -245,13 +245,18 @@ class LastStepCounter {
 
   // Whether a tail of the row could be one that is not allowed, other than the start.
   bool needs_care(const Visit& visit) const {
-    return may_loop_ || from_->paths[visit.end].inner != Inner{-1, -1, -1};
+    return may_loop(visit) || from_->paths[visit.end].inner != Inner{-1, -1, -1};
+  }
+
+  // Whether a row could lead its entity to itself.
+  bool may_loop(const Visit& visit) const {
+    return loops_ == nullptr || loops_->has_loop(visit.row);
   }
 
   // Whether a tail of the row is the end itself or an inner entity of its first path.
   bool meets_its_paths(const Visit& visit) const {
     const auto is_tail = [&](Id entity) { return entity >= 0 && is_among(visit.tails, entity); };
-    if (may_loop_ && is_tail(from_->ends[visit.end]))
+    if (may_loop(visit) && is_tail(from_->ends[visit.end]))
       return true;
     const Inner& inner = from_->paths[visit.end].inner;
     return std::any_of(inner.begin(), inner.end(), is_tail);
@@ -351,7 +356,7 @@ class LastStepCounter {
   Id start_ = -1;
   Id relation_ = -1;
   const Frontier* from_ = nullptr;
-  bool may_loop_ = true;  // whether the relation leads any entity to itself
+  const TailBitsets* loops_ = nullptr;  // tells which rows have loops; null: any may
   std::vector<Visit> visits_;
   std::size_t width_ = 0;   // edges of all visits
   std::size_t widest_ = 0;  // the visit with most edges

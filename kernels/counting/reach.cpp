@@ -78,6 +78,7 @@ class ReachCounter {
         departures_(max_length + 1),
         child_of_relation_(graph.relations.size(), -1),
         answers_(graph.relations.size()),
+        all_answers_(graph.entities),
         is_selected_(plan.pairs.size()),
         leads_to_selected_(plan.trie.nodes.size()),
         last_step_(graph, shared.bitsets ? &*shared.bitsets : nullptr, progress),
@@ -215,6 +216,7 @@ class ReachCounter {
     for (Id relation : answered_)
       answers_[relation] = {};
     answered_.clear();
+    all_answers_.clear();
     signature_ = of_everyone;
     most_answers_ = 0;
   }
@@ -481,7 +483,7 @@ class ReachCounter {
     if constexpr (std::is_same_v<Ends, ListedEnds>) {
       if (ends.ends.size() < answers.size()) {
         for (Id end : ends.ends)
-          if (std::binary_search(answers.begin(), answers.end(), end))
+          if (is_any_answer(end) && std::binary_search(answers.begin(), answers.end(), end))
             add_right(end);
         return {right, right_open};
       }
@@ -490,6 +492,15 @@ class ReachCounter {
       if (ends.has(answer))
         add_right(answer);
     return {right, right_open};
+  }
+
+  // Whether an entity is an answer of the entity at hand, to any relation.
+  bool is_any_answer(Id entity) {
+    if (all_answers_.members().empty())
+      for (Id relation : answered_)
+        for (Id answer : answers_[relation])
+          all_answers_.insert(answer);
+    return all_answers_.has(entity);
   }
 
   // How many ends are the answer of any entity. Either all ends are looked at, or all answers.
@@ -551,6 +562,7 @@ class ReachCounter {
   Id entity_ = -1;
   std::vector<Ids> answers_;           // by relation
   std::vector<Id> answered_;           // the relations that it has
+  ListedSet all_answers_;              // to any of them; empty until it is first needed
   Signature signature_ = of_everyone;  // of these relations
   std::size_t most_answers_ = 0;       // of one of them
 

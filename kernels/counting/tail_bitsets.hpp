@@ -28,10 +28,11 @@ class TailBitsets {
         bitset_of_row_(edges.heads.size(), -1) {
     number_tails(steps);
     make_bitsets(steps);
-    has_loops = casegraph::has_loops(edges_, steps);
+    find_loops(steps);
   }
 
-  bool has_loops;  // whether the relation leads any entity to itself
+  // Whether a row leads its entity to itself.
+  bool has_loop(std::size_t row) const { return loops_.has(row); }
 
   // How many distinct tails there are.
   std::size_t size() const { return back_.heads.size(); }
@@ -95,12 +96,23 @@ class TailBitsets {
     }
   }
 
+  void find_loops(Steps& steps) {
+    loops_.reset(edges_.heads.size());
+    for (std::size_t row = 0; row < edges_.heads.size(); ++row) {
+      steps.take();
+      const Ids tails = edges_.row(row);
+      if (std::binary_search(tails.begin(), tails.end(), edges_.heads[row]))
+        loops_.put(row);
+    }
+  }
+
   const Edges& edges_;
   const Edges& back_;
   const std::size_t words_;                  // of a bitset
   LargeVector<Id> numbers_;                  // parallel to the tails
   std::vector<std::int64_t> bitset_of_row_;  // where it begins in `bitsets_`, or -1
   LargeVector<std::uint64_t> bitsets_;
+  Bits loops_;  // by row
 };
 
 // The bitsets of all relations. Those of a relation are made when first needed, by whichever thread
@@ -136,15 +148,14 @@ class AllTailBitsets {
     return found;
   }
 
-  // Whether a relation may lead an entity to itself: as long as its bitsets are not made, it may.
-  bool may_have_loops(Id relation) const {
-    const TailBitsets* ready = made_[relation].ready.load(std::memory_order_acquire);
-    return ready == nullptr || ready->has_loops;
+  // The bitsets of a relation, if they are made already; else null.
+  const TailBitsets* made(Id relation) const {
+    return made_[relation].ready.load(std::memory_order_acquire);
   }
 
   const TailBitsets& of(Id relation, Steps& steps) {
     Made& made = made_[relation];
-    if (const TailBitsets* ready = made.ready.load(std::memory_order_acquire))
+    if (const TailBitsets* ready = this->made(relation))
       return *ready;
     const std::lock_guard lock(made.guard);
     if (made.owner == nullptr) {
