@@ -100,7 +100,9 @@ class RowReader:
         self, block: Block
     ) -> tuple[Ids, Iterable[Sequence[tuple[str, str, str]]]]:
         """The rows of the plain lines of a block, and the facts of its other lines."""
-        content = block.content.replace(b"\r\n", b"\n")
+        content = block.content
+        if b"\r" in content:  # much faster to find out than to replace nothing
+            content = content.replace(b"\r\n", b"\n")
         if not _is_text(content):
             return NO_ROWS, block.facts()
 
