@@ -80,7 +80,7 @@ def test_parts_of_the_entities_add_up_to_everyone(
     assert added.work.tolist() == whole.work.tolist()
 
 
-@pytest.mark.parametrize("relations", [2, 12, 300])
+@pytest.mark.parametrize("relations", [2, 12, 32, 33, 300])
 def test_so_it_is_with_few_and_with_many_relations(relations: int) -> None:
     random = Random(relations)
     facts = set()
