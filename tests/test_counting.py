@@ -80,7 +80,7 @@ def test_parts_of_the_entities_add_up_to_everyone(
     assert added.work.tolist() == whole.work.tolist()
 
 
-@pytest.mark.parametrize("relations", [2, 12, 300])
+@pytest.mark.parametrize("relations", [2, 12, 32, 33, 300])
 def test_so_it_is_with_few_and_with_many_relations(relations: int) -> None:
     random = Random(relations)
     facts = set()
@@ -91,6 +91,44 @@ def test_so_it_is_with_few_and_with_many_relations(relations: int) -> None:
     found = cycles_of(graph, 3)
     columns: list[Ids | Counts] = [found.relations, found.types, found.hits]
     assert lists(columns) == closed_paths(graph, 3)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_relations_that_close_no_cycle_change_nothing(threads: int) -> None:
+    """Beside them, the same triangles are counted as triangles of many relations."""
+    random = Random(3)
+    facts = [random_fact(random, heads=30, relations=4, tails=30) for _ in range(300)]
+    apart = [(f"head {k}", f"apart {k}", f"tail {k}") for k in range(40)]
+    few, many = Graph.of(facts), Graph.of(facts + apart)
+    found, beside_others = counted(few, threads), counted(many, threads)
+    is_shared = beside_others.relations < few.directions
+    assert beside_others.relations[is_shared].tolist() == found.relations.tolist()
+    assert beside_others.types[is_shared].tolist() == found.types.tolist()
+    assert beside_others.hits[is_shared].tolist() == found.hits.tolist()
+
+    lengths_by_limit = [longest_counted(few, most, threads) for most in range(600)]
+    assert lengths_by_limit == [
+        longest_counted(many, most, threads) for most in range(600)
+    ]
+    assert lengths_by_limit == sorted(lengths_by_limit)
+    assert set(lengths_by_limit) == {0, 1, 2}
+
+
+def counted(graph: Graph, threads: int, most_kinds: int = MOST_TYPES) -> Hits:
+    """The hits of paths of up to two steps, of so many kinds of cycles of each length at most."""
+    limit = UNLIMITED, most_kinds
+    ranks = graph.entities.ranks()
+    counters = np.zeros(2, dtype=np.int64)
+    return Hits(
+        *kernels.cycles(
+            graph.kernel, everyone(graph), ranks, 2, limit, threads, counters
+        )
+    )
+
+
+def longest_counted(graph: Graph, most_kinds: int, threads: int) -> int:
+    """The length up to which paths are counted."""
+    return int((counted(graph, threads, most_kinds).work < TOO_MANY).sum())
 
 
 def hub(leaves: int) -> list[Fact]:

@@ -9,7 +9,8 @@
 // entities below the top, which either meet at an entity or have an edge between them. Halves of
 // one step are not stored: they are the edges of the top, sorted by where they lead. Cycles of four
 // edges, which are the bulk, are not even listed: halves of equal type are counted together
-// (type_pairs.hpp).
+// (type_pairs.hpp). Cycles of three edges are listed, so counting each has to be quick
+// (relation_triples.hpp).
 //
 // Invariant: a half path never passes an entity above its top, and halves that are joined have no
 // inner entity in common. So every loop-free cycle is found exactly once.
