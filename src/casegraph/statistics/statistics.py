@@ -296,6 +296,15 @@ class PathStatistics:
             return self._count_more(relation, is_needed, quiet)
         return partial.counts
 
+    def is_counted_around(self, relation: int, entities: Ids) -> bool:
+        """Whether not all, but everything is counted that questions about these entities need."""
+        partial = self._partial.get(relation)
+        if partial is None or not 0 < len(entities) <= FEW_ENTITIES:
+            return False
+        missing = partial.counts.types[partial.is_missing]
+        max_length = self.settings.max_length
+        return not may_lead_somewhere(self.graph, entities, missing, max_length).any()
+
     def has_all_lengths(self, relation: int) -> bool:
         """Whether paths of all lengths are counted for a relation."""
         return self.longest_of(relation) == self.settings.max_length
