@@ -238,7 +238,7 @@ class PathStatistics:
     """The counts of one state of a graph: over everyone, and in each cluster.
 
     Several threads may use it at once. Finished counts never change, and one thread counts while
-    the others wait for it.
+    the others wait for it; but nobody waits for what is counted of a large graph in advance.
     """
 
     def __init__(
@@ -394,6 +394,8 @@ class PathStatistics:
     def prepare(self, relations: Iterable[int], show: Show = quiet) -> None:
         """Count in advance what questions about these relations need."""
         relations = sorted(set(relations))
+        if self._is_large:
+            self._count_beside_questions(relations, show)
         self._count_everyone(relations, show)
         if self.settings.weight == "prior":
             self._count_clusters(relations, show)
@@ -676,6 +678,26 @@ class PathStatistics:
             if missing:
                 plan = self.reach_plan(missing)
                 self.counted.update(self.reach_of(plan, plan.starts, show))
+
+    def _count_beside_questions(self, relations: list[int], show: Show) -> None:
+        """Count relations of a large graph while other threads may count, too.
+
+        That takes so long that questions do not wait for it: what they need meanwhile, they count
+        themselves, although it is then counted twice.
+        """
+        missing = [relation for relation in relations if relation not in self.counted]
+        if not missing:
+            return
+        for relation in missing:
+            if relation not in self._own_hits:
+                found = own_hits(self.graph, relation, self.settings, show)
+                self._own_hits.setdefault(relation, found)
+        plan = self.reach_plan(missing)
+        counted = self.reach_of(plan, plan.starts, show)
+        with self._counting:
+            for relation in missing:
+                self.counted.setdefault(relation, counted[relation])
+                self._partial.pop(relation, None)
 
     def _partial_counts(self, relation: int) -> PartialCounts | None:
         """What is counted so far of a relation of a large graph.
