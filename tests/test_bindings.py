@@ -172,10 +172,21 @@ BINDINGS = {
         **COUNTED,
         any_larger="question_clusters clusters",
     ),
+    "ways_to_walk": binding(
+        kernels.ways_to_walk,
+        **ON_GRAPH,
+        **OF_TYPES,
+        widest=np.array([5, 5]),
+        rank=EVERYONE,
+        max_length=3,
+        threads=2,
+        any_larger="widest rank",
+    ),
     "reach": binding(
         kernels.reach,
         **FROM_EVERYONE,
         **OF_TYPES,
+        ways=np.array([0, 0]),
         widest=np.array([5, 5]),
         **COUNTED,
         any_length="entities",
@@ -468,6 +479,15 @@ def test_a_graph_whose_relations_do_not_fit_is_refused() -> None:
 def test_a_number_that_is_no_path_type_of_the_graph_is_refused(number: int) -> None:
     arguments = BINDINGS["reach"].arguments | {"types": np.array([number, TYPES[0]])}
     with pytest.raises(ValueError, match="is no path type of these relations"):
+        kernels.reach(**arguments)
+
+
+@pytest.mark.parametrize(
+    "ways", [[1, 0], [0, 2], [1, 2], [1, 1], [2, 2]], ids=lambda ways: f"{ways}"
+)
+def test_pairs_that_are_not_inverse_are_not_counted_along(ways: list[int]) -> None:
+    arguments = BINDINGS["reach"].arguments | {"ways": np.array(ways)}
+    with pytest.raises(ValueError, match="a pair that is not its inverse"):
         kernels.reach(**arguments)
 
 

@@ -15,14 +15,21 @@ from tests.counted import (
     one_by_one,
 )
 from tests.histories import Fact
-from tests.strategies import fact_lists, random_fact
+from tests.strategies import fact_lists, random_fact, shuffled
 
 from casegraph import kernels
 from casegraph.graph.arrays import Counts, Ids, ids
 from casegraph.graph.directions import inverse
 from casegraph.graph.graph import Graph
 from casegraph.settings import Settings
-from casegraph.statistics.counts import UNLIMITED, Counting, Reach
+from casegraph.statistics.counts import (
+    BOTH_WAYS,
+    BY_INVERSE,
+    BY_ITSELF,
+    UNLIMITED,
+    Counting,
+    Reach,
+)
 from casegraph.statistics.path_types import packed, unpacked
 
 
@@ -112,25 +119,65 @@ def test_whichever_direction_is_walked_the_sums_are_the_same(seed: int, n: int) 
 
     counting = Counting(graph, Settings(max_length=n))
     expected = one_by_one(graph, labels, types, everyone(graph), n)
-    assert_same(counting.reach(labels, types, everyone(graph)), expected)
+    ways = counting.ways_to_walk(labels, types)
+    assert set(ways.tolist()) == {BY_ITSELF, BOTH_WAYS, BY_INVERSE}
+    assert_same(counting.reach(labels, types, everyone(graph), ways=ways), expected)
 
     widths = np.where(random.random(len(types)) < 0.1, 10**9, UNLIMITED)
-    limited = counting.reach(labels, types, everyone(graph), max_widths=widths)
+    ways = counting.ways_to_walk(labels, types, widths)
+    assert (ways[widths < UNLIMITED] == BY_ITSELF).all()
+    assert BOTH_WAYS in ways
+    limited = counting.reach(
+        labels, types, everyone(graph), max_widths=widths, ways=ways
+    )
     assert_same(limited, expected)
 
 
-def test_of_some_entities_only_their_own_paths_count() -> None:
+@pytest.mark.parametrize("entities", [2, 16, 300])
+def test_entities_in_parts_add_up_to_everyone_if_all_walk_the_same_ways(
+    entities: int,
+) -> None:
+    """Also in parts of so few that their paths are followed from one after the other."""
     graph = Graph.of(crowd(3, facts=1_500))
     hits = cycles_of(graph, 2)
     counting = Counting(graph, Settings(max_length=2))
-    first_half = everyone(graph)[::2].copy()
-    second_half = everyone(graph)[1::2].copy()
-    halves = [
-        counting.reach(hits.relations, hits.types, half)
-        for half in (first_half, second_half)
-    ]
-    sums = Reach(*(one + other for one, other in zip(*halves, strict=True)))
-    assert_same(sums, counting.reach(hits.relations, hits.types, everyone(graph)))
+    ways = counting.ways_to_walk(hits.relations, hits.types)
+    assert BOTH_WAYS in ways
+    total = Reach.nowhere(hits.types)
+    for start in range(0, len(graph.entities), entities):
+        some = everyone(graph)[start : start + entities]
+        part = counting.reach(hits.relations, hits.types, some, ways=ways)
+        for sums, counts in zip(total, part, strict=True):
+            sums[:] += counts
+    assert_same(total, counting.reach(hits.relations, hits.types, everyone(graph)))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_which_way_is_walked_does_not_depend_on_ids(n: int) -> None:
+    facts = crowd(5, facts=600)
+    some = np.random.default_rng(n).random(1 << 16)
+
+    def named_ways(facts: list[Fact]) -> dict[tuple[str, ...], int]:
+        graph = Graph.of(facts)
+        hits = cycles_of(graph, n)
+        name = [graph.relation_name(relation) for relation in range(graph.directions)]
+        pairs = [
+            (name[relation], *(name[step] for step in unpacked(number, n)))
+            for relation, number in zip(
+                hits.relations.tolist(), hits.types.tolist(), strict=True
+            )
+        ]
+        # Of four steps, not all.
+        order = sorted(range(len(pairs)), key=pairs.__getitem__)
+        asked = [place for place, draw in zip(order, some, strict=False) if draw < 0.9]
+        counting = Counting(graph, Settings(max_length=n))
+        ways = counting.ways_to_walk(hits.relations[asked], hits.types[asked])
+        return {pairs[place]: way for place, way in zip(asked, ways, strict=True)}
+
+    expected = named_ways(facts)
+    assert set(expected.values()) == {BY_ITSELF, BOTH_WAYS, BY_INVERSE}
+    for seed in range(3):
+        assert named_ways(shuffled(Random(seed), facts)) == expected
 
 
 def test_a_relation_that_has_lost_its_facts_leads_nowhere_either_way() -> None:
@@ -143,9 +190,9 @@ def test_a_relation_that_has_lost_its_facts_leads_nowhere_either_way() -> None:
     types = np.array([packed(of_type, 2) for of_type in steps])
     types = np.concatenate([types, backwards(types, 2)])
     labels = np.repeat(ids([asks, inverse(asks)]), len(steps))
-    found = Counting(graph, Settings(max_length=2)).reach(
-        labels, types, everyone(graph)
-    )
+    counting = Counting(graph, Settings(max_length=2))
+    ways = counting.ways_to_walk(labels, types)
+    found = counting.reach(labels, types, everyone(graph), ways=ways)
     assert_same(found, one_by_one(graph, labels, types, everyone(graph), 2))
     assert found.reached.tolist()[:3] == [0, 0, 0]
     assert found.reached[3] > 0

@@ -123,12 +123,14 @@ LONG = {
         steps=5,
     ),
     "reach": Long(
-        "kernels.reach(graph.kernel, everyone, labels, types, nothing[0], n, 2, counters)",
+        "kernels.reach(graph.kernel, everyone, labels, types, nothing[0], nothing[0], "
+        "n, 2, counters)",
         relations=2,
         steps=5,
     ),
     "reach of one entity": Long(
-        "kernels.reach(graph.kernel, everyone[:1], labels, types, nothing[0], n, 2, counters)",
+        "kernels.reach(graph.kernel, everyone[:1], labels, types, nothing[0], nothing[0], "
+        "n, 2, counters)",
         relations=3,
         steps=5,
     ),

@@ -5,6 +5,7 @@ What anyone is told is the same as if everything had been counted.
 
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from casegraph.statistics import own_hits, partial_counts
 from casegraph.statistics.counts import Counting, PathCounts
 from casegraph.statistics.partial_counts import may_lead_somewhere
 from casegraph.statistics.path_types import ends_of, unpacked
+from casegraph.statistics.statistics import PathStatistics
 
 # An entity, a relation, and whether heads are asked for.
 Question = tuple[str, str, bool]
@@ -217,3 +219,35 @@ def test_threads_that_ask_at_once_are_told_the_same_as_one_after_the_other() -> 
             == expected
         )
     assert has_same_counts(cases, counted)
+
+
+@pytest.mark.usefixtures("every_graph_is_large")
+def test_questions_do_not_wait_for_what_is_counted_in_advance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = Settings(max_length=2, support=1)
+    counted = of_facts(settings, SEVERAL)
+    counted.prepare()
+    has_begun, may_end = Event(), Event()
+    reach_of = PathStatistics.reach_of
+
+    def takes_long(self: PathStatistics, *plan: Any) -> dict[int, PathCounts]:
+        has_begun.set()
+        assert may_end.wait(60)
+        return reach_of(self, *plan)
+
+    monkeypatch.setattr(PathStatistics, "reach_of", takes_long)
+    cases = of_facts(settings, SEVERAL)
+    question = ("e0", "likes", False)
+    with ThreadPoolExecutor(2) as pool:
+        preparing = pool.submit(cases.prepare)
+        assert has_begun.wait(60)
+        try:
+            asking = pool.submit(told, cases, question)
+            assert asking.result(timeout=60) == told(counted, question)
+            assert not preparing.done()
+        finally:
+            may_end.set()
+        preparing.result(timeout=60)
+    assert has_same_counts(cases, counted)
+    assert told(cases, question) == told(counted, question)

@@ -31,7 +31,7 @@ from casegraph.answering.state import State
 from casegraph.casebase import CaseBase
 from casegraph.cli import cli
 from casegraph.errors import CasegraphError, IncompatibleFile, InvalidSettings
-from casegraph.execution.shard_files import read_part, write_part
+from casegraph.execution.shard_files import FORMAT, read_part, write_part
 from casegraph.execution.shards import (
     Part,
     Shard,
@@ -41,7 +41,9 @@ from casegraph.execution.shards import (
     merged,
     with_hits,
 )
+from casegraph.graph.directions import forward, inverse
 from casegraph.settings import Settings
+from casegraph.statistics.counts import BOTH_WAYS
 from casegraph.statistics.path_types import in_words, unpacked
 from casegraph.storage.count_columns import COUNT_COLUMNS
 
@@ -96,6 +98,7 @@ def assert_same_counts(cases: State, expected: State) -> None:
 def test_shards_counted_under_any_ids_add_up_to_what_one_process_counts(
     history: list[Step], settings: Settings, first: int, second: int, random: Random
 ) -> None:
+    """Of all relations, or of some: both directions of a relation, or one."""
     facts = sorted(surviving(history))
     lived = CaseBase(settings)
     for doing, named in history:
@@ -104,21 +107,77 @@ def test_shards_counted_under_any_ids_add_up_to_what_one_process_counts(
         lived.state,
         *(cases_of(shuffled(random, facts), settings) for _ in range(2)),
     ]
+    share = random.choice([0.3, 0.7, 1.0])
+    names = sorted({relation for _, relation, _ in facts})
+    asked = [name for name in names for _ in range(2) if random.random() < share]
 
     def somewhere() -> State:
         return random.choice(hosts)
 
     hits = merged(count_hits(somewhere(), shard) for shard in Shard.all(first))
     counts = merged(
-        count_reach(with_hits(host, hits), (shard, directions(host)))
+        count_reach(with_hits(host, hits), (shard, asked_of(host, asked)))
         for shard in Shard.all(second)
         for host in [somewhere()]
     )
-    expected = cases_of(facts, settings)
     kept = cases_of(facts, settings)
-    expected.statistics.prepare(directions(expected))
     keep(kept, counts)
-    assert_same_counts(kept, expected)
+    apart = one_by_one(kept, asked_of(kept, asked))
+    assert_same_counts(kept, apart)
+
+
+def asked_of(cases: State, names: list[str]) -> list[int]:
+    """The directions of relations: of a name that is there twice, both."""
+    asked = []
+    for name in names:
+        direction = forward(cases.graph.relations.find(name) or 0)
+        asked.append(inverse(direction) if direction in asked else direction)
+    return asked
+
+
+def one_by_one(cases: State, relations: list[int]) -> State:
+    """The same facts, counted one relation after the other, so none with its inverse."""
+    fresh = State.of(cases.graph, cases.settings)
+    for relation in relations:
+        fresh.statistics.prepare([relation])
+    return fresh
+
+
+@pytest.mark.parametrize("names", [["r0", "r1", "r2"], ["r1"]], ids=["all", "one"])
+def test_a_path_type_and_its_inverse_are_counted_in_shards_by_walking_one(
+    names: list[str],
+) -> None:
+    """Each shard on a host with other ids, in both directions of all relations, or of one.
+
+    Paths from entities that do not have this one count for its inverse.
+    """
+    random = Random(2)
+    facts = random_facts(random, entities=60, relations=3, facts=900)
+    facts = [fact for fact in facts if fact[1] != "r1"]
+    facts += {
+        (f"e{random.randrange(45)}", "r1", f"e{random.randrange(45)}")
+        for _ in range(300)
+    }
+    hosts = [cases_of(shuffled(Random(seed), facts)) for seed in range(5)]
+    hits = merged(hits_of(hosts[0], 1))
+    both_directions = [*names, *names]
+    parts = [
+        count_reach(with_hits(host, hits), (shard, asked_of(host, both_directions)))
+        for host, shard in zip(hosts, Shard.all(5), strict=True)
+    ]
+    assert BOTH_WAYS in parts[0].ways
+    kept = cases_of(facts)
+    keep(kept, merged(parts))
+    assert_same_counts(kept, one_by_one(kept, asked_of(kept, both_directions)))
+
+
+def test_parts_that_were_walked_other_ways_are_refused() -> None:
+    """Else an end that one has found from its start, and the other from itself, counts twice."""
+    cases = cases_of(random_facts(Random(2), entities=60, relations=3, facts=900))
+    one, other = reach_of(cases, 2, merged(hits_of(cases, 1)))
+    apart = replace(other, ways=np.zeros_like(other.ways))
+    with pytest.raises(CasegraphError, match="shard 2/2 walked other path types than"):
+        merged([one, apart])
 
 
 @given(st.lists(st.integers(0, 11), unique=True), st.integers(1, 6))
@@ -230,7 +289,7 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
         assert again.max_length == part.max_length
         assert again.names == part.names
         assert list(again.columns) == list(part.columns)
-        for name in ("counted", "relation", "types"):
+        for name in ("counted", "relation", "types", "ways"):
             assert getattr(again, name).tolist() == getattr(part, name).tolist()
         assert all(
             again.columns[name].tolist() == column.tolist()
@@ -323,6 +382,11 @@ WRONG_PARTS: dict[str, tuple[Callable[[Arrays], object], str]] = {
         lambda arrays: arrays.update(relation=arrays["relation"][None]),
         "of a relation",
     ),
+    "ways that there are not": (put("ways", 0, 3), "which path types were walked"),
+    "ways of some path types": (
+        lambda arrays: arrays.update(ways=arrays["ways"][1:]),
+        "which path types were walked",
+    ),
     "counted relations twice": (
         lambda arrays: arrays.update(counted=np.repeat(arrays["counted"], 2)),
         "repeat",
@@ -345,7 +409,7 @@ def test_a_part_that_cannot_be_is_refused_in_one_sentence(
 
 
 @pytest.mark.parametrize(
-    "name", ["header", "counted", "extent", "relation", "types", *COUNT_COLUMNS]
+    "name", ["header", "counted", "extent", "relation", "types", "ways", *COUNT_COLUMNS]
 )
 def test_whatever_is_in_the_place_of_an_array_of_a_part_is_refused(
     name: str, tmp_path: Path
@@ -396,6 +460,22 @@ def test_a_part_whose_sums_are_right_again_is_noticed(tmp_path: Path) -> None:
         IncompatibleFile, match=r"is damaged .its digest is of other content"
     ):
         read_part(file)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_part_of_an_earlier_casegraph_is_refused(
+    version: int, tmp_path: Path
+) -> None:
+    """It was walked other ways."""
+    file = tmp_path / "part.npz"
+    write_part(counts_of(cases_of(FACTS)), file)
+    rewrite(file, put("format", 0, version))
+    known = (
+        f"has format {version}, this casegraph reads format {FORMAT}; build it again"
+    )
+    with pytest.raises(IncompatibleFile, match=known) as raised:
+        read_part(file)
+    assert "\n" not in str(raised.value)
 
 
 def test_what_is_no_part_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@
 #include "counting/reach.hpp"
 #include "counting/reach_choice.hpp"
 #include "counting/reach_cost.hpp"
+#include "counting/reach_inverses.hpp"
 #include "counting/reach_together.hpp"
 #include "counting/walks.hpp"
 
@@ -88,17 +89,41 @@ nb::tuple columns_of(Reach&& sums) {
                         array(std::move(sums.skipped)));
 }
 
+Out<Count> ways_to_walk_(const Graph& graph, In<Id> relations, In<PathType> types, In<Count> widest,
+                         In<Id> rank, int max_length, int threads) {
+  return array(run(nullptr, [&](Progress& running) {
+    const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
+    checks::widest(span(widest), pairs.size());
+    checks::one_for_each_entity("rank", rank.shape(0), graph);
+    checks::ids("rank", span(rank), 0);
+    const std::vector<Way> ways = ways_to_walk(graph, pairs, span(widest), span(rank), max_length,
+                                               checks::threads(threads), running);
+    std::vector<Count> numbers;
+    for (Way way : ways)
+      numbers.push_back(static_cast<Count>(way));
+    return numbers;
+  }));
+}
+
+std::vector<Way> ways_of(std::span<const Count> given, std::size_t pairs) {
+  if (!given.empty())
+    checks::lengths("ways", given.size(), "types", pairs);
+  std::vector<Way> ways;
+  for (Count way : given) {
+    checks::in_range("ways", way, 0, static_cast<Count>(Way::by_inverse));
+    ways.push_back(static_cast<Way>(way));
+  }
+  return ways;
+}
+
 nb::tuple reach_(const Graph& graph, In<Id> entities, In<Id> relations, In<PathType> types,
-                 In<Count> widest, int max_length, int threads, Counters progress) {
+                 In<Count> ways, In<Count> widest, int max_length, int threads, Counters progress) {
   Reach sums = run(progress.data(), [&](Progress& running) {
     const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
     checks::ids("entities", span(entities), 0);  // one that came after this graph reaches nothing
-    if (widest.shape(0) != 0)
-      checks::lengths("widest", widest.shape(0), "types", types.shape(0));
-    for (Count most : span(widest))
-      checks::in_range("widest", most, 0, INT64_MAX);
-    return reach(graph, span(entities), pairs, span(widest), max_length, checks::threads(threads),
-                 running);
+    checks::widest(span(widest), pairs.size());
+    return reach(graph, span(entities), pairs, ways_of(span(ways), pairs.size()), span(widest),
+                 max_length, checks::threads(threads), running);
   });
   return columns_of(std::move(sums));
 }
@@ -223,7 +248,11 @@ void bind_counting(nb::module_& m) {
   m.def("walks", &walks_, "graph"_a, "question_clusters"_a, "relations"_a, "types"_a, "clusters"_a,
         "max_length"_a, "threads"_a, "progress"_a,
         "Tries: walks of each path type from the entities of a cluster that have a relation.");
-  m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "widest"_a,
+  m.def("ways_to_walk", &ways_to_walk_, "graph"_a, "relations"_a, "types"_a, "widest"_a, "rank"_a,
+        "max_length"_a, "threads"_a,
+        "How the sums of each relation and path type are found: 0 by walking it, 1 by walking it "
+        "for its inverse, too, 2 by walking its inverse.");
+  m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "ways"_a, "widest"_a,
         "max_length"_a, "threads"_a, "progress"_a,
         "Reached, right, both of open slots, and skipped, of each relation and path type, summed "
         "over the entities.");

@@ -19,6 +19,14 @@ inline void relation_path_types(const Graph& graph, Ids relations_, std::span<co
   relations("relations", relations_, graph);
 }
 
+// How many edges a step may follow, for each pair of a relation and a path type; or nothing.
+inline void widest(std::span<const Count> widest, std::size_t pairs) {
+  if (!widest.empty())
+    lengths("widest", widest.size(), "types", pairs);
+  for (Count most : widest)
+    in_range("widest", most, 0, INT64_MAX);
+}
+
 // Path types that have no more than so many steps.
 inline void steps_at_most(std::span<const PathType> types, int max_length, int most) {
   const Packing packing(max_length);

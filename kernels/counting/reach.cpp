@@ -683,14 +683,12 @@ struct Part {
 
 // The pairs that are walked from one entity after the other, and those walked from many at once.
 std::array<Part, 2> parts_of(const Graph& graph, Ids entities,
-                             std::span<const RelationPathType> pairs, std::span<const Count> widest,
-                             int max_length, int threads, Progress& progress) {
-  const bool are_many = entities.size() >= many_entities;
-  const WalkedPairs walked =
-      are_many ? pairs_to_walk(graph, entities, pairs, widest, max_length, threads, progress)
-               : WalkedPairs(pairs);
+                             std::span<const RelationPathType> pairs, std::span<const Way> ways,
+                             std::span<const Count> widest, int max_length, int threads,
+                             Progress& progress) {
+  const WalkedPairs walked(pairs, ways, max_length, progress);
   std::vector<char> is_together(walked.pairs.size());
-  if (are_many)
+  if (entities.size() >= many_entities)
     is_together = better_together(graph, entities, walked.pairs, walked.of_walked(widest),
                                   max_length, threads, progress, SingleRow::known_length);
 
@@ -729,9 +727,10 @@ struct ByEntity {
 }  // namespace
 
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
-            std::span<const Count> widest, int max_length, int threads, Progress& progress) {
+            std::span<const Way> ways, std::span<const Count> widest, int max_length, int threads,
+            Progress& progress) {
   const auto [alone, together] =
-      parts_of(graph, entities, pairs, widest, max_length, threads, progress);
+      parts_of(graph, entities, pairs, ways, widest, max_length, threads, progress);
 
   Reach total(pairs.size());
   const Count reported = std::ssize(entities);

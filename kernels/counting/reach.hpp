@@ -11,7 +11,7 @@
 // for the relations of the entity are skipped. Last steps are only counted (`LastStepCounter`).
 // Where relations are dense, path types are counted from many entities at once instead
 // (reach_together.hpp), if that takes less (reach_choice.hpp). A path type and the same path type
-// walked backwards connect the same entities, so if both are asked for, mostly one of them is
+// walked backwards connect the same entities, so if both are asked for, mostly one of them need be
 // walked (reach_inverses.hpp).
 //
 // The cost from one entity after the other is the number of edges leaving all those ends, and
@@ -32,6 +32,13 @@ struct RelationPathType {
   // Whether its inverse is counted along: the inverse query relation, with the path type walked
   // backwards (reach_inverses.hpp).
   bool both_ways = false;
+};
+
+// How the sums of a pair are found (reach_inverses.hpp).
+enum class Way : char {
+  by_itself,   // it is walked
+  both_ways,   // it is walked, and its inverse is counted along
+  by_inverse,  // its inverse is walked
 };
 
 // Parallel to the pairs of relation and path type that were given.
@@ -89,16 +96,20 @@ constexpr Count last_is_wider = 32;
 // The sums for all pairs, over those of `entities` that have the relation.
 //
 // pairs   relations and path types
+// ways    (pairs)  how the sums of each are found; empty if all are walked by themselves. Where
+//         pairs are counted both ways, the sums are right when those of all entities are added up:
+//         what paths from some of them add to the sums of an inverse belongs to their ends
 // widest  (pairs)  how many edges one step may follow, a last step `last_is_wider` times as many;
 //         empty for any number. An entity with a wider step is skipped: the width of that step is
 //         added to `reached`, as if none of its ends were right, and 1 to `skipped`. Each entity is
 //         judged by itself, so the sums do not depend on what else is counted, nor on any order.
 //         Nothing is added to the counts of open slots
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
-            std::span<const Count> widest, int max_length, int threads, Progress& progress);
+            std::span<const Way> ways, std::span<const Count> widest, int max_length, int threads,
+            Progress& progress);
 
 // The sums of all pairs and of their inverses, over all entities, where each path type is walked in
-// the direction that is given. `reach` does this where it estimates that it takes less.
+// the direction that is given.
 //
 // together  whether to count from many entities at once: path types of a few steps only
 ReachBothWays reach_both_ways(const Graph& graph, std::span<const RelationPathType> pairs,

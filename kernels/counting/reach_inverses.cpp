@@ -2,7 +2,9 @@
 
 #include <bit>
 #include <numeric>
+#include <stdexcept>
 
+#include "common/radix_sort.hpp"
 #include "counting/reach_choice.hpp"
 #include "counting/reach_together.hpp"
 
@@ -94,31 +96,22 @@ std::vector<Couple> couples_of(const PairsByType& by_type, std::span<const Count
   return couples;
 }
 
-// Whether all entities with any edges are among `entities`.
-bool has_everyone(const Graph& graph, Ids entities, Steps& steps) {
-  std::vector<char> is_among(graph.entities);
-  for (Id entity : entities)
-    if (entity < graph.entities)
-      is_among[entity] = true;
-  return std::ranges::all_of(graph.relations, [&](const auto& edges) {
-    steps.take(std::ssize(edges->heads));
-    return std::ranges::all_of(edges->heads, [&](Id head) { return is_among[head]; });
-  });
-}
-
 // What share of the paths of a type begin at an entity that has its query relations.
 struct AskingShare {
   double any = 0;  // any of them
   double sum = 0;  // the shares of each, added up
 };
 
-// Estimates it by 64 edges of the first relation, evenly spread: a word for each query relation
-// says which of their heads have it. What is estimated decides how long counting takes, and nothing
-// else.
+// Estimates it by 64 edges of the first relation, evenly spread in the order of the names of their
+// heads: a word for each query relation says which of these have it.
 class AskingShares {
  public:
-  explicit AskingShares(const Graph& graph)
-      : graph_(graph), word_of_(graph.relations.size()), is_known_(graph.relations.size()) {}
+  AskingShares(const Graph& graph, Ids rank, Steps& steps)
+      : graph_(graph),
+        rank_(rank),
+        word_of_(graph.relations.size()),
+        is_known_(graph.relations.size()),
+        steps_(steps) {}
 
   // Faster if called for path types with the same first relation one after the other.
   AskingShare of(Id first, std::span<const std::size_t> asked,
@@ -142,12 +135,19 @@ class AskingShares {
     const Edges& edges = graph_.edges(first);
     if (edges.tails.empty())
       return;  // no paths, so any share is as good
-    std::size_t row = 0;
+    steps_.take(std::ssize(edges.heads));
+    by_name_.clear();
+    for (std::size_t row = 0; row < edges.heads.size(); ++row)
+      by_name_.push_back({edges.heads[row], edges.row(row).size()});
+    sort_by(by_name_, buffer_, steps_,
+            [&](const Head& head) { return static_cast<std::uint64_t>(rank_[head.entity]); });
+    auto head = by_name_.begin();
+    std::size_t edges_before_next = head->edges;
     for (std::size_t at = 0; at < heads_.size(); ++at) {
       const std::size_t edge = at * edges.tails.size() / heads_.size();
-      while (static_cast<std::size_t>(edges.offsets[row + 1]) <= edge)
-        ++row;
-      heads_[at] = edges.heads[row];
+      while (edges_before_next <= edge)
+        edges_before_next += (++head)->edges;
+      heads_[at] = head->entity;
     }
   }
 
@@ -162,22 +162,31 @@ class AskingShares {
     return word_of_[relation] = word;
   }
 
+  struct Head {
+    Id entity;
+    std::size_t edges;
+  };
+
   const Graph& graph_;
+  const Ids rank_;
   Id first_ = -1;
   std::array<Id, 64> heads_{};
+  std::vector<Head> by_name_;
+  std::vector<Head> buffer_;
   std::vector<std::uint64_t> word_of_;  // by query relation
   std::vector<char> is_known_;
+  Steps& steps_;
 };
 
 // What counting each path type of a couple takes, by group, in the steps of reach_cost.hpp.
 class Costs {
  public:
-  Costs(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
+  Costs(const Graph& graph, Ids rank, std::span<const RelationPathType> pairs,
         const PairsByType& by_type, std::span<const Couple> couples, int max_length, int threads,
         Progress& progress)
       : by_type_(by_type), groups_(by_type.types.size()) {
-    find_shares(graph, pairs, couples, Packing(max_length), progress);
-    find_walking(graph, entities, couples, max_length, threads, progress);
+    find_shares(graph, rank, pairs, couples, Packing(max_length), progress);
+    find_walking(graph, couples, max_length, threads, progress);
   }
 
   // If it is walked by itself, from the entities that have one of its query relations.
@@ -216,7 +225,7 @@ class Costs {
       visit(couple.inverse_group);
   }
 
-  void find_shares(const Graph& graph, std::span<const RelationPathType> pairs,
+  void find_shares(const Graph& graph, Ids rank, std::span<const RelationPathType> pairs,
                    std::span<const Couple> couples, const Packing& packing, Progress& progress) {
     std::vector<std::pair<Id, std::size_t>> by_first;  // first relations, and groups
     for (const Couple& couple : couples)
@@ -226,7 +235,7 @@ class Costs {
     std::sort(by_first.begin(), by_first.end());
 
     Steps steps(progress);
-    AskingShares shares(graph);
+    AskingShares shares(graph, rank, steps);
     for (const auto& [first, group] : by_first) {
       steps.take(1 + std::ssize(by_type_.of(group)));
       groups_[group].share = shares.of(first, by_type_.of(group), pairs);
@@ -235,8 +244,8 @@ class Costs {
     }
   }
 
-  void find_walking(const Graph& graph, Ids entities, std::span<const Couple> couples,
-                    int max_length, int threads, Progress& progress) {
+  void find_walking(const Graph& graph, std::span<const Couple> couples, int max_length,
+                    int threads, Progress& progress) {
     const Packing packing(max_length);
     std::vector<std::size_t> short_groups;
     std::vector<PathType> types;
@@ -254,7 +263,9 @@ class Costs {
         types.push_back(by_type_.types[group]);
       });
     }
-    const ReachEstimates estimates = reach_estimates(graph, entities, types, max_length, threads,
+    std::vector<Id> everyone(graph.entities);
+    std::iota(everyone.begin(), everyone.end(), 0);
+    const ReachEstimates estimates = reach_estimates(graph, everyone, types, max_length, threads,
                                                      progress, SingleRow::known_length);
     for (std::size_t at = 0; at < types.size(); ++at) {
       OfGroup& of = groups_[short_groups[at]];
@@ -271,9 +282,84 @@ class Costs {
 
 }  // namespace
 
-WalkedPairs::WalkedPairs(std::span<const RelationPathType> all) {
-  for (std::size_t place = 0; place < all.size(); ++place)
-    add(all[place], place, place);
+std::vector<Way> ways_to_walk(const Graph& graph, std::span<const RelationPathType> pairs,
+                              std::span<const Count> widest, Ids rank, int max_length, int threads,
+                              Progress& progress) {
+  Steps steps(progress);
+  std::vector<Way> ways(pairs.size(), Way::by_itself);
+  const PairsByType by_type(pairs, steps);
+  const std::vector<Couple> couples = couples_of(by_type, widest, max_length, steps);
+  if (couples.empty())
+    return ways;
+
+  const Costs costs(graph, rank, pairs, by_type, couples, max_length, threads, progress);
+  for (const Couple& couple : couples) {
+    const auto [group, inverse_group] = couple;
+    const bool is_its_own_inverse = group == inverse_group;
+    double apart = costs.one_way(group);
+    if (!is_its_own_inverse)
+      apart += costs.one_way(inverse_group);
+    const double this_way = costs.both_ways(group, couple);
+    const double other_way = costs.both_ways(inverse_group, couple);
+    if (std::min(this_way, other_way) >= apart)
+      continue;
+    if (this_way == other_way && !is_its_own_inverse)
+      continue;  // which of them comes first depends on ids
+    const std::size_t walked = this_way <= other_way ? group : inverse_group;
+    const std::size_t other = this_way <= other_way ? inverse_group : group;
+    const auto places = by_type.of(walked);
+    const std::vector<std::size_t> inverse_places = by_type.inverses(walked, other);
+    for (std::size_t at = 0; at < places.size(); ++at) {
+      if (ways[places[at]] == Way::by_inverse)
+        continue;  // the path type is its own inverse
+      ways[places[at]] = Way::both_ways;
+      ways[inverse_places[at]] = Way::by_inverse;
+    }
+  }
+  return ways;
+}
+
+WalkedPairs::WalkedPairs(std::span<const RelationPathType> all, std::span<const Way> ways,
+                         int max_length, Progress& progress) {
+  Steps steps(progress);
+  const Packing packing(max_length);
+  // Pairs that are not walked, and those that count them along, in the same order.
+  using Named = std::tuple<PathType, Id, std::size_t>;  // and its place
+  std::vector<Named> along;
+  std::vector<Named> counted_along;
+  for (std::size_t place = 0; place < ways.size(); ++place) {
+    const auto [relation, type, _] = all[place];
+    if (ways[place] == Way::both_ways)
+      along.emplace_back(backwards(type, packing), inverse(relation), place);
+    else if (ways[place] == Way::by_inverse)
+      counted_along.emplace_back(type, relation, place);
+  }
+  const auto sort = [&](std::vector<Named>& named) {
+    std::sort(named.begin(), named.end(), [&](const Named& a, const Named& b) {
+      steps.take();
+      return a < b;
+    });
+  };
+  sort(along);
+  sort(counted_along);
+  const auto are_inverse = [](const Named& a, const Named& b) {
+    return std::get<PathType>(a) == std::get<PathType>(b) && std::get<Id>(a) == std::get<Id>(b);
+  };
+  if (!std::ranges::equal(along, counted_along, are_inverse))
+    throw std::invalid_argument("a pair is counted along with a pair that is not its inverse");
+
+  std::vector<std::size_t> inverse_of(all.size());
+  std::iota(inverse_of.begin(), inverse_of.end(), std::size_t{0});
+  for (std::size_t at = 0; at < along.size(); ++at)
+    inverse_of[std::get<std::size_t>(along[at])] = std::get<std::size_t>(counted_along[at]);
+  for (std::size_t place = 0; place < all.size(); ++place) {
+    const Way way = ways.empty() ? Way::by_itself : ways[place];
+    if (way == Way::by_inverse)
+      continue;
+    pairs.push_back({all[place].relation, all[place].type, way == Way::both_ways});
+    places.push_back(place);
+    inverse_places.push_back(inverse_of[place]);
+  }
 }
 
 std::vector<Count> WalkedPairs::of_walked(std::span<const Count> widest) const {
@@ -282,52 +368,6 @@ std::vector<Count> WalkedPairs::of_walked(std::span<const Count> widest) const {
     for (std::size_t place : places)
       chosen.push_back(widest[place]);
   return chosen;
-}
-
-WalkedPairs pairs_to_walk(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
-                          std::span<const Count> widest, int max_length, int threads,
-                          Progress& progress) {
-  Steps steps(progress);
-  const PairsByType by_type(pairs, steps);
-  const std::vector<Couple> couples = couples_of(by_type, widest, max_length, steps);
-  if (couples.empty() || !has_everyone(graph, entities, steps))
-    return WalkedPairs(pairs);
-
-  const Costs costs(graph, entities, pairs, by_type, couples, max_length, threads, progress);
-
-  constexpr std::size_t itself = SIZE_MAX;
-  std::vector<std::size_t> inverse_of(pairs.size(), itself);
-  std::vector<char> is_walked(pairs.size(), true);
-  for (const Couple& couple : couples) {
-    const auto [group, inverse_group] = couple;
-    double apart = costs.one_way(group);
-    if (inverse_group != group)
-      apart += costs.one_way(inverse_group);
-    const double this_way = costs.both_ways(group, couple);
-    const double other_way = costs.both_ways(inverse_group, couple);
-    if (std::min(this_way, other_way) >= apart)
-      continue;
-    const std::size_t walked = this_way <= other_way ? group : inverse_group;
-    const std::size_t other = this_way <= other_way ? inverse_group : group;
-    const auto places = by_type.of(walked);
-    const std::vector<std::size_t> inverse_places = by_type.inverses(walked, other);
-    for (std::size_t at = 0; at < places.size(); ++at) {
-      if (!is_walked[places[at]])
-        continue;  // the path type is its own inverse, and this pair is counted along already
-      inverse_of[places[at]] = inverse_places[at];
-      is_walked[inverse_places[at]] = false;
-    }
-  }
-
-  WalkedPairs walked;
-  for (std::size_t place = 0; place < pairs.size(); ++place) {
-    if (!is_walked[place])
-      continue;
-    RelationPathType pair = pairs[place];
-    pair.both_ways = inverse_of[place] != itself;
-    walked.add(pair, place, pair.both_ways ? inverse_of[place] : place);
-  }
-  return walked;
 }
 
 }  // namespace casegraph

@@ -17,7 +17,12 @@
 // The price: for the inverse all starts matter, also those that are no askers. Whether that is less
 // than walking both is estimated for each path type.
 //
-// Invariant: which way a path type is walked changes no sum.
+// All sums are over starts, so those of shards of the entities can still be added up, if all shards
+// walk the same way and have every start among them.
+//
+// Invariants: which way a path type is walked changes no sum over all entities. Which way that is
+// depends on the facts, the pairs and their widths alone: not on ids, nor on the entities that are
+// counted from.
 #pragma once
 
 #include <vector>
@@ -26,18 +31,21 @@
 
 namespace casegraph {
 
+// For each pair, how its sums are found with the least work.
+//
+// widest  as in `reach`: a pair that allows only so many edges for a step is walked by itself,
+//         since that depends on the direction
+// rank    (entities)  the place of each among all in the order of names
+std::vector<Way> ways_to_walk(const Graph& graph, std::span<const RelationPathType> pairs,
+                              std::span<const Count> widest, Ids rank, int max_length, int threads,
+                              Progress& progress);
+
 // The pairs that are walked, and where the sums of each belong among all pairs.
 struct WalkedPairs {
-  WalkedPairs() = default;
-
-  // All of them, in one direction each.
-  explicit WalkedPairs(std::span<const RelationPathType> all);
-
-  void add(const RelationPathType& pair, std::size_t place, std::size_t inverse_place) {
-    pairs.push_back(pair);
-    places.push_back(place);
-    inverse_places.push_back(inverse_place);
-  }
+  // ways  (pairs)  empty if all are walked by themselves. `std::invalid_argument` unless each pair
+  //       that is counted along belongs to one that counts it
+  WalkedPairs(std::span<const RelationPathType> all, std::span<const Way> ways, int max_length,
+              Progress& progress);
 
   // The widths that these pairs allow, of those that all allow; empty for any.
   std::vector<Count> of_walked(std::span<const Count> widest) const;
@@ -46,11 +54,5 @@ struct WalkedPairs {
   std::vector<std::size_t> places;
   std::vector<std::size_t> inverse_places;  // of pairs that are counted both ways; else the place
 };
-
-// widest  as in `reach`: a pair that allows only so many edges for a step is walked by itself,
-//         since that depends on the direction
-WalkedPairs pairs_to_walk(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
-                          std::span<const Count> widest, int max_length, int threads,
-                          Progress& progress);
 
 }  // namespace casegraph

@@ -163,11 +163,21 @@ def walks(
     threads: int,
     progress: Counts,
 ) -> Counts: ...
+def ways_to_walk(
+    graph: Graph,
+    relations: Ids,
+    types: Counts,
+    widest: Counts,
+    rank: Ids,
+    max_length: int,
+    threads: int,
+) -> Counts: ...
 def reach(
     graph: Graph,
     entities: Ids,
     relations: Ids,
     types: Counts,
+    ways: Counts,
     widest: Counts,
     max_length: int,
     threads: int,

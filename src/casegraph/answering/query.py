@@ -331,9 +331,25 @@ def leaves_one_out(settings: Settings) -> bool:
     return settings.neighbours is None and settings.weight == "right"
 
 
-def is_prepared(state: State, relation: int) -> bool:
-    """Whether everything is made that the next question about a relation needs."""
-    return state.has_derived(("relation query", relation))
+def prepare(state: State, relation: int, entities: Ids) -> bool:
+    """Make in advance what questions about these entities need.
+
+    Returns whether that is what all questions about the relation need: it always is if there are no
+    entities, or many, and in a graph that is not large (see `PathStatistics.around`).
+    """
+    query_of_part = query_in_part(state, relation, entities)
+    if query_of_part is not None:
+        results = _walked(state, query_of_part, entities, top=1)
+        if all(found.exact for found in results):
+            return False
+    relation_query(state, relation, ids())
+    return True
+
+
+def is_prepared(state: State, relation: int, entities: Ids) -> bool:
+    """Whether everything is made that questions about these entities need."""
+    is_prepared_whole = state.has_derived(("relation query", relation))
+    return is_prepared_whole or state.statistics.is_counted_around(relation, entities)
 
 
 def calibration_of(state: State, known: int) -> Calibration | None:

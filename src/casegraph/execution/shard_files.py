@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from casegraph.errors import CasegraphError, IncompatibleFile
+from casegraph.errors import CasegraphError
 from casegraph.execution.shards import Part, Shard
 from casegraph.graph.arrays import Ids
 from casegraph.graph.directions import INVERSE, forward
+from casegraph.statistics.counts import BOTH_WAYS, BY_INVERSE, BY_ITSELF
 from casegraph.statistics.path_types import unpacked
 from casegraph.storage.array_files import (
     CONTENT_ERRORS,
@@ -26,9 +27,10 @@ from casegraph.storage.count_columns import (
 )
 from casegraph.storage.disk import atomic_write
 
-FORMAT = 2
+FORMAT = 3
 PATH_LENGTHS = range(1, 6)
 MOST_SHARDS = 1_000_000
+WAYS = (BY_ITSELF, BOTH_WAYS, BY_INVERSE)
 HEADER_TYPES = {"shard": str, "digest": str, "max_length": int, "names": list}
 
 
@@ -50,6 +52,7 @@ def write_part(part: Part, path: Path) -> None:
         "extent": part.extent,
         "relation": part.relation,
         "types": part.types,
+        "ways": part.ways,
         **part.columns,
     }
     write_arrays(path, FORMAT, arrays)
@@ -58,11 +61,6 @@ def write_part(part: Part, path: Path) -> None:
 def read_part(path: Path) -> Part:
     """Read what `write_part` wrote, unless it is a table."""
     arrays = read_arrays(path, "a file of counts", FORMAT)
-    if "reached" in arrays and "reached_open" not in arrays:
-        problem = (
-            "is from an earlier casegraph, which did not distinguish slots; count again"
-        )
-        raise IncompatibleFile(str(path), problem)
     try:
         header = json.loads(arrays["header"].tobytes())
         _check_header(header)
@@ -76,6 +74,7 @@ def read_part(path: Path) -> Part:
             relation=arrays["relation"],
             types=arrays["types"],
             columns={name: arrays[name] for name in COUNT_COLUMNS if name in arrays},
+            ways=arrays["ways"],
         )
         _check_part(part)
     except (CasegraphError, *CONTENT_ERRORS) as error:
@@ -120,8 +119,11 @@ def _check_part(part: Part) -> None:
     is_extent_row = part.extent.dtype == np.int64 and part.extent.ndim == 1
     if not is_extent_row or not _has_extent(part):
         raise ValueError("it is not said which paths are counted")
-    if set(part.columns) == set(COUNT_COLUMNS):
+    if part.has_reach:
         check_reach(part.relation, part.counted, part.columns)
+    are_ways = part.ways.dtype == np.int64 and np.isin(part.ways, WAYS).all()
+    if not are_ways or part.ways.shape != (len(part.types) * part.has_reach,):
+        raise ValueError("it is not said which path types were walked")
 
 
 def _is_row_below(limit: int, numbers: Ids) -> bool:

@@ -6,6 +6,11 @@ function of a state and the shard, and the counts of all shards are added. This 
 what paths reach is counted only for path types with enough hits, and how many hits a path type has
 is known only when all shards are added up.
 
+A path type and its inverse are counted by walking one of them, as in one process: all shards walk
+the same ways, and together from all starts (see `PathStatistics.reach_plan`). So the sums of all
+shards mean something, and those of a single shard do not. Each part says which ways it has walked,
+and parts that have walked others are not added.
+
     first pass   count_hits(state, shard) for each shard, then merged(parts)
     second pass  with_hits(state, hits), count_reach(state, task) for each shard, merged(parts)
     at the end   keep(state, counts)
@@ -28,10 +33,19 @@ from casegraph.graph.digest import relations_in_use
 from casegraph.graph.directions import directions_of
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet
-from casegraph.statistics.counts import MOST_STEPS, Counting, Hits, PathCounts, having
+from casegraph.statistics.counts import (
+    BY_ITSELF,
+    MOST_STEPS,
+    Counting,
+    Hits,
+    PathCounts,
+    having,
+)
 from casegraph.statistics.own_hits import is_large
 from casegraph.statistics.path_types import renumbered
 from casegraph.storage.count_columns import COUNT_COLUMNS, REACH_COLUMNS, TYPES
+
+WAYS = "ways"  # beside the columns of counts: how those of each row were found
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +105,8 @@ class Part:
     types       (rows,)  the path type of each row; rows are sorted by direction and path type
     columns     (rows,) each; after the first pass the hits of this shard; after the second the hits
                 of all shards, and what this shard has `reached`, `right` and `left_out`
+    ways        (rows,)  after the second pass, whether the path type was walked, or its inverse
+                (see `Counting.ways_to_walk`); empty after the first
     """
 
     shard: Shard
@@ -102,6 +118,7 @@ class Part:
     relation: Ids
     types: Counts
     columns: dict[str, Counts]
+    ways: Counts
 
     @property
     def has_reach(self) -> bool:
@@ -142,8 +159,12 @@ def count_reach(
     shard, relations = task
     graph = state.graph
     statistics = state.statistics
-    entities = shard.share(graph, having(graph, relations))
-    found = statistics.reach_of(relations, entities, show)
+    # The same for all shards, of which a process counts several.
+    plan = state.derived(
+        ("reach plan", *relations), lambda: statistics.reach_plan(relations)
+    )
+    entities = shard.share(graph, plan.starts)
+    found = statistics.reach_of(plan, entities, show)
 
     counts = []
     for relation in range(graph.directions):
@@ -157,6 +178,9 @@ def count_reach(
     relation_of_row = np.repeat(all_relations, row_counts)
     types = _joined_column(counts, TYPES)
     columns = {name: _joined_column(counts, name) for name in COUNT_COLUMNS}
+    first_rows = np.cumsum([0, *row_counts])
+    columns[WAYS] = np.full_like(types, BY_ITSELF)
+    columns[WAYS][first_rows[plan.labels] + plan.places] = plan.ways
     extent = np.array([statistics.longest, statistics.headroom])
     rows = _Rows(relation_of_row, types, columns)
     return _part(state, shard, counted=relations, extent=extent, rows=rows)
@@ -251,6 +275,7 @@ def _part(
 
     max_length = state.settings.max_length
     own = rows.renumbered(place, max_length)
+    ways = own.columns.pop(WAYS, own.types[:0])
     counted_in_use = np.intersect1d(ids(counted), by_name)
     in_use = relations_in_use(graph).tolist()
     return Part(
@@ -263,6 +288,7 @@ def _part(
         relation=own.relation,
         types=own.types,
         columns=own.columns,
+        ways=ways,
     )
 
 
@@ -321,6 +347,9 @@ def _reach_added(total: Part, part: Part) -> Part:
     if not has_same_rows:
         problem = f"shard {part.shard} was counted with other hits than {total.shard}"
         raise CasegraphError(f"{problem}; give both the same")
+    if not np.array_equal(total.ways, part.ways):
+        problem = f"shard {part.shard} walked other path types than {total.shard}"
+        raise CasegraphError(f"{problem}; count both with the same casegraph")
     columns = dict(total.columns)
     for name in REACH_COLUMNS:
         columns[name] = total.columns[name] + part.columns[name]

@@ -55,6 +55,12 @@ MOST_STEPS = 1 << 38  # cap of an estimate, so that sums over path types fit in 
 
 NO_LIMITS: Counts = np.empty(0, dtype=np.int64)
 
+# How the counts of a path type are found (kernels/counting/reach_inverses.hpp):
+BY_ITSELF = 0  # it is walked
+BOTH_WAYS = 1  # it is walked, and its inverse is counted along
+BY_INVERSE = 2  # its inverse is walked
+ALL_BY_THEMSELVES: Counts = np.empty(0, dtype=np.int64)
+
 
 class Reach(NamedTuple):
     """Where the paths of some path types end; parallel arrays, with the fields of `PathCounts`."""
@@ -316,18 +322,41 @@ class Counting:
             ),
         )
 
+    def ways_to_walk(
+        self, relations: Ids, types: Counts, max_widths: Counts | None = None
+    ) -> Counts:
+        """For each path type, whether it is walked, or its inverse, or each by itself.
+
+        relations, types, max_widths  as for `reach`
+
+        This depends on the facts and on what is given, not on ids: wherever shards are counted,
+        they walk the same ways.
+        """
+        if self.settings.weight != "right":
+            return np.full_like(types, BY_ITSELF)
+        limits = NO_LIMITS if max_widths is None else max_widths
+        graph = self.graph
+        ranks = graph.entities.ranks()
+        max_length = self.settings.max_length
+        return kernels.ways_to_walk(
+            graph.kernel, relations, types, limits, ranks, max_length, threads()
+        )
+
     def reach(
         self,
         relations: Ids | int,
         types: Counts,
         entities: Ids,
         max_widths: Counts | None = None,
+        ways: Counts | None = None,
     ) -> Reach:
         """What each path type reaches, over the entities that have its relation.
 
         relations   (types,)  the relation of each path type; or one relation for all
         entities    (k,)      the entities from which paths are followed
         max_widths  (types,)  how wide a step of each path type may be; 0: it is not followed
+        ways        (types,)  from `ways_to_walk`; by default, each is walked by itself. Else the
+                              counts are right only when those from all starts are added up
 
         All counts are 0 if the settings do not weigh path types by them.
         """
@@ -336,34 +365,40 @@ class Counting:
         # One for each type.
         labels = np.broadcast_to(np.int32(relations), types.shape).copy()
         limits = NO_LIMITS if max_widths is None else max_widths
+        ways = ALL_BY_THEMSELVES if ways is None else ways
         if (limits == 0).any():
-            return self._reach_of_followed(limits > 0, labels, types, entities, limits)
+            return self._reach_of_followed(labels, types, entities, limits, ways)
         graph = self.graph.kernel
         max_length = self.settings.max_length
         columns = self._run(
             "counting what paths reach",
             len(entities),
             lambda progress: kernels.reach(
-                graph, entities, labels, types, limits, max_length, threads(), progress
+                graph,
+                entities,
+                labels,
+                types,
+                ways,
+                limits,
+                max_length,
+                threads(),
+                progress,
             ),
         )
         return Reach(*columns)
 
     def _reach_of_followed(
-        self,
-        is_followed: Flags,
-        labels: Ids,
-        types: Counts,
-        entities: Ids,
-        limits: Counts,
+        self, labels: Ids, types: Counts, entities: Ids, limits: Counts, ways: Counts
     ) -> Reach:
         """The same as `reach`; path types that are not followed leave out all with the relation."""
+        is_followed = limits > 0
         reach = Reach.nowhere(types)
         followed = self.reach(
             labels[is_followed],
             types[is_followed],
             entities,
             max_widths=limits[is_followed],
+            ways=ways[is_followed] if len(ways) else None,
         )
         for total, counts in zip(reach, followed, strict=True):
             total[is_followed] = counts

@@ -34,6 +34,7 @@ from casegraph.running import Show, quiet
 from casegraph.similarity.clusters.assignment import EVERYONE
 from casegraph.statistics.backlog import Backlog, Baseline
 from casegraph.statistics.counts import (
+    BOTH_WAYS,
     MOST_TYPES,
     TOO_MANY,
     UNLIMITED,
@@ -68,7 +69,7 @@ from casegraph.statistics.partial_counts import (
     PartialCounts,
     may_lead_somewhere,
 )
-from casegraph.statistics.path_types import check_room, packed, renumbered
+from casegraph.statistics.path_types import check_room, packed, renumbered, steps
 from casegraph.statistics.sampling import SampledPaths, sampled_paths, with_samples
 from casegraph.statistics.sums import columns_joined
 
@@ -211,11 +212,33 @@ class PendingClusterCounts(NamedTuple):
     epoch: int
 
 
+class ReachPlan(NamedTuple):
+    """What is counted, and how, to know what the paths of some relations reach.
+
+    relations   sorted
+    labels      (pairs,)  the relation of each path type in use
+    places      (pairs,)  its place among the path types of the relation
+    types       (pairs,)  the path type
+    max_widths  (pairs,)  how wide a step of it may be
+    ways        (pairs,)  whether it is walked, or its inverse (see `Counting.ways_to_walk`)
+    starts      (k,)      the entities that paths are followed from: those that have one of the
+                          relations, and where a path type is walked for its inverse, too, all
+    """
+
+    relations: list[int]
+    labels: Ids
+    places: Counts
+    types: Counts
+    max_widths: Counts
+    ways: Counts
+    starts: Ids
+
+
 class PathStatistics:
     """The counts of one state of a graph: over everyone, and in each cluster.
 
     Several threads may use it at once. Finished counts never change, and one thread counts while
-    the others wait for it.
+    the others wait for it; but nobody waits for what is counted of a large graph in advance.
     """
 
     def __init__(
@@ -272,6 +295,15 @@ class PathStatistics:
         if (is_needed & partial.is_missing).any():
             return self._count_more(relation, is_needed, quiet)
         return partial.counts
+
+    def is_counted_around(self, relation: int, entities: Ids) -> bool:
+        """Whether not all, but everything is counted that questions about these entities need."""
+        partial = self._partial.get(relation)
+        if partial is None or not 0 < len(entities) <= FEW_ENTITIES:
+            return False
+        missing = partial.counts.types[partial.is_missing]
+        max_length = self.settings.max_length
+        return not may_lead_somewhere(self.graph, entities, missing, max_length).any()
 
     def has_all_lengths(self, relation: int) -> bool:
         """Whether paths of all lengths are counted for a relation."""
@@ -362,6 +394,8 @@ class PathStatistics:
     def prepare(self, relations: Iterable[int], show: Show = quiet) -> None:
         """Count in advance what questions about these relations need."""
         relations = sorted(set(relations))
+        if self._is_large:
+            self._count_beside_questions(relations, show)
         self._count_everyone(relations, show)
         if self.settings.weight == "prior":
             self._count_clusters(relations, show)
@@ -421,45 +455,59 @@ class PathStatistics:
             own = limited_hits(self.graph, relation, self.settings, types, hits)
             self._own_hits[relation] = own
 
-    def reach_of(
-        self, relations: list[int], entities: Ids, show: Show = quiet
-    ) -> dict[int, PathCounts]:
-        """The counts of relations, where only these entities contribute to reached and right.
+    def reach_plan(self, relations: list[int]) -> ReachPlan:
+        """What is to be counted to know what the paths of relations reach.
 
-        The path types of all relations are counted in one call: first they are laid side by side,
-        then the counts are split again.
+        The path types of all relations are laid side by side, to be counted in one call.
         """
-        found: dict[int, PathCounts] = {}
-        places_in_use: list[Counts] = []
-        types_in_use: list[Counts] = []
+        relations = sorted(relations)
+        places: list[Counts] = []
+        types: list[Counts] = []
         limits: list[Counts] = []
-        planning = Counting(self.graph, self.settings)
+        counting = Counting(self.graph, self.settings)
         for relation in relations:
-            types, hits = self.hits_of(relation)
-            found[relation] = PathCounts.of_hits(types, hits)
-            places = np.flatnonzero(in_use(self.settings, relation, types, hits))
-            places_in_use.append(places)
-            types_in_use.append(types[places])
-            widths = planning.max_widths(relation, types[places])
-            limits.append(np.full(len(places), UNLIMITED) if widths is None else widths)
+            own_types, hits = self.hits_of(relation)
+            is_used = in_use(self.settings, relation, own_types, hits)
+            places.append(np.flatnonzero(is_used))
+            types.append(own_types[is_used])
+            widths = counting.max_widths(relation, types[-1])
+            limits.append(
+                np.full(len(types[-1]), UNLIMITED) if widths is None else widths
+            )
 
-        sizes = [len(places) for places in places_in_use]
+        sizes = [len(own_types) for own_types in types]
         labels = np.repeat(np.array(relations, dtype=np.int32), sizes)
+        all_types = joined(types)
         max_widths = joined(limits)
-        is_limited = bool((max_widths < UNLIMITED).any())
-        counting = Counting(self.graph, self.settings, show)
-        reach = counting.reach(
-            labels,
-            joined(types_in_use),
-            entities,
-            max_widths=max_widths if is_limited else None,
+        ways = counting.ways_to_walk(labels, all_types, max_widths)
+        first_step, *_ = steps(all_types, self.settings.max_length)
+        first_of_both_ways = np.unique(first_step[ways == BOTH_WAYS]).tolist()
+        starts = having(self.graph, [*relations, *first_of_both_ways])
+        return ReachPlan(
+            relations, labels, joined(places), all_types, max_widths, ways, starts
         )
 
-        start = 0
-        for relation, places in zip(relations, places_in_use, strict=True):
-            end = start + len(places)
-            found[relation].put_reach(places, reach.of(slice(start, end)))
-            start = end
+    def reach_of(
+        self, plan: ReachPlan, entities: Ids, show: Show = quiet
+    ) -> dict[int, PathCounts]:
+        """The counts of relations, where only paths from these entities contribute.
+
+        entities  some of the starts of the plan; the counts are right when those of all are added
+        """
+        is_limited = bool((plan.max_widths < UNLIMITED).any())
+        counting = Counting(self.graph, self.settings, show)
+        reach = counting.reach(
+            plan.labels,
+            plan.types,
+            entities,
+            max_widths=plan.max_widths if is_limited else None,
+            ways=plan.ways,
+        )
+        found: dict[int, PathCounts] = {}
+        for relation in plan.relations:
+            found[relation] = PathCounts.of_hits(*self.hits_of(relation))
+            rows = rows_with(relation, plan.labels)
+            found[relation].put_reach(plan.places[rows], reach.of(rows))
         return found
 
     def after(
@@ -628,8 +676,28 @@ class PathStatistics:
             self._complete_partial_counts(missing, show)
             missing = [relation for relation in missing if relation not in self.counted]
             if missing:
-                entities = having(self.graph, missing)
-                self.counted.update(self.reach_of(missing, entities, show))
+                plan = self.reach_plan(missing)
+                self.counted.update(self.reach_of(plan, plan.starts, show))
+
+    def _count_beside_questions(self, relations: list[int], show: Show) -> None:
+        """Count relations of a large graph while other threads may count, too.
+
+        That takes so long that questions do not wait for it: what they need meanwhile, they count
+        themselves, although it is then counted twice.
+        """
+        missing = [relation for relation in relations if relation not in self.counted]
+        if not missing:
+            return
+        for relation in missing:
+            if relation not in self._own_hits:
+                found = own_hits(self.graph, relation, self.settings, show)
+                self._own_hits.setdefault(relation, found)
+        plan = self.reach_plan(missing)
+        counted = self.reach_of(plan, plan.starts, show)
+        with self._counting:
+            for relation in missing:
+                self.counted.setdefault(relation, counted[relation])
+                self._partial.pop(relation, None)
 
     def _partial_counts(self, relation: int) -> PartialCounts | None:
         """What is counted so far of a relation of a large graph.

@@ -34,7 +34,7 @@ from casegraph.graph.arrays import Counts
 from casegraph.storage.disk import atomic_write, open_file, size_of
 
 FORMAT = "format"  # the array with the format version
-DIGEST = "digest"  # the array with the digest of all others; the format version before has none
+DIGEST = "digest"  # the array with the digest of all others
 MOST_ARRAYS = 64  # in a file
 
 # What Python and NumPy raise when arrays are not what the code that uses them expects.
@@ -74,10 +74,13 @@ def write_arrays(path: Path, version: int, arrays: Arrays) -> None:
         np.savez(file, allow_pickle=False, **versioned, **digest)
 
 
-def read_arrays(path: Path, kind: str, version: int) -> Arrays:
-    """Read what `write_arrays` wrote, with this format version or the one before it.
+def read_arrays(
+    path: Path, kind: str, version: int, without_digest: int | None = None
+) -> Arrays:
+    """Read what `write_arrays` wrote, with this format version.
 
-    kind  what the file should be, in words, for the error message
+    kind            what the file should be, in words, for the error message
+    without_digest  an earlier version that is read as well, whose files have no digest
     """
     try:
         with os.fdopen(open_file(path, may_be_link=True), "rb") as file:
@@ -96,7 +99,7 @@ def read_arrays(path: Path, kind: str, version: int) -> Arrays:
         raise UnreadableFile(str(path), problem) from error
     except (zipfile.BadZipFile, EOFError, RuntimeError, *CONTENT_ERRORS) as error:
         raise damaged(path, error) from error
-    _check_version_and_digest(path, arrays, version)
+    _check_version_and_digest(path, arrays, version, without_digest)
     return arrays
 
 
@@ -221,11 +224,16 @@ def _member(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     return content
 
 
-def _check_version_and_digest(path: Path, arrays: Arrays, version: int) -> None:
+def _check_version_and_digest(
+    path: Path, arrays: Arrays, version: int, without_digest: int | None
+) -> None:
     """Check `format` and `digest`, and remove the digest from the arrays."""
     found = _version_in(arrays)
-    if found not in (version - 1, version):
-        known = f"this casegraph reads formats {version - 1} and {version}"
+    if found not in (version, without_digest):
+        formats = f"format {version}"
+        if without_digest is not None:
+            formats = f"formats {without_digest} and {version}"
+        known = f"this casegraph reads {formats}"
         problem = f"has format {found}, {known}; build it again from its facts"
         raise IncompatibleFile(str(path), problem)
 

@@ -8,12 +8,15 @@ from casegraph.answering import results
 from casegraph.answering.evidence.kinds import kind_named
 from casegraph.answering.explanation import Explanation, Neighbour
 from casegraph.answering.labels import labelled
+from casegraph.answering.query import UNKNOWN
 from casegraph.answering.support import facts_of_each, failures_of_each
 from casegraph.casebase import CaseBase
 from casegraph.errors import UnknownName
+from casegraph.graph.arrays import Ids, ids
 from casegraph.graph.directions import INVERSE, backward, forward
 from casegraph.graph.facts import Fact
 from casegraph.graph.graph import Query
+from casegraph.graph.names import Names
 from casegraph.service import models
 from casegraph.service.problems import Refused
 from casegraph.service.views.labels import labels_of
@@ -51,20 +54,34 @@ def asked(
     )
 
 
-def directions_asked(cases: CaseBase, questions: Iterable[models.Question]) -> set[int]:
-    """The directions of relations that questions are about, found by exact name or label only."""
-    directions = set()
-    relations = cases.graph.relations
+def entities_asked(
+    cases: CaseBase, questions: Iterable[models.Question]
+) -> dict[int, Ids]:
+    """The entity that each question is about, or `UNKNOWN`, by the direction of its relation.
+
+    Entities and relations are found by exact name or label only.
+    """
+    asked = dict[int, list[int]]()
+    graph = cases.graph
     for question in questions:
-        relation = relations.find(question.relation)
-        if relation is None:
-            labelled_so = cases.descriptions.named(question.relation)
-            known = [name for name in labelled_so if name in relations]
-            relation = relations.find(known[0]) if known else None
+        relation = _found(cases, graph.relations, question.relation)
         if relation is not None:
             is_head = question.wanted == "head"
-            directions.add(backward(relation) if is_head else forward(relation))
-    return directions
+            direction = backward(relation) if is_head else forward(relation)
+            entity = _found(cases, graph.entities, question.entity)
+            about = asked.setdefault(direction, [])
+            about.append(UNKNOWN if entity is None else entity)
+    return {direction: ids(about) for direction, about in asked.items()}
+
+
+def _found(cases: CaseBase, names: Names, text: str) -> int | None:
+    """The id of the only or first name that a text is, or is the label of."""
+    found = names.find(text)
+    if found is not None:
+        return found
+    labelled_so = cases.descriptions.named(text)
+    known = [name for name in labelled_so if name in names]
+    return names.find(known[0]) if known else None
 
 
 def all_asked(cases: CaseBase, asking: models.Questions) -> models.Batch:
