@@ -200,6 +200,15 @@ BINDINGS = {
         any_length="entities",
         any_larger="entities",
     ),
+    "reach_by_hub": binding(
+        kernels.reach_by_hub,
+        **FROM_EVERYONE,
+        relation=0,
+        types=TYPES[:1],
+        **COUNTED,
+        any_length="entities types",
+        any_larger="entities",
+    ),
     "reach_both_ways": binding(
         kernels.reach_both_ways,
         **ON_GRAPH,

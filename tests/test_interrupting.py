@@ -140,6 +140,12 @@ LONG = {
         steps=3,
         entities=300,
     ),
+    "reach_by_hub": Long(
+        "kernels.reach_by_hub(graph.kernel, everyone, 0, types, n, 2, counters)",
+        relations=12,
+        steps=2,
+        entities=300,
+    ),
     "reach_both_ways": Long(
         "kernels.reach_both_ways(graph.kernel, labels, types, False, n, 2, counters)",
         relations=2,

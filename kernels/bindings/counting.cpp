@@ -8,6 +8,7 @@
 #include "counting/closed_paths.hpp"
 #include "counting/cycles.hpp"
 #include "counting/reach.hpp"
+#include "counting/reach_by_hub.hpp"
 #include "counting/reach_choice.hpp"
 #include "counting/reach_cost.hpp"
 #include "counting/reach_inverses.hpp"
@@ -141,6 +142,19 @@ nb::tuple reach_together_(const Graph& graph, In<Id> entities, In<Id> relations,
   return columns_of(std::move(sums));
 }
 
+nb::tuple reach_by_hub_(const Graph& graph, In<Id> entities, Id relation, In<PathType> types,
+                        int max_length, int threads, Counters progress) {
+  Reach sums = run(progress.data(), [&](Progress& running) {
+    checks::path_types(span(types), max_length, graph);
+    checks::relation("relation", relation, graph);
+    checks::ids("entities", span(entities), 0);
+    checks::steps_at_most(span(types), max_length, longest_by_hub);
+    return reach_by_hub(graph, span(entities), relation, span(types), max_length,
+                        std::ssize(span(entities)), checks::threads(threads), running);
+  });
+  return columns_of(std::move(sums));
+}
+
 nb::tuple reach_both_ways_(const Graph& graph, In<Id> relations, In<PathType> types, bool together,
                            int max_length, int threads, Counters progress) {
   ReachBothWays sums = run(progress.data(), [&](Progress& running) {
@@ -259,6 +273,9 @@ void bind_counting(nb::module_& m) {
   m.def("reach_together", &reach_together_, "graph"_a, "entities"_a, "relations"_a, "types"_a,
         "max_length"_a, "threads"_a, "progress"_a,
         "The same as `reach` for short path types, many entities at once.");
+  m.def("reach_by_hub", &reach_by_hub_, "graph"_a, "entities"_a, "relation"_a, "types"_a,
+        "max_length"_a, "threads"_a, "progress"_a,
+        "The same as `reach` for path types of two steps, where starts share a hub.");
   m.def("reach_both_ways", &reach_both_ways_, "graph"_a, "relations"_a, "types"_a, "together"_a,
         "max_length"_a, "threads"_a, "progress"_a,
         "The same of each relation and path type over all entities, and of the inverse of each.");

@@ -5,6 +5,7 @@
 
 #include "counting/entity_rows.hpp"
 #include "counting/last_step_counter.hpp"
+#include "counting/reach_by_hub.hpp"
 #include "counting/reach_choice.hpp"
 #include "counting/reach_inverses.hpp"
 #include "counting/reach_plan.hpp"
@@ -681,20 +682,30 @@ struct Part {
   }
 };
 
-// The pairs that are walked from one entity after the other, and those walked from many at once.
-std::array<Part, 2> parts_of(const Graph& graph, Ids entities,
-                             std::span<const RelationPathType> pairs, std::span<const Way> ways,
-                             std::span<const Count> widest, int max_length, int threads,
-                             Progress& progress) {
+// The pairs that are walked from one entity after the other, those walked from many at once, and
+// those counted by hub.
+struct Parts {
+  Part alone;
+  Part together;
+  Part by_hub;
+};
+
+Parts parts_of(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
+               std::span<const Way> ways, std::span<const Count> widest, int max_length,
+               int threads, Progress& progress) {
   const WalkedPairs walked(pairs, ways, max_length, progress);
   std::vector<char> is_together(walked.pairs.size());
-  if (entities.size() >= many_entities)
-    is_together = better_together(graph, entities, walked.pairs, walked.of_walked(widest),
-                                  max_length, threads, progress, SingleRow::known_length);
+  std::vector<char> is_by_hub(walked.pairs.size());
+  if (entities.size() >= many_entities) {
+    const std::vector<Count> widths = walked.of_walked(widest);
+    is_together = better_together(graph, entities, walked.pairs, widths, max_length, threads,
+                                  progress, SingleRow::known_length);
+    is_by_hub = better_by_hub(graph, entities, walked.pairs, widths, max_length);
+  }
 
-  std::array<Part, 2> parts;
+  Parts parts;
   for (std::size_t at = 0; at < walked.pairs.size(); ++at) {
-    Part& part = parts[is_together[at]];
+    Part& part = is_together[at] ? parts.together : is_by_hub[at] ? parts.by_hub : parts.alone;
     part.pairs.push_back(walked.pairs[at]);
     part.places.push_back(walked.places[at]);
     part.inverse_places.push_back(walked.inverse_places[at]);
@@ -729,22 +740,37 @@ struct ByEntity {
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
             std::span<const Way> ways, std::span<const Count> widest, int max_length, int threads,
             Progress& progress) {
-  const auto [alone, together] =
+  const auto [alone, together, by_hub] =
       parts_of(graph, entities, pairs, ways, widest, max_length, threads, progress);
 
+  // Each part that has pairs reports as many entities as any other.
+  Count left = std::ssize(entities);
+  Count parts_left = !alone.pairs.empty() + !together.pairs.empty() + !by_hub.pairs.empty();
+  const auto share_of_next = [&] {
+    const Count share = left / parts_left--;
+    left -= share;
+    return share;
+  };
+
   Reach total(pairs.size());
-  const Count reported = std::ssize(entities);
-  const Count reported_together =
-      together.pairs.empty() ? 0 : reported / (alone.pairs.empty() ? 1 : 2);
   if (!together.pairs.empty())
-    together.put(reach_together(graph, entities, together.pairs, max_length, reported_together,
+    together.put(reach_together(graph, entities, together.pairs, max_length, share_of_next(),
                                 threads, progress),
                  total);
+  if (!by_hub.pairs.empty()) {
+    std::vector<PathType> types;
+    for (const RelationPathType& pair : by_hub.pairs)
+      types.push_back(pair.type);
+    ReachBothWays sums(types.size());
+    sums.forwards = reach_by_hub(graph, entities, by_hub.pairs[0].relation, types, max_length,
+                                 share_of_next(), threads, progress);
+    by_hub.put(sums, total);
+  }
   if (alone.pairs.empty())
     return total;
   const ReachPlan plan(alone.pairs, alone.widest, max_length);
-  alone.put(sums_over(graph, entities, plan, nullptr, nullptr, max_length,
-                      reported - reported_together, threads, progress),
+  alone.put(sums_over(graph, entities, plan, nullptr, nullptr, max_length, share_of_next(), threads,
+                      progress),
             total);
   return total;
 }

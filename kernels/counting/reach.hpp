@@ -10,9 +10,10 @@
 // the set of ends (`Frontier`, with Monien's representative families). Branches that hold nothing
 // for the relations of the entity are skipped. Last steps are only counted (`LastStepCounter`).
 // Where relations are dense, path types are counted from many entities at once instead
-// (reach_together.hpp), if that takes less (reach_choice.hpp). A path type and the same path type
-// walked backwards connect the same entities, so if both are asked for, mostly one of them need be
-// walked (reach_inverses.hpp).
+// (reach_together.hpp), if that takes less (reach_choice.hpp). Short path types of a single
+// relation are counted from all entities with a common hub, one hub after the other
+// (reach_by_hub.hpp). A path type and the same path type walked backwards connect the same
+// entities, so if both are asked for, mostly one of them need be walked (reach_inverses.hpp).
 //
 // The cost from one entity after the other is the number of edges leaving all those ends, and
 // `reach_cost` finds it beforehand.

@@ -31,8 +31,9 @@ class TailBitsets {
     find_loops(steps);
   }
 
-  // Whether a row leads its entity to itself.
+  // Whether a row leads its entity to itself; or whether any does.
   bool has_loop(std::size_t row) const { return loops_.has(row); }
+  bool has_loops() const { return has_loops_; }
 
   // How many distinct tails there are.
   std::size_t size() const { return back_.heads.size(); }
@@ -42,6 +43,9 @@ class TailBitsets {
 
   // The number of an entity, or `size()` if it is no tail.
   std::size_t number(Id entity) const { return back_.row_of(entity); }
+
+  // Ask for what tells it, ahead of its use.
+  CASEGRAPH_INLINE void fetch_number(Id entity) const { back_.fetch_row_of(entity); }
 
   // The numbers of the tails of one row, which must be a part of `edges.tails`.
   Ids numbers(Ids tails) const {
@@ -101,8 +105,10 @@ class TailBitsets {
     for (std::size_t row = 0; row < edges_.heads.size(); ++row) {
       steps.take();
       const Ids tails = edges_.row(row);
-      if (std::binary_search(tails.begin(), tails.end(), edges_.heads[row]))
-        loops_.put(row);
+      if (!std::binary_search(tails.begin(), tails.end(), edges_.heads[row]))
+        continue;
+      loops_.put(row);
+      has_loops_ = true;
     }
   }
 
@@ -113,6 +119,7 @@ class TailBitsets {
   std::vector<std::int64_t> bitset_of_row_;  // where it begins in `bitsets_`, or -1
   LargeVector<std::uint64_t> bitsets_;
   Bits loops_;  // by row
+  bool has_loops_ = false;
 };
 
 // The bitsets of all relations. Those of a relation are made when first needed, by whichever thread

@@ -192,6 +192,15 @@ def reach_together(
     threads: int,
     progress: Counts,
 ) -> _Reach: ...
+def reach_by_hub(
+    graph: Graph,
+    entities: Ids,
+    relation: int,
+    types: Counts,
+    max_length: int,
+    threads: int,
+    progress: Counts,
+) -> _Reach: ...
 def reach_both_ways(
     graph: Graph,
     relations: Ids,
