@@ -303,7 +303,7 @@ def test_whoever_writes_to_the_counters_stops_a_kernel_in_another_thread() -> No
 
 def crowded_cases() -> CaseBase:
     """A case base of which the first question takes long."""
-    cases = CaseBase(Settings(counting=10**9))
+    cases = CaseBase(Settings(max_length=4))
     cases.update(add=crowd(90, 5).facts())
     return cases
 
