@@ -324,7 +324,7 @@ class Answerer {
     leaders.look(0);
     precedents_.look_up_for_leaders(leaders, 0, INT64_MAX);
     if (!others_score_less(leaders.least_score(), 0))
-      precedents_.look_up_for_all_answers();
+      precedents_.ask_deferred();
   }
 
   const RelationQuery& query_;

@@ -100,8 +100,7 @@ class Candidates {
     strengths[at] = strength;
   }
 
-  // Set the pieces of a kind, of which the candidate has none yet: their strengths, strongest
-  // first.
+  // Set the pieces of a kind: their strengths, strongest first, no fewer than the candidate has.
   void set_strengths(std::size_t place, Kind::Number kind, std::span<const double> strengths) {
     std::ranges::copy(strengths, strengths_of(place, kind));
   }

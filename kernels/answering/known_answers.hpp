@@ -20,6 +20,7 @@
 #include <numeric>
 #include <utility>
 
+#include "answering/best_worths.hpp"
 #include "answering/fact_similarity.hpp"
 #include "answering/relation_query.hpp"
 #include "answering/workspace.hpp"
@@ -39,7 +40,7 @@ class KnownAnswers {
         slots_(workspace.stamps),
         is_answer_(workspace.answers),
         standings_(workspace.standings),
-        least_worths_(workspace.least_worths),
+        best_(workspace),
         facts_of_relation_(query.graph.relations.size()),
         uses_facts_(query.options.weights[Kind::answers_fact] > 0),
         uses_nearness_(query.options.weights[Kind::near_answers] > 0),
@@ -119,51 +120,23 @@ class KnownAnswers {
   //
   // may_answer  whether an entity can be a candidate
   //
-  // In dense graphs a candidate has hundreds of facts in common with known answers. Facts that are
-  // worth much come first; then nearly all others are worth no more than the least of the best, and
-  // one comparison says so. No processor can guess who the others are, so the sharers of a fact are
-  // first sifted without a branch.
+  // Facts that are worth much come first. No processor can guess for whom a fact is one of the best,
+  // so its sharers are first sifted without a branch.
   template <class MayAnswer, class Use>
   void each_best(std::size_t most, const MayAnswer& may_answer, const Use& use) {
     order_by_worth();
-    slots_.renew();
-    found_.clear();
-    best_.clear();
-    excluded_.clear();
-    exclude(entity_);
+    best_.start(most);
+    best_.exclude(entity_);
     for (std::size_t at = 0; at < worths_.size(); ++at) {
       if (at + lists_ahead < worths_.size())
         fetch(worths_[at + lists_ahead].sharers);
       const FactWorth& fact = worths_[at];
       steps_.take(std::ssize(fact.sharers) / 2);
-      for (Id sharer : sifted(fact)) {
-        if (!slots_.has(sharer)) {
-          if (!may_answer(sharer)) {
-            exclude(sharer);
-            continue;
-          }
-          slots_.set(sharer, found_.size());
-          found_.push_back(sharer);
-          best_.resize(best_.size() + most);
-        }
-        const std::span best(&best_[slots_.slot(sharer) * most], most);
-        insert(best, fact.worth[standing_of(sharer)]);
-        least_worths_[sharer] = best.back();
-      }
+      for (Id sharer : sifted(fact))
+        best_.offer(sharer, fact.worth[standing_of(sharer)], may_answer);
     }
-    for (Id candidate : found_)
-      least_worths_[candidate] = 0;
-    for (Id entity : excluded_)
-      least_worths_[entity] = 0;
     unmark_standings();
-
-    steps_.take(std::ssize(found_));
-    for (std::size_t slot = 0; slot < found_.size(); ++slot) {
-      const std::span best(&best_[slot * most], most);
-      const auto used = std::ranges::find(best, 0.0) - best.begin();
-      if (used > 0)
-        use(found_[slot], best.first(static_cast<std::size_t>(used)));
-    }
+    best_.take(steps_, use);
   }
 
   // Call `use(candidate, worth)` for all that share much with the known answers.
@@ -471,19 +444,13 @@ class KnownAnswers {
       worths_.push_back(fact);
   }
 
-  // An entity is no candidate, whatever its facts are worth.
-  void exclude(Id entity) {
-    least_worths_[entity] = INFINITY;
-    excluded_.push_back(entity);
-  }
-
   // The sharers for whom a fact is worth more than the least of their best.
   Ids sifted(const FactWorth& fact) {
     if (sifted_.size() < fact.sharers.size())
       sifted_.resize(fact.sharers.size());
     return by_standing([&](const auto& standing) {
       const ByStanding worth = fact.worth;
-      const double* const least_worths = least_worths_.data();
+      const double* const least_worths = best_.least();
       Id* const sifted = sifted_.data();
       std::size_t count = 0;
       for (Id sharer : fact.sharers) {
@@ -492,14 +459,6 @@ class KnownAnswers {
       }
       return Ids(sifted, count);
     });
-  }
-
-  // Insertion sort, in place of the least: what is less than the new number moves down by one. This
-  // has no branch, either.
-  static void insert(std::span<double> best, double worth) {
-    for (std::size_t at = best.size() - 1; at > 0; --at)
-      best[at] = std::max(best[at], std::min(best[at - 1], worth));
-    best[0] = std::max(best[0], worth);
   }
 
   template <class Use>
@@ -562,12 +521,10 @@ class KnownAnswers {
   const FactSimilarity& similarity_;
   Sums& likeness_;
   std::vector<std::uint32_t>& reciprocal_norms_;  // of known answers; all 0 between calls
-  Stamps& slots_;                                 // the groups of one relation by tail, and the
-                                                  // places of candidates in `found_`
+  Stamps& slots_;                                 // the groups of one relation by tail
   Marks& is_answer_;                              // the known answers
   std::vector<std::uint8_t>& standings_;          // where marked; all 0 between calls
-  std::vector<double>& least_worths_;             // of the best facts of each entity, 0 if there is
-                                                  // room for more; all 0 between calls
+  BestWorths best_;                               // the facts that count for each candidate
   std::vector<std::int32_t> facts_of_relation_;   // all 0 between queries
   const bool uses_facts_, uses_nearness_;  // whether these kinds of evidence count; if neither
                                            // does, only `has` is asked
@@ -586,10 +543,7 @@ class KnownAnswers {
   std::vector<FactWorth> worths_;
   std::vector<std::uint16_t> step_of_fact_;  // parallel to them, before they are ordered
   std::vector<FactWorth> ordered_;           // while they are ordered
-  std::vector<Id> found_;                    // who shares such a fact
-  std::vector<double> best_;  // what their best facts are worth, 0 where there is room
-  std::vector<Id> excluded_;  // who shares such a fact, but may not answer
-  std::vector<Id> sifted_;    // who may gain by the fact at hand
+  std::vector<Id> sifted_;                   // who may gain by the fact at hand
   std::vector<Near> near_;
 };
 

@@ -4,7 +4,9 @@
 // who share them takes longer than everything else. Idea: with early stopping, such common facts
 // are deferred. They are looked up later, for the leaders only, a few at a time and for whoever may
 // score most first (the threshold algorithm with random access). Until then, how many entities give
-// an answer bounds what the deferred facts can be worth for it.
+// an answer bounds what the deferred facts can be worth for it. Where bounds say little, nearly all
+// answers stay leaders: once looking facts up has taken as long as asking everybody would, everybody
+// is asked, so that at most twice the time of the better way is spent (ski rental).
 //
 // Invariant: once all who may decide the goal have been looked up, their scores are those of asking
 // everybody.
@@ -78,7 +80,10 @@ class Precedents {
       const Count left = budget_.left();
       const auto [largest_class, cost] = shared_.affordable(left);
       budget_.exact = budget_.exact && largest_class == SharedFacts::every_class;
-      shared_.choose(largest_class);
+      if (is_one_by_one())
+        shared_.choose_cheaper(largest_class);
+      else
+        shared_.choose(largest_class);
       ask_sharers();
       look_up_for_all_answers();
       budget_.leave(left - cost);
@@ -105,8 +110,6 @@ class Precedents {
     if (!options_.precedents)
       return;
     ask_sharers();
-    if (!are_deferred_)
-      look_up_for_all_answers();
     look_at_known_answers();
     ask_neighbours();
   }
@@ -123,6 +126,18 @@ class Precedents {
       look_up_some(place);
   }
 
+  // Ask everybody for the deferred facts instead of looking them up.
+  void ask_deferred() {
+    if (!are_deferred_)
+      return;
+    are_deferred_ = false;
+    shared_.ask_looked_up();
+    ask_sharers();
+    steps_.take(std::ssize(candidates_.list()));
+    for (std::size_t place = 0; place < candidates_.list().size(); ++place)
+      candidates_.set_looked_up(place, 0, 0);
+  }
+
   // Look shared facts up for the leaders, for whoever may score most first, until all on whom the
   // goal may depend have been looked up, or so many edges were looked at.
   void look_up_for_leaders(Leaders& leaders, double next, Count most_edges) {
@@ -136,8 +151,12 @@ class Precedents {
       return;
     steps_.take(std::ssize(leaders.places()) + std::ssize(waiting));
     std::make_heap(waiting.begin(), waiting.end());
-    const Count before = budget_.followed;
-    while (!waiting.empty() && budget_.followed - before < most_edges) {
+    const Count before = looked_up_edges_;
+    while (!waiting.empty() && looked_up_edges_ - before < most_edges) {
+      if (looked_up_edges_ > cost_of_asking_deferred_) {
+        ask_deferred();
+        break;
+      }
       std::pop_heap(waiting.begin(), waiting.end());
       const std::size_t place = waiting.back().second;
       waiting.pop_back();
@@ -155,30 +174,6 @@ class Precedents {
       std::push_heap(waiting.begin(), waiting.end());
     }
     leaders.look(next);
-  }
-
-  // Look shared facts up for all answers that anybody gives, or for those whose evidence is wanted.
-  void look_up_for_all_answers() {
-    if (shared_.looked_up() == 0)
-      return;
-    if (!are_deferred_)
-      budget_.followed += shared_.open_looked_up(at_hand_.entity);
-    waiting_.clear();
-    if (record_ != nullptr)
-      record_->each_wanted([&](Id answer) { look_up_some_for(answer, 0); });
-    else
-      for (Id answer : shared_.all_answers()) {
-        if (!at_hand_.may_answer(answer))
-          continue;
-        const Candidate* known = candidates_.find(answer);
-        const bool is_begun = are_deferred_ && known != nullptr;
-        if (is_begun && known->unseen <= 0)
-          continue;
-        std::size_t next = is_begun ? known->looked_up : 0;
-        while (next < shared_.looked_up())
-          next = look_up_some_for(answer, next);
-      }
-    add_waiting();
   }
 
   // The place of a candidate, which is created if necessary.
@@ -203,35 +198,73 @@ class Precedents {
     Piece piece;
   };
 
+  auto may_answer() const {
+    return [this](Id answer) { return at_hand_.may_answer(answer); };
+  }
+
   void add(std::size_t place, const Piece& piece) {
     candidates_.add(place, piece.kind, piece.worth);
     if (record_ != nullptr)
       record_->add(candidates_[place].entity, piece);
   }
 
+  // Whether every piece of evidence is wanted, not only the best of each kind.
+  bool is_one_by_one() const { return record_ != nullptr || options_.sum; }
+
   // Add what others say that share a fact.
   void ask_sharers() {
-    const bool one_by_one = record_ != nullptr || options_.sum;
+    const Id entity = at_hand_.entity;
+    if (!is_one_by_one()) {
+      budget_.followed += shared_.ask_for_best(
+          entity, at_hand_.own, most_pieces(), may_answer(),
+          [&](Id answer, std::span<const double> worths) {
+            set_worths(answer, Kind::shared_fact, worths);
+          });
+      return;
+    }
     waiting_.clear();
-    budget_.followed += shared_.ask(at_hand_.entity, at_hand_.own, one_by_one,
-                                    [&](const Piece& piece, Id answer, std::size_t times) {
-                                      use_shared_fact(piece, answer, times);
-                                    });
+    budget_.followed += shared_.ask(entity, at_hand_.own, [&](const Piece& piece, Id answer) {
+      use_shared_fact(piece, answer);
+    });
     add_waiting();
   }
 
-  void use_shared_fact(const Piece& piece, Id answer, std::size_t times) {
+  void use_shared_fact(const Piece& piece, Id answer) {
     steps_.take();
     if (!at_hand_.may_answer(answer))
       return;
     const std::size_t place = candidate(answer);
-    if (options_.sum) {
+    if (options_.sum)
       waiting_.push_back({place, piece});
-      return;
-    }
-    const auto best = static_cast<std::size_t>(options_.best);
-    for (std::size_t time = std::min(times, best); time > 0; --time)
+    else
       add(place, piece);
+  }
+
+  // If every piece is wanted: look shared facts up for all answers that anybody gives, or for those
+  // whose evidence is wanted.
+  void look_up_for_all_answers() {
+    if (shared_.looked_up() == 0)
+      return;
+    budget_.followed += shared_.open_looked_up(at_hand_.entity);
+    waiting_.clear();
+    if (record_ != nullptr)
+      record_->each_wanted([&](Id answer) { look_up_some_for(answer, 0); });
+    else
+      for (Id answer : shared_.all_answers())
+        if (at_hand_.may_answer(answer))
+          look_up_some_for(answer, 0);
+    add_waiting();
+  }
+
+  // How many pieces of a kind count.
+  std::size_t most_pieces() const { return static_cast<std::size_t>(options_.best); }
+
+  // The best pieces of a kind for an answer, in place of those it has.
+  void set_worths(Id answer, Kind::Number kind, std::span<const double> worths) {
+    strengths_.clear();
+    for (double worth : worths)
+      strengths_.push_back(workspace_.worths.of(worth).strength);
+    candidates_.set_strengths(candidate(answer), kind, strengths_);
   }
 
   // Choose the shared facts that are deferred. What answers that are no candidates can get from
@@ -243,8 +276,11 @@ class Precedents {
     }
     shared_.choose_rarest();
     are_deferred_ = shared_.looked_up() > 0;
-    if (are_deferred_)
-      budget_.followed += shared_.open_looked_up(at_hand_.entity);
+    if (!are_deferred_)
+      return;
+    budget_.followed += shared_.open_looked_up(at_hand_.entity);
+    cost_of_asking_deferred_ = shared_.cost_of_asking_looked_up();
+    looked_up_edges_ = 0;
   }
 
   // Look some more deferred facts up for a candidate. Only those count that are stronger than the
@@ -266,11 +302,11 @@ class Precedents {
   // Look some shared facts up for an answer, from one on; use those that are worth more than
   // `least`. Returns the one to go on with.
   std::size_t look_up_some_for(Id answer, std::size_t from, double least = 0) {
-    const bool all_count = record_ != nullptr || options_.sum;
-    const auto best = static_cast<std::size_t>(all_count ? 0 : options_.best);
+    const std::size_t best = is_one_by_one() ? 0 : most_pieces();
     const auto [next, edges] = shared_.look_up(
-        answer, from, best, least, [&](const Piece& piece) { use_shared_fact(piece, answer, 1); });
+        answer, from, best, least, [&](const Piece& piece) { use_shared_fact(piece, answer); });
     budget_.follow_paid(edges);  // see `EdgeBudget::leave`
+    looked_up_edges_ += edges;
     return next;
   }
 
@@ -319,14 +355,9 @@ class Precedents {
   }
 
   void use_facts_of_answers() {
-    if (record_ == nullptr && !options_.sum) {
-      const auto can_answer = [&](Id answer) { return at_hand_.may_answer(answer); };
-      const auto best = static_cast<std::size_t>(options_.best);
-      known_.each_best(best, can_answer, [&](Id answer, std::span<const double> worths) {
-        strengths_.clear();
-        for (double worth : worths)
-          strengths_.push_back(workspace_.worths.of(worth).strength);
-        candidates_.set_strengths(candidate(answer), Kind::answers_fact, strengths_);
+    if (!is_one_by_one()) {
+      known_.each_best(most_pieces(), may_answer(), [&](Id answer, std::span<const double> worths) {
+        set_worths(answer, Kind::answers_fact, worths);
       });
       return;
     }
@@ -397,9 +428,11 @@ class Precedents {
 
   // The query at hand.
   std::vector<Waiting> waiting_;
-  std::vector<double> strengths_;  // of the facts of answers that speak for the candidate at hand
+  std::vector<double> strengths_;  // of the pieces that speak for the candidate at hand
   bool habit_at_once_ = false;     // added to each new candidate, or to all at the end
   bool are_deferred_ = false;      // some shared facts, to be looked up for the leaders only
+  Count cost_of_asking_deferred_ = 0;  // in edges
+  Count looked_up_edges_ = 0;          // what looking them up took so far
 };
 
 }  // namespace casegraph

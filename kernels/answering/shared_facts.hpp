@@ -7,14 +7,20 @@
 // There are two ways to find out. One is to ask all sharers of a fact for their answers, which says
 // it for all answers at once. The other looks a fact up for one answer: sharers that have the query
 // relation are a bitset, the askers of the answer are another, and the count is what they have in
-// common. A fact that many share is looked up: if all evidence is wanted, for all answers, where
-// that takes less; with early stopping, for the leaders only. Before it is looked up, the number of
-// sharers and the number of askers bound what it can be worth.
+// common. With early stopping, a fact that many share is looked up, for the leaders only, as long
+// as that takes less than asking. Before it is looked up, the number of sharers and the number of
+// askers bound what it can be worth.
+//
+// Asking says something about nearly every answer of a dense relation, and little of it counts. So
+// counts are first compared with the least of what counts for each answer (best_worths.hpp), in the
+// order of answers where they are many: then memory is read one word after the other, and whole
+// stretches of answers are skipped by comparing without a branch.
 #pragma once
 
 #include <bit>
 #include <unordered_map>
 
+#include "answering/best_worths.hpp"
 #include "answering/relation_query.hpp"
 #include "answering/workspace.hpp"
 #include "common/bits.hpp"
@@ -37,6 +43,7 @@ class SharedFacts {
         counts_(workspace.counts),
         worths_(workspace.worths),
         rows_of_askers_(workspace.stamps),
+        best_(workspace),
         keep_(keep),
         words_(AskerBits::words_for(by_asker_)),
         steps_(progress) {
@@ -102,9 +109,14 @@ class SharedFacts {
     return {every_class, total};
   }
 
-  // Choose the facts up to a class, and which of them are looked up: where that is cheaper for all
-  // answers.
+  // Choose the facts up to a class, all to be asked.
   void choose(int largest_class) {
+    choose_up_to(largest_class);
+    looked_up_.clear();
+  }
+
+  // The same, but look those up where that is cheaper for all answers.
+  void choose_cheaper(int largest_class) {
     choose_up_to(largest_class);
     const auto is_asked = [&](const Fact& fact) { return cost_of_asking(fact) <= cost(fact); };
     look_up_from(std::stable_partition(chosen_.begin(), chosen_.end(), is_asked));
@@ -264,29 +276,88 @@ class SharedFacts {
   // All that anybody gives.
   Ids all_answers() const { return by_answer_.heads; }
 
-  // Call `use(piece of evidence, answer, times)` for what at least `support` others say, for the
-  // facts that are not looked up. A fact says nothing for the answer that is this fact itself.
-  // Returns the edges looked at.
+  // From now on, the facts that were to be looked up are asked, like all others.
+  void ask_looked_up() {
+    for (const LookedUp& one : looked_up_)
+      chosen_.push_back(one.fact);
+    looked_up_.clear();
+    are_sorted_ = false;
+  }
+
+  // The edges to look at if the facts that are to be looked up are asked instead.
+  Count cost_of_asking_looked_up() const {
+    Count cost = 0;
+    for (const LookedUp& one : looked_up_)
+      cost += cost_of_asking(one.fact);
+    return cost;
+  }
+
+  // Call `use(piece of evidence, answer)` for what at least `support` others say, for the facts
+  // that are not looked up. A fact says nothing for the answer that is this fact itself. Returns
+  // the edges looked at.
   //
-  // own         the known answers of the query entity, which is not asked itself
-  // one_by_one  report each fact alone; otherwise facts with the same sharers, which say the same,
-  //             are one piece of evidence, reported with how often it occurs
+  // own  the known answers of the query entity, which is not asked itself
   template <class Use>
-  Count ask(Id entity, Ids own, bool one_by_one, const Use& use) {
-    if (!one_by_one && !are_sorted_)
+  Count ask(Id entity, Ids own, const Use& use) {
+    Count edges = 0;
+    for (const Fact& fact : chosen_) {
+      if (is_kept(fact.sharers, own)) {
+        edges += report(fact, remembered(fact), own, use);
+      } else {
+        count(fact.sharers, entity, sharing_);
+        edges += report(fact, sharing_, {}, use);
+      }
+    }
+    return edges;
+  }
+
+  // The same, but call `use(answer, worths)` with what the best facts are worth for each answer, at
+  // most `most`, the best first.
+  //
+  // may_answer  whether an entity can be an answer
+  //
+  // Facts that fewest share come first, since they can be worth most.
+  template <class MayAnswer, class Use>
+  Count ask_for_best(Id entity, Ids own, std::size_t most, const MayAnswer& may_answer,
+                     const Use& use) {
+    if (!are_sorted_)
       sort_by_sharers(chosen_.begin(), chosen_.end());
+    best_.start(most);
     Count edges = 0;
     for (auto begin = chosen_.begin(), end = begin; begin != chosen_.end(); begin = end) {
       const Ids sharers = begin->sharers;
-      end = one_by_one ? begin + 1 : end_of_group(begin);
+      end = end_of_group(begin);
       const std::span<const Fact> facts(begin, end);
-      if (keep_ && sharers.size() > std::max(own.size(), few_sharers)) {
-        edges += report(facts, remembered(facts.front()), own, use);
+      Count others = 0;
+      const auto offer = [&](Count count, Id answer) {
+        const std::size_t times = std::min(most, facts.size() - is_among(facts, answer));
+        const double worth = share_of(count, others);
+        for (std::size_t time = 0; time < times; ++time)
+          best_.offer(answer, worth, may_answer);
+      };
+      if (is_kept(sharers, own)) {
+        const Sharing& sharing = remembered(facts.front());
+        others = sharing.others - !own.empty();
+        steps_.take(std::ssize(sharing.given));
+        edges += std::ssize(facts) * (sharing.edges - std::ssize(own));
+        for (const auto& [given, answer] : sharing.given) {
+          const Count count = given - std::binary_search(own.begin(), own.end(), answer);
+          if (count >= query_.options.support)
+            offer(count, answer);
+        }
+        continue;
+      }
+      find_asked(sharers, entity);
+      others = std::ssize(asked_);
+      edges += std::ssize(facts) * (std::ssize(sharers) + asked_edges_);
+      if (comparing_bits_takes_less()) {
+        each_count_by_bits(offer);
       } else {
-        count(sharers, entity, sharing_);
-        edges += report(facts, sharing_, {}, use);
+        for (const Counted& one : sifted())
+          offer(one.count, one.answer);
       }
     }
+    best_.take(steps_, use);
     return edges;
   }
 
@@ -313,6 +384,12 @@ class SharedFacts {
     Count others = 0;  // those that have the query relation
     Count edges = 0;   // that were looked at
     std::vector<Habit::Given> given;
+  };
+
+  // How often the sharers of a fact give an answer.
+  struct Counted {
+    std::int32_t count;
+    Id answer;
   };
 
   static int class_of(const Fact& fact) {
@@ -431,23 +508,18 @@ class SharedFacts {
 
   // own  what to subtract: the answers of the query entity, if it was counted among the sharers
   template <class Use>
-  Count report(std::span<const Fact> facts, const Sharing& sharing, Ids own, const Use& use) {
+  Count report(const Fact& fact, const Sharing& sharing, Ids own, const Use& use) {
     const Count others = sharing.others - !own.empty();
-    const Fact& first = facts.front();
-    Piece piece{Kind::shared_fact, first.relation, first.tail, -1, 0, others, Worth()};
+    Piece piece{Kind::shared_fact, fact.relation, fact.tail, -1, 0, others, Worth()};
     for (const auto& [given, answer] : sharing.given) {
       const Count count = given - std::binary_search(own.begin(), own.end(), answer);
-      if (count < query_.options.support)
-        continue;
-      const std::size_t times = facts.size() - is_among(facts, answer);
-      if (times == 0)
+      if (count < query_.options.support || is_among({&fact, 1}, answer))
         continue;
       piece.count = count;
       piece.worth = worth_of(count, others);
-      use(piece, answer, times);
+      use(piece, answer);
     }
-    const Count edges = sharing.edges - static_cast<Count>(own.size());
-    return static_cast<Count>(facts.size()) * edges;
+    return sharing.edges - std::ssize(own);
   }
 
   const Worth& worth_of(Count count, Count others) { return worths_.of(share_of(count, others)); }
@@ -463,6 +535,11 @@ class SharedFacts {
     const std::pair itself(query_.relation, answer);
     const auto at = std::ranges::lower_bound(facts, itself, {}, key);
     return at != facts.end() && key(*at) == itself;
+  }
+
+  // Whether what the sharers of a fact answer is remembered for the next queries.
+  bool is_kept(Ids sharers, Ids own) const {
+    return keep_ && sharers.size() > std::max(own.size(), few_sharers);
   }
 
   // What all sharers of a fact answer, the query entity among them.
@@ -484,63 +561,147 @@ class SharedFacts {
   // What the sharers of a fact answer, except for `excluded`: the answers that at least `support`
   // of them give.
   void count(Ids sharers, Id excluded, Sharing& sharing) {
-    const bool is_counted = !query_.asker_bits.empty() && count_bits(sharers, excluded, sharing);
-    if (!is_counted)
-      count_edges(sharers, excluded, sharing);
+    find_asked(sharers, excluded);
+    sharing.others = std::ssize(asked_);
+    sharing.edges = std::ssize(sharers) + asked_edges_;
+    sharing.given.clear();
+    const auto keep_it = [&](Count count, Id answer) { sharing.given.push_back({count, answer}); };
+    if (comparing_bits_takes_less()) {
+      each_count_by_bits(keep_it);
+      return;
+    }
+    add_up();
+    for (std::size_t row : asked_) {
+      for (Id answer : by_asker_.row(row)) {
+        const Count count = std::exchange(counts_[answer], 0);
+        if (count >= query_.options.support)
+          keep_it(count, answer);
+      }
+    }
   }
 
-  // By comparing them with the askers of every answer, as bitsets. Returns false if looking at
-  // their edges takes less.
-  bool count_bits(Ids sharers, Id excluded, Sharing& sharing) {
+  // Find which sharers of a fact have the query relation, except for `excluded`.
+  void find_asked(Ids sharers, Id excluded) {
     steps_.take(std::ssize(sharers));
-    asked_.assign(words_, 0);
-    Count others = 0;
+    asked_.clear();
+    asked_edges_ = 0;
     for (Id other : sharers) {
       const std::size_t row = by_asker_.row_of(other);
       if (other == excluded || row == by_asker_.heads.size())
         continue;
-      asked_[row >> 6] |= std::uint64_t{1} << (row & 63);
-      ++others;
+      asked_.push_back(row);
+      asked_edges_ += std::ssize(by_asker_.row(row));
     }
+  }
+
+  // Whether comparing those who are asked with the askers of every answer, as bitsets, takes less
+  // than looking at their edges.
+  bool comparing_bits_takes_less() const {
     const auto answers = by_answer_.heads.size();
     const auto cost =
         static_cast<Count>(answers / answers_an_edge + answers * words_ / words_an_edge);
-    if (others * cost_of_sharer_ < cost)
-      return false;
-
-    steps_.take(cost);
-    sharing.others = others;
-    sharing.edges = std::ssize(sharers);
-    sharing.given.clear();
-    for (std::size_t row = 0; row < answers; ++row) {
-      const Count count = count_common_bits(query_.asker_bits.of(row), asked_);
-      sharing.edges += count;
-      if (count >= query_.options.support)
-        sharing.given.push_back({count, by_answer_.heads[row]});
-    }
-    return true;
+    return !query_.asker_bits.empty() && asked_edges_ >= cost;
   }
 
-  // By looking at all their edges.
-  void count_edges(Ids sharers, Id excluded, Sharing& sharing) {
-    sharing = {0, static_cast<Count>(sharers.size()), std::move(sharing.given)};
-    sharing.given.clear();
-    const std::uint32_t zero = counts_.renew(sharers.size());
-    const std::uint32_t enough = zero + static_cast<std::uint32_t>(query_.options.support);
-    for (Id other : sharers) {
-      const Ids given = other == excluded ? Ids{} : query_.graph.tails(other, query_.relation);
-      steps_.take(1 + std::ssize(given));
-      sharing.edges += static_cast<Count>(given.size());
-      sharing.others += !given.empty();
+  // Call `use(count, answer)` for the answers that at least `support` of those who are asked give.
+  template <class Use>
+  void each_count_by_bits(const Use& use) {
+    asked_bits_.assign(words_, 0);
+    for (std::size_t row : asked_)
+      asked_bits_[row >> 6] |= std::uint64_t{1} << (row & 63);
+    const std::size_t answers = by_answer_.heads.size();
+    steps_.take(static_cast<Count>(answers * words_) / words_an_edge);
+    for (std::size_t row = 0; row < answers; ++row) {
+      const Count count = count_common_bits(query_.asker_bits.of(row), asked_bits_);
+      if (count >= query_.options.support)
+        use(count, by_answer_.heads[row]);
+    }
+  }
+
+  // Add up how often those who are asked give each answer, into `counts_`.
+  void add_up() {
+    constexpr std::size_t ahead = 4;
+    std::int32_t* const counts = counts_.data();
+    for (std::size_t at = 0; at < asked_.size(); ++at) {
+      if (at + ahead < asked_.size())
+        fetch(by_asker_.row(asked_[at + ahead]));
+      const Ids given = by_asker_.row(asked_[at]);
+      steps_.take(std::ssize(given));
+      for (Id answer : given)
+        ++counts[answer];
+    }
+  }
+
+  // The answers for which the fact at hand counts: at least `support` of those who are asked give
+  // them, and that is worth more than the least of their best facts.
+  //
+  // Which answers these are is hard to guess, and so no branch depends on a single one.
+  std::span<const Counted> sifted() {
+    add_up();
+    const Count others = std::ssize(asked_);
+    shares_.clear();
+    for (Count count = 0; count <= others; ++count)
+      shares_.push_back(count < query_.options.support ? 0 : share_of(count, others));
+    return 4 * asked_edges_ > std::ssize(counts_of_answers()) ? sifted_by_answer(others)
+                                                          : sifted_by_asker();
+  }
+
+  // By looking at the edges once more.
+  std::span<const Counted> sifted_by_asker() {
+    if (std::ssize(sifted_) < asked_edges_)
+      sifted_.resize(static_cast<std::size_t>(asked_edges_));
+    const double* const least = best_.least();
+    const double* const shares = shares_.data();
+    std::int32_t* const counts = counts_.data();
+    Counted* const sifted = sifted_.data();
+    std::size_t end = 0;
+    for (std::size_t row : asked_) {
+      const Ids given = by_asker_.row(row);
+      steps_.take(std::ssize(given));
       for (Id answer : given) {
-        std::uint32_t& count = counts_.of[answer];
-        count = std::max(count, zero) + 1;
-        if (count == enough)
-          sharing.given.push_back({0, answer});
+        const std::int32_t count = std::exchange(counts[answer], 0);
+        sifted[end] = {count, answer};
+        end += shares[count] > least[answer];
       }
     }
-    for (auto& [count, answer] : sharing.given)
-      count = counts_.of[answer] - zero;
+    return std::span(sifted_).first(end);
+  }
+
+  // By looking at all entities from the first answer to the last, in blocks.
+  std::span<const Counted> sifted_by_answer(Count others) {
+    const std::span<std::int32_t> counts = counts_of_answers();
+    const Id first = by_answer_.heads.front();
+    const double* const least = best_.least() + first;
+    if (sifted_.size() < counts.size())
+      sifted_.resize(counts.size());
+    steps_.take(std::ssize(counts) / 2);
+
+    // A count that is worth more than the least, or nearly as much.
+    const double scale = (static_cast<double>(others) + query_.options.doubt) * (1 - 1e-9);
+    const double too_few = static_cast<double>(query_.options.support) - 0.5;
+    constexpr std::size_t block = 64;
+    std::size_t end = 0;
+    for (std::size_t begin = 0; begin < counts.size(); begin += block) {
+      const std::size_t size = std::min(block, counts.size() - begin);
+      std::int64_t may_count = 0;
+      for (std::size_t at = begin; at < begin + size; ++at)
+        may_count |= static_cast<double>(counts[at]) > std::max(least[at] * scale, too_few);
+      for (std::size_t at = begin; may_count != 0 && at < begin + size; ++at) {
+        sifted_[end] = {counts[at], first + static_cast<Id>(at)};
+        end += shares_[static_cast<std::size_t>(counts[at])] > least[at];
+      }
+      std::fill_n(counts.begin() + static_cast<std::ptrdiff_t>(begin), size, 0);
+    }
+    return std::span(sifted_).first(end);
+  }
+
+  // The counts of all entities from the first answer to the last.
+  std::span<std::int32_t> counts_of_answers() {
+    const Ids answers = by_answer_.heads;
+    if (answers.empty())
+      return {};
+    const auto size = static_cast<std::size_t>(answers.back() - answers.front()) + 1;
+    return std::span(counts_).subspan(static_cast<std::size_t>(answers.front()), size);
   }
 
   static constexpr std::size_t few_sharers = 16;  // counting them again is as fast as a lookup
@@ -558,9 +719,10 @@ class SharedFacts {
   const RelationQuery& query_;
   const Edges& by_asker_;   // the edges of the query relation
   const Edges& by_answer_;  // the same edges, by answer
-  EpochCounts& counts_;
+  std::vector<std::int32_t>& counts_;  // of each answer, for the fact at hand; all 0 between facts
   KnownWorths& worths_;
   Stamps& rows_of_askers_;
+  BestWorths best_;  // the facts that count for each answer
   const bool keep_;
   const std::size_t words_;  // of a bitset of the rows of `by_asker_`
   Steps steps_;
@@ -578,7 +740,11 @@ class SharedFacts {
   std::vector<std::size_t> rows_;        // of those who give it, if they are few, or share a fact
   std::span<const std::uint64_t> mask_;  // those who give it as bits, if they are many
   std::vector<std::uint64_t> own_mask_;  // the same, if it is not at hand for the relation
-  std::vector<std::uint64_t> asked_;     // the sharers of a fact that have the relation, as bits
+  std::vector<std::size_t> asked_;       // the rows of those who share the fact at hand
+  Count asked_edges_ = 0;                // and how many edges they have
+  std::vector<std::uint64_t> asked_bits_;  // the same as bits
+  std::vector<double> shares_;             // what each count of the fact at hand is worth
+  std::vector<Counted> sifted_;            // the answers for which it counts
   std::vector<Found> found_;             // what speaks for the answer at hand
   Sharing sharing_;                      // of the facts at hand
   std::unordered_map<std::uint64_t, Sharing> remembered_;  // by fact

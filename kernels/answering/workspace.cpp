@@ -4,7 +4,7 @@ namespace casegraph {
 namespace {
 
 std::size_t entities_of(const Workspace& workspace) {
-  return workspace.counts.of.size();
+  return workspace.counts.size();
 }
 
 }  // namespace

@@ -13,26 +13,6 @@
 
 namespace casegraph {
 
-// A count for each entity, all set to zero at once in constant time.
-//
-// Counts are offset by a base that rises from one use to the next: values up to the base count as
-// zero, so the array need not be cleared.
-struct EpochCounts {
-  std::vector<std::uint32_t> of;
-  std::uint32_t next_base = 0;
-
-  // The base for the next use, in which no count will exceed `most`.
-  std::uint32_t renew(std::size_t most) {
-    if (next_base > UINT32_MAX - 2 * most) {
-      std::fill(of.begin(), of.end(), 0);
-      next_base = 0;
-    }
-    const std::uint32_t base = next_base;
-    next_base += static_cast<std::uint32_t>(most);
-    return base;
-  }
-};
-
 // A sum for each entity, and the entities that have one.
 class Sums {
  public:
@@ -105,7 +85,7 @@ struct Workspace {
         standings(entities),
         least_worths(entities),
         reciprocal_norms(entities),
-        counts{std::vector<std::uint32_t>(entities)},
+        counts(entities),
         likeness(entities) {}
 
   // Whether a node of the trie was walked in the query at hand, and where that led.
@@ -118,11 +98,11 @@ struct Workspace {
   Stamps stamps;
   Marks answers;  // the known answers of the query at hand
   Marks linked;   // the entities that a fact links to its entity, if they may not be answers
-  // By entity, for `KnownAnswers`; all 0 between queries:
-  std::vector<std::uint8_t> standings;
-  std::vector<double> least_worths;
-  std::vector<std::uint32_t> reciprocal_norms;
-  EpochCounts counts;
+  // By entity, all 0 between queries:
+  std::vector<std::uint8_t> standings;          // for `KnownAnswers`
+  std::vector<double> least_worths;             // for `BestWorths`
+  std::vector<std::uint32_t> reciprocal_norms;  // for `KnownAnswers`
+  std::vector<std::int32_t> counts;             // for `SharedFacts`
   Sums likeness;
   KnownWorths worths;
   std::vector<Count> walks;  // by entity
