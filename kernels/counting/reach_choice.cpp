@@ -144,7 +144,8 @@ class Estimator {
 
   void estimate_below(std::int32_t second) {
     const Id relation = trie_.nodes[second].relation;
-    const double walks = walk(relation);
+    const bool is_last = trie_.nodes[second].after == second + 1;
+    const double walks = walk(relation, is_last);
     const double followed = std::min(walks, all_edges(relation));
     costs_.alone_last[second] = std::min(walks - walks_not_followed_, all_edges(relation)) /
                                 static_cast<double>(edges_that_end);
@@ -155,12 +156,15 @@ class Estimator {
       costs_.together[third] = batches_ * likely_cost_of_step(graph_, last);
       costs_.alone_last[third] = cost_alone(last, walks, costs_.together[third]);
     });
+    if (is_last)
+      return;
     for (Id tail : graph_.edges(inverse(relation)).heads)
       after_second_[tail] = 0;
   }
 
-  // The second step: how many walks stand at each entity after it. Returns how many there are.
-  double walk(Id relation) {
+  // The second step: how many walks there are, and unless it is the last one, how many of them
+  // stand at each entity after it.
+  double walk(Id relation, bool is_last) {
     const Edges& edges = graph_.edges(relation);
     double walks = 0;
     walks_not_followed_ = 0;
@@ -170,9 +174,11 @@ class Estimator {
       if (here == 0)
         continue;
       const Ids tails = edges.row(row);
-      steps_.take(std::ssize(tails) / 4);
-      for (Id tail : tails)
-        after_second_[tail] += here;
+      if (!is_last) {
+        steps_.take(std::ssize(tails) / 4);
+        for (Id tail : tails)
+          after_second_[tail] += here;
+      }
       walks += here * static_cast<double>(tails.size());
       const Count not_followed = std::ssize(tails) - counting_a_row;
       if (not_followed > 0)

@@ -295,12 +295,9 @@ class BatchCounter {
     for (std::size_t start = 0; start < starts_.size(); ++start) {
       const Ids tails = edges.of(starts_[start]);
       steps_.take(std::ssize(tails));
-      StartSet only;
-      only.insert(start);
-      for (Id tail : tails)
-        if (tail != starts_[start])
-          first_.add(tail, only);
+      first_.add(tails, start);
     }
+    erase_starts(first_.of);
   }
 
   // Whether following a relation from where paths stand takes less than looking at all its edges.
@@ -677,10 +674,7 @@ class BatchCounter {
       found.having.insert(start);
       if (tails.size() == 1)
         found.having_one.insert(start);
-      StartSet only;
-      only.insert(start);
-      for (Id tail : tails)
-        askers_.add(tail, only);
+      askers_.add(tails, start);
     }
     const Edges& askers = graph_.edges(inverse(relation));
     is_answer_.reset(askers_.of.size());

@@ -104,6 +104,17 @@ struct StartSets {
     all |= starts;
   }
 
+  // A path from one start leads to each of these entities.
+  void add(Ids reached, std::size_t start) {
+    for (Id entity : reached) {
+      if (of[entity].empty())
+        entities.push_back(entity);
+      of[entity].insert(start);
+    }
+    if (!reached.empty())
+      all.insert(start);
+  }
+
   std::vector<StartSet> of;  // by entity; empty for those that are not in `entities`
   std::vector<Id> entities;  // where some path stands; each once
   StartSet all;              // at least the starts from which a path stands anywhere
