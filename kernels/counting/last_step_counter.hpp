@@ -133,6 +133,10 @@ class LastStepCounter {
   // What finding a row in a hash table takes, compared with looking whether an entity is a head.
   static constexpr Count finding_a_row = 8;
 
+  // So many visits ahead, the beginning of a row is fetched. If all were fetched at once, the first
+  // would be out of the cache again before they are visited.
+  static constexpr std::size_t ahead = 16;
+
   // Rows shorter than this are handled tail by tail; for longer ones it pays to look first whether
   // any tail needs care.
   static constexpr std::size_t short_row = 8;
@@ -161,14 +165,17 @@ class LastStepCounter {
   Count count_bits() {
     reached_.reset(bitsets_->size() + 1);
     reached_.insert(bitsets_->number(start_));  // so that it never counts; bit `size()` is free
-    for (const Visit& visit : visits_)
-      fetch(bitsets_->numbers(visit.tails));
+    for (std::size_t at = 0; at < std::min(ahead, visits_.size()); ++at)
+      fetch(bitsets_->numbers(visits_[at].tails));
     // Where there are more edges than words, counting all bits at the end takes less than counting
     // each when it is set.
     const bool counts_later = width_ > reached_.words();
     Count ends = 0;
-    for (const Visit& visit : visits_)
-      ends += insert_bits(visit, counts_later);
+    for (std::size_t at = 0; at < visits_.size(); ++at) {
+      if (at + ahead < visits_.size())
+        fetch(bitsets_->numbers(visits_[at + ahead].tails));
+      ends += insert_bits(visits_[at], counts_later);
+    }
     return counts_later ? reached_.count() - 1 : ends;  // all but the start
   }
 
@@ -218,11 +225,14 @@ class LastStepCounter {
   }
 
   Count count_marks() {
-    for (const Visit& visit : visits_)
-      fetch(visit.tails);
-    for (const Visit& visit : visits_)
-      if (&visit != aside_)
-        insert_marks(visit);
+    for (std::size_t at = 0; at < std::min(ahead, visits_.size()); ++at)
+      fetch(visits_[at].tails);
+    for (std::size_t at = 0; at < visits_.size(); ++at) {
+      if (at + ahead < visits_.size())
+        fetch(visits_[at + ahead].tails);
+      if (&visits_[at] != aside_)
+        insert_marks(visits_[at]);
+    }
     const Count of_aside = aside_ == nullptr ? 0 : ends_of_row(*aside_);
     return of_aside + std::ssize(marked_ends());
   }
