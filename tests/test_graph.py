@@ -28,6 +28,7 @@ from casegraph.graph.arrays import ids
 from casegraph.graph.batches import BATCH_SIZE
 from casegraph.graph.change import NO_ROWS, Change, net_change
 from casegraph.graph.directions import forward, inverse, relation_of
+from casegraph.graph.edges import FEW_ADDED, with_keys
 from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
 
@@ -432,3 +433,13 @@ def test_walks_are_counted_over_every_edge_in_both_directions(entities: int) -> 
     for entity in range(0, len(graph.entities), 997):
         having = [r for r in range(graph.directions) if len(graph.answers(entity, r))]
         assert relations[offsets[entity] : offsets[entity + 1]].tolist() == having
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 200])
+def test_a_few_keys_and_many_are_added_alike(count: int) -> None:
+    """Few are inserted one by one, many are merged."""
+    before = np.arange(0, 512, 2)
+    assert (3 * FEW_ADDED < len(before)) and (4 * FEW_ADDED >= len(before))
+    added = np.sort(np.random.default_rng(count).choice(before, count, replace=False))
+    after = with_keys(before, added + 1)
+    assert after.tolist() == sorted([*before.tolist(), *(added + 1).tolist()])

@@ -36,6 +36,9 @@ class Edges(NamedTuple):
         return Edges(new_ids[self.heads], self.offsets, new_ids[self.tails])
 
 
+# A key in so many is few: then each is inserted. Otherwise all are merged.
+FEW_ADDED = 64
+
 NO_EDGES = Edges(heads=ids(), offsets=np.zeros(1, dtype=np.int32), tails=ids())
 
 
@@ -126,8 +129,12 @@ def with_keys(keys: Counts, added: Counts) -> Counts:
     """The union of two sorted, disjoint arrays of keys, sorted."""
     if not len(keys):
         return added
-    places = np.searchsorted(keys, added)
-    return np.insert(keys, places, added)
+    if len(added) * FEW_ADDED < len(keys):
+        places = np.searchsorted(keys, added)
+        return np.insert(keys, places, added)
+    union = np.concatenate([keys, added])
+    union.sort(kind="stable")  # a merge sort, which merges two sorted parts in linear time
+    return union
 
 
 def without_keys(keys: Counts, removed: Counts) -> Counts:
