@@ -5,8 +5,8 @@
 // are deferred. They are looked up later, for the leaders only, a few at a time and for whoever may
 // score most first (the threshold algorithm with random access). Until then, how many entities give
 // an answer bounds what the deferred facts can be worth for it. Where bounds say little, nearly all
-// answers stay leaders: once looking facts up has taken as long as asking everybody would, everybody
-// is asked, so that at most twice the time of the better way is spent (ski rental).
+// answers stay leaders: once looking facts up has taken as long as asking everybody would,
+// everybody is asked, so that at most twice the time of the better way is spent (ski rental).
 //
 // Invariant: once all who may decide the goal have been looked up, their scores are those of asking
 // everybody.
@@ -215,11 +215,10 @@ class Precedents {
   void ask_sharers() {
     const Id entity = at_hand_.entity;
     if (!is_one_by_one()) {
-      budget_.followed += shared_.ask_for_best(
-          entity, at_hand_.own, most_pieces(), may_answer(),
-          [&](Id answer, std::span<const double> worths) {
-            set_worths(answer, Kind::shared_fact, worths);
-          });
+      budget_.followed += shared_.ask_for_best(entity, at_hand_.own, most_pieces(), may_answer(),
+                                               [&](Id answer, std::span<const double> worths) {
+                                                 set_worths(answer, Kind::shared_fact, worths);
+                                               });
       return;
     }
     waiting_.clear();
@@ -428,9 +427,9 @@ class Precedents {
 
   // The query at hand.
   std::vector<Waiting> waiting_;
-  std::vector<double> strengths_;  // of the pieces that speak for the candidate at hand
-  bool habit_at_once_ = false;     // added to each new candidate, or to all at the end
-  bool are_deferred_ = false;      // some shared facts, to be looked up for the leaders only
+  std::vector<double> strengths_;      // of the pieces that speak for the candidate at hand
+  bool habit_at_once_ = false;         // added to each new candidate, or to all at the end
+  bool are_deferred_ = false;          // some shared facts, to be looked up for the leaders only
   Count cost_of_asking_deferred_ = 0;  // in edges
   Count looked_up_edges_ = 0;          // what looking them up took so far
 };

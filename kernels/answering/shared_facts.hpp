@@ -643,7 +643,7 @@ class SharedFacts {
     for (Count count = 0; count <= others; ++count)
       shares_.push_back(count < query_.options.support ? 0 : share_of(count, others));
     return 4 * asked_edges_ > std::ssize(counts_of_answers()) ? sifted_by_answer(others)
-                                                          : sifted_by_asker();
+                                                              : sifted_by_asker();
   }
 
   // By looking at the edges once more.
@@ -717,8 +717,8 @@ class SharedFacts {
   static constexpr int answers_an_edge = 2;  // each with its words
 
   const RelationQuery& query_;
-  const Edges& by_asker_;   // the edges of the query relation
-  const Edges& by_answer_;  // the same edges, by answer
+  const Edges& by_asker_;              // the edges of the query relation
+  const Edges& by_answer_;             // the same edges, by answer
   std::vector<std::int32_t>& counts_;  // of each answer, for the fact at hand; all 0 between facts
   KnownWorths& worths_;
   Stamps& rows_of_askers_;
@@ -737,16 +737,16 @@ class SharedFacts {
   std::vector<double> most_strengths_;       // by how many give an answer; -1 where it is not known
   Id answer_at_hand_ = -1;                   // that was looked up last
   std::size_t askers_ = 0;                   // how many give it
-  std::vector<std::size_t> rows_;        // of those who give it, if they are few, or share a fact
-  std::span<const std::uint64_t> mask_;  // those who give it as bits, if they are many
-  std::vector<std::uint64_t> own_mask_;  // the same, if it is not at hand for the relation
-  std::vector<std::size_t> asked_;       // the rows of those who share the fact at hand
-  Count asked_edges_ = 0;                // and how many edges they have
+  std::vector<std::size_t> rows_;          // of those who give it, if they are few, or share a fact
+  std::span<const std::uint64_t> mask_;    // those who give it as bits, if they are many
+  std::vector<std::uint64_t> own_mask_;    // the same, if it is not at hand for the relation
+  std::vector<std::size_t> asked_;         // the rows of those who share the fact at hand
+  Count asked_edges_ = 0;                  // and how many edges they have
   std::vector<std::uint64_t> asked_bits_;  // the same as bits
   std::vector<double> shares_;             // what each count of the fact at hand is worth
   std::vector<Counted> sifted_;            // the answers for which it counts
-  std::vector<Found> found_;             // what speaks for the answer at hand
-  Sharing sharing_;                      // of the facts at hand
+  std::vector<Found> found_;               // what speaks for the answer at hand
+  Sharing sharing_;                        // of the facts at hand
   std::unordered_map<std::uint64_t, Sharing> remembered_;  // by fact
   std::size_t remembered_size_ = 0;                        // answers
 };
