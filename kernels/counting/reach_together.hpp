@@ -7,6 +7,10 @@
 // lead, whichever are fewer (direction-optimizing search, Beamer 2012); in the second case a row is
 // left as soon as all starts are found. Path types with a common beginning share its steps.
 //
+// Sets are looked at where they are close together: those of the heads of a relation are copied
+// side by side before a step looks at all its edges, and the ends of a last step are counted a
+// thousand at a time, while their sets are in the cache.
+//
 // Loop-freeness, for paths s, a, b, t of up to three steps: no step takes an edge from an entity to
 // itself, and after every step a start is taken out of its own set. That leaves t = a, which only
 // happens where b leads back to a. Which starts reach b by some entity (`second_`), and which by at
