@@ -25,7 +25,7 @@ VARIANTS: list[dict[str, Any]] = [
     {},
     {"best": 1},
     {"best": 2, "discount": 1.0},
-    {"best": 40, "discount": 1.0},
+    {"best": 8, "discount": 1.0},
     {"support": 1, "doubt": 0.1},
     {"support": 4},
     {"linked": False},

@@ -120,8 +120,8 @@ class KnownAnswers {
   //
   // may_answer  whether an entity can be a candidate
   //
-  // Facts that are worth much come first. No processor can guess for whom a fact is one of the best,
-  // so its sharers are first sifted without a branch.
+  // Facts that are worth much come first. No processor can guess for whom a fact is one of the
+  // best, so its sharers are first sifted without a branch.
   template <class MayAnswer, class Use>
   void each_best(std::size_t most, const MayAnswer& may_answer, const Use& use) {
     order_by_worth();

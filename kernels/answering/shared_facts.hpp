@@ -8,13 +8,16 @@
 // it for all answers at once. The other looks a fact up for one answer: sharers that have the query
 // relation are a bitset, the askers of the answer are another, and the count is what they have in
 // common. With early stopping, a fact that many share is looked up, for the leaders only, as long
-// as that takes less than asking. Before it is looked up, the number of sharers and the number of
-// askers bound what it can be worth.
+// as that takes less than asking (precedents.hpp). Before it is looked up, the number of sharers
+// and the number of askers bound what it can be worth.
 //
-// Asking says something about nearly every answer of a dense relation, and little of it counts. So
-// counts are first compared with the least of what counts for each answer (best_worths.hpp), in the
-// order of answers where they are many: then memory is read one word after the other, and whole
-// stretches of answers are skipped by comparing without a branch.
+// Asking says something about nearly every answer, and little of it is among the best facts that
+// count. So what is said is sifted: compared with the least of these (best_worths.hpp). If much is
+// said, this goes through all answers in their order: memory is read one word after the other, and
+// whole blocks of answers for which the fact cannot count are skipped.
+//
+// Asking costs as many edges as the sharers have, and looking up as many words or bits as one of
+// the bitsets has.
 #pragma once
 
 #include <bit>
@@ -642,11 +645,12 @@ class SharedFacts {
     shares_.clear();
     for (Count count = 0; count <= others; ++count)
       shares_.push_back(count < query_.options.support ? 0 : share_of(count, others));
-    return 4 * asked_edges_ > std::ssize(counts_of_answers()) ? sifted_by_answer(others)
-                                                          : sifted_by_asker();
+    const bool is_much_said = asked_edges_ * counts_an_edge > std::ssize(counts_of_answers());
+    return is_much_said ? sifted_by_answer(others) : sifted_by_asker();
   }
 
-  // By looking at the edges once more.
+  // By looking at the edges once more. An answer has its count at the first of its edges, and 0 at
+  // the others, which is worth nothing.
   std::span<const Counted> sifted_by_asker() {
     if (std::ssize(sifted_) < asked_edges_)
       sifted_.resize(static_cast<std::size_t>(asked_edges_));
@@ -676,7 +680,9 @@ class SharedFacts {
       sifted_.resize(counts.size());
     steps_.take(std::ssize(counts) / 2);
 
-    // A count that is worth more than the least, or nearly as much.
+    // A block is skipped if no count in it can be worth more than the least. Multiplying takes less
+    // than looking up what a count is worth, and is rounded otherwise: so what is nearly as much
+    // passes here, and is compared exactly below.
     const double scale = (static_cast<double>(others) + query_.options.doubt) * (1 - 1e-9);
     const double too_few = static_cast<double>(query_.options.support) - 0.5;
     constexpr std::size_t block = 64;
@@ -715,10 +721,11 @@ class SharedFacts {
   static constexpr int words_an_edge = 8;
   static constexpr int bits_an_edge = 4;
   static constexpr int answers_an_edge = 2;  // each with its words
+  static constexpr int counts_an_edge = 4;   // one after the other
 
   const RelationQuery& query_;
-  const Edges& by_asker_;   // the edges of the query relation
-  const Edges& by_answer_;  // the same edges, by answer
+  const Edges& by_asker_;              // the edges of the query relation
+  const Edges& by_answer_;             // the same edges, by answer
   std::vector<std::int32_t>& counts_;  // of each answer, for the fact at hand; all 0 between facts
   KnownWorths& worths_;
   Stamps& rows_of_askers_;
@@ -737,16 +744,16 @@ class SharedFacts {
   std::vector<double> most_strengths_;       // by how many give an answer; -1 where it is not known
   Id answer_at_hand_ = -1;                   // that was looked up last
   std::size_t askers_ = 0;                   // how many give it
-  std::vector<std::size_t> rows_;        // of those who give it, if they are few, or share a fact
-  std::span<const std::uint64_t> mask_;  // those who give it as bits, if they are many
-  std::vector<std::uint64_t> own_mask_;  // the same, if it is not at hand for the relation
-  std::vector<std::size_t> asked_;       // the rows of those who share the fact at hand
-  Count asked_edges_ = 0;                // and how many edges they have
+  std::vector<std::size_t> rows_;          // of those who give it, if they are few, or share a fact
+  std::span<const std::uint64_t> mask_;    // those who give it as bits, if they are many
+  std::vector<std::uint64_t> own_mask_;    // the same, if it is not at hand for the relation
+  std::vector<std::size_t> asked_;         // the rows of those who share the fact at hand
+  Count asked_edges_ = 0;                  // and how many edges they have
   std::vector<std::uint64_t> asked_bits_;  // the same as bits
   std::vector<double> shares_;             // what each count of the fact at hand is worth
   std::vector<Counted> sifted_;            // the answers for which it counts
-  std::vector<Found> found_;             // what speaks for the answer at hand
-  Sharing sharing_;                      // of the facts at hand
+  std::vector<Found> found_;               // what speaks for the answer at hand
+  Sharing sharing_;                        // of the facts at hand
   std::unordered_map<std::uint64_t, Sharing> remembered_;  // by fact
   std::size_t remembered_size_ = 0;                        // answers
 };
