@@ -438,8 +438,7 @@ def test_walks_are_counted_over_every_edge_in_both_directions(entities: int) -> 
 @pytest.mark.parametrize("count", [1, 3, 4, 200])
 def test_a_few_keys_and_many_are_added_alike(count: int) -> None:
     """Few are inserted one by one, many are merged."""
-    before = np.arange(0, 512, 2)
-    assert (3 * FEW_ADDED < len(before)) and (4 * FEW_ADDED >= len(before))
+    before = 2 * np.arange(4 * FEW_ADDED)
     added = np.sort(np.random.default_rng(count).choice(before, count, replace=False))
     after = with_keys(before, added + 1)
     assert after.tolist() == sorted([*before.tolist(), *(added + 1).tolist()])

@@ -112,6 +112,26 @@ def test_batches_add_up_to_everyone(seed: int, facts: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
+def test_more_ends_than_are_counted_at_once_add_up(seed: int) -> None:
+    """Last steps lead to more than a thousand entities, some of them to themselves."""
+    random = Random(seed)
+    facts = []
+    for _ in range(9_000):
+        facts.append((f"e{random.randrange(1_300)}", "in", f"m{random.randrange(40)}"))
+        facts.append(
+            (f"e{random.randrange(1_300)}", "near", f"e{random.randrange(1_300)}")
+        )
+    facts += [(f"e{k}", "near", f"e{k}") for k in range(0, 1_300, 3)]
+    graph = Graph.of(facts)
+    assert len(graph.edges(direction_of(graph, "near")).heads) > 1_024
+    types = every_type(graph.directions)
+    labels = (np.arange(len(types)) % graph.directions).astype(np.int32)
+    entities = everyone(graph)[seed::3].copy()
+    found = together(graph, labels, types, entities)
+    assert_same(found, one_by_one(graph, labels, types, entities))
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_whichever_way_is_cheaper_the_sums_are_the_same(seed: int) -> None:
     graph = Graph.of(crowd(seed, entities=280, facts=3_000))
     hits = cycles_of(graph)

@@ -133,7 +133,8 @@ def with_keys(keys: Counts, added: Counts) -> Counts:
         places = np.searchsorted(keys, added)
         return np.insert(keys, places, added)
     union = np.concatenate([keys, added])
-    union.sort(kind="stable")  # a merge sort, which merges two sorted parts in linear time
+    # A merge sort, which merges two sorted parts in linear time.
+    union.sort(kind="stable")
     return union
 
 
