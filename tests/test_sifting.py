@@ -154,7 +154,7 @@ def test_whoever_asks_alone_gets_the_answers_of_all_who_ask_together(
 def test_the_best_answers_are_the_first_of_all_however_many_are_wanted(
     changes: dict[str, Any], kinds: KindWeights, relation: str
 ) -> None:
-    """The more are wanted, the sooner asking everybody takes less than looking facts up."""
+    """Deferred facts are looked up for the leaders; in some queries, all sharers are asked."""
     cases = cases_of_town(kinds=kinds, **changes)
     number, askers = everyone_and(cases, relation)
     for entity in askers[::60]:
