@@ -3,7 +3,13 @@
 // Problem: in dense graphs nearly every entity has hundreds of pieces of evidence of one kind, and
 // only the best few count. Idea: pieces that are worth much come first. Then nearly all others are
 // worth no more than the least of the best, and one comparison says so. Whoever has a long list of
-// pieces sifts it by `least` before offering them.
+// pieces sifts it by `least` before offering them: that saves time, and changes nothing.
+//
+// Invariant: what is kept for an entity are the best of all pieces that it was offered, in whatever
+// order they came. The least of them only rises.
+//
+// A piece that is offered costs as many comparisons as pieces count, and one that is sifted out
+// costs one. Between `start` and `take`, nobody else may use the stamps of the workspace.
 #pragma once
 
 #include <algorithm>
@@ -29,10 +35,11 @@ class BestWorths {
     excluded_.clear();
   }
 
-  // By entity: what a piece must be worth more than to count.
+  // By entity: what a piece must be worth more than to count. 0 while there is room for more, and
+  // infinity for entities that are known to be no candidates.
   const double* least() const { return least_.data(); }
 
-  // An entity is no candidate, whatever it is offered.
+  // An entity is no candidate: whoever sifts offers it nothing.
   void exclude(Id entity) {
     least_[entity] = INFINITY;
     excluded_.push_back(entity);
@@ -57,7 +64,8 @@ class BestWorths {
     least_[entity] = best.back();
   }
 
-  // Call `use(entity, worths)` for all that have any, the best first; then forget all.
+  // Call `use(entity, worths)` for all that have any, each with its best first. This ends the use:
+  // every least worth is 0 again.
   template <class Use>
   void take(Steps& steps, const Use& use) {
     for (Id entity : found_)
@@ -74,8 +82,8 @@ class BestWorths {
   }
 
  private:
-  // Insertion sort, in place of the least: what is less than the new number moves down by one. This
-  // has no branch, either.
+  // A step of insertion sort, without a branch: what is less than the new number moves down by one,
+  // and the least falls out.
   static void insert(std::span<double> best, double worth) {
     for (std::size_t at = best.size() - 1; at > 0; --at)
       best[at] = std::max(best[at], std::min(best[at - 1], worth));
@@ -85,9 +93,9 @@ class BestWorths {
   Stamps& slots_;               // the places of entities in `found_`
   std::vector<double>& least_;  // 0 if there is room for more; all 0 between uses
   std::size_t most_ = 0;
-  std::vector<Id> found_;     // who has been offered any
-  std::vector<double> best_;  // of each, 0 where there is room
-  std::vector<Id> excluded_;
+  std::vector<Id> found_;     // the candidates that have been offered any
+  std::vector<double> best_;  // `most_` of each, 0 where there is room
+  std::vector<Id> excluded_;  // who is known to be no candidate
 };
 
 }  // namespace casegraph

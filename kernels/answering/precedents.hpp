@@ -4,9 +4,11 @@
 // who share them takes longer than everything else. Idea: with early stopping, such common facts
 // are deferred. They are looked up later, for the leaders only, a few at a time and for whoever may
 // score most first (the threshold algorithm with random access). Until then, how many entities give
-// an answer bounds what the deferred facts can be worth for it. Where bounds say little, nearly all
-// answers stay leaders: once looking facts up has taken as long as asking everybody would,
-// everybody is asked, so that at most twice the time of the better way is spent (ski rental).
+// an answer bounds what the deferred facts can be worth for it.
+//
+// Where bounds say little, nearly all answers stay leaders. So once looking facts up has taken as
+// long as asking all who share them would, these are asked after all. Both together take about
+// twice as long as the better of the two (the ski rental problem).
 //
 // Invariant: once all who may decide the goal have been looked up, their scores are those of asking
 // everybody.
@@ -126,7 +128,8 @@ class Precedents {
       look_up_some(place);
   }
 
-  // Ask everybody for the deferred facts instead of looking them up.
+  // Ask all who share the deferred facts instead of looking these up. The other facts are asked
+  // once more, since the best of all facts are found together; they are few.
   void ask_deferred() {
     if (!are_deferred_)
       return;
@@ -139,7 +142,8 @@ class Precedents {
   }
 
   // Look shared facts up for the leaders, for whoever may score most first, until all on whom the
-  // goal may depend have been looked up, or so many edges were looked at.
+  // goal may depend have been looked up, or so many edges were looked at. If looking up took too
+  // long, all deferred facts are asked.
   void look_up_for_leaders(Leaders& leaders, double next, Count most_edges) {
     if (!are_deferred_)
       return;
@@ -431,7 +435,7 @@ class Precedents {
   bool habit_at_once_ = false;         // added to each new candidate, or to all at the end
   bool are_deferred_ = false;          // some shared facts, to be looked up for the leaders only
   Count cost_of_asking_deferred_ = 0;  // in edges
-  Count looked_up_edges_ = 0;          // what looking them up took so far
+  Count looked_up_edges_ = 0;          // what looking them up for answers took so far, in edges
 };
 
 }  // namespace casegraph

@@ -8,13 +8,16 @@
 // it for all answers at once. The other looks a fact up for one answer: sharers that have the query
 // relation are a bitset, the askers of the answer are another, and the count is what they have in
 // common. With early stopping, a fact that many share is looked up, for the leaders only, as long
-// as that takes less than asking. Before it is looked up, the number of sharers and the number of
-// askers bound what it can be worth.
+// as that takes less than asking (precedents.hpp). Before it is looked up, the number of sharers
+// and the number of askers bound what it can be worth.
 //
-// Asking says something about nearly every answer of a dense relation, and little of it counts. So
-// counts are first compared with the least of what counts for each answer (best_worths.hpp), in the
-// order of answers where they are many: then memory is read one word after the other, and whole
-// stretches of answers are skipped by comparing without a branch.
+// Asking says something about nearly every answer, and little of it is among the best facts that
+// count. So what is said is sifted: compared with the least of these (best_worths.hpp). If much is
+// said, this goes through all answers in their order: memory is read one word after the other, and
+// whole blocks of answers for which the fact cannot count are skipped.
+//
+// Asking costs as many edges as the sharers have, and looking up as many words or bits as one of
+// the bitsets has.
 #pragma once
 
 #include <bit>
@@ -642,11 +645,12 @@ class SharedFacts {
     shares_.clear();
     for (Count count = 0; count <= others; ++count)
       shares_.push_back(count < query_.options.support ? 0 : share_of(count, others));
-    return 4 * asked_edges_ > std::ssize(counts_of_answers()) ? sifted_by_answer(others)
-                                                              : sifted_by_asker();
+    const bool is_much_said = asked_edges_ * counts_an_edge > std::ssize(counts_of_answers());
+    return is_much_said ? sifted_by_answer(others) : sifted_by_asker();
   }
 
-  // By looking at the edges once more.
+  // By looking at the edges once more. An answer has its count at the first of its edges, and 0 at
+  // the others, which is worth nothing.
   std::span<const Counted> sifted_by_asker() {
     if (std::ssize(sifted_) < asked_edges_)
       sifted_.resize(static_cast<std::size_t>(asked_edges_));
@@ -676,7 +680,9 @@ class SharedFacts {
       sifted_.resize(counts.size());
     steps_.take(std::ssize(counts) / 2);
 
-    // A count that is worth more than the least, or nearly as much.
+    // A block is skipped if no count in it can be worth more than the least. Multiplying takes less
+    // than looking up what a count is worth, and is rounded otherwise: so what is nearly as much
+    // passes here, and is compared exactly below.
     const double scale = (static_cast<double>(others) + query_.options.doubt) * (1 - 1e-9);
     const double too_few = static_cast<double>(query_.options.support) - 0.5;
     constexpr std::size_t block = 64;
@@ -715,6 +721,7 @@ class SharedFacts {
   static constexpr int words_an_edge = 8;
   static constexpr int bits_an_edge = 4;
   static constexpr int answers_an_edge = 2;  // each with its words
+  static constexpr int counts_an_edge = 4;   // one after the other
 
   const RelationQuery& query_;
   const Edges& by_asker_;              // the edges of the query relation
