@@ -99,7 +99,8 @@ def test_the_best_few_are_found_with_less_work_and_to_the_last_bit(
                     assert_first_of(best, found, top)
             all_work += followed(cases, relation, everyone, -1)
             work += followed(cases, relation, everyone, 1)
-    assert 0 < work < all_work
+    habit_decides = "kinds" in changes  # then there is nothing to leave out
+    assert 0 < work < all_work or (habit_decides and work == all_work)
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
