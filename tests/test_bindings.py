@@ -178,9 +178,10 @@ BINDINGS = {
         **OF_TYPES,
         widest=np.array([5, 5]),
         rank=EVERYONE,
+        relation_rank=ids(range(4)),
         max_length=3,
         threads=2,
-        any_larger="widest rank",
+        any_larger="widest rank relation_rank",
     ),
     "reach": binding(
         kernels.reach,

@@ -91,14 +91,17 @@ nb::tuple columns_of(Reach&& sums) {
 }
 
 Out<Count> ways_to_walk_(const Graph& graph, In<Id> relations, In<PathType> types, In<Count> widest,
-                         In<Id> rank, int max_length, int threads) {
+                         In<Id> rank, In<Id> relation_rank, int max_length, int threads) {
   return array(run(nullptr, [&](Progress& running) {
     const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
     checks::widest(span(widest), pairs.size());
     checks::one_for_each_entity("rank", rank.shape(0), graph);
     checks::ids("rank", span(rank), 0);
-    const std::vector<Way> ways = ways_to_walk(graph, pairs, span(widest), span(rank), max_length,
-                                               checks::threads(threads), running);
+    checks::lengths("relation_rank", relation_rank.shape(0), "relations", graph.relations.size());
+    checks::ids("relation_rank", span(relation_rank), 0);
+    const std::vector<Way> ways =
+        ways_to_walk(graph, pairs, span(widest), span(rank), span(relation_rank), max_length,
+                     checks::threads(threads), running);
     std::vector<Count> numbers;
     for (Way way : ways)
       numbers.push_back(static_cast<Count>(way));
@@ -263,7 +266,7 @@ void bind_counting(nb::module_& m) {
         "max_length"_a, "threads"_a, "progress"_a,
         "Tries: walks of each path type from the entities of a cluster that have a relation.");
   m.def("ways_to_walk", &ways_to_walk_, "graph"_a, "relations"_a, "types"_a, "widest"_a, "rank"_a,
-        "max_length"_a, "threads"_a,
+        "relation_rank"_a, "max_length"_a, "threads"_a,
         "How the sums of each relation and path type are found: 0 by walking it, 1 by walking it "
         "for its inverse, too, 2 by walking its inverse.");
   m.def("reach", &reach_, "graph"_a, "entities"_a, "relations"_a, "types"_a, "ways"_a, "widest"_a,

@@ -102,8 +102,9 @@ struct AskingShare {
   double sum = 0;  // the shares of each, added up
 };
 
-// Estimates it by 64 edges of the first relation, evenly spread in the order of the names of their
-// heads: a word for each query relation says which of these have it.
+// Estimates it by 64 edges of the first relation, drawn from all in the order of the names of their
+// heads: a word for each query relation says which of these have it. The draw is always the same
+// but not even, since what is even in the order of names is often alike.
 class AskingShares {
  public:
   AskingShares(const Graph& graph, Ids rank, Steps& steps)
@@ -143,12 +144,28 @@ class AskingShares {
             [&](const Head& head) { return static_cast<std::uint64_t>(rank_[head.entity]); });
     auto head = by_name_.begin();
     std::size_t edges_before_next = head->edges;
+    const std::array<std::size_t, 64> drawn = drawn_below(edges.tails.size());
     for (std::size_t at = 0; at < heads_.size(); ++at) {
-      const std::size_t edge = at * edges.tails.size() / heads_.size();
+      const std::size_t edge = drawn[at];
       while (edges_before_next <= edge)
         edges_before_next += (++head)->edges;
       heads_[at] = head->entity;
     }
+  }
+
+  // 64 numbers below a limit, sorted: one from each of as many equal parts, by a generator of
+  // random numbers (splitmix64).
+  static std::array<std::size_t, 64> drawn_below(std::size_t limit) {
+    std::array<std::size_t, 64> drawn;
+    for (std::size_t at = 0; at < drawn.size(); ++at) {
+      std::uint64_t random = (at + 1) * 0x9E3779B97F4A7C15u;
+      random = (random ^ random >> 30) * 0xBF58476D1CE4E5B9u;
+      random = (random ^ random >> 27) * 0x94D049BB133111EBu;
+      const auto within_part = static_cast<double>((random ^ random >> 31) >> 32) / 0x1p32;
+      const double place = (static_cast<double>(at) + within_part) / 64;
+      drawn[at] = static_cast<std::size_t>(place * static_cast<double>(limit));
+    }
+    return drawn;
   }
 
   std::uint64_t word_of(Id relation) {
@@ -280,11 +297,23 @@ class Costs {
   std::vector<OfGroup> groups_;
 };
 
+// Whether a path type comes before another of the same length, or is the same, by the names of
+// their relations. (As numbers, path types are ordered by ids.)
+bool is_before(PathType one, PathType other, Ids relation_rank, const Packing& packing) {
+  for (int place = 0; place < packing.length(one); ++place) {
+    const Id rank = relation_rank[packing.relation(one, place)];
+    const Id other_rank = relation_rank[packing.relation(other, place)];
+    if (rank != other_rank)
+      return rank < other_rank;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<Way> ways_to_walk(const Graph& graph, std::span<const RelationPathType> pairs,
-                              std::span<const Count> widest, Ids rank, int max_length, int threads,
-                              Progress& progress) {
+                              std::span<const Count> widest, Ids rank, Ids relation_rank,
+                              int max_length, int threads, Progress& progress) {
   Steps steps(progress);
   std::vector<Way> ways(pairs.size(), Way::by_itself);
   const PairsByType by_type(pairs, steps);
@@ -303,10 +332,11 @@ std::vector<Way> ways_to_walk(const Graph& graph, std::span<const RelationPathTy
     const double other_way = costs.both_ways(inverse_group, couple);
     if (std::min(this_way, other_way) >= apart)
       continue;
-    if (this_way == other_way && !is_its_own_inverse)
-      continue;  // which of them comes first depends on ids
-    const std::size_t walked = this_way <= other_way ? group : inverse_group;
-    const std::size_t other = this_way <= other_way ? inverse_group : group;
+    const bool comes_first = is_before(by_type.types[group], by_type.types[inverse_group],
+                                       relation_rank, Packing(max_length));
+    const bool is_this_way = this_way == other_way ? comes_first : this_way < other_way;
+    const std::size_t walked = is_this_way ? group : inverse_group;
+    const std::size_t other = is_this_way ? inverse_group : group;
     const auto places = by_type.of(walked);
     const std::vector<std::size_t> inverse_places = by_type.inverses(walked, other);
     for (std::size_t at = 0; at < places.size(); ++at) {

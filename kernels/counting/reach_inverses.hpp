@@ -35,10 +35,10 @@ namespace casegraph {
 //
 // widest  as in `reach`: a pair that allows only so many edges for a step is walked by itself,
 //         since that depends on the direction
-// rank    (entities)  the place of each among all in the order of names
+// rank, relation_rank  (entities), (relations)  the place of each among all in the order of names
 std::vector<Way> ways_to_walk(const Graph& graph, std::span<const RelationPathType> pairs,
-                              std::span<const Count> widest, Ids rank, int max_length, int threads,
-                              Progress& progress);
+                              std::span<const Count> widest, Ids rank, Ids relation_rank,
+                              int max_length, int threads, Progress& progress);
 
 // The pairs that are walked, and where the sums of each belong among all pairs.
 struct WalkedPairs {

@@ -169,6 +169,7 @@ def ways_to_walk(
     types: Counts,
     widest: Counts,
     rank: Ids,
+    relation_rank: Ids,
     max_length: int,
     threads: int,
 ) -> Counts: ...

@@ -25,8 +25,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from casegraph import kernels
-from casegraph.graph.arrays import Counts, Flags, Ids, rows_with
-from casegraph.graph.directions import inverse
+from casegraph.graph.arrays import Counts, Flags, Ids, ids, rows_with
+from casegraph.graph.directions import directions_of, inverse
 from casegraph.graph.graph import Graph
 from casegraph.running import Show, quiet, run, threads
 from casegraph.settings import Settings
@@ -336,10 +336,15 @@ class Counting:
             return np.full_like(types, BY_ITSELF)
         limits = NO_LIMITS if max_widths is None else max_widths
         graph = self.graph
-        ranks = graph.entities.ranks()
-        max_length = self.settings.max_length
         return kernels.ways_to_walk(
-            graph.kernel, relations, types, limits, ranks, max_length, threads()
+            graph.kernel,
+            relations,
+            types,
+            limits,
+            rank=graph.entities.ranks(),
+            relation_rank=ids(directions_of(graph.relations.ranks().tolist())),
+            max_length=self.settings.max_length,
+            threads=threads(),
         )
 
     def reach(
