@@ -97,6 +97,7 @@ class Estimator {
         after_first_(graph.entities),
         single_(graph.entities),
         after_second_(graph.entities),
+        single_second_(graph.entities),
         steps_(progress) {}
 
   // Estimate all path types that begin with one child of the root.
@@ -158,8 +159,10 @@ class Estimator {
     });
     if (is_last)
       return;
-    for (Id tail : graph_.edges(inverse(relation)).heads)
+    for (Id tail : graph_.edges(inverse(relation)).heads) {
       after_second_[tail] = 0;
+      single_second_[tail] = 0;
+    }
   }
 
   // The second step: how many walks there are, and unless it is the last one, how many of them
@@ -178,6 +181,8 @@ class Estimator {
         steps_.take(std::ssize(tails) / 4);
         for (Id tail : tails)
           after_second_[tail] += here;
+        if (tails.size() == 1)
+          single_second_[tails[0]] += single_[edges.heads[row]];
       }
       walks += here * static_cast<double>(tails.size());
       const Count not_followed = std::ssize(tails) - counting_a_row;
@@ -199,8 +204,13 @@ class Estimator {
       return most;
     double walks = 0;
     steps_.take(std::ssize(edges.heads) / 4);
-    for (std::size_t row = 0; row < edges.heads.size(); ++row)
-      walks += after_second_[edges.heads[row]] * static_cast<double>(edges.row(row).size());
+    for (std::size_t row = 0; row < edges.heads.size(); ++row) {
+      const Id head = edges.heads[row];
+      const Count tails = std::ssize(edges.row(row));
+      walks += after_second_[head] * static_cast<double>(tails);
+      if (tails > counting_a_row)
+        walks -= single_second_[head] * static_cast<double>(tails - counting_a_row);
+    }
     const double followed = std::min(walks / walks_for_each_look, all_edges(relation));
     return looking + followed / edges_that_end;
   }
@@ -219,10 +229,11 @@ class Estimator {
 
   double starts_ = 0;
   double batches_ = 0;
-  double walks_not_followed_ = 0;     // of the second step: their row is counted by its length
-  std::vector<double> after_first_;   // walks by entity; all 0 between calls
-  std::vector<double> single_;        // those of them that are the only one from their start
-  std::vector<double> after_second_;  // the same
+  double walks_not_followed_ = 0;      // of the second step: their row is counted by its length
+  std::vector<double> after_first_;    // walks by entity; all 0 between calls
+  std::vector<double> single_;         // those of them that are the only one from their start
+  std::vector<double> after_second_;   // the same
+  std::vector<double> single_second_;  // the same
   Steps steps_;
 };
 
