@@ -136,7 +136,7 @@ LONG = {
     ),
     "reach_together": Long(
         "kernels.reach_together(graph.kernel, everyone, labels, types, n, 2, counters)",
-        relations=12,
+        relations=24,
         steps=3,
         entities=300,
     ),
