@@ -58,6 +58,12 @@ class Bits {
     return added;
   }
 
+  // The same, if it does not matter how many are new.
+  void put(std::span<const std::uint64_t> set) {
+    for (std::size_t word = 0; word < set.size(); ++word)
+      words_[word] |= set[word];
+  }
+
   std::size_t words() const { return words_.size(); }
 
   // How many numbers are in it.

@@ -35,7 +35,7 @@ class LastStepCounter {
       : graph_(graph),
         all_bitsets_(bitsets),
         followed_(graph.relations.size()),
-        tails_among_(bitsets == nullptr ? 0 : graph.relations.size()),
+        questions_(bitsets == nullptr ? 0 : graph.relations.size()),
         marked_(graph.entities),
         steps_(progress) {}
 
@@ -82,14 +82,19 @@ class LastStepCounter {
 
   // How many of the ends are among the heads of `others`, the edges of an inverse query relation.
   Count ends_among(const Edges& others, Id relation) {
+    const TailsAmong* const tails = tails_among(others, relation);
+    if (tails != nullptr && tails->are_nearly_all() &&
+        std::ssize(tails->missing) <= cost_of_among())
+      return ends_ - std::ranges::count_if(tails->missing, [&](Id tail) { return reaches(tail); });
+
     Count found = 0;
     if (bitsets_ != nullptr) {
-      if (looks_at_each_end())
+      if (tails == nullptr)
         reached_.each([&](std::size_t number) {
           found += number < bitsets_->size() && is_head(others, bitsets_->tail(number));
         });
       else
-        found = reached_.count_common(tails_among(others, relation));
+        found = reached_.count_common(tails->bits);
       return found - (is_head(others, start_) && bitsets_->number(start_) != bitsets_->size());
     }
     for (Id end : marked_ends())
@@ -206,7 +211,9 @@ class LastStepCounter {
     }
 
     const auto bitset = bitsets_->bitset(visit.row, visit.tails.size());
-    if (!bitset.empty())
+    if (!bitset.empty() && counts_later)
+      reached_.put(bitset);
+    else if (!bitset.empty())
       ends += reached_.insert(bitset);
     else if (counts_later)
       for (Id number : numbers)
@@ -322,15 +329,22 @@ class LastStepCounter {
     return is_among(visit.tails, tail) && is_allowed(visit, tail);
   }
 
-  // The tails of the step's relation that are heads of `others`. Each counter remembers where they
-  // are, since finding them needs a lock.
-  std::span<const std::uint64_t> tails_among(const Edges& others, Id relation) {
-    auto& known = tails_among_[relation_];
-    if (known.empty())
-      known.resize(graph_.relations.size());
-    if (known[relation].empty())
-      known[relation] = all_bitsets_->tails_among(relation_, relation, others, steps_);
-    return known[relation];
+  // Which tails of the step's relation are heads of `others`; null if there is no room for it, or
+  // if it does not pay yet: where ends are marked, it waits until as many ends have been looked at.
+  const TailsAmong* tails_among(const Edges& others, Id relation) {
+    if (all_bitsets_ == nullptr || !all_bitsets_->has_room())
+      return nullptr;
+    auto& of_relation = questions_[relation_];
+    if (of_relation.empty())
+      of_relation.resize(graph_.relations.size());
+    Question& question = of_relation[relation];
+    if (question.tails != nullptr)
+      return question.tails;
+    question.looked_at += ends_;
+    const Count all = std::ssize(graph_.edges(inverse(relation_)).heads);
+    if (bitsets_ != nullptr || question.looked_at > all)
+      question.tails = &all_bitsets_->tails_among(relation_, relation, others, steps_);
+    return question.tails;
   }
 
   static bool is_head(const Edges& edges, Id entity) { return edges.has(entity); }
@@ -342,7 +356,14 @@ class LastStepCounter {
   const Graph& graph_;
   AllTailBitsets* const all_bitsets_;
   std::vector<std::size_t> followed_;  // edges that bitsets could have served so far, by relation
-  std::vector<std::vector<std::span<const std::uint64_t>>> tails_among_;  // by relation of the step
+
+  // How many ends are answers to a query relation. Each counter remembers where that is told, since
+  // finding it needs a lock.
+  struct Question {
+    const TailsAmong* tails = nullptr;
+    Count looked_at = 0;  // ends, so far
+  };
+  std::vector<std::vector<Question>> questions_;  // by relation of the step, then query relation
 
   // How many tails of a row are answers to a query relation.
   struct RowQuestion {

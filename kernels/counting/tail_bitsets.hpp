@@ -17,8 +17,9 @@ namespace casegraph {
 
 // The tails of one relation, each numbered by its row among the edges of the inverse relation.
 //
-// A row of tails is also kept as a bitset if that takes no more memory than its numbers do: two
-// numbers of 32 bits are as long as a word. So all of this takes at most twice the tails' memory.
+// A row of tails is also kept as a bitset unless that takes more than four times the memory of its
+// numbers (two of them are as long as a word): words are joined many at a time, numbers one by one.
+// So all of this takes at most five times the tails' memory.
 class TailBitsets {
  public:
   TailBitsets(const Edges& edges, const Edges& back, Steps& steps)
@@ -52,17 +53,6 @@ class TailBitsets {
     return {numbers_.data() + (tails.data() - edges_.tails.data()), tails.size()};
   }
 
-  // The tails that are heads of other edges, as a bitset.
-  std::vector<std::uint64_t> tails_among(const Edges& others, Steps& steps) const {
-    std::vector<std::uint64_t> found(words_);
-    steps.take(static_cast<Count>(size()));
-    for (std::size_t number = 0; number < size(); ++number) {
-      const bool is_head = others.row_of(back_.heads[number]) != others.heads.size();
-      found[number >> 6] |= std::uint64_t{is_head} << (number & 63);
-    }
-    return found;
-  }
-
   // The same as a bitset; empty where the row is short.
   //
   // tails  how many the row has: for a short one, nothing needs to be fetched from memory
@@ -82,7 +72,7 @@ class TailBitsets {
   }
 
   // Whether a row of so many tails is kept as a bitset, too.
-  bool has_bitset(std::size_t tails) const { return tails >= 2 * words_; }
+  bool has_bitset(std::size_t tails) const { return 2 * tails >= words_; }
 
   void make_bitsets(Steps& steps) {
     for (std::size_t row = 0; row < edges_.heads.size(); ++row) {
@@ -122,6 +112,29 @@ class TailBitsets {
   bool has_loops_ = false;
 };
 
+// Which tails of a relation are heads of other edges.
+struct TailsAmong {
+  // back  the edges of the inverse relation
+  TailsAmong(const Edges& back, const Edges& others, Steps& steps)
+      : bits((back.heads.size() + 63) / 64) {
+    steps.take(std::ssize(back.heads));
+    for (std::size_t number = 0; number < back.heads.size(); ++number) {
+      const bool is_head = others.has(back.heads[number]);
+      bits[number >> 6] |= std::uint64_t{is_head} << (number & 63);
+      if (!is_head && missing.size() <= most_missing)
+        missing.push_back(back.heads[number]);
+    }
+  }
+
+  // Whether all are but a few, which are listed.
+  bool are_nearly_all() const { return missing.size() <= most_missing; }
+
+  static constexpr std::size_t most_missing = 64;
+
+  std::vector<std::uint64_t> bits;  // by the number of the tail
+  std::vector<Id> missing;          // those that are not; cut short where they are many
+};
+
 // The bitsets of all relations. Those of a relation are made when first needed, by whichever thread
 // that is; others wait for it.
 class AllTailBitsets {
@@ -142,17 +155,17 @@ class AllTailBitsets {
   bool has_room() const { return has_room_; }
 
   // The tails of a relation that are heads of `others`, the edges of relation `of`.
-  std::span<const std::uint64_t> tails_among(Id relation, Id of, const Edges& others,
-                                             Steps& steps) {
-    const TailBitsets& tails = this->of(relation, steps);
+  const TailsAmong& tails_among(Id relation, Id of, const Edges& others, Steps& steps) {
     Made& made = made_[relation];
     const std::lock_guard lock(made.guard);
     if (made.among.empty())
       made.among.resize(graph_.relations.size());
-    std::vector<std::uint64_t>& found = made.among[of];
-    if (found.empty())
-      found = tails.tails_among(others, steps);
-    return found;
+    std::unique_ptr<const TailsAmong>& found = made.among[of];
+    if (found == nullptr) {
+      const Edges& back = graph_.edges(inverse(relation));
+      found = std::make_unique<const TailsAmong>(back, others, steps);
+    }
+    return *found;
   }
 
   // The bitsets of a relation, if they are made already; else null.
@@ -178,7 +191,7 @@ class AllTailBitsets {
     std::mutex guard;
     std::atomic<const TailBitsets*> ready{nullptr};
     std::unique_ptr<const TailBitsets> owner;
-    std::vector<std::vector<std::uint64_t>> among;  // by relation; those that were asked for
+    std::vector<std::unique_ptr<const TailsAmong>> among;  // by relation; what was asked for
   };
 
   static constexpr std::size_t most_words = 1 << 23;  // 64 megabytes

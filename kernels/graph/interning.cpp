@@ -86,15 +86,9 @@ class Cutter {
 Interner::Interner() : slots_(first_slots, Slot{0, 0, 0, nobody}) {
 }
 
-void Interner::fetch([[maybe_unused]] std::uint32_t hash) const {
-#if defined(__GNUC__)
-  __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
-#endif
-}
-
 Id Interner::intern(std::string_view text, std::uint32_t hash) {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t place = hash & mask;
+  std::size_t place = first_place(hash);
   for (; slots_[place].number != nobody; place = (place + 1) & mask) {
     const Slot& slot = slots_[place];
     const bool is_alike = slot.hash == hash && slot.length == text.size();
@@ -163,20 +157,25 @@ InternedLines interned_lines(std::string_view block, const LineShape& shape, Int
     start = end + 1;
   }
 
-  // Look up the fields of each, while those of some lines later are fetched.
-  constexpr std::size_t ahead = 8;
+  // Look up the fields of each, while the texts of some lines later are fetched, and the slots of
+  // others after these.
+  constexpr std::size_t ahead = 16;
   std::vector<std::array<std::uint32_t, 3>> hashes(lines.size());
   found.rows.reserve(3 * lines.size());
-  for (std::size_t place = 0; place < lines.size() + ahead; ++place) {
+  for (std::size_t place = 0; place < lines.size() + 2 * ahead; ++place) {
     if (place < lines.size()) {
       const auto& [head, relation, tail] = lines[place];
       hashes[place] = {entities.hash(head), relations.hash(relation), entities.hash(tail)};
-      entities.fetch(hashes[place][0]);
-      entities.fetch(hashes[place][2]);
+      entities.fetch_slot(hashes[place][0]);
+      entities.fetch_slot(hashes[place][2]);
     }
-    if (place >= ahead) {
-      const auto& [head, relation, tail] = lines[place - ahead];
-      const auto& [head_hash, relation_hash, tail_hash] = hashes[place - ahead];
+    if (place >= ahead && place - ahead < lines.size()) {
+      entities.fetch_text(hashes[place - ahead][0]);
+      entities.fetch_text(hashes[place - ahead][2]);
+    }
+    if (place >= 2 * ahead) {
+      const auto& [head, relation, tail] = lines[place - 2 * ahead];
+      const auto& [head_hash, relation_hash, tail_hash] = hashes[place - 2 * ahead];
       found.rows.push_back(entities.intern(head, head_hash));
       found.rows.push_back(relations.intern(relation, relation_hash));
       found.rows.push_back(entities.intern(tail, tail_hash));

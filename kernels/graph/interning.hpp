@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/fetch.hpp"
 #include "common/ids.hpp"
 #include "common/large_vector.hpp"
 #include "common/progress.hpp"
@@ -32,9 +33,14 @@ class Interner {
 
   std::uint32_t hash(std::string_view text) const { return hash_(text); }
 
-  // Have the place of a hash in the processor's cache by the time it is needed: a table of many
+  // Have the slot of a hash in the processor's cache by the time it is needed: a table of many
   // texts is not there, and waiting for it would take longer than everything else.
-  void fetch(std::uint32_t hash) const;
+  CASEGRAPH_INLINE void fetch_slot(std::uint32_t hash) const { fetch(&slots_[first_place(hash)]); }
+
+  // The same for the text in that slot; the slot itself should be there already.
+  CASEGRAPH_INLINE void fetch_text(std::uint32_t hash) const {
+    fetch(content_.data() + slots_[first_place(hash)].start);
+  }
 
   // The number of a text with its hash, which is a new one if the text is new.
   Id intern(std::string_view text, std::uint32_t hash);
@@ -52,6 +58,7 @@ class Interner {
   };
   static constexpr Id nobody = -1;
 
+  std::size_t first_place(std::uint32_t hash) const { return hash & (slots_.size() - 1); }
   void grow();
 
   const TextHash hash_;
