@@ -14,6 +14,7 @@ import pytest
 
 from casegraph import kernels, kernels_bench
 from casegraph.graph.arrays import ids
+from casegraph.graph.edges import keys_of
 from casegraph.graph.graph import Graph
 from casegraph.statistics.counts import MOST_TYPES
 from casegraph.statistics.path_types import packed
@@ -83,6 +84,7 @@ def binding(
 
 
 EDGES = GRAPH.edges(0)
+KEYS = keys_of(EDGES)
 ON_GRAPH: dict[str, Any] = {"graph": GRAPH.kernel}
 FROM_EVERYONE: dict[str, Any] = ON_GRAPH | {"entities": EVERYONE}
 OF_TYPES: dict[str, Any] = {"relations": RELATIONS, "types": TYPES}
@@ -104,6 +106,12 @@ BINDINGS = {
         offsets=EDGES.offsets,
         tails=EDGES.tails,
         any_larger="heads tails",
+    ),
+    "distinct_keys": binding(
+        kernels.distinct_keys, keys=KEYS, any_length="keys", any_value="keys"
+    ),
+    "keys_by_head": binding(
+        kernels.keys_by_head, keys=KEYS, any_length="keys", any_value="keys"
     ),
     "interned_lines": binding(
         kernels.interned_lines,

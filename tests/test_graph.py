@@ -28,7 +28,14 @@ from casegraph.graph.arrays import ids
 from casegraph.graph.batches import BATCH_SIZE
 from casegraph.graph.change import NO_ROWS, Change, net_change
 from casegraph.graph.directions import forward, inverse, relation_of
-from casegraph.graph.edges import FEW_ADDED, with_keys
+from casegraph.graph.edges import (
+    FEW_ADDED,
+    heads_of,
+    key,
+    sorted_reversed_keys,
+    tails_of,
+    with_keys,
+)
 from casegraph.graph.graph import Graph
 from casegraph.graph.names import Names
 
@@ -442,3 +449,33 @@ def test_a_few_keys_and_many_are_added_alike(count: int) -> None:
     added = np.sort(np.random.default_rng(count).choice(before, count, replace=False))
     after = with_keys(before, added + 1)
     assert after.tolist() == sorted([*before.tolist(), *(added + 1).tolist()])
+
+
+@pytest.mark.parametrize("count", [0, 1, 200, 5000, 50_000])
+def test_keys_are_sorted_as_numbers(count: int) -> None:
+    """Few by comparison, many by their digits, very many without the interpreter's lock."""
+    random = np.random.default_rng(count)
+    heads = random.integers(0, 3000, count, dtype=np.int32)
+    tails = random.integers(0, 100, count, dtype=np.int32)
+    keys = np.append(key(heads, tails), [-1, 2**63 - 1])
+    np.testing.assert_array_equal(kernels.distinct_keys(keys), np.unique(keys))
+
+
+@pytest.mark.parametrize("count", [0, 1, 200, 5000, 50_000])
+def test_keys_with_the_same_head_stay_in_order(count: int) -> None:
+    random = np.random.default_rng(count)
+    heads = random.integers(0, 50, count, dtype=np.int32)
+    tails = random.integers(0, 1000, count, dtype=np.int32)
+    keys = key(heads, tails)
+    expected = keys[np.argsort(heads, kind="stable")]
+    np.testing.assert_array_equal(kernels.keys_by_head(keys), expected)
+
+
+@pytest.mark.parametrize("count", [1, 200, 5000])
+def test_sorted_keys_are_sorted_the_other_way_round(count: int) -> None:
+    random = np.random.default_rng(count)
+    heads = random.integers(0, 3000, count, dtype=np.int32)
+    tails = random.integers(0, 100, count, dtype=np.int32)
+    keys = np.unique(key(heads, tails))
+    reversed_keys = np.sort(key(tails_of(keys), heads_of(keys)))
+    np.testing.assert_array_equal(sorted_reversed_keys(keys), reversed_keys)

@@ -30,7 +30,7 @@ from casegraph.execution.shards import (
     with_hits,
 )
 from casegraph.graph.arrays import Counts
-from casegraph.graph.edges import edges_from_keys, key, sorted_unique
+from casegraph.graph.edges import edges_from_keys, key
 from casegraph.graph.graph import Graph
 from casegraph.running import quiet
 from casegraph.settings import Settings
@@ -102,7 +102,7 @@ def kernel_graph(edges: list[Counts], apart: int, entities: int) -> kernels.Grap
     for of_direction in edges:
         for columns in (of_direction, of_direction[:, ::-1]):
             heads, tails = (apart * columns).astype(np.int32).T
-            keys = sorted_unique(key(heads, tails))
+            keys = kernels.distinct_keys(key(heads, tails))
             directions.append(kernels.Edges.of(*edges_from_keys(keys)))
     return kernels.Graph(apart * entities, directions)
 

@@ -6,6 +6,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/graph_checks.hpp"
 #include "graph/interning.hpp"
+#include "graph/keys.hpp"
 
 namespace casegraph::bindings {
 namespace {
@@ -13,17 +14,33 @@ namespace {
 using namespace nb::literals;
 using Relations = std::vector<std::shared_ptr<const Edges>>;
 
+// Do something with edges. Most updates touch few of them: getting the interpreter back could take
+// longer than that.
+template <class Kernel>
+auto run_on_edges(std::size_t count, const Kernel& kernel) {
+  constexpr std::size_t few = 1 << 15;
+  if (count >= few)
+    return run(nullptr, kernel);
+  Progress progress;
+  return kernel(progress);
+}
+
 std::shared_ptr<const Edges> edges_of(In<Id> heads, In<Id> offsets, In<Id> tails) {
   const auto owner = std::make_shared<std::tuple<In<Id>, In<Id>, In<Id>>>(heads, offsets, tails);
-  const auto make = [&] {
+  return run_on_edges(tails.shape(0), [&](Progress&) {
     checks::edges(span(heads), span(offsets), span(tails));
     return std::make_shared<const Edges>(span(heads), span(offsets), span(tails), owner);
-  };
-  // Most updates touch few edges. Getting the interpreter back could take longer than this.
-  constexpr std::size_t few = 1 << 15;
-  if (tails.shape(0) < few)
-    return make();
-  return run(nullptr, [&](Progress&) { return make(); });
+  });
+}
+
+Out<Count> distinct_keys_(In<Count> keys) {
+  return array(run_on_edges(
+      keys.shape(0), [&](Progress& progress) { return distinct_keys(span(keys), progress); }));
+}
+
+Out<Count> keys_by_head_(In<Count> keys) {
+  return array(run_on_edges(
+      keys.shape(0), [&](Progress& progress) { return keys_by_head(span(keys), progress); }));
 }
 
 void make_graph(Graph* into, Id entities, const Relations& relations) {
@@ -132,6 +149,9 @@ void bind_graph(nb::module_& m) {
       .def("texts_from", &texts_from, "first"_a,
            "The texts from this number on, with a line end between each two.");
 
+  m.def("distinct_keys", &distinct_keys_, "keys"_a, "The distinct keys of edges, sorted.");
+  m.def("keys_by_head", &keys_by_head_, "keys"_a,
+        "The keys of edges sorted by head only: those with the same head stay in order.");
   m.def("interned_lines", &interned_lines_, "block"_a, "separator"_a, "brackets"_a, "end"_a,
         "width"_a, "places"_a, "entities"_a, "relations"_a,
         "The plain lines of a block as rows, where each begins, and where other lines begin.");

@@ -104,6 +104,8 @@ class QueryOptions:
     living: int
     budget: int
 
+def distinct_keys(keys: Counts) -> Counts: ...
+def keys_by_head(keys: Counts) -> Counts: ...
 def interned_lines(
     block: bytes,
     separator: bytes,

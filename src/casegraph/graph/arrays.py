@@ -18,14 +18,15 @@ def ids(values: Iterable[int] = ()) -> Ids:
     return np.fromiter(values, dtype=np.int32)
 
 
-def distinct_ids(values: Ids) -> Ids:
-    """The distinct ids in an array of any shape, sorted."""
-    flat = values.ravel()
-    if len(flat) < FEW_IDS:
-        return np.unique(flat)
-    largest = int(flat.max())
+def distinct_ids(*arrays: Ids) -> Ids:
+    """The distinct ids in one-dimensional arrays, sorted."""
+    size = sum(len(array) for array in arrays)
+    if size < FEW_IDS:
+        return np.unique(np.concatenate(arrays))
+    largest = max(int(array.max(initial=-1)) for array in arrays)
     is_present = np.zeros(largest + 1, dtype=np.bool)
-    is_present[flat] = True
+    for array in arrays:
+        is_present[array] = True
     return np.flatnonzero(is_present).astype(np.int32)
 
 

@@ -35,8 +35,8 @@ class Change:
     def then(self, later: "Change") -> "Change":
         """One change followed by another; a fact added and then retracted is in both lists."""
         return Change(
-            added=np.concatenate([self.added, later.added]),
-            retracted=np.concatenate([self.retracted, later.retracted]),
+            added=_joined(self.added, later.added),
+            retracted=_joined(self.retracted, later.retracted),
             repeated=self.repeated + later.repeated,
             absent=self.absent + later.absent,
         )
@@ -44,8 +44,8 @@ class Change:
     @property
     def entities(self) -> Ids:
         """The entities whose edges changed, sorted."""
-        heads_and_tails = self._rows()[:, [0, 2]]
-        return distinct_ids(heads_and_tails)
+        rows = self._rows()
+        return distinct_ids(rows[:, 0], rows[:, 2])
 
     @property
     def relations(self) -> Ids:
@@ -64,7 +64,7 @@ class Change:
         )
 
     def _rows(self) -> Ids:
-        return np.concatenate([self.added, self.retracted])
+        return _joined(self.added, self.retracted)
 
 
 def net_change(changes: list[Change]) -> Change:
@@ -81,6 +81,15 @@ def net_change(changes: list[Change]) -> Change:
     distinct, place = np.unique(rows, axis=0, return_inverse=True)
     balance = np.bincount(place, weights=signs, minlength=len(distinct))
     return Change(added=distinct[balance > 0], retracted=distinct[balance < 0])
+
+
+def _joined(rows: Ids, more_rows: Ids) -> Ids:
+    """Both together; without a copy if one of them is empty."""
+    if not len(rows):
+        return more_rows
+    if not len(more_rows):
+        return rows
+    return np.concatenate([rows, more_rows])
 
 
 def _renumbered(rows: Ids, entities: Ids, directions: Ids) -> Ids:

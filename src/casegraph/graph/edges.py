@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from casegraph import kernels
 from casegraph.graph.arrays import Counts, Flags, Ids, ids, is_run_start, run_bounds
 
 
@@ -62,6 +63,12 @@ def reversed_keys(keys: Counts) -> Counts:
     return (keys << 32) | (keys >> 32)
 
 
+def sorted_reversed_keys(keys: Counts) -> Counts:
+    """The same, sorted, of keys that are sorted."""
+    # Those with the same tail come sorted by head.
+    return kernels.keys_by_head(reversed_keys(keys))
+
+
 def keys_of(edges: Edges) -> Counts:
     """The key of each edge, sorted."""
     return key(edges.head_of_each(), edges.tails)
@@ -107,12 +114,6 @@ def edges_by_direction(directions: Ids, keys: Counts) -> Iterator[tuple[int, Edg
             int(directions[first_edge]),
             Edges(heads[own_row_starts], offsets, own_tails),
         )
-
-
-def sorted_unique(keys: Counts) -> Counts:
-    """The distinct keys, sorted."""
-    keys = np.sort(keys)
-    return keys[is_run_start(keys)]
 
 
 def is_among(keys: Counts, others: Counts) -> Flags:

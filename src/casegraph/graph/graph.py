@@ -40,7 +40,7 @@ from casegraph.graph.edges import (
     key,
     keys_of,
     reversed_keys,
-    sorted_unique,
+    sorted_reversed_keys,
     tails_of,
     with_keys,
     without_keys,
@@ -553,7 +553,7 @@ class Graph:
         Returns the rows of the edges that changed anything, sorted: when adding, those that were
         absent; when retracting, those that were present.
         """
-        keys = sorted_unique(keys)
+        keys = kernels.distinct_keys(keys)
         keys_before = keys_of(self._edges[direction])
         is_known = is_among(keys, keys_before)
         changed = keys[~is_known] if add else keys[is_known]
@@ -563,7 +563,7 @@ class Graph:
             self._put(direction, edges_from_keys(keys_after))
 
             back = inverse(direction)
-            changed_back = np.sort(reversed_keys(changed))
+            changed_back = sorted_reversed_keys(changed)
             keys_before_back = keys_of(self._edges[back])
             keys_after_back = with_or_without(keys_before_back, changed_back)
             self._put(back, edges_from_keys(keys_after_back))

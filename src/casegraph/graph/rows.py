@@ -73,7 +73,7 @@ class RowReader:
         for facts in other_facts:
             parts += self._rows_of_names(facts)
         block.taken = self._taken - taken_before
-        return np.concatenate(parts)
+        return plain_rows if len(parts) == 1 else np.concatenate(parts)
 
     def _rows_of_names(self, facts: Sequence[tuple[str, str, str]]) -> list[Ids]:
         parts = []
@@ -151,13 +151,13 @@ class RowReader:
 
     def _rows_of_texts(self, numbers: Ids) -> Ids:
         """The rows of facts given as numbers of texts; both arrays are (facts, 3)."""
-        heads_and_tails = numbers[:, [0, 2]].ravel()
-        self.entities = self._entity_texts.learn(heads_and_tails, self.entities)
-        self.relations = self._relation_texts.learn(numbers[:, 1], self.relations)
+        heads, relations, tails = numbers.T
+        self.entities = self._entity_texts.learn(self.entities, heads, tails)
+        self.relations = self._relation_texts.learn(self.relations, relations)
         rows = np.empty_like(numbers)
-        rows[:, 0] = self._entity_texts.ids[numbers[:, 0]]
-        rows[:, 1] = self._relation_texts.ids[numbers[:, 1]]
-        rows[:, 2] = self._entity_texts.ids[numbers[:, 2]]
+        rows[:, 0] = self._entity_texts.ids[heads]
+        rows[:, 1] = self._relation_texts.ids[relations]
+        rows[:, 2] = self._entity_texts.ids[tails]
         return rows
 
 
@@ -200,12 +200,12 @@ class _Texts:
             return np.zeros(len(numbers), dtype=np.bool)
         return self.ids[numbers] == UNCLEAR  # type: ignore[no-any-return]
 
-    def learn(self, numbers: Ids, names: Names) -> Names:
+    def learn(self, names: Names, *columns: Ids) -> Names:
         """Give ids to the names of these texts; returns the names, extended by the new ones."""
         if not self._waiting:
             return names
-        is_waiting = self.ids[numbers] == WAITING
-        new = np.unique(numbers[is_waiting])
+        waiting = [column[self.ids[column] == WAITING] for column in columns]
+        new = np.unique(np.concatenate(waiting))
         new_names = [self._waiting.pop(number) for number in new.tolist()]
         names, found = names.extended(new_names)
         self.ids[new] = found

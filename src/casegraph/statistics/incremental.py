@@ -27,7 +27,7 @@ from casegraph import kernels
 from casegraph.graph.arrays import Counts, Flags, Ids, ids
 from casegraph.graph.change import Change
 from casegraph.graph.directions import inverse, is_inverse, relation_of
-from casegraph.graph.edges import is_among, key, sorted_unique
+from casegraph.graph.edges import is_among, key
 from casegraph.graph.graph import Graph
 from casegraph.similarity.clusters.assignment import EVERYONE, with_newcomers
 from casegraph.statistics.counts import (
@@ -215,7 +215,7 @@ class EntityTypePairs(NamedTuple):
     def of_keys(cls, keys: Iterable[Counts]) -> "EntityTypePairs":
         """All these pairs, each given as a key."""
         nothing = np.empty(0, dtype=np.int64)
-        pairs = sorted_unique(np.concatenate([nothing, *keys]))
+        pairs = kernels.distinct_keys(np.concatenate([nothing, *keys]))
         entities = (pairs >> 32).astype(np.int32)
         places = pairs.astype(np.int32)
         return cls(entities, places)
