@@ -1,5 +1,6 @@
 """Counting everything at once, and leaving out what would take too much: by rule, and saying so."""
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import permutations
 from random import Random
@@ -298,6 +299,50 @@ def test_counting_the_ends_of_wide_steps_in_bits_is_counting_them_one_by_one(
     types = found.types[::3].copy()
     in_bits = counting.reach(labels, types, entities)
     assert_same(in_bits, one_by_one(graph, labels, types, entities, n))
+
+
+@pytest.mark.parametrize("without_askers", [0, 3, 64, 65, 20_000])
+def test_ends_that_nobody_answers_with_are_found_however_many_they_are(
+    without_askers: int,
+) -> None:
+    """So many tails that few ends of each start are marked, not held in bits."""
+    starts, tails, ends_each = 900, 60_000, 100
+    facts = [("collector", "leads to", f"t{k}") for k in range(tails)]
+    facts += [
+        (f"s{k}", "takes", f"m{k} {half}") for k in range(starts) for half in (0, 1)
+    ]
+    random = Random(without_askers)
+    ends_of = {}
+    for start in range(starts):
+        ends = random.sample(range(tails), ends_each)
+        ends_of[start] = ends
+        facts += [(f"m{start} {end % 2}", "leads to", f"t{end}") for end in ends]
+        facts.append((f"s{start}", "answers", f"t{ends[0]}"))
+    # Some that are reached have no asker, too.
+    lacking = set(random.sample(range(tails), without_askers))
+    facts += [
+        (f"x{end}", "answers", f"t{end}") for end in range(tails) if end not in lacking
+    ]
+    graph = Graph.of(facts)
+    steps = [direction_of(graph, "takes"), direction_of(graph, "leads to")]
+    forwards, _ = kernels.reach_both_ways(
+        graph.kernel,
+        ids([direction_of(graph, "answers")]),
+        np.array([packed(steps, 2)]),
+        together=False,
+        max_length=2,
+        threads=1,
+        progress=np.zeros(2, dtype=np.int64),
+    )
+    askers = Counter(ends[0] for ends in ends_of.values())
+    open_ends = 0
+    for ends in ends_of.values():
+        for end in ends:
+            others = askers[end] - (end == ends[0])
+            open_ends += end in lacking and others == 0
+    found = Reach(*forwards)
+    assert found.reached.tolist() == [starts * ends_each]
+    assert found.reached_open.tolist() == [open_ends]
 
 
 def test_many_hits_of_clusters_are_sorted_and_those_of_each() -> None:
