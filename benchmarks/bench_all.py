@@ -130,6 +130,17 @@ def peak() -> float:
     return peak_memory() / 1e6
 
 
+def least_of_a_second(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What work gives, and the least processor time it took, if repeated for about a second."""
+    result, _, least = timed(work)
+    left = 1 - least
+    while left > 0:
+        _, _, cpu = timed(work)
+        least = min(least, cpu)
+        left -= cpu
+    return result, least
+
+
 def built(
     facts: Iterable[Fact], n: int, *, walks_bare: bool = True
 ) -> tuple[CaseBase, Row]:
@@ -145,17 +156,18 @@ def built(
     ranks = graph.entities.ranks()
 
     kernels.profiles(graph.kernel, everyone)  # gathers the edges, which both loops need
-    found, hits, hits_cpu = timed(
-        lambda: Counting(graph, cases.settings).cycles(everyone)
-    )
+    counting = Counting(graph, cases.settings)
+    found, hits, hits_cpu = timed(lambda: counting.cycles(everyone))
     statistics.restore_hits(found)
-    edges, _, walking = timed(
+    # Once more for comparison: with memory that was in use before, like the bare loops.
+    _, hits_again = least_of_a_second(lambda: counting.cycles(everyone))
+    edges, walking = least_of_a_second(
         lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, 0, 1, threads())
     )
     counted = int(found.work[found.work < TOO_MANY].sum())
     added = max(0, counted - edges)
     kinds = max(1, len(found.types))
-    _, _, bare_hits = timed(
+    _, bare_hits = least_of_a_second(
         lambda: kernels_bench.bare_cycles(
             graph.kernel, ranks, n, added, kinds, threads()
         )
@@ -178,15 +190,15 @@ def built(
         "peak": peak(),
         "longest": statistics.longest,
         "exact": f"{exact} of {graph.directions}",
-        "hits / edges": hits_cpu / walking,
-        "hits / limit": hits_cpu / bare_hits,
+        "hits / edges": hits_again / walking,
+        "hits / limit": hits_again / bare_hits,
     }
     if exact == graph.directions and walks_bare:
         steps, _, reaching = timed(lambda: bare_reach(cases))
         row["steps"] = edges + steps
         row["bare cpu"] = bare_hits + reaching
         row["reach / limit"] = reach_cpu / reaching
-        row["both / limit"] = (hits_cpu + reach_cpu) / (bare_hits + reaching)
+        row["both / limit"] = (hits_again + reach_cpu) / (bare_hits + reaching)
     return cases, row
 
 
