@@ -100,6 +100,18 @@ def test_wide_steps_and_several_batches_are_counted_both_ways(
     )
 
 
+@pytest.mark.parametrize("facts", [600, 4_000])
+def test_there_and_back_is_counted_from_one_of_every_two_entities(facts: int) -> None:
+    """For every query relation, in both directions, over several batches of starts."""
+    graph = Graph.of(crowd(1, facts))
+    there_and_back = [
+        packed([relation, inverse(relation)], 2) for relation in range(graph.directions)
+    ]
+    labels = np.repeat(np.arange(graph.directions, dtype=np.int32), graph.directions)
+    types = np.tile(np.array(there_and_back, dtype=np.int64), graph.directions)
+    assert_right_both_ways(graph, labels, types, 2, together=True)
+
+
 @pytest.mark.parametrize("n", [2, 3, 4])
 @pytest.mark.parametrize("seed", range(2))
 def test_whichever_direction_is_walked_the_sums_are_the_same(seed: int, n: int) -> None:
