@@ -201,3 +201,35 @@ def test_the_reasons_of_an_answer_add_up_to_its_score(
         assert sum(reason.share for reason in explanation) == pytest.approx(
             explanation.answer.score, rel=1e-9
         )
+
+
+@cache
+def collectors(**changes: Any) -> CaseBase:
+    """One of them has thousands of stamps, each of which a few others have as well.
+
+    So to look all her stamps up for many clubs takes longer than to ask who has them.
+    """
+    random = Random(11)
+    facts = [("hero", "stamp", f"stamp {k}") for k in range(3000)]
+    for number in range(300):
+        stamps = random.sample(range(3000), 300)
+        clubs = [int(150 * random.random() ** 2) for _ in range(2)]
+        facts += [(f"person {number}", "stamp", f"stamp {k}") for k in stamps]
+        facts += [(f"person {number}", "club", f"club {k}") for k in set(clubs)]
+    cases = CaseBase(Settings(max_length=1, **changes))
+    cases.update(add=facts)
+    return cases
+
+
+@pytest.mark.parametrize("top", [5, 50, 100, 140])
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_where_looking_up_takes_too_long_all_are_asked(
+    changes: dict[str, Any], top: int
+) -> None:
+    cases = collectors(**changes)
+    number = forward(cases.graph.relations.names.index("club"))
+    hero = cases.graph.entities.find("hero")
+    assert hero is not None
+    (whole,) = answers(cases.state, number, ids([hero]), top=-1)
+    (few,) = answers(cases.state, number, ids([hero]), top=top)
+    assert_same(few, whole, top)
