@@ -75,6 +75,10 @@ class TailBitsets {
   bool has_bitset(std::size_t tails) const { return 2 * tails >= words_; }
 
   void make_bitsets(Steps& steps) {
+    std::size_t rows_with_bitsets = 0;
+    for (std::size_t row = 0; row < edges_.heads.size(); ++row)
+      rows_with_bitsets += has_bitset(edges_.row(row).size());
+    bitsets_.reserve(rows_with_bitsets * words_);
     for (std::size_t row = 0; row < edges_.heads.size(); ++row) {
       const Ids tails = edges_.row(row);
       if (!has_bitset(tails.size()))
