@@ -35,7 +35,6 @@ class LastStepCounter {
       : graph_(graph),
         all_bitsets_(bitsets),
         followed_(graph.relations.size()),
-        questions_(bitsets == nullptr ? 0 : graph.relations.size()),
         marked_(graph.entities),
         steps_(progress) {}
 
@@ -80,9 +79,17 @@ class LastStepCounter {
   // How many were counted.
   Count ends() const { return ends_; }
 
+  // What a counter remembers of a path type and a query relation, since finding it needs a lock.
+  struct Question {
+    const TailsAmong* tails = nullptr;  // which tails of the last relation have askers
+    Count looked_at = 0;                // ends, before that was known
+  };
+
   // How many of the ends are among the heads of `others`, the edges of an inverse query relation.
-  Count ends_among(const Edges& others, Id relation) {
-    const TailsAmong* const tails = tails_among(others, relation);
+  //
+  // question  always the same for this path type and query relation
+  Count ends_among(const Edges& others, Id relation, Question& question) {
+    const TailsAmong* const tails = tails_among(others, relation, question);
     if (tails != nullptr && tails->are_nearly_all() &&
         std::ssize(tails->missing) <= cost_of_among())
       return ends_ - std::ranges::count_if(tails->missing, [&](Id tail) { return reaches(tail); });
@@ -331,14 +338,8 @@ class LastStepCounter {
 
   // Which tails of the step's relation are heads of `others`; null if there is no room for it, or
   // if it does not pay yet: where ends are marked, it waits until as many ends have been looked at.
-  const TailsAmong* tails_among(const Edges& others, Id relation) {
-    if (all_bitsets_ == nullptr || !all_bitsets_->has_room())
-      return nullptr;
-    auto& of_relation = questions_[relation_];
-    if (of_relation.empty())
-      of_relation.resize(graph_.relations.size());
-    Question& question = of_relation[relation];
-    if (question.tails != nullptr)
+  const TailsAmong* tails_among(const Edges& others, Id relation, Question& question) {
+    if (question.tails != nullptr || all_bitsets_ == nullptr || !all_bitsets_->has_room())
       return question.tails;
     question.looked_at += ends_;
     const Count all = std::ssize(graph_.edges(inverse(relation_)).heads);
@@ -356,14 +357,6 @@ class LastStepCounter {
   const Graph& graph_;
   AllTailBitsets* const all_bitsets_;
   std::vector<std::size_t> followed_;  // edges that bitsets could have served so far, by relation
-
-  // How many ends are answers to a query relation. Each counter remembers where that is told, since
-  // finding it needs a lock.
-  struct Question {
-    const TailsAmong* tails = nullptr;
-    Count looked_at = 0;  // ends, so far
-  };
-  std::vector<std::vector<Question>> questions_;  // by relation of the step, then query relation
 
   // How many tails of a row are answers to a query relation.
   struct RowQuestion {

@@ -85,6 +85,7 @@ class ReachCounter {
         last_step_(graph, shared.bitsets ? &*shared.bitsets : nullptr, progress),
         steps_(progress),
         sums_(plan.pairs.size()),
+        questions_(plan.pairs.size()),
         skipped_(plan.has_widths() ? plan.pairs.size() : 0) {
     while (std::ssize(stamps_) <= max_length)
       stamps_.emplace_back(graph.entities);
@@ -415,7 +416,7 @@ class ReachCounter {
 
     Count count() const { return std::ssize(ends); }
     bool has(Id entity) const { return entity != start && stamps.has(entity); }
-    Count among(const Edges& others, Id) const {
+    Count among(const Edges& others, Id, LastStepCounter::Question&) const {
       Count found = 0;
       for (Id end : ends)
         found += others.row_of(end) != others.heads.size();
@@ -430,8 +431,8 @@ class ReachCounter {
 
     Count count() const { return last_step.ends(); }
     bool has(Id entity) const { return last_step.reaches(entity); }
-    Count among(const Edges& others, Id relation) const {
-      return last_step.ends_among(others, relation);
+    Count among(const Edges& others, Id relation, LastStepCounter::Question& question) const {
+      return last_step.ends_among(others, relation, question);
     }
     Count cost_of_among() const { return last_step.cost_of_among(); }
   };
@@ -450,9 +451,10 @@ class ReachCounter {
           counts(pair, relation) && (!plan_.has_widths() || is_narrow_enough(pair, node));
       if (!is_counted && !both_ways)
         continue;
+      const std::size_t place = plan_.place(at);
       const Edges& askers = graph_.edges(inverse(relation));
-      const Count with_askers = ends_with_askers(relation, askers, ends);
-      PairSums& sums = sums_[plan_.place(at)];
+      const Count with_askers = ends_with_askers(relation, askers, ends, questions_[place]);
+      PairSums& sums = sums_[place];
       if (!is_counted) {
         // Walked backwards, each end that has askers reaches this entity, which no other entity has
         // as its answer.
@@ -506,11 +508,12 @@ class ReachCounter {
 
   // How many ends are the answer of any entity. Either all ends are looked at, or all answers.
   template <class Ends>
-  Count ends_with_askers(Id relation, const Edges& askers, const Ends& ends) {
+  Count ends_with_askers(Id relation, const Edges& askers, const Ends& ends,
+                         LastStepCounter::Question& question) {
     const Count cost = ends.cost_of_among();
     if (cost <= std::ssize(askers.heads)) {
       steps_.take(cost / ends_per_step);
-      return ends.among(askers, relation);
+      return ends.among(askers, relation, question);
     }
     steps_.take(std::ssize(askers.heads) / ends_per_step);
     Count found = 0;
@@ -582,6 +585,7 @@ class ReachCounter {
 
   // By the place of each pair when they are ordered by node.
   std::vector<PairSums> sums_;
+  std::vector<LastStepCounter::Question> questions_;
   std::vector<Count> skipped_;  // empty if the plan has no widths
 };
 

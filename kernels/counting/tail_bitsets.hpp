@@ -6,6 +6,7 @@
 // population count of what is new.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -162,14 +163,11 @@ class AllTailBitsets {
   const TailsAmong& tails_among(Id relation, Id of, const Edges& others, Steps& steps) {
     Made& made = made_[relation];
     const std::lock_guard lock(made.guard);
-    if (made.among.empty())
-      made.among.resize(graph_.relations.size());
-    std::unique_ptr<const TailsAmong>& found = made.among[of];
-    if (found == nullptr) {
-      const Edges& back = graph_.edges(inverse(relation));
-      found = std::make_unique<const TailsAmong>(back, others, steps);
-    }
-    return *found;
+    const auto known = made.among.find(of);
+    if (known != made.among.end())
+      return known->second;
+    const Edges& back = graph_.edges(inverse(relation));
+    return made.among.try_emplace(of, back, others, steps).first->second;
   }
 
   // The bitsets of a relation, if they are made already; else null.
@@ -195,7 +193,7 @@ class AllTailBitsets {
     std::mutex guard;
     std::atomic<const TailBitsets*> ready{nullptr};
     std::unique_ptr<const TailBitsets> owner;
-    std::vector<std::unique_ptr<const TailsAmong>> among;  // by relation; what was asked for
+    std::map<Id, TailsAmong> among;  // by relation: what was asked for
   };
 
   static constexpr std::size_t most_words = 1 << 23;  // 64 megabytes
