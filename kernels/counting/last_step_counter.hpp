@@ -81,36 +81,32 @@ class LastStepCounter {
 
   // What a counter remembers of a path type and a query relation, since finding it needs a lock.
   struct Question {
-    const TailsAmong* tails = nullptr;  // which tails of the last relation have askers
-    Count looked_at = 0;                // ends, before that was known
+    std::span<const std::uint64_t> tails;  // of the last relation: those with askers
+
+    // Those without, if they are few. They are looked for when so many ends have been looked at
+    // that it pays.
+    enum class Missing : char { unknown, few, many };
+    Missing are_missing = Missing::unknown;
+    Count ends_to_wait = -1;  // -1 before the first question
+    Ids missing;
   };
 
   // How many of the ends are among the heads of `others`, the edges of an inverse query relation.
   //
   // question  always the same for this path type and query relation
   Count ends_among(const Edges& others, Id relation, Question& question) {
-    const TailsAmong* const tails = tails_among(others, relation, question);
-    if (tails != nullptr && tails->are_nearly_all() &&
-        std::ssize(tails->missing) <= cost_of_among())
-      return ends_ - std::ranges::count_if(tails->missing, [&](Id tail) { return reaches(tail); });
-
-    Count found = 0;
-    if (bitsets_ != nullptr) {
-      if (tails == nullptr)
-        reached_.each([&](std::size_t number) {
-          found += number < bitsets_->size() && is_head(others, bitsets_->tail(number));
-        });
-      else
-        found = reached_.count_common(tails->bits);
-      return found - (is_head(others, start_) && bitsets_->number(start_) != bitsets_->size());
+    // Looking at a few ends takes less than fetching what is remembered.
+    constexpr Count few_ends = 16;
+    const Count cost = cost_of_among();
+    if (cost > few_ends) {
+      if (question.are_missing == Question::Missing::unknown)
+        wait_for_missing(others, relation, question);
+      const bool are_few = question.are_missing == Question::Missing::few;
+      if (are_few && std::ssize(question.missing) <= cost)
+        return ends_ - reached_of(question.missing);
     }
-    for (Id end : marked_ends())
-      found += is_head(others, end);
-    if (aside_ != nullptr) {
-      found += tails_of_row_among(*aside_, others, relation);
-      each_barred(*aside_, [&](Id tail) { found -= is_head(others, tail); });
-    }
-    return found;
+    return bitsets_ == nullptr ? marked_among(others, relation)
+                               : bits_among(others, relation, question);
   }
 
   // What that takes, compared with looking up each of the heads among the ends.
@@ -133,6 +129,33 @@ class LastStepCounter {
   }
 
  private:
+  Count marked_among(const Edges& others, Id relation) {
+    Count found = 0;
+    for (Id end : marked_ends())
+      found += is_head(others, end);
+    if (aside_ != nullptr) {
+      found += tails_of_row_among(*aside_, others, relation);
+      each_barred(*aside_, [&](Id tail) { found -= is_head(others, tail); });
+    }
+    return found;
+  }
+
+  Count bits_among(const Edges& others, Id relation, Question& question) {
+    Count found = 0;
+    if (looks_at_each_end())
+      reached_.each([&](std::size_t number) {
+        found += number < bitsets_->size() && is_head(others, bitsets_->tail(number));
+      });
+    else
+      found = reached_.count_common(tails_among(others, relation, question));
+    return found - (is_head(others, start_) && bitsets_->number(start_) != bitsets_->size());
+  }
+
+  // How many of these entities are ends.
+  Count reached_of(Ids entities) const {
+    return std::ranges::count_if(entities, [&](Id entity) { return reaches(entity); });
+  }
+
   // Whether there is no room for bitsets of the heads of others.
   bool looks_at_each_end() const { return !all_bitsets_->has_room(); }
 
@@ -217,17 +240,10 @@ class LastStepCounter {
         barred[barred_count++] = number;
     }
 
-    const auto bitset = bitsets_->bitset(visit.row, visit.tails.size());
-    if (!bitset.empty() && counts_later)
-      reached_.put(bitset);
-    else if (!bitset.empty())
-      ends += reached_.insert(bitset);
-    else if (counts_later)
-      for (Id number : numbers)
-        reached_.put(static_cast<std::size_t>(number));
+    if (counts_later)
+      put(visit, numbers);
     else
-      for (Id number : numbers)
-        ends += reached_.insert(static_cast<std::size_t>(number));
+      ends += insert(visit, numbers);
 
     for (std::size_t at = 0; at < barred_count; ++at) {
       if (!reached_.has(barred[at]))
@@ -235,6 +251,27 @@ class LastStepCounter {
       reached_.erase(barred[at]);
       --ends;
     }
+    return ends;
+  }
+
+  // Put a whole row into the bitset of ends.
+  void put(const Visit& visit, Ids numbers) {
+    const auto bitset = bitsets_->bitset(visit.row, visit.tails.size());
+    if (!bitset.empty())
+      return reached_.put(bitset);
+    for (Id number : numbers)
+      reached_.put(static_cast<std::size_t>(number));
+  }
+
+  // The same. Returns how many ends are new. Counting the bits of a word takes as long as two
+  // numbers.
+  Count insert(const Visit& visit, Ids numbers) {
+    const auto bitset = bitsets_->bitset(visit.row, visit.tails.size());
+    if (!bitset.empty() && numbers.size() >= 2 * bitset.size())
+      return reached_.insert(bitset);
+    Count ends = 0;
+    for (Id number : numbers)
+      ends += reached_.insert(static_cast<std::size_t>(number));
     return ends;
   }
 
@@ -336,16 +373,27 @@ class LastStepCounter {
     return is_among(visit.tails, tail) && is_allowed(visit, tail);
   }
 
-  // Which tails of the step's relation are heads of `others`; null if there is no room for it, or
-  // if it does not pay yet: where ends are marked, it waits until as many ends have been looked at.
-  const TailsAmong* tails_among(const Edges& others, Id relation, Question& question) {
-    if (question.tails != nullptr || all_bitsets_ == nullptr || !all_bitsets_->has_room())
-      return question.tails;
-    question.looked_at += ends_;
-    const Count all = std::ssize(graph_.edges(inverse(relation_)).heads);
-    if (bitsets_ != nullptr || question.looked_at > all)
-      question.tails = &all_bitsets_->tails_among(relation_, relation, others, steps_);
+  // The tails of the step's relation that are heads of `others`.
+  std::span<const std::uint64_t> tails_among(const Edges& others, Id relation, Question& question) {
+    if (question.tails.empty())
+      question.tails = all_bitsets_->tails_among(relation_, relation, others, steps_);
     return question.tails;
+  }
+
+  // Look for those that are not when as many ends have been looked at as there are tails.
+  void wait_for_missing(const Edges& others, Id relation, Question& question) {
+    if (all_bitsets_ == nullptr || !all_bitsets_->has_room()) {
+      question.are_missing = Question::Missing::many;  // more than there is room for
+      return;
+    }
+    if (question.ends_to_wait < 0)
+      question.ends_to_wait = std::ssize(graph_.edges(inverse(relation_)).heads);
+    question.ends_to_wait = std::max(Count{0}, question.ends_to_wait - ends_);
+    if (question.ends_to_wait > 0)
+      return;
+    const MissingTails& found = all_bitsets_->missing_tails(relation_, relation, others, steps_);
+    question.missing = found.list;
+    question.are_missing = found.are_few() ? Question::Missing::few : Question::Missing::many;
   }
 
   static bool is_head(const Edges& edges, Id entity) { return edges.has(entity); }

@@ -57,7 +57,7 @@ class HubCounter {
     if (starts_.empty())
       return sums_;
     tails_ = &all_bitsets_.of(path.last, steps_);
-    has_askers_ = all_bitsets_.tails_among(path.last, asked_.relation, asked_.askers, steps_).bits;
+    has_askers_ = all_bitsets_.tails_among(path.last, asked_.relation, asked_.askers, steps_);
     find_rows();
     find_numbers();
 

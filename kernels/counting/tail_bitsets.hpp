@@ -117,27 +117,37 @@ class TailBitsets {
   bool has_loops_ = false;
 };
 
-// Which tails of a relation are heads of other edges.
-struct TailsAmong {
+// The tails of a relation that are heads of other edges, as a bitset by their numbers.
+//
+// back  the edges of the inverse relation
+inline std::vector<std::uint64_t> bitset_of_tails_among(const Edges& back, const Edges& others,
+                                                        Steps& steps) {
+  std::vector<std::uint64_t> bits((back.heads.size() + 63) / 64);
+  steps.take(std::ssize(back.heads));
+  for (std::size_t number = 0; number < back.heads.size(); ++number)
+    bits[number >> 6] |= std::uint64_t{others.has(back.heads[number])} << (number & 63);
+  return bits;
+}
+
+// The tails of a relation that are not heads of other edges, if there are only a few.
+struct MissingTails {
+  static constexpr std::size_t few = 64;
+
   // back  the edges of the inverse relation
-  TailsAmong(const Edges& back, const Edges& others, Steps& steps)
-      : bits((back.heads.size() + 63) / 64) {
-    steps.take(std::ssize(back.heads));
-    for (std::size_t number = 0; number < back.heads.size(); ++number) {
-      const bool is_head = others.has(back.heads[number]);
-      bits[number >> 6] |= std::uint64_t{is_head} << (number & 63);
-      if (!is_head && missing.size() <= most_missing)
-        missing.push_back(back.heads[number]);
+  MissingTails(const Edges& back, const Edges& others, Steps& steps) {
+    for (Id tail : back.heads) {
+      steps.take();
+      if (others.has(tail))
+        continue;
+      list.push_back(tail);
+      if (!are_few())
+        return;  // which is known soon, where they are many
     }
   }
 
-  // Whether all are but a few, which are listed.
-  bool are_nearly_all() const { return missing.size() <= most_missing; }
+  bool are_few() const { return list.size() <= few; }
 
-  static constexpr std::size_t most_missing = 64;
-
-  std::vector<std::uint64_t> bits;  // by the number of the tail
-  std::vector<Id> missing;          // those that are not; cut short where they are many
+  std::vector<Id> list;  // cut short where they are many
 };
 
 // The bitsets of all relations. Those of a relation are made when first needed, by whichever thread
@@ -159,15 +169,26 @@ class AllTailBitsets {
   // Whether there is room for the answers to all questions.
   bool has_room() const { return has_room_; }
 
-  // The tails of a relation that are heads of `others`, the edges of relation `of`.
-  const TailsAmong& tails_among(Id relation, Id of, const Edges& others, Steps& steps) {
+  // The tails of a relation that are heads of `others`, the edges of relation `of`, as a bitset.
+  std::span<const std::uint64_t> tails_among(Id relation, Id of, const Edges& others,
+                                             Steps& steps) {
     Made& made = made_[relation];
     const std::lock_guard lock(made.guard);
-    const auto known = made.among.find(of);
-    if (known != made.among.end())
+    std::vector<std::uint64_t>& bits = made.among[of];
+    if (bits.empty())
+      bits = bitset_of_tails_among(graph_.edges(inverse(relation)), others, steps);
+    return bits;
+  }
+
+  // Those that are not.
+  const MissingTails& missing_tails(Id relation, Id of, const Edges& others, Steps& steps) {
+    Made& made = made_[relation];
+    const std::lock_guard lock(made.guard);
+    const auto known = made.missing.find(of);
+    if (known != made.missing.end())
       return known->second;
     const Edges& back = graph_.edges(inverse(relation));
-    return made.among.try_emplace(of, back, others, steps).first->second;
+    return made.missing.try_emplace(of, back, others, steps).first->second;
   }
 
   // The bitsets of a relation, if they are made already; else null.
@@ -193,7 +214,9 @@ class AllTailBitsets {
     std::mutex guard;
     std::atomic<const TailBitsets*> ready{nullptr};
     std::unique_ptr<const TailBitsets> owner;
-    std::map<Id, TailsAmong> among;  // by relation: what was asked for
+    // By relation: what was asked for.
+    std::map<Id, std::vector<std::uint64_t>> among;
+    std::map<Id, MissingTails> missing;
   };
 
   static constexpr std::size_t most_words = 1 << 23;  // 64 megabytes
