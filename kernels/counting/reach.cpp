@@ -85,7 +85,7 @@ class ReachCounter {
         last_step_(graph, shared.bitsets ? &*shared.bitsets : nullptr, progress),
         steps_(progress),
         sums_(plan.pairs.size()),
-        questions_(plan.pairs.size()),
+        questions_(shared.bitsets ? plan.pairs.size() : 1),
         skipped_(plan.has_widths() ? plan.pairs.size() : 0) {
     while (std::ssize(stamps_) <= max_length)
       stamps_.emplace_back(graph.entities);
@@ -453,7 +453,8 @@ class ReachCounter {
         continue;
       const std::size_t place = plan_.place(at);
       const Edges& askers = graph_.edges(inverse(relation));
-      const Count with_askers = ends_with_askers(relation, askers, ends, questions_[place]);
+      LastStepCounter::Question& question = questions_[std::min(place, questions_.size() - 1)];
+      const Count with_askers = ends_with_askers(relation, askers, ends, question);
       PairSums& sums = sums_[place];
       if (!is_counted) {
         // Walked backwards, each end that has askers reaches this entity, which no other entity has
@@ -585,8 +586,8 @@ class ReachCounter {
 
   // By the place of each pair when they are ordered by node.
   std::vector<PairSums> sums_;
-  std::vector<LastStepCounter::Question> questions_;
-  std::vector<Count> skipped_;  // empty if the plan has no widths
+  std::vector<LastStepCounter::Question> questions_;  // one for all if nothing is to be remembered
+  std::vector<Count> skipped_;                        // empty if the plan has no widths
 };
 
 // The relations of the pairs, each once.
