@@ -359,11 +359,9 @@ def hub_row(leaves: int) -> Row:
 
 
 def taken(row: Row) -> float:
-    """What building took, or loading if nothing else was counted."""
-    for column in ("cpu", "build", "load"):
-        if column in row:
-            return float(row[column])
-    raise KeyError(row["graph"])
+    """What building took, or loading where nothing else is counted."""
+    columns = ("cpu", "build", "load")
+    return next(float(row[column]) for column in columns if column in row)
 
 
 def in_a_process(*arguments: str) -> Row:

@@ -81,13 +81,14 @@ class LastStepCounter {
 
   // What a counter remembers of a path type and a query relation, since finding it needs a lock.
   struct Question {
-    std::span<const std::uint64_t> tails;  // of the last relation: those with askers
+    // The tails of the last relation that have askers.
+    std::span<const std::uint64_t> tails;
 
-    // Those without, if they are few. They are looked for when so many ends have been looked at
-    // that it pays.
+    // Those that have none, if they are few. To look for them pays only when so many ends have been
+    // looked at as there are tails.
     enum class Missing : char { unknown, few, many };
     Missing are_missing = Missing::unknown;
-    Count ends_to_wait = -1;  // -1 before the first question
+    Count ends_to_wait = -1;  // until then; -1 before the first question
     Ids missing;
   };
 
@@ -129,6 +130,7 @@ class LastStepCounter {
   }
 
  private:
+  // How many ends are among the heads of `others`, if they were marked.
   Count marked_among(const Edges& others, Id relation) {
     Count found = 0;
     for (Id end : marked_ends())
@@ -140,6 +142,7 @@ class LastStepCounter {
     return found;
   }
 
+  // The same, if they are bits.
   Count bits_among(const Edges& others, Id relation, Question& question) {
     Count found = 0;
     if (looks_at_each_end())

@@ -64,8 +64,8 @@ def reversed_keys(keys: Counts) -> Counts:
 
 
 def sorted_reversed_keys(keys: Counts) -> Counts:
-    """The same, sorted, of keys that are sorted."""
-    # Those with the same tail come sorted by head.
+    """The key of (tail, head), for each key of (head, tail); both arrays are sorted."""
+    # Of those with the same tail, the heads are in order already.
     return kernels.keys_by_head(reversed_keys(keys))
 
 

@@ -201,7 +201,10 @@ class _Texts:
         return self.ids[numbers] == UNCLEAR  # type: ignore[no-any-return]
 
     def learn(self, names: Names, *columns: Ids) -> Names:
-        """Give ids to the names of these texts; returns the names, extended by the new ones."""
+        """Give ids to the names of the texts in some columns of numbers.
+
+        Returns the names, extended by the new ones.
+        """
         if not self._waiting:
             return names
         waiting = [column[self.ids[column] == WAITING] for column in columns]
