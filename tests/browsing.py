@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 60_000  # milliseconds: generous, since nothing is measured
@@ -98,6 +98,20 @@ class Window:
     def press(self, name: str, *, exact: bool = True) -> None:
         """Press a button."""
         self.page.get_by_role("button", name=name, exact=exact).first.click()
+
+    @contextmanager
+    def held_up(self, addresses: str) -> Iterator[None]:
+        """Requests to these addresses are not sent before the end of the block."""
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+
+        self.page.route(addresses, hold)
+        yield
+        self.page.route(addresses, lambda route: route.continue_())
+        for route in held:
+            route.continue_()
 
 
 @contextmanager

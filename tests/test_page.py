@@ -21,7 +21,7 @@ import casegraph.service
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[1]
 PAGE = Path(casegraph.service.__file__).parent / "page"
@@ -193,6 +193,23 @@ def test_a_question_is_asked_both_ways_by_typing(shown: Window) -> None:
     page.wait_for_function(
         "() => document.title === 'What is citizen of Germany? – casegraph'"
     )
+
+
+def test_enter_takes_what_is_typed_before_its_options_have_come(shown: Window) -> None:
+    """Not the first of the options for what was typed before, which are still shown."""
+    page = shown.page
+    shown.go()
+    page.keyboard.press("/")
+    page.keyboard.type("a")
+    first = page.get_by_role("option", selected=True)
+    first.wait_for()
+    assert "Albert Einstein" not in first.inner_text()
+
+    with shown.held_up("**/v1/search?words=al*"):
+        page.keyboard.type("lbert ein")
+        page.keyboard.press("Enter")
+    page.wait_for_function("() => location.hash.includes('entity=')")
+    assert "entity=Albert+Einstein" in page.url
 
 
 SENTENCES = [
@@ -390,20 +407,12 @@ def test_what_if_shows_another_world_and_writes_nothing(
 def test_what_takes_a_while_says_so_and_why(browser: Browser, own: Live) -> None:
     with window(browser, own.address) as opened:
         opened.go()
-        held: list[Route] = []
-
-        def hold(route: Route) -> None:
-            held.append(route)
-
-        opened.page.route("**/v1/ask?*", hold)
-        own.service._is_ready.clear()
-        opened.page.evaluate(
-            "(asked) => { location.hash = asked; }", f"ask?{urlencode(EINSTEIN)}"
-        )
-        opened.page.get_by_text("Counting this graph for the first time").wait_for()
-        opened.page.route("**/v1/ask?*", lambda route: route.continue_())
-        for route in held:
-            route.continue_()
+        with opened.held_up("**/v1/ask?*"):
+            own.service._is_ready.clear()
+            opened.page.evaluate(
+                "(asked) => { location.hash = asked; }", f"ask?{urlencode(EINSTEIN)}"
+            )
+            opened.page.get_by_text("Counting this graph for the first time").wait_for()
         opened.wait_for("Why Germany", ".why")
         opened.page.locator("#waiting").wait_for(state="hidden")
 
@@ -659,6 +668,23 @@ def test_a_key_is_asked_for_where_one_is_needed(
         opened.press("Use it")
         page.locator(".known-already", has_text="Germany").wait_for()
         assert "key" not in page.url
+
+
+def test_a_request_refused_after_the_key_was_given_does_not_ask_for_it_again(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """It was sent without the key, and its refusal comes late."""
+    with (
+        live(tmp_path / "store", keys=two_keys()) as running,
+        window(browser, running.address) as opened,
+    ):
+        page = opened.page
+        with opened.held_up("**/v1/relations?*"):
+            page.goto(f"{running.address}/#ask?{urlencode(EINSTEIN)}")
+            page.get_by_label("key", exact=True).fill(READ_KEY)
+            opened.press("Use it")
+            page.locator("dialog").wait_for(state="detached")
+        opened.wait_for("Why Germany", ".why")
 
 
 @pytest.mark.parametrize("width", [360, 1360])

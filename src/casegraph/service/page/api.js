@@ -81,9 +81,12 @@ export async function request(address, options = {}, patience = PATIENCE) {
   const problem = await problemOf(response);
   const lacksRight = response.status === 401 || (response.status === 403 && key);
   if (!lacksRight) throw problem;
-  const given = await askForKey(problem.message);
-  if (!given) throw problem;
-  sessionStorage.setItem(KEY, given);
+  const hasAnotherKey = sessionStorage.getItem(KEY) !== key; // given since this was sent
+  if (!hasAnotherKey) {
+    const given = await askForKey(problem.message);
+    if (!given) throw problem;
+    sessionStorage.setItem(KEY, given);
+  }
   return request(address, options);
 }
 

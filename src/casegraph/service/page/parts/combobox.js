@@ -43,13 +43,17 @@ export function combobox({ name, value = "", placeholder = "", find, choose, isF
     slot.dataset.value = text || placeholder;
   }
 
-  function close() {
+  /** The options that are shown or on their way are for another text: Enter takes none of them. */
+  function outdate() {
     clearTimeout(timer);
     asked += 1;
+    activate(-1);
+  }
+
+  function close() {
+    outdate();
     list.hidden = true;
-    active = -1;
     input.setAttribute("aria-expanded", "false");
-    input.removeAttribute("aria-activedescendant");
   }
 
   function activate(place) {
@@ -108,11 +112,11 @@ export function combobox({ name, value = "", placeholder = "", find, choose, isF
 
   function typed() {
     slot.dataset.value = input.value || placeholder;
+    outdate();
     if (isFree) {
       settled = input.value;
       choose({ value: input.value.trim(), isTyped: true });
     }
-    clearTimeout(timer);
     timer = setTimeout(() => open(input.value), PAUSE);
   }
 
@@ -139,7 +143,7 @@ export function combobox({ name, value = "", placeholder = "", find, choose, isF
     }
   }
 
-  /** What was typed quicker than the list came: the first option, or else the text itself. */
+  /** What was typed before its options came: the first of these, or else the text itself. */
   async function takeTyped(text) {
     const found = await Promise.resolve(find(text)).catch(() => []);
     take(found[0] ?? { value: text, isUnknown: true });
