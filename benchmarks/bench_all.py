@@ -39,7 +39,8 @@ from casegraph.formats.registry import read_facts
 from casegraph.graph.facts import Fact
 from casegraph.running import peak_memory, threads
 from casegraph.settings import Settings
-from casegraph.statistics.counts import TOO_MANY, Counting, having, in_use
+from casegraph.statistics.counts import Counting, Hits, having, in_use
+from casegraph.statistics.path_types import lengths, single_step
 
 GRAPHS = [
     ("WN18RR", 3),
@@ -177,11 +178,10 @@ def built(facts: Iterable[Fact], n: int) -> tuple[CaseBase, Row]:
     return cases, row
 
 
-def limits(cases: CaseBase, row: Row, *, walks_bare: bool = True) -> Row:
+def limits(cases: CaseBase, row: Row) -> Row:
     """What counting took, compared with bare loops.
 
-    row         what building took
-    walks_bare  whether to compare reach, too
+    row  what building took
 
     Hits are counted once more: with memory that was in use before, like the bare loops.
     """
@@ -192,19 +192,18 @@ def limits(cases: CaseBase, row: Row, *, walks_bare: bool = True) -> Row:
     counting = Counting(graph, cases.settings)
     found, hits = least_of_a_second(lambda: counting.cycles(everyone))
     edges, walking = least_of_a_second(
-        lambda: kernels_bench.bare_cycles(graph.kernel, ranks, n, 0, 1, threads())
+        lambda: kernels_bench.bare_halves(graph.kernel, ranks, n, threads())
     )
-    counted = int(found.work[found.work < TOO_MANY].sum())
-    added = max(0, counted - edges)
+    cycles = cycles_in(found, n)
     kinds = max(1, len(found.types))
     _, bare_hits = least_of_a_second(
         lambda: kernels_bench.bare_cycles(
-            graph.kernel, ranks, n, added, kinds, threads()
+            graph.kernel, ranks, n, cycles, kinds, threads()
         )
     )
     compared: Row = {"hits / edges": hits / walking, "hits / limit": hits / bare_hits}
     is_exact = row["exact"] == f"{graph.directions} of {graph.directions}"
-    if is_exact and walks_bare:
+    if is_exact:
         steps, _, reaching = timed(lambda: bare_reach(cases))
         reach = row["reach cpu"]
         compared["steps"] = edges + steps
@@ -212,6 +211,15 @@ def limits(cases: CaseBase, row: Row, *, walks_bare: bool = True) -> Row:
         compared["reach / limit"] = reach / reaching
         compared["both / limit"] = (hits + reach) / (bare_hits + reaching)
     return compared
+
+
+def cycles_in(found: Hits, n: int) -> int:
+    """How many cycles hits were read off: each from all its entities, in both directions."""
+    edge_of_question = single_step(found.relations)
+    is_cycle = found.types != edge_of_question
+    steps = lengths(found.types[is_cycle], n)
+    readings = 2 * (steps + 1)
+    return round(float((found.hits[is_cycle] / readings).sum()))
 
 
 def bare_reach(cases: CaseBase) -> int:
@@ -242,7 +250,7 @@ def benchmark_row(folder: str, n: int) -> Row:
     if not is_slow:
         row |= batch(cases, benchmark, "tail" if folder == TAIL_ONLY else "both")
     row["peak asking"] = peak()
-    row |= limits(cases, row, walks_bare=not is_slow)
+    row |= limits(cases, row)
     if n == 3 and not is_slow:  # the path length that stores are kept at
         split = "valid" if "valid" in benchmark.splits else "dev"
         row |= updated(cases, sorted(benchmark.facts(split)))

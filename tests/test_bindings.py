@@ -222,7 +222,7 @@ BINDINGS = {
         kernels.reach_both_ways,
         **ON_GRAPH,
         **OF_TYPES,
-        together=True,
+        method=1,
         **COUNTED,
     ),
     "cost_together": binding(
@@ -268,12 +268,20 @@ BINDINGS = {
         threads=2,
         any_length="entities",
     ),
+    "bare_halves": binding(
+        kernels_bench.bare_halves,
+        **ON_GRAPH,
+        rank=EVERYONE,
+        max_length=3,
+        threads=2,
+        any_value="rank",
+    ),
     "bare_cycles": binding(
         kernels_bench.bare_cycles,
         **ON_GRAPH,
         rank=EVERYONE,
         max_length=3,
-        additions=10,
+        cycles=10,
         kinds=7,
         threads=2,
         any_value="rank",
@@ -401,7 +409,7 @@ def wrong_numbers(place: str) -> Iterator[tuple[str, Any]]:
     yield "negative", -1
     yield "not a number", "1"
     yield "too large for any number", 2**70
-    if place not in ("threads", "members", "additions", "most", "limit.0", "limit.1"):
+    if place not in ("threads", "members", "cycles", "most", "limit.0", "limit.1"):
         yield "too large", LARGEST
 
 

@@ -32,6 +32,11 @@ from casegraph.statistics.counts import (
 )
 from casegraph.statistics.path_types import packed, unpacked
 
+# Methods of counting.
+ALONE = 0
+TOGETHER = 1
+BY_TILE = 2
+
 
 def backwards(types: Counts, n: int) -> Counts:
     """The same path types, walked from their ends to their starts."""
@@ -43,11 +48,11 @@ def backwards(types: Counts, n: int) -> Counts:
 
 
 def assert_right_both_ways(
-    graph: Graph, labels: Ids, types: Counts, n: int, *, together: bool
+    graph: Graph, labels: Ids, types: Counts, n: int, method: int
 ) -> None:
     counters = np.zeros(2, dtype=np.int64)
     forwards, back = kernels.reach_both_ways(
-        graph.kernel, labels, types, together, n, 2, counters
+        graph.kernel, labels, types, method, n, 2, counters
     )
     assert_same(Reach(*forwards), one_by_one(graph, labels, types, everyone(graph), n))
     of_inverse = one_by_one(
@@ -56,21 +61,25 @@ def assert_right_both_ways(
     assert_same(Reach(*back), of_inverse)
 
 
-@given(fact_lists(least=1, most=25), st.integers(0, 3), st.booleans())
+@given(
+    fact_lists(least=1, most=25),
+    st.integers(0, 3),
+    st.sampled_from([ALONE, TOGETHER, BY_TILE]),
+)
 def test_the_inverse_of_every_path_type_is_counted_along(
-    facts: list[Fact], asked: int, together: bool
+    facts: list[Fact], asked: int, method: int
 ) -> None:
     """Few entities, so that loops, edges back and single answers are everywhere."""
     graph = Graph.of(facts)
     steps = [
         steps
-        for length in (1, 2, 3)
+        for length in ((2,) if method == BY_TILE else (1, 2, 3))
         for steps in product(range(graph.directions), repeat=length)
     ]
     types = np.array([packed(of_type, 3) for of_type in steps], dtype=np.int64)
     relation = asked % graph.directions
     labels = np.full(len(types), relation, dtype=np.int32)
-    assert_right_both_ways(graph, labels, types, 3, together=together)
+    assert_right_both_ways(graph, labels, types, 3, method)
 
 
 def crowd(seed: int, facts: int) -> list[Fact]:
@@ -86,30 +95,115 @@ def crowd(seed: int, facts: int) -> list[Fact]:
     return dense + few_tails + few_heads
 
 
-@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("method", [ALONE, TOGETHER])
 @pytest.mark.parametrize("facts", [600, 4_000])
 def test_wide_steps_and_several_batches_are_counted_both_ways(
-    facts: int, together: bool
+    facts: int, method: int
 ) -> None:
     graph = Graph.of(crowd(0, facts))
     hits = cycles_of(graph)
     random = np.random.default_rng(facts)
     some = random.choice(len(hits.types), 250, replace=False)
-    assert_right_both_ways(
-        graph, hits.relations[some], hits.types[some], 3, together=together
-    )
+    assert_right_both_ways(graph, hits.relations[some], hits.types[some], 3, method)
 
 
-@pytest.mark.parametrize("facts", [600, 4_000])
-def test_there_and_back_is_counted_from_one_of_every_two_entities(facts: int) -> None:
-    """For every query relation, in both directions, over several batches of starts."""
-    graph = Graph.of(crowd(1, facts))
-    there_and_back = [
-        packed([relation, inverse(relation)], 2) for relation in range(graph.directions)
+def groups_of(members: int, groups_of_each: int = 1) -> Graph:
+    """Groups have members, and members have others whom they know.
+
+    Among these are they themselves, some whom nobody knows, and some who are in no group. Every
+    hundredth is in all groups.
+    """
+    random = Random(members)
+    groups = range(40)
+    facts = {("g1", "has", "g1"), ("g1", "had", "g2"), ("e5", "knows", "e5")}
+    for k in range(members):
+        own_groups = random.sample(groups, groups_of_each)
+        facts |= {(f"g{group}", "has", f"e{k}") for group in own_groups}
+        facts |= {
+            (f"g{random.choice(groups)}", "had", f"e{k}"),
+            (f"e{random.randrange(members + 100)}", "knows", f"e{k}"),
+            (f"e{k}", "knows", f"e{random.randrange(members // 10 + 1)}"),
+        }
+        if k % 100 == 0:
+            facts |= {(f"g{group}", "has", f"e{k}") for group in groups}
+    return Graph.of(sorted(facts))
+
+
+def over_groups(graph: Graph) -> tuple[Ids, Counts]:
+    """Path types from member to member, and relations that they are asked for."""
+    has, had, knows = (direction_of(graph, name) for name in ("has", "had", "knows"))
+    steps = [(inverse(a), b) for a in (has, had) for b in (has, had)]
+    asked = [knows, inverse(knows), has, inverse(had)]
+    labels = ids([relation for relation in asked for _ in steps])
+    types = np.array([packed(both, 2) for both in steps * len(asked)], dtype=np.int64)
+    return labels, types
+
+
+@pytest.mark.parametrize("members", [2_047, 2_048, 2_049, 5_000])
+def test_several_tiles_and_blocks_of_starts_are_counted_both_ways(members: int) -> None:
+    """A tile has 2,048 tails, a block at least 1,024 starts."""
+    graph = groups_of(members)
+    labels, types = over_groups(graph)
+    assert_right_both_ways(graph, labels, types, 2, BY_TILE)
+
+
+def test_starts_with_a_million_rows_are_counted_some_at_a_time() -> None:
+    """From 1,200 members, each in most of 1,300 groups."""
+    facts = [
+        (f"g{group}", "has", f"e{member}")
+        for group in range(1_300)
+        for member in range(1_200)
+        if (7 * group + member) % 11
     ]
-    labels = np.repeat(np.arange(graph.directions, dtype=np.int32), graph.directions)
-    types = np.tile(np.array(there_and_back, dtype=np.int64), graph.directions)
-    assert_right_both_ways(graph, labels, types, 2, together=True)
+    facts += [(f"e{k}", "knows", f"e{k * k % 1_300}") for k in range(1_200)]
+    graph = Graph.of(facts)
+    has = direction_of(graph, "has")
+    labels = ids([direction_of(graph, "knows"), inverse(has)])
+    types = np.array([packed([inverse(has), has], 2)] * 2, dtype=np.int64)
+    by_tile, together = (
+        kernels.reach_both_ways(
+            graph.kernel, labels, types, method, 2, 1, np.zeros(2, dtype=np.int64)
+        )
+        for method in (BY_TILE, TOGETHER)
+    )
+    for found, expected in zip(by_tile, together, strict=True):
+        assert_same(Reach(*found), Reach(*expected))
+
+
+def test_tiles_are_chosen_where_they_take_less() -> None:
+    graph = groups_of(5_000, groups_of_each=35)
+    entities = everyone(graph)
+    has = direction_of(graph, "has")
+    knows = direction_of(graph, "knows")
+    types = np.array([packed([inverse(has), has], 2)], dtype=np.int64)
+    alone, many_at_once = kernels.reach_estimates(
+        graph.kernel, entities, types, 2, threads=1
+    )
+    # Two steps in batches: this upper bound counts both, the estimate only the last one.
+    in_batches = kernels.cost_together(graph.kernel, knows, types, 2) / 2
+    assert many_at_once[0] < 0.9 * in_batches
+    assert many_at_once[0] < alone[0]
+
+    counting = Counting(graph, Settings(max_length=2))
+    found = counting.reach(ids([knows]), types, entities)
+    from_each = counting.reach(
+        ids([knows]), types, entities, max_widths=np.array([10**9])
+    )
+    assert_same(found, from_each)
+
+
+def test_tiles_are_for_two_steps_and_few_heads() -> None:
+    facts = [(f"e{k}", "has", "e0") for k in range(2**13 + 1)]
+    graph = Graph.of(facts)
+    has = direction_of(graph, "has")
+    arguments = (BY_TILE, 2, 1, np.zeros(2, dtype=np.int64))
+    with pytest.raises(ValueError, match="length of a path type"):
+        kernels.reach_both_ways(
+            graph.kernel, ids([has]), np.array([packed([has], 2)]), *arguments
+        )
+    there_and_back = np.array([packed([inverse(has), has], 2)])
+    with pytest.raises(ValueError, match="no room for the tiles"):
+        kernels.reach_both_ways(graph.kernel, ids([has]), there_and_back, *arguments)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])

@@ -151,6 +151,26 @@ def test_no_cycle_is_looked_for_through_an_entity_that_has_more_edges() -> None:
     assert work_of_many <= 11 * work_of_few
 
 
+def steps_of_squares(parallel: int) -> int:
+    """What looking for cycles of four edges takes, where each pair is linked in so many ways
+    and there are none.
+    """
+    pairs = [("hub", f"leaf {k}") for k in range(20)]
+    pairs += [(f"leaf {k}", f"end {k}") for k in range(20)]
+    graph = Graph.of(
+        [(head, f"r{way}", tail) for head, tail in pairs for way in range(parallel)]
+    )
+    found = cycles_of(graph)
+    assert 3 not in lengths(found.types, 3)
+    return int(found.work[2] - found.work[1])
+
+
+def test_paths_over_one_entity_are_not_compared_with_each_other() -> None:
+    """So the steps are those for edges, and for paths over two of them: a·m + b·m²."""
+    once, twice, thrice = (steps_of_squares(parallel) for parallel in (1, 2, 3))
+    assert thrice == 3 * twice - 3 * once
+
+
 def test_lengths_that_take_too_much_are_left_out_and_all_longer_ones() -> None:
     random = Random(1)
     facts = [random_fact(random, heads=12, relations=3, tails=12) for _ in range(150)]
@@ -329,7 +349,7 @@ def test_ends_that_nobody_answers_with_are_found_however_many_they_are(
         graph.kernel,
         ids([direction_of(graph, "answers")]),
         np.array([packed(steps, 2)]),
-        together=False,
+        method=0,
         max_length=2,
         threads=1,
         progress=np.zeros(2, dtype=np.int64),

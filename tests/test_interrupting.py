@@ -147,9 +147,15 @@ LONG = {
         entities=300,
     ),
     "reach_both_ways": Long(
-        "kernels.reach_both_ways(graph.kernel, labels, types, False, n, 2, counters)",
+        "kernels.reach_both_ways(graph.kernel, labels, types, 0, n, 2, counters)",
         relations=2,
         steps=5,
+    ),
+    "reach_both_ways by tile": Long(
+        "kernels.reach_both_ways(graph.kernel, labels, types, 2, n, 2, counters)",
+        relations=24,
+        steps=2,
+        entities=300,
     ),
     "reach_around": Long(
         "kernels.reach_around(graph.kernel, 0, types, (ids(), ids()), every_pair, n, 2, counters)",
@@ -160,6 +166,12 @@ LONG = {
         "kernels_bench.bare_reach(graph.kernel, everyone, labels, types, n, 2)",
         relations=2,
         steps=5,
+    ),
+    "bare_halves": Long(
+        "kernels_bench.bare_halves(graph.kernel, everyone, n, 2)",
+        relations=5,
+        steps=5,
+        entities=300,
     ),
     "bare_cycles": Long(
         "kernels_bench.bare_cycles(graph.kernel, everyone, n, 10**12, 1000, 2)",

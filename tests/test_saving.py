@@ -182,7 +182,7 @@ def test_a_file_that_is_cut_short_is_refused(part: float, file: Path) -> None:
     assert_refused(
         file,
         IncompatibleFile,
-        "is not a saved case base, or only a part of one; build it again",
+        "is not a saved case base, or only a part of one; make it again",
     )
 
 
@@ -216,7 +216,7 @@ def test_another_format_version_is_refused(version: int, file: Path) -> None:
         file,
         IncompatibleFile,
         f"has format {version}, this casegraph reads formats {FORMAT - 1} and {FORMAT}; "
-        "build it again",
+        "make it again",
     )
 
 
@@ -413,7 +413,7 @@ def test_an_empty_file_and_a_file_of_facts_are_refused(tmp_path: Path) -> None:
         assert_refused(
             tmp_path / name,
             IncompatibleFile,
-            "is not a saved case base, or only a part of one; build it again",
+            "is not a saved case base, or only a part of one; make it again",
         )
 
 

@@ -470,9 +470,7 @@ def test_a_part_of_an_earlier_casegraph_is_refused(
     file = tmp_path / "part.npz"
     write_part(counts_of(cases_of(FACTS)), file)
     rewrite(file, put("format", 0, version))
-    known = (
-        f"has format {version}, this casegraph reads format {FORMAT}; build it again"
-    )
+    known = f"has format {version}, this casegraph reads format {FORMAT}; make it again"
     with pytest.raises(IncompatibleFile, match=known) as raised:
         read_part(file)
     assert "\n" not in str(raised.value)

@@ -2,6 +2,7 @@
 
 #include "counting/degree_order.hpp"
 #include "counting/frontier.hpp"
+#include "counting/reach_by_tile.hpp"
 #include "counting/reach_choice.hpp"
 #include "counting/reach_plan.hpp"
 #include "counting/start_batches.hpp"
@@ -21,14 +22,91 @@ Count sum_over(std::size_t items, int threads, Progress& progress, const Each& e
   return std::accumulate(sums.begin(), sums.end(), Count{0});
 }
 
-Count walk_below(const DegreeOrder& order, Id top, Id at, int length, Steps& steps) {
+// Walk so many steps from an entity, over entities below the top, and call `use(end)` for each end.
+// Returns how many edges and entities were looked at.
+template <class Use>
+Count walk_below(const DegreeOrder& order, Id top, Id at, int length, Steps& steps,
+                 const Use& use) {
   steps.take();
   std::int64_t edge = order.offsets[at];
   Count edges = 0;
-  for (; edge < order.offsets[at + 1] && order.tails[edge] < top; ++edge)
+  for (; edge < order.offsets[at + 1] && order.tails[edge] < top; ++edge) {
     if (length > 1)
-      edges += walk_below(order, top, order.tails[edge], length - 1, steps);
+      edges += walk_below(order, top, order.tails[edge], length - 1, steps, use);
+    else
+      use(order.tails[edge]);
+  }
   return edges + edge - order.offsets[at] + 1;
+}
+
+// Brings the halves of cycles together where they meet, from one top after the other, and does
+// nothing with them.
+class BareHalves {
+ public:
+  BareHalves(const DegreeOrder& order, Id entities, Progress& progress)
+      : order_(order), steps_(progress), rooms_(static_cast<std::size_t>(entities)) {}
+
+  // Those of cycles that are paths of this length and an edge. Returns how many edges were looked
+  // at.
+  Count join(Id top, int length) {
+    const int steps = (length + 1) / 2;
+    const bool is_an_edge_between = length % 2 == 0;
+    Count edges = sort_by_end(top, steps);
+    if (is_an_edge_between)
+      edges += walk(top, steps + 1, [&](Id end) { met_ += rooms_[end]; });
+    for (Id end : ends_)
+      rooms_[end] = 0;
+    ends_.clear();
+    return edges;
+  }
+
+ private:
+  // A counting sort.
+  Count sort_by_end(Id top, int steps) {
+    const auto count = [&](Id end) {
+      if (rooms_[end]++ == 0)
+        ends_.push_back(end);
+    };
+    const Count counted = walk(top, steps, count);
+    std::uint32_t place = 0;
+    for (Id end : ends_) {
+      const std::uint32_t halves = rooms_[end];
+      rooms_[end] = place;
+      place += halves;
+    }
+    halves_.resize(place);
+    return counted + walk(top, steps, [&](Id end) { halves_[rooms_[end]++] = end; });
+  }
+
+  template <class Use>
+  Count walk(Id top, int steps, const Use& use) {
+    return walk_below(order_, top, top, steps, steps_, use);
+  }
+
+  const DegreeOrder& order_;
+  Steps steps_;
+  std::vector<Id> ends_;
+  std::vector<std::uint32_t> rooms_;  // by end: where its halves are
+  std::vector<Id> halves_;
+  Count met_ = 0;
+};
+
+// Add one to counts, at random.
+void add_at_random(Count additions, Count kinds, int threads, Progress& progress) {
+  constexpr Count additions_a_part = 1 << 16;
+  const Count parts = (additions + additions_a_part - 1) / additions_a_part;
+  const auto workers = static_cast<std::size_t>(std::max(threads, 1));
+  std::vector<std::vector<Count>> counts(workers,
+                                         std::vector<Count>(static_cast<std::size_t>(kinds)));
+  const auto add = [&](std::size_t thread, std::size_t part) {
+    std::uint64_t random = part;  // a linear congruential generator, with Knuth's constants
+    for (Count addition = 0; addition < additions_a_part; ++addition) {
+      random = random * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+      ++counts[thread][(random >> 32) * static_cast<std::uint64_t>(kinds) >> 32];
+    }
+    return Count{0};
+  };
+  sum_over(static_cast<std::size_t>(parts), threads, progress, add);
 }
 
 class BareWalker {
@@ -183,52 +261,93 @@ Count walk_together(const Graph& graph, Ids entities, std::span<const RelationPa
   });
 }
 
+// The same with tiles: joins rows, and does nothing with them. The row of a tile counts as one
+// edge, as the edge of a batch does.
+Count walk_by_tile(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
+                   int max_length, int threads, Progress& progress) {
+  const ReachPlan plan(pairs, {}, max_length);
+  const auto& nodes = plan.trie.nodes;
+  Count edges = 0;
+  for (std::size_t node = 1; node < nodes.size(); ++node) {
+    if (nodes[node].length != length_by_tile)
+      continue;
+    const Edges& first = graph.edges(nodes[nodes[node].parent].relation);
+    const Edges& last = graph.edges(nodes[node].relation);
+    const Edges& back = graph.edges(inverse(nodes[node].relation));
+    Steps steps(progress);
+    const TailTiles tiles(last, back, steps);
+    const std::vector<char> asks = plan.asks_below(graph, static_cast<std::int32_t>(node));
+    std::vector<std::vector<Id>> rows;  // of each start that has any
+    for (Id entity : entities) {
+      std::vector<Id> of_start;
+      for (Id tail : asks[entity] ? first.of(entity) : Ids{}) {
+        const std::size_t row = last.row_of(tail);
+        if (row != last.heads.size())
+          of_start.push_back(static_cast<Id>(row));
+      }
+      edges += std::ssize(of_start) * static_cast<Count>(tiles.tiles());
+      if (!of_start.empty())
+        rows.push_back(std::move(of_start));
+    }
+    parallel(threads, tiles.tiles(), progress, [&](int, std::size_t tile) {
+      Steps taken(progress);
+      std::int32_t ends = 0;
+      for (const std::vector<Id>& of_start : rows) {
+        taken.take(1 + std::ssize(of_start));
+        join_rows(tiles.tile(tile), of_start, TileRow::size, {}, std::span(&ends, 1));
+      }
+    });
+  }
+  return edges;
+}
+
 }  // namespace
 
-Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count additions, Count kinds,
-                  int threads, Progress& progress) {
-  const auto workers = static_cast<std::size_t>(std::max(threads, 1));
+Count bare_halves(const Graph& graph, Ids rank, int max_length, int threads, Progress& progress) {
   Steps steps(progress);
   const DegreeOrder order(graph, rank, steps);
-  std::vector<Steps> taken(workers, steps);
+  std::vector<Steps> taken(static_cast<std::size_t>(std::max(threads, 1)), steps);
   const auto walk = [&](std::size_t thread, std::size_t item) {
     const auto top = static_cast<Id>(item);
-    return walk_below(order, top, top, max_length / 2 + 1, taken[thread]);
+    return walk_below(order, top, top, max_length / 2 + 1, taken[thread], [](Id) {});
   };
-  const auto entities = static_cast<std::size_t>(graph.entities);
-  const Count edges = sum_over(entities, threads, progress, walk);
+  return sum_over(static_cast<std::size_t>(graph.entities), threads, progress, walk);
+}
 
-  constexpr Count additions_a_part = 1 << 16;
-  const Count parts = (additions + additions_a_part - 1) / additions_a_part;
-  std::vector<std::vector<Count>> counts(workers,
-                                         std::vector<Count>(static_cast<std::size_t>(kinds)));
-  const auto add = [&](std::size_t thread, std::size_t part) {
-    std::uint64_t random = part;  // a linear congruential generator, with Knuth's constants
-    for (Count addition = 0; addition < additions_a_part; ++addition) {
-      random = random * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
-      ++counts[thread][(random >> 32) * static_cast<std::uint64_t>(kinds) >> 32];
-    }
-    return Count{0};
-  };
-  sum_over(static_cast<std::size_t>(parts), threads, progress, add);
+Count bare_cycles(const Graph& graph, Ids rank, int max_length, Count cycles, Count kinds,
+                  int threads, Progress& progress) {
+  Steps steps(progress);
+  const DegreeOrder order(graph, rank, steps);
+  std::vector<BareHalves> halves(static_cast<std::size_t>(std::max(threads, 1)),
+                                 BareHalves(order, graph.entities, progress));
+  Count edges = 0;
+  for (int length = 1; length <= max_length; ++length) {
+    const auto join = [&](std::size_t thread, std::size_t item) {
+      return halves[thread].join(static_cast<Id>(item), length);
+    };
+    edges += sum_over(static_cast<std::size_t>(graph.entities), threads, progress, join);
+  }
+  add_at_random(cycles, kinds, threads, progress);
   return edges;
 }
 
 Count bare_reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
                  int max_length, int threads, Progress& progress) {
-  const std::vector<char> is_together =
-      better_together(graph, entities, pairs, {}, max_length, threads, progress);
-  std::array<std::vector<RelationPathType>, 2> parts;
+  const std::vector<Method> methods =
+      best_methods(graph, entities, pairs, {}, max_length, threads, progress);
+  std::array<std::vector<RelationPathType>, 3> parts;
   for (std::size_t pair = 0; pair < pairs.size(); ++pair)
-    parts[is_together[pair]].push_back(pairs[pair]);
+    parts[static_cast<std::size_t>(methods[pair])].push_back(pairs[pair]);
+  const auto& [one_by_one, together, by_tile] = parts;
 
-  const ReachPlan plan(parts[0], {}, max_length);
+  const ReachPlan plan(one_by_one, {}, max_length);
   std::vector<BareWalker> walkers(std::max(threads, 1),
                                   BareWalker(graph, plan, max_length, progress));
   const Count alone = sum_over(
       entities.size(), threads, progress,
       [&](std::size_t thread, std::size_t at) { return walkers[thread].walk(entities[at]); });
-  return alone + walk_together(graph, entities, parts[1], max_length, threads, progress);
+  return alone + walk_together(graph, entities, together, max_length, threads, progress) +
+         walk_by_tile(graph, entities, by_tile, max_length, threads, progress);
 }
 
 }  // namespace casegraph

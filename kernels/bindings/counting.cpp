@@ -158,13 +158,12 @@ nb::tuple reach_by_hub_(const Graph& graph, In<Id> entities, Id relation, In<Pat
   return columns_of(std::move(sums));
 }
 
-nb::tuple reach_both_ways_(const Graph& graph, In<Id> relations, In<PathType> types, bool together,
+nb::tuple reach_both_ways_(const Graph& graph, In<Id> relations, In<PathType> types, int method,
                            int max_length, int threads, Counters progress) {
   ReachBothWays sums = run(progress.data(), [&](Progress& running) {
     const std::vector<RelationPathType> pairs = pairs_of(graph, relations, types, max_length);
-    if (together)
-      checks::steps_at_most(span(types), max_length, longest_together);
-    return reach_both_ways(graph, pairs, together, max_length, checks::threads(threads), running);
+    const Method chosen = checks::method(method, span(types), max_length, graph);
+    return reach_both_ways(graph, pairs, chosen, max_length, checks::threads(threads), running);
   });
   return nb::make_tuple(columns_of(std::move(sums.forwards)), columns_of(std::move(sums.inverse)));
 }
@@ -279,9 +278,10 @@ void bind_counting(nb::module_& m) {
   m.def("reach_by_hub", &reach_by_hub_, "graph"_a, "entities"_a, "relation"_a, "types"_a,
         "max_length"_a, "threads"_a, "progress"_a,
         "The same as `reach` for path types of two steps, where starts share a hub.");
-  m.def("reach_both_ways", &reach_both_ways_, "graph"_a, "relations"_a, "types"_a, "together"_a,
+  m.def("reach_both_ways", &reach_both_ways_, "graph"_a, "relations"_a, "types"_a, "method"_a,
         "max_length"_a, "threads"_a, "progress"_a,
-        "The same of each relation and path type over all entities, and of the inverse of each.");
+        "The same of each relation and path type over all entities, and of the inverse of each: "
+        "counted from one entity after the other (0), from many at once (1), or by tile (2).");
   m.def("cost_together", &cost_together_, "graph"_a, "relation"_a, "types"_a, "max_length"_a,
         "What `reach_together` would cost at most, or more than anything if it cannot.");
   m.def("reach_estimates", &reach_estimates_, "graph"_a, "entities"_a, "types"_a, "max_length"_a,

@@ -27,6 +27,19 @@ void make_room(std::vector<Row>& buffer, std::size_t size, Steps& steps) {
   buffer.resize(size);
 }
 
+// Call `visit(row)` for all rows. It can be stopped in the middle, after so many rows that counting
+// them does not slow it down.
+template <class Row, class Visit>
+void each_row(const std::vector<Row>& rows, Steps& steps, const Visit& visit) {
+  constexpr std::size_t part = Steps::between_checks;
+  for (std::size_t begin = 0; begin < rows.size(); begin += part) {
+    const std::size_t end = std::min(rows.size(), begin + part);
+    steps.take(static_cast<std::int64_t>(end - begin));
+    for (std::size_t at = begin; at < end; ++at)
+      visit(rows[at]);
+  }
+}
+
 // Sort by a key, rows with equal keys staying in order (least significant digit first).
 //
 // A digit has up to 11 bits: its counts take 16 kilobytes, which is half of a first-level cache.
@@ -44,11 +57,10 @@ void sort_by(std::vector<Row>& rows, std::vector<Row>& buffer, Steps& steps, con
   }
 
   std::uint64_t in_some = 0, in_all = ~std::uint64_t{0};
-  for (const Row& row : rows) {
-    steps.take();
+  each_row(rows, steps, [&](const Row& row) {
     in_some |= key(row);
     in_all &= key(row);
-  }
+  });
   make_room(buffer, rows.size(), steps);
   for (std::uint64_t differing = in_some & ~in_all; differing != 0;) {
     const int low = std::countr_zero(differing);
@@ -57,16 +69,10 @@ void sort_by(std::vector<Row>& rows, std::vector<Row>& buffer, Steps& steps, con
     const auto digit = [&](const Row& row) { return key(row) >> low & digit_mask; };
     std::array<std::size_t, (1 << most_bits) + 1> next;
     std::fill_n(next.begin(), digit_mask + 2, 0);
-    for (const Row& row : rows) {
-      steps.take();
-      ++next[digit(row) + 1];
-    }
+    each_row(rows, steps, [&](const Row& row) { ++next[digit(row) + 1]; });
     for (std::size_t value = 1; value <= digit_mask; ++value)
       next[value] += next[value - 1];
-    for (const Row& row : rows) {
-      steps.take();
-      buffer[next[digit(row)]++] = row;
-    }
+    each_row(rows, steps, [&](const Row& row) { buffer[next[digit(row)]++] = row; });
     rows.swap(buffer);
     differing &= ~(digit_mask << low);
   }

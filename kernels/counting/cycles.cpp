@@ -288,7 +288,7 @@ class CycleFinder {
   void count_squares() {
     expect_halves_of_two();
     if (!budget_.is_exceeded()) {
-      halves_of_two_.arrange(2);  // a half that is alone at its end meets none
+      halves_of_two_.arrange(/*must_meet=*/true);
       if (!halves_of_two_.ends.empty()) {
         make_halves_of_two();
         join_pairs_of_types();
@@ -301,9 +301,11 @@ class CycleFinder {
     Count made = 0;
     const auto step_on = [&](Id middle, std::int64_t first, std::int64_t last) {
       fetch_neighbour_after(last);
-      const auto halves = static_cast<std::size_t>(last - first);
-      const auto expect = [&](Id, Id end) { halves_of_two_.expect(end, halves); };
-      made += (last - first) * each_edge_below(top_, middle, expect);
+      const std::int64_t out = last - first;
+      const auto expect = [&](Id end, std::int64_t first_on, std::int64_t last_on) {
+        halves_of_two_.expect(end, static_cast<std::size_t>(out * (last_on - first_on)));
+      };
+      made += out * each_neighbour(middle, expect);
     };
     add_work(each_neighbour(top_, step_on));
     add_work(making_a_half * made);
@@ -313,17 +315,19 @@ class CycleFinder {
   void make_halves_of_two() {
     pairs_.clear();
     each_neighbour(top_, [&](Id middle, std::int64_t first, std::int64_t last) {
-      Id end_before = -1;
-      each_edge_below(top_, middle, [&](Id relation, Id end) {
-        bool has_same_middle = end == end_before;  // edges to the same entity stand together
-        end_before = end;
-        TypeOfHalf* next = halves_of_two_.room_for(end, static_cast<std::size_t>(last - first));
+      each_neighbour(middle, [&](Id end, std::int64_t first_on, std::int64_t last_on) {
+        const std::int64_t count = (last - first) * (last_on - first_on);
+        TypeOfHalf* next = halves_of_two_.room_for(end, static_cast<std::size_t>(count));
         if (next == nullptr)
           return;
-        steps_.take(last - first);
-        for (std::int64_t out = first; out < last; ++out) {
-          *next++ = {pairs_.number_of(order_.relations[out], relation), has_same_middle};
-          has_same_middle = true;
+        steps_.take(count);
+        bool has_same_middle = false;
+        for (std::int64_t on = first_on; on < last_on; ++on) {
+          for (std::int64_t out = first; out < last; ++out) {
+            *next++ = {pairs_.number_of(order_.relations[out], order_.relations[on]),
+                       has_same_middle};
+            has_same_middle = true;
+          }
         }
       });
     });
@@ -414,16 +418,18 @@ class CycleFinder {
 
     Count made = 0;
     for (Id at : shorter.ends) {
-      const std::size_t count = shorter.at(at).size();
-      const auto expect = [&](Id, Id end) { longer.expect(end, count); };
-      made += static_cast<Count>(count) * each_edge_below(top_, at, expect);
+      const std::int64_t count = std::ssize(shorter.at(at));
+      const auto expect = [&](Id end, std::int64_t first, std::int64_t last) {
+        longer.expect(end, static_cast<std::size_t>(count * (last - first)));
+      };
+      made += count * each_neighbour(at, expect);
     }
     add_work(making_a_half * made);
     budget_.check_kept(made);
     if (budget_.is_exceeded())
       return longer.clear();
 
-    longer.arrange(must_meet ? 2 : 1);
+    longer.arrange(must_meet);
     for (Id at : shorter.ends) {
       const std::span<const Half> halves = shorter.at(at);
       each_edge_below(top_, at, [&](Id relation, Id end) {

@@ -140,33 +140,45 @@ void each_end(const Edges& edges, const Frontier& from, const KnownEnds& known, 
     count = edges.heads.size();
   steps.take(static_cast<Count>(count));
 
-  constexpr std::size_t ahead = 8;  // so far ahead, what tells where a row begins is fetched
-  Count edges_seen = 0;             // kept in a register: `steps` is in memory, and visits are many
-  for (std::size_t at = 0; at < count; ++at) {
-    std::size_t end = at;
-    std::size_t row = at;
-    if (known.has_rows) {
-      if (at + ahead < count)
-        fetch(&edges.offsets[static_cast<std::size_t>(known.rows[at + ahead].row)]);
-      end = static_cast<std::size_t>(known.rows[at].end);
-      row = static_cast<std::size_t>(known.rows[at].row);
-    } else if (scans_heads) {
-      const Id head = edges.heads[row];
-      if (!where->has(head))
-        continue;
-      end = where->slot(head);
-    } else {
-      row = edges.row_of(from.ends[end]);
-      if (row == edges.heads.size())
-        continue;
+  // Where a row begins is somewhere in memory. So rows are found some at a time, and fetched,
+  // before the first of these is visited.
+  struct Found {
+    std::size_t end;
+    std::size_t row;
+  };
+  std::array<Found, 16> found;
+  Count edges_seen = 0;  // kept in a register: `steps` is in memory, and visits are many
+  for (std::size_t at = 0; at < count;) {
+    std::size_t found_count = 0;
+    for (; at < count && found_count < found.size(); ++at) {
+      std::size_t end = at;
+      std::size_t row = at;
+      if (known.has_rows) {
+        end = static_cast<std::size_t>(known.rows[at].end);
+        row = static_cast<std::size_t>(known.rows[at].row);
+      } else if (scans_heads) {
+        const Id head = edges.heads[row];
+        if (!where->has(head))
+          continue;
+        end = where->slot(head);
+      } else {
+        row = edges.row_of(from.ends[end]);
+        if (row == edges.heads.size())
+          continue;
+      }
+      fetch(&edges.offsets[row]);
+      found[found_count++] = {end, row};
     }
 
-    visit(end, row);
-    edges_seen += std::ssize(edges.row(row));
-    if (edges_seen < Steps::between_checks)
-      continue;
-    steps.take(edges_seen);
-    edges_seen = 0;
+    for (std::size_t next = 0; next < found_count; ++next) {
+      const auto [end, row] = found[next];
+      visit(end, row);
+      edges_seen += std::ssize(edges.row(row));
+      if (edges_seen < Steps::between_checks)
+        continue;
+      steps.take(edges_seen);
+      edges_seen = 0;
+    }
   }
 }
 

@@ -3,6 +3,9 @@
 // A counting sort: call `expect` for all halves, `arrange` once, then `add` for each half, and read
 // those of an end with `at`. Halves of one end lie together in memory, in the order they were
 // added.
+//
+// Halves that pass the same entity just before their end cannot be joined there. So where only such
+// halves end, they can be forgotten: expect them all at once, and say that halves must meet.
 #pragma once
 
 #include <vector>
@@ -21,20 +24,23 @@ class HalfPaths {
     Room& room = rooms_[end];
     if (room.end == 0)
       ends.push_back(end);
+    else
+      is_end_.insert(static_cast<std::size_t>(end));  // halves meet here
     room.end += static_cast<std::uint32_t>(count);
   }
 
-  // Make room for all halves that are expected. Ends with fewer than `least` of them are forgotten.
-  void arrange(std::size_t least = 1) {
+  // Make room for all halves that are expected. If they must meet, those are forgotten whose end
+  // was expected only once.
+  void arrange(bool must_meet = false) {
     std::uint32_t place = 0;
     std::size_t kept = 0;
     for (Id end : ends) {
       Room& room = rooms_[end];
-      const std::uint32_t expected = room.end;
-      if (expected < least) {
+      if (must_meet && !is_end_.has(static_cast<std::size_t>(end))) {
         room = {};
         continue;
       }
+      const std::uint32_t expected = room.end;
       room = {place, place};
       is_end_.insert(static_cast<std::size_t>(end));
       ends[kept++] = end;
@@ -88,7 +94,10 @@ class HalfPaths {
 
   std::vector<Half> halves_;
   std::vector<Room> rooms_;  // by end
-  Bits is_end_;              // most lookups find nothing, and this answers them from the cache
+
+  // The ends; before `arrange`, those that were expected more than once. Most lookups find nothing,
+  // and this answers them from the cache.
+  Bits is_end_;
 };
 
 }  // namespace casegraph

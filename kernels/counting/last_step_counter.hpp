@@ -80,16 +80,15 @@ class LastStepCounter {
   Count ends() const { return ends_; }
 
   // What a counter remembers of a path type and a query relation, since finding it needs a lock.
+  // There may be a million of these.
   struct Question {
-    // The tails of the last relation that have askers.
-    std::span<const std::uint64_t> tails;
+    // The tails of the last relation that have askers; null until they are asked for.
+    const std::vector<std::uint64_t>* tails = nullptr;
 
-    // Those that have none, if they are few. To look for them pays only when so many ends have been
-    // looked at as there are tails.
-    enum class Missing : char { unknown, few, many };
-    Missing are_missing = Missing::unknown;
-    Count ends_to_wait = -1;  // until then; -1 before the first question
-    Ids missing;
+    // Those that have none; null until they are looked for. That pays only when so many ends have
+    // been looked at as there are tails.
+    const MissingTails* missing = nullptr;
+    Id ends_to_wait = -1;  // until then; -1 before the first question
   };
 
   // How many of the ends are among the heads of `others`, the edges of an inverse query relation.
@@ -100,11 +99,9 @@ class LastStepCounter {
     constexpr Count few_ends = 16;
     const Count cost = cost_of_among();
     if (cost > few_ends) {
-      if (question.are_missing == Question::Missing::unknown)
-        wait_for_missing(others, relation, question);
-      const bool are_few = question.are_missing == Question::Missing::few;
-      if (are_few && std::ssize(question.missing) <= cost)
-        return ends_ - reached_of(question.missing);
+      const MissingTails* missing = missing_tails(others, relation, question);
+      if (missing != nullptr && missing->are_few() && std::ssize(missing->list) <= cost)
+        return ends_ - reached_of(missing->list);
     }
     return bitsets_ == nullptr ? marked_among(others, relation)
                                : bits_among(others, relation, question);
@@ -378,25 +375,22 @@ class LastStepCounter {
 
   // The tails of the step's relation that are heads of `others`.
   std::span<const std::uint64_t> tails_among(const Edges& others, Id relation, Question& question) {
-    if (question.tails.empty())
-      question.tails = all_bitsets_->tails_among(relation_, relation, others, steps_);
-    return question.tails;
+    if (question.tails == nullptr)
+      question.tails = &all_bitsets_->tails_among(relation_, relation, others, steps_);
+    return *question.tails;
   }
 
-  // Look for those that are not when as many ends have been looked at as there are tails.
-  void wait_for_missing(const Edges& others, Id relation, Question& question) {
-    if (all_bitsets_ == nullptr || !all_bitsets_->has_room()) {
-      question.are_missing = Question::Missing::many;  // more than there is room for
-      return;
-    }
+  // Those that are not, or null: they are looked for when as many ends have been looked at as there
+  // are tails, if there is room for what is found.
+  const MissingTails* missing_tails(const Edges& others, Id relation, Question& question) {
+    if (question.missing != nullptr || all_bitsets_ == nullptr || !all_bitsets_->has_room())
+      return question.missing;
     if (question.ends_to_wait < 0)
-      question.ends_to_wait = std::ssize(graph_.edges(inverse(relation_)).heads);
-    question.ends_to_wait = std::max(Count{0}, question.ends_to_wait - ends_);
-    if (question.ends_to_wait > 0)
-      return;
-    const MissingTails& found = all_bitsets_->missing_tails(relation_, relation, others, steps_);
-    question.missing = found.list;
-    question.are_missing = found.are_few() ? Question::Missing::few : Question::Missing::many;
+      question.ends_to_wait = static_cast<Id>(graph_.edges(inverse(relation_)).heads.size());
+    question.ends_to_wait = static_cast<Id>(std::max(Count{0}, question.ends_to_wait - ends_));
+    if (question.ends_to_wait == 0)
+      question.missing = &all_bitsets_->missing_tails(relation_, relation, others, steps_);
+    return question.missing;
   }
 
   static bool is_head(const Edges& edges, Id entity) { return edges.has(entity); }

@@ -5,7 +5,9 @@
 
 #include "counting/entity_rows.hpp"
 #include "counting/last_step_counter.hpp"
+#include "counting/pair_sums.hpp"
 #include "counting/reach_by_hub.hpp"
+#include "counting/reach_by_tile.hpp"
 #include "counting/reach_choice.hpp"
 #include "counting/reach_inverses.hpp"
 #include "counting/reach_plan.hpp"
@@ -42,26 +44,6 @@ struct Shared {
 
   // None if little is counted.
   std::optional<AllTailBitsets> bitsets;
-};
-
-// The sums of a pair and of its inverse. They fill one cache line, since counting goes from pair to
-// pair and adds to all of these.
-struct alignas(64) PairSums {
-  struct OneWay {
-    Count reached = 0;
-    Count right = 0;
-    Count reached_open = 0;
-    Count right_open = 0;
-
-    void add(const OneWay& more) {
-      reached += more.reached;
-      right += more.right;
-      reached_open += more.reached_open;
-      right_open += more.right_open;
-    }
-  };
-  OneWay forwards;
-  OneWay inverse;
 };
 
 // Counts for one entity after the other, and adds up.
@@ -114,16 +96,9 @@ class ReachCounter {
 
   // Add what was counted to the totals of the pairs.
   void put_into(ReachBothWays& total) const {
-    const auto add = [](Reach& to, std::size_t pair, const PairSums::OneWay& sums) {
-      to.reached[pair] += sums.reached;
-      to.right[pair] += sums.right;
-      to.reached_open[pair] += sums.reached_open;
-      to.right_open[pair] += sums.right_open;
-    };
     for (std::size_t place = 0; place < sums_.size(); ++place) {
       const auto pair = static_cast<std::size_t>(plan_.pair_at_place(place).pair);
-      add(total.forwards, pair, sums_[place].forwards);
-      add(total.inverse, pair, sums_[place].inverse);
+      sums_[place].put_into(total, pair);
       if (!skipped_.empty())
         total.forwards.skipped[pair] += skipped_[place];
     }
@@ -388,7 +363,7 @@ class ReachCounter {
       const bool was_skipped_before = plan_.widest[pair] < widest_so_far_[length - 1];
       if (!counts(pair, relation) || is_wide_enough || was_skipped_before)
         continue;
-      sums_[plan_.place(at)].forwards.reached += width;
+      sums_[plan_.place(at)].add_skipped(width);
       ++skipped_[plan_.place(at)];
     }
     return width <= plan_.most_allowed[node];
@@ -453,35 +428,28 @@ class ReachCounter {
         continue;
       const std::size_t place = plan_.place(at);
       const Edges& askers = graph_.edges(inverse(relation));
-      LastStepCounter::Question& question = questions_[std::min(place, questions_.size() - 1)];
-      const Count with_askers = ends_with_askers(relation, askers, ends, question);
-      PairSums& sums = sums_[place];
+      const Count with_askers = ends_with_askers(relation, askers, ends, question_at(place));
       if (!is_counted) {
-        // Walked backwards, each end that has askers reaches this entity, which no other entity has
-        // as its answer.
-        sums.inverse.add({with_askers, 0, with_askers, 0});
+        sums_[place].add_backwards(with_askers);
         continue;
       }
       const Ids answers = answers_[relation];
-      const auto [right, right_open] = right_ends(answers, askers, ends);
-      // A right end whose only asker is this entity has an open slot.
-      const Count taken = with_askers - right_open;
-      sums.forwards.add({ends.count(), right, ends.count() - taken, right_open});
-      if (both_ways) {
-        const Count only_answer = answers.size() == 1 ? right : 0;
-        sums.inverse.add({with_askers, right, only_answer, only_answer});
-      }
+      const RightEnds right = right_ends(answers, askers, ends);
+      sums_[place].add(ends.count(), with_askers, right, answers.size() == 1, both_ways);
     }
   }
 
-  // How many ends are answers, and how many of these have no other asker.
+  // What is remembered of a pair; without bitsets there is nothing to remember, and one serves all.
+  LastStepCounter::Question& question_at(std::size_t place) {
+    return questions_.size() == 1 ? questions_[0] : questions_[place];
+  }
+
   template <class Ends>
-  std::pair<Count, Count> right_ends(Ids answers, const Edges& askers, const Ends& ends) {
-    Count right = 0;
-    Count right_open = 0;
+  RightEnds right_ends(Ids answers, const Edges& askers, const Ends& ends) {
+    RightEnds right;
     const auto add_right = [&](Id answer) {
-      ++right;
-      right_open += askers.of(answer).size() == 1;
+      ++right.all;
+      right.open += askers.of(answer).size() == 1;
     };
     steps_.take(std::ssize(answers));
     if constexpr (std::is_same_v<Ends, ListedEnds>) {
@@ -489,13 +457,13 @@ class ReachCounter {
         for (Id end : ends.ends)
           if (is_any_answer(end) && std::binary_search(answers.begin(), answers.end(), end))
             add_right(end);
-        return {right, right_open};
+        return right;
       }
     }
     for (Id answer : answers)
       if (ends.has(answer))
         add_right(answer);
-    return {right, right_open};
+    return right;
   }
 
   // Whether an entity is an answer of the entity at hand, to any relation.
@@ -531,7 +499,7 @@ class ReachCounter {
       const std::int32_t pair = at.pair;
       if (is_selected_[pair] != epoch_)
         continue;
-      PairSums::OneWay& sums = sums_[plan_.place(at)].forwards;
+      PairSums& sums = sums_[plan_.place(at)];
       steps_.take(std::ssize(starts));
       for (Id start : starts) {
         if (is_start_[start] == IsStart::no)
@@ -541,7 +509,7 @@ class ReachCounter {
           continue;
         const bool is_right = std::binary_search(askers.begin(), askers.end(), start);
         const bool is_open = std::ssize(askers) - is_right == 0;
-        sums.add({1, is_right, is_open, is_right && is_open});
+        sums.add_one(is_right, is_open);
       }
     }
   }
@@ -586,7 +554,7 @@ class ReachCounter {
 
   // By the place of each pair when they are ordered by node.
   std::vector<PairSums> sums_;
-  std::vector<LastStepCounter::Question> questions_;  // one for all if nothing is to be remembered
+  std::vector<LastStepCounter::Question> questions_;  // or a single one
   std::vector<Count> skipped_;                        // empty if the plan has no widths
 };
 
@@ -678,6 +646,8 @@ struct Part {
   std::vector<std::size_t> places;
   std::vector<std::size_t> inverse_places;  // of those counted both ways
 
+  bool has_pairs() const { return !pairs.empty(); }
+
   void put(const ReachBothWays& sums, Reach& total) const {
     for (std::size_t at = 0; at < pairs.size(); ++at) {
       total.put(places[at], sums.forwards, at);
@@ -687,30 +657,32 @@ struct Part {
   }
 };
 
-// The pairs that are walked from one entity after the other, those walked from many at once, and
-// those counted by hub.
-struct Parts {
-  Part alone;
-  Part together;
-  Part by_hub;
-};
+// The pairs that are walked, by the method they are counted with.
+using Parts = std::array<Part, 4>;
+
+Part& of(Parts& parts, Method method) {
+  return parts[static_cast<std::size_t>(method)];
+}
 
 Parts parts_of(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
                std::span<const Way> ways, std::span<const Count> widest, int max_length,
                int threads, Progress& progress) {
   const WalkedPairs walked(pairs, ways, max_length, progress);
-  std::vector<char> is_together(walked.pairs.size());
-  std::vector<char> is_by_hub(walked.pairs.size());
+  std::vector<Method> methods(walked.pairs.size(), Method::alone);
   if (entities.size() >= many_entities) {
     const std::vector<Count> widths = walked.of_walked(widest);
-    is_together = better_together(graph, entities, walked.pairs, widths, max_length, threads,
-                                  progress, SingleRow::known_length);
-    is_by_hub = better_by_hub(graph, entities, walked.pairs, widths, max_length);
+    methods = best_methods(graph, entities, walked.pairs, widths, max_length, threads, progress,
+                           SingleRow::known_length);
+    const std::vector<char> is_by_hub =
+        better_by_hub(graph, entities, walked.pairs, widths, max_length);
+    for (std::size_t at = 0; at < methods.size(); ++at)
+      if (methods[at] == Method::alone && is_by_hub[at])
+        methods[at] = Method::by_hub;
   }
 
   Parts parts;
   for (std::size_t at = 0; at < walked.pairs.size(); ++at) {
-    Part& part = is_together[at] ? parts.together : is_by_hub[at] ? parts.by_hub : parts.alone;
+    Part& part = of(parts, methods[at]);
     part.pairs.push_back(walked.pairs[at]);
     part.places.push_back(walked.places[at]);
     part.inverse_places.push_back(walked.inverse_places[at]);
@@ -745,12 +717,12 @@ struct ByEntity {
 Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> pairs,
             std::span<const Way> ways, std::span<const Count> widest, int max_length, int threads,
             Progress& progress) {
-  const auto [alone, together, by_hub] =
-      parts_of(graph, entities, pairs, ways, widest, max_length, threads, progress);
+  Parts parts = parts_of(graph, entities, pairs, ways, widest, max_length, threads, progress);
 
   // Each part that has pairs reports as many entities as any other.
   Count left = std::ssize(entities);
-  Count parts_left = !alone.pairs.empty() + !together.pairs.empty() + !by_hub.pairs.empty();
+  Count parts_left =
+      std::ranges::count_if(parts, [](const Part& part) { return part.has_pairs(); });
   const auto share_of_next = [&] {
     const Count share = left / parts_left--;
     left -= share;
@@ -758,11 +730,18 @@ Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> 
   };
 
   Reach total(pairs.size());
-  if (!together.pairs.empty())
+  const Part& together = of(parts, Method::together);
+  if (together.has_pairs())
     together.put(reach_together(graph, entities, together.pairs, max_length, share_of_next(),
                                 threads, progress),
                  total);
-  if (!by_hub.pairs.empty()) {
+  const Part& by_tile = of(parts, Method::by_tile);
+  if (by_tile.has_pairs())
+    by_tile.put(reach_by_tile(graph, entities, by_tile.pairs, max_length, share_of_next(), threads,
+                              progress),
+                total);
+  const Part& by_hub = of(parts, Method::by_hub);
+  if (by_hub.has_pairs()) {
     std::vector<PathType> types;
     for (const RelationPathType& pair : by_hub.pairs)
       types.push_back(pair.type);
@@ -771,25 +750,28 @@ Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> 
                                  share_of_next(), threads, progress);
     by_hub.put(sums, total);
   }
-  if (alone.pairs.empty())
-    return total;
-  const ReachPlan plan(alone.pairs, alone.widest, max_length);
-  alone.put(sums_over(graph, entities, plan, nullptr, nullptr, max_length, share_of_next(), threads,
-                      progress),
-            total);
+  const Part& alone = of(parts, Method::alone);
+  if (alone.has_pairs()) {
+    const ReachPlan plan(alone.pairs, alone.widest, max_length);
+    alone.put(sums_over(graph, entities, plan, nullptr, nullptr, max_length, share_of_next(),
+                        threads, progress),
+              total);
+  }
   return total;
 }
 
 ReachBothWays reach_both_ways(const Graph& graph, std::span<const RelationPathType> pairs,
-                              bool together, int max_length, int threads, Progress& progress) {
+                              Method method, int max_length, int threads, Progress& progress) {
   std::vector<RelationPathType> both_ways(pairs.begin(), pairs.end());
   for (RelationPathType& pair : both_ways)
     pair.both_ways = true;
   std::vector<Id> everyone(graph.entities);
   std::iota(everyone.begin(), everyone.end(), 0);
-  if (together)
+  if (method == Method::together)
     return reach_together(graph, everyone, both_ways, max_length, graph.entities, threads,
                           progress);
+  if (method == Method::by_tile)
+    return reach_by_tile(graph, everyone, both_ways, max_length, graph.entities, threads, progress);
   const ReachPlan plan(both_ways, {}, max_length);
   return sums_over(graph, everyone, plan, nullptr, nullptr, max_length, graph.entities, threads,
                    progress);

@@ -10,10 +10,11 @@
 // the set of ends (`Frontier`, with Monien's representative families). Branches that hold nothing
 // for the relations of the entity are skipped. Last steps are only counted (`LastStepCounter`).
 // Where relations are dense, path types are counted from many entities at once instead
-// (reach_together.hpp), if that takes less (reach_choice.hpp). Short path types of a single
-// relation are counted from all entities with a common hub, one hub after the other
-// (reach_by_hub.hpp). A path type and the same path type walked backwards connect the same
-// entities, so if both are asked for, mostly one of them need be walked (reach_inverses.hpp).
+// (reach_together.hpp), or to many ends at once (reach_by_tile.hpp), if that takes less
+// (reach_choice.hpp). Short path types of a single relation are counted from all entities with a
+// common hub, one hub after the other (reach_by_hub.hpp). A path type and the same path type walked
+// backwards connect the same entities, so if both are asked for, mostly one of them need be walked
+// (reach_inverses.hpp).
 //
 // The cost from one entity after the other is the number of edges leaving all those ends, and
 // `reach_cost` finds it beforehand.
@@ -40,6 +41,14 @@ enum class Way : char {
   by_itself,   // it is walked
   both_ways,   // it is walked, and its inverse is counted along
   by_inverse,  // its inverse is walked
+};
+
+// How the ends of a path type are counted.
+enum class Method : char {
+  alone,     // from one entity after the other
+  together,  // from 256 entities at once (reach_together.hpp)
+  by_tile,   // from many, to 2,048 ends at once (reach_by_tile.hpp)
+  by_hub,    // from all with a common hub (reach_by_hub.hpp)
 };
 
 // Parallel to the pairs of relation and path type that were given.
@@ -112,9 +121,9 @@ Reach reach(const Graph& graph, Ids entities, std::span<const RelationPathType> 
 // The sums of all pairs and of their inverses, over all entities, where each path type is walked in
 // the direction that is given.
 //
-// together  whether to count from many entities at once: path types of a few steps only
+// method  not `by_hub`; the others but `alone` are for path types of a few steps
 ReachBothWays reach_both_ways(const Graph& graph, std::span<const RelationPathType> pairs,
-                              bool together, int max_length, int threads, Progress& progress);
+                              Method method, int max_length, int threads, Progress& progress);
 
 // An entity where paths of a type begin or end.
 struct Endpoint {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "counting/reach_by_tile.hpp"
 #include "counting/reach_cost.hpp"
 #include "counting/reach_plan.hpp"
 #include "counting/reach_together.hpp"
@@ -32,6 +33,12 @@ constexpr Id most_entities = 1 << 21;
 // so many steps more. Measured on graphs that look like Hetionet.
 constexpr Count tails_in_cache = 1 << 15;
 constexpr Count fetching_a_tail = 8;
+
+// What `reach_by_tile` takes, in the same steps, on processors that count the bits of a word.
+constexpr double joining_a_row = 1;     // of a tile
+constexpr double counting_a_tile = 12;  // its ends from one start, for some query relations
+constexpr double clearing_a_row = 4;    // of a tile, when it is made
+constexpr double setting_a_bit = 2;     // likewise, for each edge
 
 Count batches_of(Count starts) {
   constexpr auto size = static_cast<Count>(StartSet::size);
@@ -73,11 +80,12 @@ std::vector<std::int32_t> children_of_root(const Trie& trie) {
 // By node of the trie, for the step that leads there; nothing for first steps.
 struct StepCosts {
   explicit StepCosts(std::size_t nodes)
-      : alone_last(nodes), alone_onwards(nodes), together(nodes) {}
+      : alone_last(nodes), alone_onwards(nodes), together(nodes), by_tile(nodes, INFINITY) {}
 
   std::vector<double> alone_last;     // if paths end there
   std::vector<double> alone_onwards;  // if they go on
   std::vector<double> together;       // the same in both cases
+  std::vector<double> by_tile;        // infinite where that cannot be
 };
 
 // Counts walks along one branch of the trie after the other.
@@ -152,6 +160,8 @@ class Estimator {
                                 static_cast<double>(edges_that_end);
     costs_.alone_onwards[second] = edge_that_goes_on * followed;
     costs_.together[second] = batches_ * likely_cost_of_step(graph_, relation);
+    if (is_last && tiles_fit(graph_, relation))
+      costs_.by_tile[second] = cost_by_tile(relation);
     each_child(trie_, second, [&](std::int32_t third) {
       const Id last = trie_.nodes[third].relation;
       costs_.together[third] = batches_ * likely_cost_of_step(graph_, last);
@@ -170,6 +180,7 @@ class Estimator {
   double walk(Id relation, bool is_last) {
     const Edges& edges = graph_.edges(relation);
     double walks = 0;
+    visits_ = 0;
     walks_not_followed_ = 0;
     for (std::size_t row = 0; row < edges.heads.size(); ++row) {
       const double here = after_first_[edges.heads[row]];
@@ -184,12 +195,22 @@ class Estimator {
         if (tails.size() == 1)
           single_second_[tails[0]] += single_[edges.heads[row]];
       }
+      visits_ += here;
       walks += here * static_cast<double>(tails.size());
       const Count not_followed = std::ssize(tails) - counting_a_row;
       if (not_followed > 0)
         walks_not_followed_ += single_[edges.heads[row]] * static_cast<double>(not_followed);
     }
     return walks;
+  }
+
+  // What the second step takes by tile, and making the tiles.
+  double cost_by_tile(Id relation) const {
+    const Edges& edges = graph_.edges(relation);
+    const auto tiles = static_cast<double>(TailTiles::tiles_of(graph_.edges(inverse(relation))));
+    const double clearing = clearing_a_row * tiles * static_cast<double>(edges.heads.size());
+    const double setting = setting_a_bit * static_cast<double>(edges.tails.size());
+    return clearing + setting + tiles * (joining_a_row * visits_ + counting_a_tile * starts_);
   }
 
   // What a third step takes if paths are followed from one entity after the other. If even an upper
@@ -229,6 +250,7 @@ class Estimator {
 
   double starts_ = 0;
   double batches_ = 0;
+  double visits_ = 0;                  // walks of the first step from which the second goes on
   double walks_not_followed_ = 0;      // of the second step: their row is counted by its length
   std::vector<double> after_first_;    // walks by entity; all 0 between calls
   std::vector<double> single_;         // those of them that are the only one from their start
@@ -254,14 +276,19 @@ StepCosts step_costs(const Graph& graph, Ids entities, const Trie& trie, const R
   return costs;
 }
 
-// By node: whether the path type that ends there is counted together. The steps before the last
-// one are shared, so it pays for all path types with a common beginning or for none of them.
-std::vector<char> chosen_nodes(const Trie& trie, const StepCosts& costs) {
-  std::vector<char> is_chosen(trie.nodes.size());
+// By node, for the path type that ends there. The steps before the last one are shared, so counting
+// together pays for all path types with a common beginning or for none of them. What is counted by
+// tile shares nothing.
+std::vector<Method> best_methods_of_nodes(const Trie& trie, const StepCosts& costs) {
+  std::vector<Method> methods(trie.nodes.size(), Method::alone);
   std::vector<std::int32_t> chosen;
   for (std::int32_t second = 0; second < std::ssize(trie.nodes); ++second) {
     if (trie.nodes[second].length != 2)
       continue;
+    if (costs.by_tile[second] < std::min(costs.alone_last[second], costs.together[second])) {
+      methods[second] = Method::by_tile;
+      continue;
+    }
     double gain = -costs.together[second];
     bool are_all_chosen = true;
     chosen.clear();
@@ -279,20 +306,21 @@ std::vector<char> chosen_nodes(const Trie& trie, const StepCosts& costs) {
     if (gain <= 0)
       continue;
     for (std::int32_t third : chosen)
-      is_chosen[third] = true;
-    is_chosen[second] = are_all_chosen;
+      methods[third] = Method::together;
+    if (are_all_chosen)
+      methods[second] = Method::together;
   }
-  return is_chosen;
+  return methods;
 }
 
 }  // namespace
 
-std::vector<char> better_together(const Graph& graph, Ids entities,
-                                  std::span<const RelationPathType> pairs,
-                                  std::span<const Count> widest, int max_length, int threads,
-                                  Progress& progress, SingleRow single_row) {
+std::vector<Method> best_methods(const Graph& graph, Ids entities,
+                                 std::span<const RelationPathType> pairs,
+                                 std::span<const Count> widest, int max_length, int threads,
+                                 Progress& progress, SingleRow single_row) {
   const Packing packing(max_length);
-  std::vector<char> is_together(pairs.size());
+  std::vector<Method> methods(pairs.size(), Method::alone);
   std::vector<std::size_t> eligible;
   std::vector<RelationPathType> eligible_pairs;
   for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
@@ -303,15 +331,15 @@ std::vector<char> better_together(const Graph& graph, Ids entities,
     eligible_pairs.push_back(pairs[pair]);
   }
   if (graph.entities > most_entities || eligible.empty())
-    return is_together;
+    return methods;
 
   const ReachPlan plan(eligible_pairs, {}, max_length);
   const StepCosts costs =
       step_costs(graph, entities, plan.trie, &plan, single_row, threads, progress);
-  const std::vector<char> is_chosen = chosen_nodes(plan.trie, costs);
+  const std::vector<Method> of_nodes = best_methods_of_nodes(plan.trie, costs);
   for (std::size_t at = 0; at < eligible.size(); ++at)
-    is_together[eligible[at]] = is_chosen[plan.trie.node_of_type[at]];
-  return is_together;
+    methods[eligible[at]] = of_nodes[plan.trie.node_of_type[at]];
+  return methods;
 }
 
 ReachEstimates reach_estimates(const Graph& graph, Ids entities, std::span<const PathType> types,
@@ -329,8 +357,10 @@ ReachEstimates reach_estimates(const Graph& graph, Ids entities, std::span<const
       alone += costs.alone_onwards[at.parent];
       together += costs.together[at.parent];
     }
+    const bool can_be_together = is_small && at.length <= longest_together;
     estimates.alone.push_back(alone);
-    estimates.together.push_back(is_small && at.length <= longest_together ? together : INFINITY);
+    estimates.together.push_back(can_be_together ? std::min(together, costs.by_tile[node])
+                                                 : INFINITY);
   }
   return estimates;
 }

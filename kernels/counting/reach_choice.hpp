@@ -1,12 +1,12 @@
 // Which path types are counted from many entities at once, and which from one after the other.
 //
-// Problem: where relations are dense, `reach_together` looks at each edge once for 256 starts.
-// Where they are sparse, it looks at edges that no path comes near, and following the few paths
-// from each entity takes less.
+// Problem: where relations are dense, `reach_together` looks at each edge once for 256 starts, and
+// `reach_by_tile` joins rows of tails 64 at a time. Where they are sparse, these look at edges that
+// no path comes near, and following the few paths from each entity takes less.
 //
-// Idea: estimate both from numbers of walks, which are cheap to count (a sparse vector times an
-// adjacency matrix, as in reach_cost.hpp), and take the cheaper for each path type. The sums are
-// the same in both ways, so nothing but the time depends on how good the estimate is.
+// Idea: estimate all from numbers of walks, which are cheap to count (a sparse vector times an
+// adjacency matrix, as in reach_cost.hpp), and take the cheapest for each path type. The sums are
+// the same in any way, so nothing but the time depends on how good the estimate is.
 #pragma once
 
 #include "counting/reach.hpp"
@@ -19,13 +19,13 @@ enum class SingleRow : char {
   known_length,  // its length is all that is needed, and what else is asked of it is remembered
 };
 
-// For each pair, whether it is counted by `reach_together`.
+// For each pair, the method that takes least. `by_hub` is not among them.
 //
-// widest  as in `reach`: a pair that allows only so many edges for a step is not
-std::vector<char> better_together(const Graph& graph, Ids entities,
-                                  std::span<const RelationPathType> pairs,
-                                  std::span<const Count> widest, int max_length, int threads,
-                                  Progress& progress, SingleRow single_row = SingleRow::walked);
+// widest  as in `reach`: a pair that allows only so many edges for a step is counted alone
+std::vector<Method> best_methods(const Graph& graph, Ids entities,
+                                 std::span<const RelationPathType> pairs,
+                                 std::span<const Count> widest, int max_length, int threads,
+                                 Progress& progress, SingleRow single_row = SingleRow::walked);
 
 // What counting each path type takes, by itself, in the steps of reach_cost.hpp.
 struct ReachEstimates {

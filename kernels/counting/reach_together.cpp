@@ -75,8 +75,7 @@ class TogetherPlan {
         may_return(paths.trie.nodes.size()),
         may_loop(graph.relations.size()),
         source_rows(graph.relations.size()),
-        slots_of_pair(pairs.size()),
-        slots_of_inverse(pairs.size()) {
+        slots_of_pair(pairs.size()) {
     find_returns(graph, threads, progress);
     find_slots(graph, threads, progress);
     look_at_relations(graph, threads, progress);
@@ -89,9 +88,8 @@ class TogetherPlan {
   // By relation: for each edge of its inverse, the row that it leads to; empty where packing does
   // not pay.
   std::vector<std::vector<Id>> source_rows;
-  std::vector<Slots> slots;                   // of pairs of a last and a query relation
-  std::vector<std::size_t> slots_of_pair;     // parallel to the pairs: a place in `slots`
-  std::vector<std::size_t> slots_of_inverse;  // there and back: with the inverse query relation
+  std::vector<Slots> slots;                // of pairs of a last and a query relation
+  std::vector<std::size_t> slots_of_pair;  // parallel to the pairs: a place in `slots`
 
  private:
   using RelationPair = std::pair<Id, Id>;
@@ -161,18 +159,9 @@ class TogetherPlan {
       const std::int32_t node = paths.trie.node_of_type[pair];
       return RelationPair{paths.trie.nodes[node].relation, paths.pairs[pair].relation};
     };
-    const auto is_there_and_back = [&](std::size_t pair) {
-      return paths.trie.is_there_and_back(paths.trie.node_of_type[pair]);
-    };
-    const auto with_inverse = [](RelationPair both) {
-      return RelationPair{both.first, inverse(both.second)};
-    };
     std::vector<RelationPair> all;
-    for (std::size_t pair = 0; pair < paths.pairs.size(); ++pair) {
+    for (std::size_t pair = 0; pair < paths.pairs.size(); ++pair)
       all.push_back(relations_of(pair));
-      if (is_there_and_back(pair))
-        all.push_back(with_inverse(relations_of(pair)));
-    }
     const std::vector<RelationPair> each = distinct(std::move(all));
 
     slots.resize(each.size());
@@ -181,11 +170,8 @@ class TogetherPlan {
       const auto [last, query] = each[at];
       slots[at] = slots_of(graph.edges(inverse(last)), graph.edges(inverse(query)), steps);
     });
-    for (std::size_t pair = 0; pair < paths.pairs.size(); ++pair) {
+    for (std::size_t pair = 0; pair < paths.pairs.size(); ++pair)
       slots_of_pair[pair] = place(each, relations_of(pair));
-      if (is_there_and_back(pair))
-        slots_of_inverse[pair] = place(each, with_inverse(relations_of(pair)));
-    }
   }
 };
 
@@ -283,7 +269,6 @@ class BatchCounter {
         sums_(plan.paths.pairs.size()) {}
 
   void count(const Batch& batch) {
-    batch_ = &batch;
     starts_ = batch.starts;
     all_starts_ = {};
     for (std::size_t start = 0; start < starts_.size(); ++start)
@@ -334,8 +319,6 @@ class BatchCounter {
     const Edges& edges = graph_.edges(relation);
     const bool may_return = plan_.may_return[node];
     const bool is_last = nodes_[node].after == node + 1;
-    if (node == batch_->there_and_back)
-      return count_there_and_back(node);
     if (is_narrow(edges, first_)) {
       may_return ? follow_twice(edges) : follow(edges, first_, second_);
     } else {
@@ -476,34 +459,15 @@ class BatchCounter {
   // starts that lead to the tail of a row.
   template <class Joined>
   void count_ends(std::int32_t node, const Joined& joined) {
-    const std::size_t all_rows = back_of(node).heads.size();
-    count_ends(node, 0, all_rows, joined, [&](const EndsByRow& ends) { add(node, ends); });
-  }
-
-  // The same for some rows; `use(ends)` counts some of them.
-  template <class Joined, class Use>
-  void count_ends(std::int32_t node, std::size_t first, std::size_t last, const Joined& joined,
-                  const Use& use) {
-    for (std::size_t begin = first; begin < last; begin += EndsByRow::most_rows) {
-      const std::size_t rows = std::min(EndsByRow::most_rows, last - begin);
+    const Edges& back = back_of(node);
+    for (std::size_t begin = 0; begin < back.heads.size(); begin += EndsByRow::most_rows) {
+      const std::size_t rows = std::min(EndsByRow::most_rows, back.heads.size() - begin);
       for (std::size_t row = 0; row < rows; ++row)
         ends_[row] = joined(begin + row);
-      const EndsByRow ends{back_of(node), begin, std::span(ends_).first(rows)};
+      const EndsByRow ends{back, begin, std::span(ends_).first(rows)};
       ends.erase_starts(starts_);
-      use(ends);
+      add(node, ends);
     }
-  }
-
-  // The last step of a path type there and back. Ends are starts as well. Those of earlier batches
-  // have been counted there, and those of later ones count for both.
-  void count_there_and_back(std::int32_t node) {
-    const Sources sources = sources_of(nodes_[node].relation, first_);
-    const auto joined_at = [&](std::size_t row) { return joined(sources, row); };
-    const std::size_t own_rows_end = batch_->first_row + starts_.size();
-    count_ends(node, batch_->first_row, own_rows_end, joined_at,
-               [&](const EndsByRow& ends) { add(node, ends); });
-    count_ends(node, own_rows_end, back_of(node).heads.size(), joined_at,
-               [&](const EndsByRow& ends) { add_and_back(node, ends); });
   }
 
   // The edges that lead back along the last step to a node.
@@ -592,49 +556,28 @@ class BatchCounter {
   // Add what was found at a node, or some of it, to every pair that ends there.
   template <class Ends>
   void add(std::int32_t node, const Ends& ends) {
-    are_tallied_ = false;
-    for (const auto [pair, query, both_ways] : plan_.paths.pairs_at(node))
-      add_to_pair(pair, query, both_ways, plan_.slots_of_pair[pair], ends,
-                  {sums_.forwards, sums_.inverse});
-  }
-
-  // The same, and also that the ends are starts, and the starts their ends. Whatever leads from an
-  // end to a start by the path type leads back by it; so it counts as if for the inverse query
-  // relation, walked the other way round.
-  void add_and_back(std::int32_t node, const EndsByRow& ends) {
-    add(node, ends);
-    for (const auto [pair, query, both_ways] : plan_.paths.pairs_at(node))
-      add_to_pair(pair, inverse(query), both_ways, plan_.slots_of_inverse[pair], ends,
-                  {sums_.inverse, sums_.forwards});
-  }
-
-  // Where the sums of a pair and of its inverse are.
-  struct Directions {
-    Reach& forwards;
-    Reach& inverse;
-  };
-
-  template <class Ends>
-  void add_to_pair(std::int32_t pair, Id query, bool both_ways, std::size_t slots, const Ends& ends,
-                   const Directions& sums) {
-    const RelationOfBatch& relation = relation_of_batch(query);
-    if (relation.having.empty() && !both_ways)
-      return;
-    if (!are_tallied_)
-      tally(ends);
-    if (all_reached_ == 0)
-      return;
-    Count reached = 0;
-    relation.having.each([&](std::size_t start) { reached += tallies_[start]; });
-    RightEnds right;
-    Count with_askers = 0;
-    if (reached > 0) {
-      right = right_ends(relation, ends);
-      with_askers = ends_with_askers(plan_.slots[slots], relation.having, ends, reached);
-      add_forwards(pair, reached, with_askers, right, sums.forwards);
+    bool are_tallied = false;
+    for (const auto [pair, query, both_ways] : plan_.paths.pairs_at(node)) {
+      const RelationOfBatch& relation = relation_of_batch(query);
+      if (relation.having.empty() && !both_ways)
+        continue;
+      if (!are_tallied)
+        tally(ends);
+      are_tallied = true;
+      if (all_reached_ == 0)
+        return;
+      Count reached = 0;
+      relation.having.each([&](std::size_t start) { reached += tallies_[start]; });
+      RightEnds right;
+      Count with_askers = 0;
+      if (reached > 0) {
+        right = right_ends(relation, ends);
+        with_askers = ends_with_askers(pair, relation.having, ends, reached);
+        add_forwards(pair, reached, with_askers, right);
+      }
+      if (both_ways)
+        add_inverse(pair, relation, ends, right, with_askers);
     }
-    if (both_ways)
-      add_inverse(pair, relation, plan_.slots[slots], ends, right, with_askers, sums.inverse);
   }
 
   // Ends that are answers of their start.
@@ -660,14 +603,13 @@ class BatchCounter {
     return right;
   }
 
-  static void add_forwards(std::int32_t pair, Count reached, Count with_askers,
-                           const RightEnds& right, Reach& sums) {
+  void add_forwards(std::int32_t pair, Count reached, Count with_askers, const RightEnds& right) {
     // A right end whose only asker is this entity has an open slot.
     const Count taken = with_askers - right.open;
-    sums.reached[pair] += reached;
-    sums.right[pair] += right.all;
-    sums.reached_open[pair] += reached - taken;
-    sums.right_open[pair] += right.open;
+    sums_.forwards.reached[pair] += reached;
+    sums_.forwards.right[pair] += right.all;
+    sums_.forwards.reached_open[pair] += reached - taken;
+    sums_.forwards.right_open[pair] += right.open;
   }
 
   // Walked backwards, each end that has askers reaches the start. The slot of a start is open if it
@@ -675,21 +617,19 @@ class BatchCounter {
   //
   // with_askers_having  how many such ends the starts have that have the relation
   template <class Ends>
-  void add_inverse(std::int32_t pair, const RelationOfBatch& relation, const Slots& slots,
-                   const Ends& ends, const RightEnds& right, Count with_askers_having,
-                   Reach& sums) {
+  void add_inverse(std::int32_t pair, const RelationOfBatch& relation, const Ends& ends,
+                   const RightEnds& right, Count with_askers_having) {
     const bool all_have = relation.having == all_starts_;
     const Count with_askers =
-        all_have ? with_askers_having : ends_with_askers(slots, all_starts_, ends, all_reached_);
-    sums.reached[pair] += with_askers;
-    sums.right[pair] += right.all;
-    sums.reached_open[pair] += with_askers - with_askers_having + right.of_one_answer;
-    sums.right_open[pair] += right.of_one_answer;
+        all_have ? with_askers_having : ends_with_askers(pair, all_starts_, ends, all_reached_);
+    sums_.inverse.reached[pair] += with_askers;
+    sums_.inverse.right[pair] += right.all;
+    sums_.inverse.reached_open[pair] += with_askers - with_askers_having + right.of_one_answer;
+    sums_.inverse.right_open[pair] += right.of_one_answer;
   }
 
   template <class Ends>
   void tally(const Ends& ends) {
-    are_tallied_ = true;
     steps_.take(static_cast<Count>(ends.size()) / 2);
     tallies_.count(ends.size(),
                    [&](std::size_t place) -> const StartSet& { return ends.at(place); });
@@ -702,8 +642,9 @@ class BatchCounter {
   //
   // reached  how many ends these starts have
   template <class Ends>
-  Count ends_with_askers(const Slots& slots, const StartSet& starts, const Ends& ends,
+  Count ends_with_askers(std::int32_t pair, const StartSet& starts, const Ends& ends,
                          Count reached) {
+    const Slots& slots = plan_.slots[plan_.slots_of_pair[pair]];
     const Ids rows = ends.rows_of(slots);
     steps_.take(std::ssize(rows) / 2);
     Count listed = 0;
@@ -750,8 +691,6 @@ class BatchCounter {
   const TogetherPlan& plan_;
   const std::vector<Trie::Node>& nodes_;
 
-  const Batch* batch_ = nullptr;
-
   // Where paths of the batch stand, by their length.
   Ids starts_;
   StartSet all_starts_;
@@ -766,8 +705,7 @@ class BatchCounter {
   StartSets askers_{static_cast<std::size_t>(graph_.entities)};  // empty but while they are found
   Bits is_answer_;                                               // likewise
   StartTallies tallies_;
-  bool are_tallied_ = false;  // whether the tallies are those of the ends at hand
-  Count all_reached_ = 0;     // the sum of the tallies
+  Count all_reached_ = 0;  // the sum of the tallies
   Steps steps_;
   ReachBothWays sums_;
 };

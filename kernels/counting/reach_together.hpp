@@ -11,9 +11,6 @@
 // side by side before a step looks at all its edges, and the ends of a last step are counted a
 // thousand at a time, while their sets are in the cache.
 //
-// A step along a relation and back again leads from one entity to another exactly if it leads back.
-// If everyone is counted, both ways, each batch looks only at itself and at those after it.
-//
 // Loop-freeness, for paths s, a, b, t of up to three steps: no step takes an edge from an entity to
 // itself, and after every step a start is taken out of its own set. That leaves t = a, which only
 // happens where b leads back to a. Which starts reach b by some entity (`second_`), and which by at

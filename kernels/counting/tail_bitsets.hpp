@@ -170,8 +170,8 @@ class AllTailBitsets {
   bool has_room() const { return has_room_; }
 
   // The tails of a relation that are heads of `others`, the edges of relation `of`, as a bitset.
-  std::span<const std::uint64_t> tails_among(Id relation, Id of, const Edges& others,
-                                             Steps& steps) {
+  const std::vector<std::uint64_t>& tails_among(Id relation, Id of, const Edges& others,
+                                                Steps& steps) {
     Made& made = made_[relation];
     const std::lock_guard lock(made.guard);
     std::vector<std::uint64_t>& bits = made.among[of];

@@ -22,12 +22,6 @@ struct Trie {
   std::vector<std::int32_t> node_of_type;  // parallel to the path types given: where each ends
 
   Trie(std::span<const PathType> types, int max_length);
-
-  // Whether the path type that ends at a node is a step along a relation and back.
-  bool is_there_and_back(std::int32_t node) const {
-    const Node& last = nodes[node];
-    return last.length == 2 && last.relation == inverse(nodes[last.parent].relation);
-  }
 };
 
 }  // namespace casegraph

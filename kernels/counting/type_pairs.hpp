@@ -45,8 +45,8 @@ class TypePairs {
     if (times_.size() < types_.size())
       times_.resize(types_.size());
     has_few_types_ = types_.size() <= few_types;
-    if (has_few_types_ && matrix_.size() < few_types * types_.size())
-      matrix_.resize(few_types * types_.size());
+    if (has_few_types_ && matrix_.size() < row_of(types_.size()))
+      matrix_.resize(row_of(types_.size()));
   }
 
   // Add a member to the set at hand. A type can be added several times.
@@ -73,7 +73,7 @@ class TypePairs {
   void exclude(std::uint32_t one, std::uint32_t other) {
     ++added_;
     if (has_few_types_)
-      ++pair(one, other).excluded;
+      --matrix_[place_of(one, other)];
     else
       excluded_.push_back({std::max(one, other), std::min(one, other)});
   }
@@ -125,20 +125,16 @@ class TypePairs {
     std::uint32_t times;  // how often the type is in the set
   };
 
-  // Two types: as which pairs of members they occur, and as which that do not count.
-  struct Pair {
-    Count sum = 0;
-    Count excluded = 0;
-  };
+  // The matrix takes a megabyte then: a second-level cache. It is still quicker than keeping the
+  // sets where it fills that.
+  static constexpr std::size_t few_types = 1 << 9;
 
-  // The matrix takes a quarter of a megabyte then, of which half is used: part of a second-level
-  // cache.
-  static constexpr std::size_t few_types = 1 << 7;
-
+  // Where the row of a type begins: its pairs with all that have no larger numbers. So each pair
+  // has one place, and no place is left empty.
+  static std::size_t row_of(std::size_t larger) { return larger * (larger + 1) / 2; }
   static std::size_t place_of(std::uint32_t one, std::uint32_t other) {
-    return few_types * std::max(one, other) + std::min(one, other);
+    return row_of(std::max(one, other)) + std::min(one, other);
   }
-  Pair& pair(std::uint32_t one, std::uint32_t other) { return matrix_[place_of(one, other)]; }
 
   // Add the pairs of the only set there is, and forget it.
   void add_to_matrix() {
@@ -152,10 +148,12 @@ class TypePairs {
   }
 
   void add_pairs(std::uint32_t one, std::uint32_t other, Count more) {
-    Pair& both = pair(one, other);
-    if (both.sum == 0)
+    Count& sum = matrix_[place_of(one, other)];
+    if (sum == 0) {
+      sum = 1;  // so that these types are listed once, also if all pairs of them are excluded
       pairs_in_matrix_.push_back({std::max(one, other), std::min(one, other)});
-    both.sum += more;
+    }
+    sum += more;
   }
 
   template <class Start>
@@ -163,9 +161,9 @@ class TypePairs {
     const Count pairs = std::ssize(pairs_in_matrix_);
     steps.take(pairs);
     for (const auto& [one, other] : pairs_in_matrix_) {
-      const Pair both = std::exchange(pair(one, other), {});
-      if (both.sum != both.excluded)
-        start(types_.type(one))(types_.type(other), both.sum - both.excluded);
+      const Count sum = std::exchange(matrix_[place_of(one, other)], 0) - 1;
+      if (sum != 0)
+        start(types_.type(one))(types_.type(other), sum);
     }
     pairs_in_matrix_.clear();
     return pairs;
@@ -247,8 +245,8 @@ class TypePairs {
 
   Count added_ = 0;
   bool has_few_types_ = false;
-  std::vector<Pair> matrix_;                 // if there are few types: by larger and smaller number
-  std::vector<NumberPair> pairs_in_matrix_;  // those whose sums are not 0
+  std::vector<Count> matrix_;  // if there are few types: of every two, 0 or how many pairs + 1
+  std::vector<NumberPair> pairs_in_matrix_;  // those that are not 0
 };
 
 }  // namespace casegraph

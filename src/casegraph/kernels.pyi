@@ -208,7 +208,7 @@ def reach_both_ways(
     graph: Graph,
     relations: Ids,
     types: Counts,
-    together: bool,
+    method: int,
     max_length: int,
     threads: int,
     progress: Counts,

@@ -135,7 +135,7 @@ class PathCounts:
 class Hits:
     """The hits of all entities for all relations; parallel arrays sorted by (relation, type).
 
-    work  (max_length,)  steps it took to find the paths of each length; `TOO_MANY` if too many
+    work  (max_length,)  steps it took to find the paths up to each length; `TOO_MANY` if too many
     """
 
     relations: Ids

@@ -86,7 +86,7 @@ def read_arrays(
         with os.fdopen(open_file(path, may_be_link=True), "rb") as file:
             size = size_of(file.fileno(), path)
             if not zipfile.is_zipfile(file):
-                problem = f"is not {kind}, or only a part of one; build it again from its facts"
+                problem = f"is not {kind}, or only a part of one; make it again from its facts"
                 raise IncompatibleFile(str(path), problem)
             arrays = {
                 name: array_from_npy(name, npy) for name, npy in _members(file, size)
@@ -107,7 +107,7 @@ def damaged(path: Path, error: Exception) -> IncompatibleFile:
     """The error to raise when the content of a file contradicts itself."""
     problem = " ".join(str(error).split()) or type(error).__name__
     return IncompatibleFile(
-        str(path), f"is damaged ({problem}); build it again from its facts"
+        str(path), f"is damaged ({problem}); make it again from its facts"
     )
 
 
@@ -234,7 +234,7 @@ def _check_version_and_digest(
         if without_digest is not None:
             formats = f"formats {without_digest} and {version}"
         known = f"this casegraph reads {formats}"
-        problem = f"has format {found}, {known}; build it again from its facts"
+        problem = f"has format {found}, {known}; make it again from its facts"
         raise IncompatibleFile(str(path), problem)
 
     should_have_digest = found == version
