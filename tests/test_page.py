@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -372,6 +373,7 @@ def test_a_fact_is_retracted_in_place_and_the_slider_goes_back(
         opened.wait_for("You look at the graph as it was after update 1")
         page.locator(".reason", has_text="born in").first.wait_for()
         assert "as_of=1" in page.url
+        opened.settle()  # until then the slider may still be the one of before
         slider = page.get_by_role("slider", name="as of update")
         slider.focus()
         page.keyboard.press("ArrowRight")
@@ -618,6 +620,21 @@ def test_audit_and_proposals_run_as_jobs(browser: Browser, own: Live) -> None:
         assert own.service.store.sequence == 4
         page.locator(".findings li").first.get_by_role("link", name="Why?").click()
         opened.wait_for("This is a fact in the graph", ".why")
+
+
+def test_a_job_that_ends_before_the_page_listens_is_shown(
+    browser: Browser, own: Live
+) -> None:
+    with window(browser, own.address) as opened:
+        page = opened.page
+        with opened.held_up("**/v1/events"):
+            opened.go("audit")
+            page.get_by_label("relation").select_option("continent")
+            opened.press("Start")
+            page.locator(".progress p").wait_for()
+            while not own.get("/v1/jobs")["jobs"][0]["finished"]:
+                time.sleep(0.02)
+        page.locator(".findings li").first.wait_for()
 
 
 def test_what_is_copied_asks_the_same(browser: Browser, own: Live) -> None:

@@ -19,9 +19,11 @@ export async function listen(heard, is) {
     try {
       const headers = last === null ? {} : { "Last-Event-ID": last };
       const response = await request("/v1/events", { headers });
-      is(true);
       wait = FIRST_WAIT;
+      let isFirst = true;
       for await (const event of eventsOf(response.body)) {
+        if (isFirst) is(true); // not earlier: from its first event on, a stream misses nothing
+        isFirst = false;
         if (event.id !== null) last = event.id;
         heard(event.name, JSON.parse(event.data));
       }

@@ -147,4 +147,5 @@ showStore().catch(() => {});
 listen(heard, (isNow) => {
   isHeard = isNow;
   showStore().catch(() => {});
+  if (isHeard) present.view?.resume?.().catch(() => {}); // what happened while nothing was heard
 });

@@ -19,8 +19,10 @@ export function jobPanel(kind, rowsOf) {
   const node = element("div", { class: "stack" }, progress, result);
   let present = null;
   let shown = "";
+  let begun = 0;
 
   async function begin(wanted) {
+    begun += 1;
     try {
       fill(result);
       shown = "";
@@ -30,11 +32,12 @@ export function jobPanel(kind, rowsOf) {
     }
   }
 
-  /** The last job of this kind, if there is one. */
+  /** The last job of this kind, if there is one, and none is begun meanwhile. */
   async function resume(signal) {
+    const before = begun;
     const { jobs } = await get("jobs", {}, signal);
     const [last] = jobs.filter((job) => job.kind === kind);
-    if (last) await show(last);
+    if (last && begun === before) await show(last);
   }
 
   async function show(job) {

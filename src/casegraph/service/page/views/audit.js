@@ -44,7 +44,7 @@ export function auditView() {
     await panel.resume(signal);
   }
 
-  return { node, show, job: panel.show, isLive: false };
+  return { node, show, job: panel.show, resume: panel.resume, isLive: false };
 }
 
 function findingsShown(rows) {

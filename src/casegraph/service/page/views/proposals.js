@@ -47,7 +47,7 @@ export function proposalsView() {
     await panel.resume(signal);
   }
 
-  return { node, show, job: panel.show, isLive: false };
+  return { node, show, job: panel.show, resume: panel.resume, isLive: false };
 }
 
 function proposalsShown(rows) {
