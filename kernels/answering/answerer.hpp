@@ -17,10 +17,11 @@
 
 #include "answering/path_walker.hpp"
 #include "answering/precedents.hpp"
+#include "common/parallel.hpp"
 
 namespace casegraph {
 
-class Answerer {
+class alignas(own_lines) Answerer {
  public:
   Answerer(const RelationQuery& query, const Queries& queries, const FactSimilarity& similarity,
            Workspace& workspace, Progress& progress)

@@ -9,6 +9,7 @@
 
 #include "answering/candidates.hpp"
 #include "answering/fact_similarity.hpp"
+#include "common/parallel.hpp"
 #include "counting/frontier.hpp"
 
 namespace casegraph {
@@ -76,7 +77,7 @@ class KnownWorths {
 };
 
 // What one query at a time needs; it leaves nothing there that would change the next one.
-struct Workspace {
+struct alignas(own_lines) Workspace {
   explicit Workspace(std::size_t entities)
       : candidates(entities),
         stamps(entities),

@@ -1,5 +1,7 @@
 #include "bench/bare_loops.hpp"
 
+#include <atomic>
+
 #include "counting/degree_order.hpp"
 #include "counting/frontier.hpp"
 #include "counting/reach_by_tile.hpp"
@@ -14,12 +16,14 @@ namespace {
 template <class Each>
 Count sum_over(std::size_t items, int threads, Progress& progress, const Each& each) {
   const Chunks chunks(items, 8);
-  std::vector<Count> sums(chunks.workers(threads));
+  std::atomic<Count> total{0};
   chunks.each(threads, progress, [&](std::size_t thread, std::size_t begin, std::size_t end) {
+    Count sum = 0;
     for (std::size_t item = begin; item < end; ++item)
-      sums[thread] += each(thread, item);
+      sum += each(thread, item);
+    total += sum;
   });
-  return std::accumulate(sums.begin(), sums.end(), Count{0});
+  return total;
 }
 
 // Walk so many steps from an entity, over entities below the top, and call `use(end)` for each end.
@@ -41,41 +45,34 @@ Count walk_below(const DegreeOrder& order, Id top, Id at, int length, Steps& ste
 
 // Brings the halves of cycles together where they meet, from one top after the other, and does
 // nothing with them.
-class BareHalves {
+class alignas(own_lines) BareHalves {
  public:
   BareHalves(const DegreeOrder& order, Id entities, Progress& progress)
-      : order_(order), steps_(progress), rooms_(static_cast<std::size_t>(entities)) {}
+      : order_(order), steps_(progress), last_(static_cast<std::size_t>(entities)) {}
 
   // Those of cycles that are paths of this length and an edge. Returns how many edges were looked
   // at.
   Count join(Id top, int length) {
     const int steps = (length + 1) / 2;
     const bool is_an_edge_between = length % 2 == 0;
-    Count edges = sort_by_end(top, steps);
+    Count edges = list_by_end(top, steps);
     if (is_an_edge_between)
-      edges += walk(top, steps + 1, [&](Id end) { met_ += rooms_[end]; });
+      edges += walk(top, steps + 1, [&](Id end) { met_ += last_[end]; });
     for (Id end : ends_)
-      rooms_[end] = 0;
+      last_[end] = 0;
     ends_.clear();
+    before_.clear();
     return edges;
   }
 
  private:
-  // A counting sort.
-  Count sort_by_end(Id top, int steps) {
-    const auto count = [&](Id end) {
-      if (rooms_[end]++ == 0)
+  Count list_by_end(Id top, int steps) {
+    return walk(top, steps, [&](Id end) {
+      if (last_[end] == 0)
         ends_.push_back(end);
-    };
-    const Count counted = walk(top, steps, count);
-    std::uint32_t place = 0;
-    for (Id end : ends_) {
-      const std::uint32_t halves = rooms_[end];
-      rooms_[end] = place;
-      place += halves;
-    }
-    halves_.resize(place);
-    return counted + walk(top, steps, [&](Id end) { halves_[rooms_[end]++] = end; });
+      before_.push_back(last_[end]);
+      last_[end] = static_cast<std::uint32_t>(before_.size());
+    });
   }
 
   template <class Use>
@@ -86,8 +83,8 @@ class BareHalves {
   const DegreeOrder& order_;
   Steps steps_;
   std::vector<Id> ends_;
-  std::vector<std::uint32_t> rooms_;  // by end: where its halves are
-  std::vector<Id> halves_;
+  std::vector<std::uint32_t> last_;    // by end: which half reached it last, counted from 1
+  std::vector<std::uint32_t> before_;  // by half: which one before it has the same end
   Count met_ = 0;
 };
 
@@ -109,7 +106,7 @@ void add_at_random(Count additions, Count kinds, int threads, Progress& progress
   sum_over(static_cast<std::size_t>(parts), threads, progress, add);
 }
 
-class BareWalker {
+class alignas(own_lines) BareWalker {
  public:
   BareWalker(const Graph& graph, const ReachPlan& plan, int max_length, Progress& progress)
       : graph_(graph),
@@ -178,7 +175,7 @@ class BareWalker {
 };
 
 // The same from many entities at once: joins the sets of starts, and does nothing with them.
-class BareBatchWalker {
+class alignas(own_lines) BareBatchWalker {
  public:
   BareBatchWalker(const Graph& graph, const Trie& trie, Progress& progress)
       : graph_(graph), trie_(trie), steps_(progress), sets_(4, StartSets(graph.entities)) {}
@@ -306,10 +303,10 @@ Count walk_by_tile(const Graph& graph, Ids entities, std::span<const RelationPat
 Count bare_halves(const Graph& graph, Ids rank, int max_length, int threads, Progress& progress) {
   Steps steps(progress);
   const DegreeOrder order(graph, rank, steps);
-  std::vector<Steps> taken(static_cast<std::size_t>(std::max(threads, 1)), steps);
-  const auto walk = [&](std::size_t thread, std::size_t item) {
+  const auto walk = [&](std::size_t, std::size_t item) {
     const auto top = static_cast<Id>(item);
-    return walk_below(order, top, top, max_length / 2 + 1, taken[thread], [](Id) {});
+    Steps taken(progress);
+    return walk_below(order, top, top, max_length / 2 + 1, taken, [](Id) {});
   };
   return sum_over(static_cast<std::size_t>(graph.entities), threads, progress, walk);
 }

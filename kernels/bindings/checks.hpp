@@ -17,7 +17,6 @@
 
 namespace casegraph::checks {
 
-constexpr int longest_path = 5;  // a path type of five steps leaves twelve bits for a relation
 constexpr int threads_for_a_processor = 4;  // with more, threads only wait, and each takes memory
 
 inline void require(bool holds, std::string_view sentence) {

@@ -12,6 +12,11 @@
 
 namespace casegraph {
 
+// What one thread alone writes to is aligned to this many bytes, so that no other thread writes to
+// the same cache line: they would wait for each other at every write. Processors fetch lines in
+// pairs.
+constexpr std::size_t own_lines = 128;
+
 // How many threads are of use for so many tasks: at least one, and no more than there are tasks.
 inline int useful_threads(int threads, std::size_t tasks) {
   const auto most = static_cast<std::size_t>(std::max(threads, 1));

@@ -12,6 +12,8 @@ namespace casegraph {
 
 using PathType = std::int64_t;
 
+constexpr int longest_path = 5;  // a path type of five steps leaves twelve bits for a relation
+
 // The groups are as wide as the longest path type allows: 62 / max_length bits, and no more than an
 // id has. So a path type keeps its integer while relations are added to the graph.
 class Packing {

@@ -9,6 +9,7 @@
 #include <array>
 #include <utility>
 
+#include "common/parallel.hpp"
 #include "common/tally.hpp"
 #include "counting/half_paths.hpp"
 #include "counting/hit_rows.hpp"
@@ -85,7 +86,7 @@ class NoteEntities {
 
 // Counts closed paths from one entity after the other.
 template <class Neighbours, class Note>
-class ClosedPathCounter {
+class alignas(own_lines) ClosedPathCounter {
  public:
   ClosedPathCounter(const Graph& graph, const std::vector<bool>& wanted, int max_length,
                     int longest, Note note, Progress& progress)

@@ -30,10 +30,11 @@ constexpr Count excluding_a_pair = 2;
 // counts as too much work.
 constexpr Count most_kept = 1 << 25;
 
-// A path from the top to an entity below it. The entity is known by where the half is stored.
+// A path of two or three steps from the top to an entity below it. The entity is known by where the
+// half is stored.
 struct Half {
   PathType out;             // its type, from the top
-  std::array<Id, 2> inner;  // the entities in between; -1 where there are fewer
+  std::array<Id, 2> inner;  // the entities in between; -1 where there is only one
 };
 
 // A half path of two steps, where only its type counts.
@@ -88,7 +89,7 @@ class Budget {
 };
 
 // Finds the cycles of one top after the other; one for each thread.
-class CycleFinder {
+class alignas(own_lines) CycleFinder {
  public:
   CycleFinder(const Graph& graph, const DegreeOrder& order, int max_length, Budget& budget,
               Progress& progress)
@@ -103,12 +104,18 @@ class CycleFinder {
         triangles_(packing_, has_few_relations_ ? graph.relations.size() : 0),
         halves_of_two_(max_length < 3 ? 0 : graph.entities),
         pairs_(packing_, graph.relations.size()),
-        halves_(max_length < 4 ? 0 : (max_length + 1) / 2, HalfPaths<Half>(graph.entities)) {}
+        halves_(max_length < 4 ? 0 : graph.entities),
+        longer_halves_(max_length < 5 ? 0 : graph.entities) {}
 
   // Count the cycles with this top that are paths of one length and an edge.
   void count(Id top, int length) {
-    const bool has_edges_below = order_.offsets[top] < order_.below[top];
-    if (!has_edges_below || budget_.is_exceeded())
+    const std::int64_t begin = order_.offsets[top], end = order_.below[top];
+    if (begin == end || budget_.is_exceeded())
+      return;
+    // Edges are sorted by where they lead. All but the shortest cycles leave the top to one entity
+    // and come back from another.
+    const bool has_one_neighbour = order_.tails[begin] == order_.tails[end - 1];
+    if (length > 1 && has_one_neighbour)
       return;
     top_ = top;
     if (length == 1)
@@ -381,66 +388,76 @@ class CycleFinder {
     add_work(counting_a_pair * pairs);
   }
 
-  // Cycles of five edges or more. A path of 2k - 1 steps and its edge are two halves of k steps
-  // that meet. A path of 2k steps and its edge are two halves of k steps with an edge between them.
+  // Cycles of five edges are two halves of two steps with an edge between them, cycles of six edges
+  // two halves of three steps that meet.
   void count_longer(int length) {
-    const int steps = (length + 1) / 2;
-    const bool halves_meet = length % 2 == 1;
-    make_first_halves();
-    for (int longer = 2; longer <= steps && !budget_.is_exceeded(); ++longer)
-      extend_halves(longer, halves_meet && longer == steps);
+    static_assert(longest_path == 5);
+    const bool halves_meet = length == 5;
+    make_halves();
+    if (halves_meet && !budget_.is_exceeded())
+      make_longer_halves();
     if (!budget_.is_exceeded()) {
       if (halves_meet)
-        join_at_ends(steps);
+        join_at_ends();
       else
-        join_across_edges(steps);
+        join_across_edges();
     }
-    for (auto& halves : halves_)
-      halves.clear();
+    halves_.clear();
+    longer_halves_.clear();
   }
 
-  // Halves of one step.
-  void make_first_halves() {
-    HalfPaths<Half>& halves = halves_[0];
-    const auto expect = [&](Id, Id end) { halves.expect(end, 1); };
-    add_work(each_edge_below(top_, top_, expect));
-    halves.arrange();
-    each_edge_below(top_, top_, [&](Id relation, Id end) {
-      halves.add(end, {packing_.step(relation, 0), {-1, -1}});
+  // Halves of two steps.
+  void make_halves() {
+    Count made = 0;
+    const auto expect = [&](Id middle, std::int64_t first, std::int64_t last) {
+      const std::int64_t out = last - first;
+      made +=
+          out * each_neighbour(middle, [&](Id end, std::int64_t first_on, std::int64_t last_on) {
+            halves_.expect(end, static_cast<std::size_t>(out * (last_on - first_on)));
+          });
+    };
+    add_work(each_neighbour(top_, expect));
+    add_work(making_a_half * made);
+    budget_.check_kept(made);
+    if (budget_.is_exceeded())
+      return;
+
+    halves_.arrange();
+    each_neighbour(top_, [&](Id middle, std::int64_t first, std::int64_t last) {
+      each_edge_below(top_, middle, [&](Id relation, Id end) {
+        steps_.take(last - first);
+        for (std::int64_t out = first; out < last; ++out) {
+          const PathType first_step = packing_.step(order_.relations[out], 0);
+          halves_.add(end, {first_step | packing_.step(relation, 1), {middle, -1}});
+        }
+      });
     });
   }
 
-  // Halves of so many steps, from those with one step less. If they must meet, a half that is alone
-  // at its end is not kept.
-  void extend_halves(int steps, bool must_meet) {
-    const HalfPaths<Half>& shorter = halves_[steps - 2];
-    HalfPaths<Half>& longer = halves_[steps - 1];
-
+  // Halves of three steps, from those of two. One that is alone at its end is not kept.
+  void make_longer_halves() {
     Count made = 0;
-    for (Id at : shorter.ends) {
-      const std::int64_t count = std::ssize(shorter.at(at));
-      const auto expect = [&](Id end, std::int64_t first, std::int64_t last) {
-        longer.expect(end, static_cast<std::size_t>(count * (last - first)));
-      };
-      made += count * each_neighbour(at, expect);
+    for (Id at : halves_.ends) {
+      const std::int64_t count = std::ssize(halves_.at(at));
+      made += count * each_neighbour(at, [&](Id end, std::int64_t first, std::int64_t last) {
+                longer_halves_.expect(end, static_cast<std::size_t>(count * (last - first)));
+              });
     }
     add_work(making_a_half * made);
     budget_.check_kept(made);
     if (budget_.is_exceeded())
-      return longer.clear();
+      return;
 
-    longer.arrange(must_meet);
-    for (Id at : shorter.ends) {
-      const std::span<const Half> halves = shorter.at(at);
+    longer_halves_.arrange(/*must_meet=*/true);
+    for (Id at : halves_.ends) {
+      const std::span<const Half> halves = halves_.at(at);
       each_edge_below(top_, at, [&](Id relation, Id end) {
+        if (!longer_halves_.is_end(end))
+          return;
         steps_.take(std::ssize(halves));
-        for (const Half& half : halves) {
-          if (passes(half, end))
-            continue;
-          Half extended{half.out | packing_.step(relation, steps - 1), half.inner};
-          extended.inner[steps - 2] = at;
-          longer.add(end, extended);
-        }
+        for (const Half& half : halves)
+          if (!passes(half, end))
+            longer_halves_.add(end, {half.out | packing_.step(relation, 2), {half.inner[0], at}});
       });
     }
   }
@@ -454,38 +471,47 @@ class CycleFinder {
     unreported_ = 0;
   }
 
-  // Every pair of disjoint halves with the same end is a cycle.
-  void join_at_ends(int steps) {
-    for (Id end : halves_[steps - 1].ends) {
-      const std::span<const Half> halves = halves_[steps - 1].at(end);
-      const Count pairs = std::ssize(halves) * (std::ssize(halves) - 1) / 2;
-      add_work(counting_a_pair * pairs);
-      if (budget_.is_exceeded())
-        return;
-      for (std::size_t one = 1; one < halves.size(); ++one) {
-        const WayBack back(*this, halves[one].out, steps, steps);
-        steps_.take(static_cast<Count>(one));
-        for (std::size_t other = 0; other < one; ++other)
-          if (are_disjoint(halves[one], halves[other]))
-            back.count(halves[other].out, 1);
+  // Every pair of disjoint halves with the same end is a cycle. Halves that come to their end from
+  // the same entity lie together, and no two of these are disjoint: so each is compared with those
+  // that come from another. A cycle goes out by the smaller of its two types and back by the
+  // larger, so that there are half as many kinds to look up.
+  void join_at_ends() {
+    for (Id end : longer_halves_.ends) {
+      const std::span<const Half> halves = longer_halves_.at(end);
+      ways_back_.clear();
+      std::size_t others = 0;  // halves before those that come from the same entity
+      for (std::size_t one = 0; one < halves.size(); ++one) {
+        ways_back_.emplace_back(*this, halves[one].out, 3, 3);
+        if (one > 0 && halves[one].inner[1] != halves[one - 1].inner[1])
+          others = one;
+        steps_.take(1 + static_cast<Count>(others));
+        add_work(counting_a_pair * static_cast<Count>(others));
+        if (budget_.is_exceeded())
+          return;
+        for (std::size_t other = 0; other < others; ++other) {
+          if (!are_disjoint(halves[one], halves[other]))
+            continue;
+          const bool is_smaller = halves[other].out < halves[one].out;
+          const PathType out = is_smaller ? halves[other].out : halves[one].out;
+          ways_back_[is_smaller ? one : other].count(out, 1);
+        }
       }
     }
   }
 
   // Every edge between the ends of two disjoint halves is a cycle. It is found from its larger end.
-  void join_across_edges(int steps) {
-    const HalfPaths<Half>& all = halves_[steps - 1];
-    for (Id end : all.ends) {
-      const std::span<const Half> these = all.at(end);
+  void join_across_edges() {
+    for (Id end : halves_.ends) {
+      const std::span<const Half> these = halves_.at(end);
       const Count edges = each_edge_below(end, end, [&](Id relation, Id next) {
-        const std::span<const Half> those = all.at(next);
+        const std::span<const Half> those = halves_.at(next);
         add_work(counting_a_pair * std::ssize(these) * std::ssize(those));
         if (budget_.is_exceeded())
           return;
-        const PathType across = packing_.step(relation, steps);
+        const PathType across = packing_.step(relation, 2);
         for (const Half& one : those) {
           steps_.take(std::ssize(these));
-          const WayBack back(*this, one.out, steps, steps + 1);
+          const WayBack back(*this, one.out, 2, 3);
           for (const Half& other : these) {
             const bool is_loop_free =
                 are_disjoint(one, other) && !passes(one, end) && !passes(other, next);
@@ -562,7 +588,10 @@ class CycleFinder {
   HalfPaths<TypeOfHalf> halves_of_two_;
   TypePairs pairs_;
 
-  std::vector<HalfPaths<Half>> halves_;  // of longer cycles, by steps from 1 on
+  // Of longer cycles.
+  HalfPaths<Half> halves_;          // of two steps
+  HalfPaths<Half> longer_halves_;   // of three steps
+  std::vector<WayBack> ways_back_;  // parallel to the longer halves of one end
 };
 
 // The tops, by their numbers, as tasks for threads.

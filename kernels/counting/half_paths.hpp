@@ -36,7 +36,7 @@ class HalfPaths {
     std::size_t kept = 0;
     for (Id end : ends) {
       Room& room = rooms_[end];
-      if (must_meet && !is_end_.has(static_cast<std::size_t>(end))) {
+      if (must_meet && !is_end(end)) {
         room = {};
         continue;
       }
@@ -60,14 +60,14 @@ class HalfPaths {
     return next;
   }
 
-  void add(Id end, const Half& half) {
-    Room& room = rooms_[end];
-    if (room.begin != nowhere)
-      halves_[room.end++] = half;
-  }
+  // Whether halves that end here are kept.
+  bool is_end(Id end) const { return is_end_.has(static_cast<std::size_t>(end)); }
+
+  // Add a half that ends where halves are kept.
+  void add(Id end, const Half& half) { halves_[rooms_[end].end++] = half; }
 
   std::span<const Half> at(Id end) const {
-    if (!is_end_.has(static_cast<std::size_t>(end)))
+    if (!is_end(end))
       return {};
     const Room& room = rooms_[end];
     return {halves_.data() + room.begin, room.end - room.begin};

@@ -16,8 +16,6 @@
 namespace casegraph {
 namespace {
 
-constexpr int longest_path = 5;
-
 // Counting from the ends: who has the relation, and whose paths do not count.
 struct Backwards {
   Id relation;
@@ -47,7 +45,7 @@ struct Shared {
 };
 
 // Counts for one entity after the other, and adds up.
-class ReachCounter {
+class alignas(own_lines) ReachCounter {
  public:
   // backwards  null if paths are walked from their starts
   ReachCounter(const Graph& graph, const ReachPlan& plan, int max_length, Shared& shared,

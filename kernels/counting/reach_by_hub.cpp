@@ -44,7 +44,7 @@ struct Sums {
 //
 // What has to be looked up lies anywhere in memory. So it is looked up in long loops, for many
 // starts, which ask for it some places ahead.
-class HubCounter {
+class alignas(own_lines) HubCounter {
  public:
   HubCounter(const Graph& graph, const Asked& asked, AllTailBitsets& bitsets, Progress& progress)
       : graph_(graph), asked_(asked), all_bitsets_(bitsets), steps_(progress) {}

@@ -68,7 +68,7 @@ std::vector<Block> blocks_of(const std::vector<StartsOfType>& types, const Reach
 }
 
 // Counts one block after the other, and adds up; one for each thread.
-class BlockCounter {
+class alignas(own_lines) BlockCounter {
  public:
   BlockCounter(const Graph& graph, const ReachPlan& plan, Progress& progress)
       : graph_(graph), plan_(plan), steps_(progress), sums_(plan.pairs.size()) {}

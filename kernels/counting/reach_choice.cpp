@@ -92,7 +92,7 @@ struct StepCosts {
 //
 // plan  the pairs that the path types of the trie belong to; null if all entities have the query
 //       relation of every one of them
-class Estimator {
+class alignas(own_lines) Estimator {
  public:
   Estimator(const Graph& graph, Ids entities, const Trie& trie, const ReachPlan* plan,
             SingleRow single_row, StepCosts& costs, Progress& progress)

@@ -19,7 +19,7 @@ Count capped_product(Count a, Count b) {
 }
 
 // Walks one branch of the trie after the other, from all entities that have the relation.
-class WalkCounter {
+class alignas(own_lines) WalkCounter {
  public:
   // heads  how many entities have the relation
   WalkCounter(const Graph& graph, Count heads, const Trie& trie, int max_length, ReachCost& cost,

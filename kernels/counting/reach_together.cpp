@@ -254,7 +254,7 @@ struct EndsByRow {
 };
 
 // Counts one batch after the other, and adds up; one for each thread.
-class BatchCounter {
+class alignas(own_lines) BatchCounter {
  public:
   BatchCounter(const Graph& graph, const TogetherPlan& plan, Progress& progress)
       : graph_(graph),

@@ -7,13 +7,14 @@
 
 #include <array>
 
+#include "common/parallel.hpp"
 #include "common/tally.hpp"
 #include "counting/hit_rows.hpp"
 #include "counting/neighbour_table.hpp"
 
 namespace casegraph {
 
-class TriangleCounter {
+class alignas(own_lines) TriangleCounter {
  public:
   static constexpr int most_steps = 2;
 

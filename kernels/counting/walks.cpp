@@ -13,7 +13,7 @@ Count sum_that_fits(Count a, Count b) {
 //
 // It keeps the products of all endings of the last path type, and reuses those that the next
 // shares.
-class Walker {
+class alignas(own_lines) Walker {
  public:
   Walker(const Graph& graph, int max_length, Progress& progress)
       : graph_(graph),
