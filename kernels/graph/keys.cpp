@@ -24,7 +24,9 @@ std::vector<Count> sorted(std::span<const Count> keys, Progress& progress, const
 }  // namespace
 
 std::vector<Count> distinct_keys(std::span<const Count> keys, Progress& progress) {
-  std::vector<Count> found = sorted(keys, progress, unsigned_key);
+  // Not the function itself: a pointer to it would be called for every key.
+  const auto digits = [](Count key) { return unsigned_key(key); };
+  std::vector<Count> found = sorted(keys, progress, digits);
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
