@@ -668,40 +668,43 @@ def test_what_is_copied_asks_the_same(browser: Browser, own: Live) -> None:
         assert "Germany" in ran.stdout.splitlines()[0] + ran.stdout.splitlines()[1]
 
 
-def test_a_key_is_asked_for_where_one_is_needed(
-    browser: Browser, tmp_path: Path
-) -> None:
+@pytest.fixture
+def locked(browser: Browser, tmp_path: Path) -> Iterator[Window]:
+    """A window on a service that wants a key."""
     with (
         live(tmp_path / "store", keys=two_keys()) as running,
         window(browser, running.address) as opened,
     ):
-        page = opened.page
-        page.goto(f"{running.address}/#ask?entity=Albert+Einstein&relation=citizen+of")
-        page.get_by_label("key", exact=True).fill(READ_KEY)
-        opened.press("Use it")
-        opened.wait_for("Why Germany", ".why")
-        opened.press("Add as a fact")
-        page.get_by_label("key", exact=True).fill(WRITE_KEY)
-        opened.press("Use it")
-        page.locator(".known-already", has_text="Germany").wait_for()
-        assert "key" not in page.url
+        yield opened
+
+
+def give(key: str, opened: Window) -> None:
+    """Give the page a key that it asks for."""
+    opened.page.get_by_label("key", exact=True).fill(key)
+    opened.press("Use it")
+
+
+def test_a_key_is_asked_for_where_one_is_needed(locked: Window) -> None:
+    page = locked.page
+    page.goto(f"{locked.address}/#ask?{urlencode(EINSTEIN)}")
+    give(READ_KEY, locked)
+    locked.wait_for("Why Germany", ".why")
+    locked.press("Add as a fact")
+    give(WRITE_KEY, locked)
+    page.locator(".known-already", has_text="Germany").wait_for()
+    assert "key" not in page.url
 
 
 def test_a_request_refused_after_the_key_was_given_does_not_ask_for_it_again(
-    browser: Browser, tmp_path: Path
+    locked: Window,
 ) -> None:
     """It was sent without the key, and its refusal comes late."""
-    with (
-        live(tmp_path / "store", keys=two_keys()) as running,
-        window(browser, running.address) as opened,
-    ):
-        page = opened.page
-        with opened.held_up("**/v1/relations?*"):
-            page.goto(f"{running.address}/#ask?{urlencode(EINSTEIN)}")
-            page.get_by_label("key", exact=True).fill(READ_KEY)
-            opened.press("Use it")
-            page.locator("dialog").wait_for(state="detached")
-        opened.wait_for("Why Germany", ".why")
+    page = locked.page
+    with locked.held_up("**/v1/relations?*"):
+        page.goto(f"{locked.address}/#ask?{urlencode(EINSTEIN)}")
+        give(READ_KEY, locked)
+        page.locator("dialog").wait_for(state="detached")
+    locked.wait_for("Why Germany", ".why")
 
 
 @pytest.mark.parametrize("width", [360, 1360])
